@@ -1,0 +1,266 @@
+// Package store is the contract of Interlock's durable storage: versioned
+// records with labels and history, counters with limits, an outbox of events,
+// timers, leases with fencing tokens and idempotency keys, all changed by one
+// atomic Commit.
+//
+// The contract is small on purpose. Two backends keep it, redisstore and
+// sqlitestore, and both pass storetest.Run. Nothing in this package does I/O,
+// and nothing above it may know which backend it talks to.
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Versions that a precondition may name besides a record's own.
+const (
+	// Absent demands that the record does not exist.
+	Absent int64 = 0
+	// AnyVersion demands nothing.
+	AnyVersion int64 = -1
+)
+
+// NoLimit is the Limit of a counter that may grow without bound.
+const NoLimit int64 = -1
+
+// Store keeps the promises below. All methods are safe for concurrent use by
+// any number of goroutines and, on a shared backend, of processes.
+//
+// Durability: when Commit returns nil, the batch survives a crash or power loss
+// of any process at once. Consistency: Get, Counters and Answer see every commit
+// that was acknowledged before they were called, by whatever replica; List,
+// History and Tail do too.
+//
+// Errors are those of this package, tested with errors.Is and errors.As:
+// ErrNotFound, *ConflictError, *LimitError, *ReplayMismatchError, ErrFenced,
+// *HeldError, ErrCrossShard, ErrUnavailable (nothing was applied) and
+// ErrUncertain (it may have been applied: read before trying again, or repeat
+// with the same idempotency key). A cancelled or expired context is ErrUncertain
+// for writes that were under way and the context's error otherwise.
+type Store interface {
+	// Shards is the number of shards, fixed when the store was first opened.
+	Shards() int
+
+	// Get answers one record, or ErrNotFound.
+	Get(ctx context.Context, key Key) (Record, error)
+
+	// List answers the records of one kind by ascending id, a page at a time.
+	List(ctx context.Context, query Query) (Page, error)
+
+	// History answers the history entries of a record whose version is greater
+	// than after, by ascending version, at most limit. It outlives the record.
+	History(ctx context.Context, key Key, after int64, limit int) ([]HistoryEntry, error)
+
+	// Counters answers the plain (not windowed) counters that owner has.
+	Counters(ctx context.Context, owner Key) (map[string]int64, error)
+
+	// Answer answers what was stored with an idempotency key, or ErrNotFound.
+	Answer(ctx context.Context, owner Key, name string) ([]byte, error)
+
+	// Commit applies a batch: all of it or nothing, isolated from every other
+	// commit. It evaluates, in this order: the idempotency key, the fence, the
+	// preconditions of Checks, Puts and Deletes, the counters' limits; the first
+	// that fails is the error and nothing is changed.
+	Commit(ctx context.Context, batch Batch) (Result, error)
+
+	// AcquireLease takes a lease, free or lapsed, for holder; the holder itself
+	// gets a new token. *HeldError when another holds it. Tokens of one lease
+	// only grow, for ever.
+	AcquireLease(ctx context.Context, key Key, holder string, ttl time.Duration) (Lease, error)
+	// RenewLease extends a lease that is still held with this token, else
+	// ErrFenced. The token stays.
+	RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error)
+	// ReleaseLease frees a lease that is still held with this token; otherwise
+	// it does nothing.
+	ReleaseLease(ctx context.Context, lease Lease) error
+
+	// Tail answers outbox entries whose Seq is greater than after[shard], for
+	// the shards that after names, at most limit in all (and at least one
+	// when there is any), per shard by ascending Seq without gaps in what was
+	// committed. When there are none it waits up to wait for some and then
+	// answers an empty slice and nil.
+	Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]OutboxEntry, error)
+	// Trim forgets a shard's outbox entries with Seq <= through. Sequence
+	// numbers are never used again.
+	Trim(ctx context.Context, shard int, through int64) error
+
+	// Due answers timers of a shard that are due at now, oldest first. A timer
+	// stays until a Commit clears or resets it, so firing is at least once.
+	Due(ctx context.Context, shard int, now time.Time, limit int) ([]Timer, error)
+
+	// Ping answers nil when the store can be reached.
+	Ping(ctx context.Context) error
+
+	// Close releases the store. Commits under way finish first.
+	Close() error
+}
+
+// Key names a record. Records of one namespace and id, of whatever kind, live in
+// one shard, and a batch stays within one shard.
+type Key struct {
+	Namespace string
+	// Kind is a lower-case noun: "run", "workflow", "session".
+	Kind string
+	ID   string
+}
+
+// Record is one versioned value.
+type Record struct {
+	Key Key
+	// Version is 1 for the first put and grows by one with each.
+	Version int64
+	Data    []byte
+	// Labels can be listed by.
+	Labels    map[string]string
+	UpdatedAt time.Time
+}
+
+// Query selects records of one namespace and kind.
+type Query struct {
+	Namespace string
+	Kind      string
+	// Labels that a record must have, all of them, with these values.
+	Labels map[string]string
+	// After is the id to begin after; empty for the first page.
+	After string
+	// Limit is the page size, 1 to 1000.
+	Limit int
+}
+
+// Page is one page of a list. Next is the After of the next page, and empty when
+// there is none.
+type Page struct {
+	Records []Record
+	Next    string
+}
+
+// HistoryEntry is what a put recorded beside one version of its record.
+type HistoryEntry struct {
+	Version int64
+	At      time.Time
+	Data    []byte
+}
+
+// Batch is what one Commit changes. All keys must be in one shard, else
+// ErrCrossShard. An empty slice or nil pointer changes nothing.
+type Batch struct {
+	Idempotency *Idempotency
+	Fence       *Fence
+	Checks      []Check
+	Puts        []Put
+	Deletes     []Check
+	// Counters are applied in order, after Reset.
+	Counters []Counter
+	// Reset drops every counter of these owners first.
+	Reset       []Key
+	Events      []Event
+	SetTimers   []Timer
+	ClearTimers []TimerID
+}
+
+// Check demands that a record is at a version (or Absent, or AnyVersion).
+type Check struct {
+	Key     Key
+	Version int64
+}
+
+// Put writes a record and bumps its version. Its labels replace the old ones.
+type Put struct {
+	Key Key
+	// Expect is the version that is replaced: Absent to create, AnyVersion to
+	// write in any case.
+	Expect int64
+	Data   []byte
+	Labels map[string]string
+	// History, when not nil, is kept for ever beside the new version.
+	History []byte
+}
+
+// Counter adds Delta to a counter of an owner. Names are unique per owner and a
+// name is always either plain or windowed.
+//
+// Plain (Window 0): refused when the sum would exceed Limit; never falls below 0.
+// Windowed: Delta units are admitted now; refused when the units admitted in any
+// half-open window of this length, (t-Window, t], would exceed Limit. A negative
+// Delta gives back the newest units.
+type Counter struct {
+	Owner  Key
+	Name   string
+	Delta  int64
+	Limit  int64
+	Window time.Duration
+}
+
+// Event is one outbox entry to be.
+type Event struct {
+	// Key is the entity; events of one entity are relayed in commit order.
+	Key Key
+	// ID is globally unique and deterministic.
+	ID      string
+	Subject string
+	Payload []byte
+}
+
+// OutboxEntry is an event that was committed and waits to be relayed.
+type OutboxEntry struct {
+	Shard int
+	// Seq grows within a shard in commit order.
+	Seq     int64
+	ID      string
+	Subject string
+	Payload []byte
+}
+
+// TimerID names a timer of a record.
+type TimerID struct {
+	Key  Key
+	Name string
+}
+
+// Timer is durable: it is due from Due on, until it is cleared or set anew.
+type Timer struct {
+	TimerID
+	Due  time.Time
+	Data []byte
+}
+
+// Idempotency makes a commit happen once. The first commit with this owner and
+// name stores Answer for TTL; a later one with the same Digest changes nothing
+// and gets that answer with Result.Replayed; with another Digest it fails with
+// *ReplayMismatchError.
+type Idempotency struct {
+	Owner  Key
+	Name   string
+	Digest string
+	Answer []byte
+	TTL    time.Duration
+}
+
+// Fence demands that a lease is held, now, with this token; else ErrFenced.
+type Fence struct {
+	Key   Key
+	Token int64
+}
+
+// Lease is an exclusive claim that lapses unless it is renewed. Time is the
+// backend's.
+type Lease struct {
+	Key     Key
+	Holder  string
+	Token   int64
+	Expires time.Time
+}
+
+// Result of a commit.
+type Result struct {
+	// Versions after the commit, by the order of Batch.Puts.
+	Versions []int64
+	// Counters' values after the commit, by the order of Batch.Counters; for a
+	// windowed counter the units in the window that ends now.
+	Counters []int64
+	// Replayed is true when the idempotency key was known; Answer is then the
+	// first answer, and nothing else is set.
+	Replayed bool
+	Answer   []byte
+}

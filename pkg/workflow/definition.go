@@ -1,0 +1,124 @@
+package workflow
+
+import "github.com/interlock-run/interlock/pkg/document"
+
+// Definition is a parsed workflow (S1). Order is as written throughout, because
+// order decides: branches, interrupts, fork branches.
+type Definition struct {
+	ID         string
+	Initial    string
+	Context    document.Value // an object; empty when omitted
+	States     []State
+	Guards     []Guard
+	Interrupts []Interrupt
+	Meta       Meta
+}
+
+// State is one state and what it allows (S3).
+type State struct {
+	Name  string
+	Final bool
+	// Outcome of a final state: given, or told by its name (S1.5).
+	Outcome Outcome
+
+	// ToolsRestricted is false when allowed_tools was omitted: no restriction.
+	ToolsRestricted bool
+	AllowedTools    []string
+	DisallowedTools []string
+
+	Instructions string
+	// SafeNext is the fallback for undefined events, or empty (S2.2).
+	SafeNext string
+
+	// Limits; 0 means none.
+	MaxIterations      int64
+	MaxEditLines       int64
+	MaxFilesPerState   int64
+	ContextBudgetBytes int64
+
+	// CommandsRestricted is false when allowed_commands was omitted.
+	CommandsRestricted  bool
+	AllowedCommands     []string
+	AllowedCommandsTool string // default "Bash"
+	BlockedEnv          []string
+	EnvOverrides        []EnvVar
+
+	On []Transition
+}
+
+// EnvVar is one entry of env_overrides.
+type EnvVar struct{ Name, Value string }
+
+// Outcome of a final state.
+type Outcome string
+
+// Outcomes.
+const (
+	Success Outcome = "success"
+	Failure Outcome = "failure"
+)
+
+// Transition is what one event leads to: exactly one of Branches, Invoke, Fork.
+type Transition struct {
+	Event string
+	// Branches has one entry for a plain or guarded target.
+	Branches []Branch
+	// Branched is true when it was written as an array (S2.4).
+	Branched bool
+	Invoke   *Invoke
+	Fork     *Fork
+}
+
+// Branch is one possible target, taken when all Guards pass.
+type Branch struct {
+	// Target is a state, or "$return".
+	Target           string
+	Guards           []string
+	RequiresApproval bool
+	ApprovalMessage  string
+}
+
+// Invoke delegates to a child run (S5.5).
+type Invoke struct {
+	Workflow   string
+	OnComplete string
+	OnFail     string
+	Input      document.Value
+}
+
+// Fork spawns branches within the workflow (S5.1).
+type Fork struct {
+	Branches   []ForkBranch
+	Join       string // "all" or "any"
+	OnComplete string
+	OnFail     string
+}
+
+// ForkBranch is one branch of a fork.
+type ForkBranch struct{ Name, Initial, Terminal string }
+
+// Guard compares one field of the context with a value (S2.5).
+type Guard struct {
+	Name     string
+	Field    string
+	Op       string
+	Value    document.Value
+	HasValue bool
+}
+
+// Interrupt diverts a run to Target when a matching file changed (S4).
+type Interrupt struct{ Name, FilePattern, Target string }
+
+// Meta holds the fields under meta that this project acts on.
+type Meta struct {
+	Debug         bool
+	CaptureOutput bool
+	// ApprovalMode is "ui" or "none" (the default): S9.1.
+	ApprovalMode string
+	// AlwaysEnforce is meta.enforcement == "always" (S2.9).
+	AlwaysEnforce         bool
+	RequiresHumanApproval bool
+}
+
+// ReturnTarget is the target that resolves to the interrupted state (S4.2).
+const ReturnTarget = "$return"
