@@ -1,0 +1,92 @@
+# Everything a contributor does. `make help` lists it.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+ROOT := $(CURDIR)
+BIN := $(ROOT)/bin
+TOOLS := $(ROOT)/.bin
+MODULES := gen pkg services
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GO ?= go
+# Whole-workspace package patterns: `./...` does not span a workspace.
+PACKAGES := $(addsuffix /...,$(addprefix ./,$(MODULES)))
+FUZZTIME ?= 20s
+
+export PATH := $(TOOLS):$(PATH)
+
+.PHONY: build
+build: ## build bin/interlock and the separate services
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./services/cmd/...
+
+.PHONY: test
+test: deps ## install what the tests need, then run every test with -race
+	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
+	$(GO) test -race -shuffle=on -timeout=15m $(PACKAGES)
+
+.PHONY: deps
+deps: ## install redis-server, node and npm where they are missing
+	@./.ci/deps
+
+.PHONY: check
+check: ## the quick loop: build, vet, and the tests that start no servers
+	$(GO) build $(PACKAGES)
+	$(GO) vet $(PACKAGES)
+	$(GO) test ./pkg/... ./services/engine/... ./services/policyenforcer/... ./services/gateway/... ./services/internal/...
+
+.PHONY: lint
+lint: tools ## golangci-lint, gofumpt and buf
+	@unformatted=$$(gofumpt -l pkg services); test -z "$$unformatted" || { echo "run gofumpt -w on:" $$unformatted; exit 1; }
+	buf lint
+	for m in pkg services; do (cd $$m && golangci-lint run --config $(ROOT)/.golangci.yml ./...); done
+
+.PHONY: breaking
+breaking: tools ## refuse changes that break the contracts of the main branch
+	@if git rev-parse --verify --quiet origin/main:proto >/dev/null; then buf breaking --against '.git#ref=origin/main'; \
+	elif git rev-parse --verify --quiet HEAD:proto >/dev/null; then buf breaking --against '.git#ref=HEAD'; fi
+
+.PHONY: generate
+generate: tools ## regenerate gen/ from proto/
+	rm -rf gen/go
+	buf generate
+
+.PHONY: generate-check
+generate-check: generate ## fail when the committed gen/ is not what proto/ gives
+	@test -z "$$(git status --porcelain -- gen)" || { git status --short -- gen; echo 'gen/ is stale: run `make generate` and commit'; exit 1; }
+
+.PHONY: tidy
+tidy: ## go mod tidy in every module
+	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy); done
+	gofumpt -w pkg services
+
+.PHONY: standalone
+standalone: ## build each module without the workspace
+	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) build ./...); done
+
+.PHONY: bench
+bench: deps build ## print the benchmarks
+	@./services/e2e/bench/run
+
+.PHONY: demo
+demo: build ## start everything embedded and walk an MCP client through a gated workflow
+	@$(GO) run ./services/e2e/demo -interlock $(BIN)/interlock
+
+.PHONY: up
+up: build ## start everything in one process
+	$(BIN)/interlock up
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s) each
+	@for m in pkg services; do (cd $$m && for p in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done); done
+
+.PHONY: tools
+tools: ## build the pinned tools into .bin/
+	@./.ci/tools $(TOOLS)
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'

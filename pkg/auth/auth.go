@@ -1,0 +1,65 @@
+// Package auth says who calls and what that caller may do: principals, the four
+// roles, static tokens, and one table of which role may call which RPC.
+//
+// It denies whatever it does not know: an unknown token, role or RPC. It never
+// logs or returns a token.
+package auth
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// Role is what a principal may do. The table in rbac.go is the meaning.
+type Role string
+
+// The four roles.
+const (
+	// Agent drives runs and asks for tool calls.
+	Agent Role = "agent"
+	// Operator may do all that an agent may, and mend what agents may not.
+	Operator Role = "operator"
+	// Approver reads, and decides approvals.
+	Approver Role = "approver"
+	// Observer reads.
+	Observer Role = "observer"
+)
+
+// Roles are all roles, in the order in which they are shown.
+func Roles() []Role { return []Role{Agent, Operator, Approver, Observer} }
+
+// Valid is true for the four roles only.
+func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
+
+// Principal is an authenticated caller.
+type Principal struct {
+	// Name is unique among principals; history and approvals record it.
+	Name string
+	Role Role
+	// Session that the credentials are bound to; empty for any.
+	Session string
+}
+
+// ErrUnauthenticated means that the credentials are not known.
+var ErrUnauthenticated = errors.New("auth: unknown credentials")
+
+// Authenticator tells who presents a bearer token. An error that is
+// ErrUnauthenticated means nobody; any other error means that it could not be
+// told. Both deny. It is safe for concurrent use.
+type Authenticator interface {
+	Authenticate(ctx context.Context, token string) (Principal, error)
+}
+
+type principalKey struct{}
+
+// WithPrincipal is ctx with its caller.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// FromContext is the caller; ok is false when nobody was authenticated.
+func FromContext(ctx context.Context) (p Principal, ok bool) {
+	p, ok = ctx.Value(principalKey{}).(Principal)
+	return p, ok
+}

@@ -1,0 +1,105 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxFile bounds a tokens file, in bytes.
+const maxFile = 1 << 20
+
+// LoadTokens reads a tokens file. It refuses one that others than its owner may
+// read or change, except that its group may read it: that is how Kubernetes
+// mounts a secret for a process that is not root.
+func LoadTokens(file string) (*Tokens, error) {
+	data, err := readSecret(file)
+	if err != nil {
+		return nil, err
+	}
+	t, err := ParseTokens(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+// FileToken is the first token of a role in a tokens file, for clients on the
+// same machine as the server.
+func FileToken(file string, role Role) (string, error) {
+	data, err := readSecret(file)
+	if err != nil {
+		return "", err
+	}
+	entries, err := parseEntries(data)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	for _, e := range entries {
+		if e.Role == role {
+			return e.Token, nil
+		}
+	}
+	return "", fmt.Errorf("%s has no token of role %s", file, role)
+}
+
+// WriteFile writes minted tokens in the flat form, readable by their owner only.
+// It writes all or nothing, and never over an existing file: created is false
+// when there was one.
+func WriteFile(file string, minted map[Role]string) (created bool, err error) {
+	data, err := json.Marshal(minted, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return false, fmt.Errorf("write tokens file: %w", err)
+	}
+	// CreateTemp makes the file with mode 0600.
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".tokens-*")
+	if err != nil {
+		return false, fmt.Errorf("write tokens file: %w", err)
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = tmp.Write(append(data, '\n'))
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return false, fmt.Errorf("write tokens file: %w", err)
+	}
+	// A link, not a rename: it fails when the name is taken, by whomever.
+	err = os.Link(tmp.Name(), file)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("write tokens file: %w", err)
+	}
+	return true, nil
+}
+
+func readSecret(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read tokens file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	// The open file is asked, not the path: the path may change meanwhile.
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read tokens file: %w", err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
+		return nil, fmt.Errorf("%s has mode %04o, so others can use its tokens: run chmod 600 on it, "+
+			"and mint new tokens if others were on this machine", file, mode)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read tokens file: %w", err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes", file, maxFile)
+	}
+	return data, nil
+}

@@ -1,0 +1,95 @@
+package auth
+
+// Who may call what. An RPC that is not in the table is denied to everybody.
+//
+// The table is about RPCs only. What depends on the thing that is asked for, e.g.
+// that an agent may not resume a run that an operator holds, is the service's to
+// decide.
+
+// grant is a set of roles.
+type grant uint8
+
+const (
+	agent grant = 1 << iota
+	operator
+	approver
+	observer
+	// nobody stands for a caller without credentials.
+	nobody
+)
+
+const (
+	readers = agent | operator | approver | observer
+	drivers = agent | operator
+	anybody = readers | nobody
+)
+
+var table = map[string]grant{
+	"/interlock.engine.v1.WorkflowService/Register": drivers,
+	"/interlock.engine.v1.WorkflowService/Get":      readers,
+	"/interlock.engine.v1.WorkflowService/List":     readers,
+	"/interlock.engine.v1.WorkflowService/Validate": readers,
+
+	"/interlock.engine.v1.RunService/Start":      drivers,
+	"/interlock.engine.v1.RunService/Get":        readers,
+	"/interlock.engine.v1.RunService/List":       readers,
+	"/interlock.engine.v1.RunService/Transition": drivers,
+	"/interlock.engine.v1.RunService/Pause":      drivers,
+	"/interlock.engine.v1.RunService/Resume":     drivers,
+	"/interlock.engine.v1.RunService/Cancel":     drivers,
+	"/interlock.engine.v1.RunService/History":    readers,
+	"/interlock.engine.v1.RunService/Watch":      readers,
+
+	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":  drivers,
+	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
+	"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall": drivers,
+
+	// Probes of Kubernetes and load balancers have no credentials.
+	"/grpc.health.v1.Health/Check": anybody,
+	"/grpc.health.v1.Health/List":  anybody,
+	"/grpc.health.v1.Health/Watch": anybody,
+
+	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      readers,
+	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": readers,
+}
+
+// Allowed is true when the role may call the RPC, named like
+// "/interlock.engine.v1.RunService/Start".
+func Allowed(fullMethod string, role Role) bool {
+	return table[fullMethod]&role.grant() != 0
+}
+
+// Open is true when the RPC needs no credentials.
+func Open(fullMethod string) bool {
+	return table[fullMethod]&nobody != 0
+}
+
+// Known is true when the RPC is in the table.
+func Known(fullMethod string) bool {
+	_, ok := table[fullMethod]
+	return ok
+}
+
+// Methods are the full names of all RPCs in the table, in no order.
+func Methods() []string {
+	names := make([]string, 0, len(table))
+	for name := range table {
+		names = append(names, name)
+	}
+	return names
+}
+
+func (r Role) grant() grant {
+	switch r {
+	case Agent:
+		return agent
+	case Operator:
+		return operator
+	case Approver:
+		return approver
+	case Observer:
+		return observer
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,159 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/tidwall/gjson"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// CloudEvents 1.0 attributes in binary mode, by the NATS protocol binding, and
+// the header by which JetStream drops duplicates.
+const (
+	headerMsgID       = "Nats-Msg-Id"
+	headerSpecVersion = "ce-specversion"
+	headerID          = "ce-id"
+	headerSource      = "ce-source"
+	headerType        = "ce-type"
+	headerSubject     = "ce-subject"
+	headerTime        = "ce-time"
+	headerContentType = "content-type"
+)
+
+// ErrEvent is what an event that cannot be announced is.
+var ErrEvent = errors.New("bus: bad event")
+
+// Encode makes the outbox entry of an event: its subject, its payload in proto3
+// JSON, its key (namespace, entity, entity id) and its id. An empty ev.Id is
+// filled with EventID. Everything else but the payload must be there; the error
+// is ErrEvent and says what is missing.
+func Encode(ev *eventv1.Event) (store.Event, error) {
+	for _, field := range []struct{ name, value string }{
+		{"namespace", ev.GetNamespace()},
+		{"entity", ev.GetEntity()},
+		{"entity_id", ev.GetEntityId()},
+		{"type", ev.GetType()},
+	} {
+		if field.value == "" {
+			return store.Event{}, fmt.Errorf("%w: %s is empty", ErrEvent, field.name)
+		}
+	}
+	if ev.Id == "" {
+		ev.Id = EventID(ev)
+	}
+	if !headerSafe(ev.Id) {
+		return store.Event{}, fmt.Errorf("%w: id %q may hold only printable ASCII without blank, quote and percent", ErrEvent, ev.Id)
+	}
+	subject := Subject{Namespace: ev.Namespace, Entity: ev.Entity, ID: ev.EntityId, Type: ev.Type}.String()
+	if len(subject) > MaxSubjectBytes {
+		return store.Event{}, fmt.Errorf("%w: the subject has %d bytes, at most %d are allowed: use a shorter id", ErrEvent, len(subject), MaxSubjectBytes)
+	}
+	payload, err := marshal(ev)
+	if err != nil {
+		return store.Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
+	}
+	return store.Event{
+		Key:     store.Key{Namespace: ev.Namespace, Kind: ev.Entity, ID: ev.EntityId},
+		ID:      ev.Id,
+		Subject: subject,
+		Payload: payload,
+	}, nil
+}
+
+// EventID answers the id that follows from what the event says: namespace,
+// entity, entity id, version (for a tool call its call id) and type, joined by
+// dots, each with the bytes outside [A-Za-z0-9_-] written ~XX. The same change
+// has the same id whoever computes it, and two changes never share one as long as
+// a version (a call id) has at most one event of a type.
+func EventID(ev *eventv1.Event) string {
+	which := strconv.FormatInt(ev.GetVersion(), 10)
+	switch p := ev.GetPayload().(type) {
+	case *eventv1.Event_ToolcallDecided:
+		which = p.ToolcallDecided.GetCallId()
+	case *eventv1.Event_ToolcallReported:
+		which = p.ToolcallReported.GetCallId()
+	}
+	return escape(ev.GetNamespace(), '~') + "." + escape(ev.GetEntity(), '~') + "." + escape(ev.GetEntityId(), '~') +
+		"." + escape(which, '~') + "." + escape(ev.GetType(), '~')
+}
+
+// Decode reads a payload that Encode wrote. Unknown fields, of a newer writer,
+// are skipped.
+func Decode(payload []byte) (*eventv1.Event, error) {
+	ev := &eventv1.Event{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(payload, ev); err != nil {
+		return nil, fmt.Errorf("decode event: %w", err)
+	}
+	return ev, nil
+}
+
+// message is an outbox entry on the wire. Every header follows from the entry.
+func message(e *store.OutboxEntry, reply string) *nats.Msg {
+	h := make(nats.Header, 8)
+	// One backing array for all values saves an allocation per header.
+	values := make([]string, 0, 8)
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	set(headerMsgID, e.ID)
+	set(headerSpecVersion, "1.0")
+	set(headerID, e.ID)
+	set(headerContentType, "application/json")
+	if tokens, ok := split(e.Subject); ok {
+		// A token is percent-encoded. In ce-subject the header's own encoding
+		// undoes exactly that; ce-source is a URI reference, whose percent signs
+		// must be encoded once more.
+		set(headerSource, "/"+Root+"/"+strings.ReplaceAll(tokens[0], "%", "%25"))
+		set(headerType, Root+"."+tokens[1]+"."+tokens[3])
+		set(headerSubject, tokens[2])
+	} else {
+		set(headerSource, "/"+Root)
+		set(headerType, e.Subject)
+	}
+	if t := gjson.GetBytes(e.Payload, "time"); t.Type == gjson.String {
+		set(headerTime, t.Str)
+	}
+	return &nats.Msg{Subject: e.Subject, Reply: reply, Header: h, Data: e.Payload}
+}
+
+// split answers the four tokens after the root, still escaped.
+func split(subject string) (tokens [4]string, ok bool) {
+	rest, ok := strings.CutPrefix(subject, Root+".")
+	for i := range 3 {
+		if !ok {
+			return tokens, false
+		}
+		tokens[i], rest, ok = strings.Cut(rest, ".")
+	}
+	tokens[3] = rest
+	return tokens, ok && rest != "" && strings.IndexByte(rest, '.') < 0
+}
+
+// eventTime answers when the event was decided; zero when the payload does not
+// say.
+func eventTime(payload []byte) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, gjson.GetBytes(payload, "time").Str)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// headerSafe tells whether text can be a CloudEvents header value as it is.
+func headerSafe(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c > '~' || c == '"' || c == '%' {
+			return false
+		}
+	}
+	return text != ""
+}

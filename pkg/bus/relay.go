@@ -1,0 +1,439 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Limits of what a relay holds in memory before it reads more of the outbox.
+const (
+	tailLimit       = 512
+	maxBufferEvents = 4096
+	maxBufferBytes  = 16 << 20
+	tailWait        = 30 * time.Second
+)
+
+// Relay carries the store's outbox to the stream.
+//
+// A shard is relayed by the one process that holds its lease; processes that run
+// a relay over one store share the shards. Within a shard, events of one
+// namespace and id are published one after the other, each when NATS has
+// acknowledged the one before, so that the stream never holds an event without
+// the earlier ones of its entity; others go side by side.
+//
+// NATS acknowledges before it syncs. So entries stay in the outbox for
+// Config.Grace after the acknowledgement, and are trimmed only when the stream
+// proves that it still has what it acknowledged. After any error the connection
+// is dropped, and a new one is used only when the stream has proved the same;
+// otherwise the relay begins again at the start of what the outbox retains, and
+// JetStream drops what it still has. What a stream that was away for longer than
+// its duplicate window still has, the relay finds by reading it.
+//
+// A relay whose lease lapsed unnoticed does no harm: whatever it publishes, it
+// publishes after the events before it, and JetStream drops the second copy.
+type Relay struct {
+	store store.Store
+	cfg   Config
+	m     *metrics
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	shards map[int]*shard
+	// session is the verified connection, nil while there is none.
+	session *session
+	// offline is since when there is none.
+	offline time.Time
+	// ready holds queues that may publish, first come first served.
+	ready []*queue
+	// buffered counts entries that were read and are not acknowledged.
+	buffered, bufferedBytes int
+	// high is the newest message in the stream that is known to be there.
+	high position
+	// created is when the stream was created, to notice another of its name.
+	created time.Time
+	// lost demands that the next session begins at the start.
+	lost bool
+	// stopTail ends the wait for new entries, when the shards have changed.
+	stopTail context.CancelFunc
+	// space wakes the reader when the buffer has room, or there are shards.
+	space chan struct{}
+	// regroup wakes the lease loop.
+	regroup chan struct{}
+}
+
+// position is a message in the stream.
+type position struct {
+	seq uint64
+	id  string
+}
+
+// NewRelay makes a relay over a store; Run starts it. An error is a mistake in
+// the configuration.
+func NewRelay(st store.Store, cfg Config) (*Relay, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(cfg.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	return &Relay{
+		store:   st,
+		cfg:     cfg,
+		m:       m,
+		log:     cfg.Log.With("component", "relay", "holder", cfg.Holder),
+		shards:  make(map[int]*shard),
+		space:   make(chan struct{}, 1),
+		regroup: make(chan struct{}, 1),
+	}, nil
+}
+
+// Run relays until ctx ends, through all failures of NATS and the store, and
+// then gives up its leases and answers nil.
+func (r *Relay) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { r.keepLeases(ctx) })
+	const shortest, longest = 50 * time.Millisecond, 5 * time.Second
+	pause := shortest
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := r.serve(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		r.m.failures.Inc()
+		if time.Since(began) > longest {
+			pause = shortest
+		}
+		r.log.Warn("relay connection given up", "error", err, "retry_in", pause)
+		wait(ctx, pause/2+rand.N(pause/2+1)) //nolint:gosec // jitter needs no secrecy
+		pause = min(2*pause, longest)
+	}
+	wg.Wait()
+	return nil
+}
+
+// serve opens a connection, verifies the stream and relays until something
+// fails.
+func (r *Relay) serve(ctx context.Context) error {
+	s, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := r.adopt(ctx, s); err != nil {
+		return err
+	}
+	reading, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { r.readOutbox(reading, s) })
+	defer func() {
+		r.abandon(s)
+		stop()
+		wg.Wait()
+	}()
+	tick := time.NewTicker(min(max(r.cfg.Grace/8, 10*time.Millisecond), r.cfg.AckTimeout/4, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-s.failed:
+			return err
+		case <-tick.C:
+			if err := r.check(s); err != nil {
+				return err
+			}
+			if err := r.trim(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// abandon ends a session: whatever it still acknowledges is not listened to.
+func (r *Relay) abandon(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.session == s {
+		r.session = nil
+		r.offline = time.Now()
+		r.m.connected.Set(0)
+	}
+}
+
+// readOutbox reads the shards' new entries for as long as the session lasts.
+func (r *Relay) readOutbox(ctx context.Context, s *session) {
+	pause := 10 * time.Millisecond
+	for {
+		after, owners, tailCtx, cancel := r.cursors(ctx)
+		if len(after) == 0 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.space:
+			}
+			continue
+		}
+		entries, err := r.store.Tail(tailCtx, after, tailLimit, tailWait)
+		interrupted := tailCtx.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !interrupted:
+			r.log.Warn("outbox not readable", "error", err, "retry_in", pause)
+			wait(ctx, pause)
+			pause = min(2*pause, 2*time.Second)
+			continue
+		case err != nil:
+			continue
+		}
+		pause = 10 * time.Millisecond
+		if len(entries) == 0 {
+			continue
+		}
+		known := s.known(ctx, entries)
+		r.mu.Lock()
+		if r.session == s {
+			r.take(entries, owners, known)
+			r.pump()
+		}
+		r.mu.Unlock()
+	}
+}
+
+// cursors answers where to read on, per shard, for whom, and the context to read
+// with, which ends when the shards change. Nothing when there is no shard or no
+// room.
+func (r *Relay) cursors(ctx context.Context) (map[int]int64, map[int]*shard, context.Context, context.CancelFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.shards) == 0 || r.full() {
+		return nil, nil, nil, nil
+	}
+	after := make(map[int]int64, len(r.shards))
+	for n, sh := range r.shards {
+		after[n] = sh.read
+	}
+	tailCtx, cancel := context.WithCancel(ctx)
+	r.stopTail = cancel
+	return after, maps.Clone(r.shards), tailCtx, cancel
+}
+
+// full tells whether the buffer is; r.mu is held.
+func (r *Relay) full() bool {
+	return r.buffered >= maxBufferEvents || r.bufferedBytes >= maxBufferBytes
+}
+
+// wake lets the reader look at the shards and the buffer again.
+func (r *Relay) wake() {
+	select {
+	case r.space <- struct{}{}:
+	default:
+	}
+}
+
+// take puts entries that were read into their lanes; r.mu is held. Entries that
+// the stream is known to have count as acknowledged.
+func (r *Relay) take(entries []store.OutboxEntry, owners map[int]*shard, known map[string]uint64) {
+	now := time.Now()
+	for i := range entries {
+		sh := r.shards[entries[i].Shard]
+		// A shard that went and came back meanwhile has a cursor of its own: these
+		// entries may not be its next.
+		if sh == nil || sh != owners[entries[i].Shard] || entries[i].Seq <= sh.read {
+			continue
+		}
+		e := &entry{OutboxEntry: entries[i], shard: sh}
+		sh.note(e)
+		if seq, ok := known[e.ID]; ok {
+			r.raise(seq, e.ID)
+			sh.done(e, now, r.slice())
+			r.m.duplicates.Inc()
+			continue
+		}
+		r.buffered++
+		r.bufferedBytes += len(e.Payload)
+		if q := sh.add(e); q != nil {
+			r.ready = append(r.ready, q)
+		}
+	}
+	r.m.backlog.Set(float64(r.buffered))
+}
+
+// raise notes that the stream has a message; r.mu is held.
+func (r *Relay) raise(seq uint64, id string) {
+	if seq > r.high.seq {
+		r.high = position{seq: seq, id: id}
+	}
+}
+
+// slice is how long acknowledgements share a mark.
+func (r *Relay) slice() time.Duration { return r.cfg.Grace / 16 }
+
+// pump publishes what may be published; r.mu is held and r.session is set.
+func (r *Relay) pump() {
+	s := r.session
+	now := time.Now()
+	for len(r.ready) > 0 && len(s.flights) < r.cfg.Window {
+		q := r.ready[0]
+		r.ready[0] = nil
+		r.ready = r.ready[1:]
+		if q.shard.gone {
+			continue
+		}
+		if now.After(q.shard.until) {
+			r.drop(q.shard)
+			r.log.Warn("lease lapsed", "shard", q.shard.number)
+			continue
+		}
+		e := q.waiting[0]
+		q.waiting[0] = nil
+		q.waiting = q.waiting[1:]
+		q.flying = true
+		e.sentAt, e.highest = now, r.high.seq
+		if e.Seq <= q.shard.again {
+			r.m.republished.Inc()
+		}
+		q.shard.sent = max(q.shard.sent, e.Seq)
+		err := s.publish(e)
+		switch {
+		case errors.Is(err, nats.ErrMaxPayload), errors.Is(err, nats.ErrBadSubject):
+			r.refused(e, err)
+		case err != nil:
+			s.fail(fmt.Errorf("publish: %w", err))
+			return
+		}
+	}
+	if len(r.ready) == 0 {
+		r.ready = nil
+	}
+}
+
+// acknowledged takes NATS's answer to a publish.
+func (r *Relay) acknowledged(s *session, token string, ack pubAck) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := s.flights[token]
+	if e == nil || r.session != s {
+		return
+	}
+	delete(s.flights, token)
+	switch {
+	case ack.tooLarge:
+		r.refused(e, ack.err)
+		r.pump()
+		return
+	case ack.err != nil:
+		s.fail(fmt.Errorf("nats refused event %s: %w", e.ID, ack.err))
+		return
+	case !ack.duplicate && ack.seq <= e.highest:
+		r.lost = true
+		s.fail(fmt.Errorf("%w: event %s got sequence %d after %d", errLost, e.ID, ack.seq, e.highest))
+		return
+	case ack.duplicate:
+		r.m.duplicates.Inc()
+	default:
+		r.m.relayed.Inc()
+	}
+	r.raise(ack.seq, e.ID)
+	if !e.shard.gone {
+		r.settle(e)
+	}
+	r.pump()
+}
+
+// refused leaves an event that NATS can't take. Only its entity waits, until
+// there is a new connection; its shard is not trimmed past it.
+func (r *Relay) refused(e *entry, err error) {
+	r.m.refused.Inc()
+	r.log.Error("nats cannot take an event: raise max_payload, or the stream's max_msg_size; later events of its entity wait",
+		"error", err, "event", e.ID, "bytes", len(e.Payload))
+}
+
+// settle counts an entry as acknowledged and lets its lane go on; r.mu is held.
+func (r *Relay) settle(e *entry) {
+	wasFull := r.full()
+	r.buffered--
+	r.bufferedBytes -= len(e.Payload)
+	e.shard.done(e, time.Now(), r.slice())
+	q := e.queue
+	q.flying = false
+	if len(q.waiting) > 0 {
+		r.ready = append(r.ready, q)
+	} else {
+		delete(e.shard.lanes, q.lane)
+	}
+	if wasFull && !r.full() {
+		r.wake()
+	}
+}
+
+// drop lets go of a shard; r.mu is held. What is under way stays so.
+func (r *Relay) drop(sh *shard) {
+	sh.gone = true
+	delete(r.shards, sh.number)
+	for _, e := range sh.order {
+		if e != nil && !e.acked {
+			r.buffered--
+			r.bufferedBytes -= len(e.Payload)
+		}
+	}
+	sh.order, sh.lanes, sh.marks = nil, nil, nil
+	r.m.leases.Set(float64(len(r.shards)))
+	r.refresh()
+}
+
+// refresh makes the reader look at the shards again; r.mu is held.
+func (r *Relay) refresh() {
+	if r.stopTail != nil {
+		r.stopTail()
+	}
+	r.wake()
+}
+
+// check fails the session when NATS does not answer in time, and keeps the
+// gauges.
+func (r *Relay) check(s *session) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for _, e := range s.flights {
+		if now.Sub(e.sentAt) > r.cfg.AckTimeout {
+			return fmt.Errorf("nats did not acknowledge event %s within %s", e.ID, r.cfg.AckTimeout)
+		}
+	}
+	var lag time.Duration
+	for _, sh := range r.shards {
+		if len(sh.order) > 0 {
+			if at := eventTime(sh.order[0].Payload); !at.IsZero() {
+				lag = max(lag, now.Sub(at))
+			}
+		}
+	}
+	r.m.backlog.Set(float64(r.buffered))
+	r.m.lag.Set(lag.Seconds())
+	return nil
+}
+
+// wait sleeps until d has passed or ctx has ended.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,95 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Limits of one scan. What it has found by then is true all the same.
+const (
+	scanLimit   = 500_000
+	scanTimeout = 30 * time.Second
+	scanBatch   = 1000
+	// scanSlack is how far the clocks of NATS and of who decided may differ.
+	scanSlack = time.Minute
+)
+
+// scan is what was found in the stream from a time on: event id to sequence.
+type scan struct {
+	from time.Time
+	ids  map[string]uint64
+}
+
+// known answers which events the stream already has, when there are entries too
+// old for JetStream to recognise by itself: after a stop of NATS, or of all
+// relays, that was longer than the duplicate window. Such a scan reads the stream
+// from the time of the oldest entry; nothing was published in between, so it is
+// short. When it fails, consumers see duplicates, which they must expect.
+func (s *session) known(ctx context.Context, entries []store.OutboxEntry) map[string]uint64 {
+	now := time.Now()
+	oldest := now
+	for i := range entries {
+		if at := eventTime(entries[i].Payload); !at.IsZero() && at.Before(oldest) {
+			oldest = at
+		}
+	}
+	if oldest.After(now.Add(-s.cfg.Stream.Duplicates * 3 / 4)) {
+		return nil
+	}
+	if s.rescan.Swap(false) || s.scan.ids == nil || oldest.Before(s.scan.from) {
+		ids, err := s.readIDs(ctx, oldest.Add(-scanSlack))
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("old events may be published twice: the stream could not be read", "error", err)
+		}
+		s.scan = scan{from: oldest, ids: ids}
+	}
+	return s.scan.ids
+}
+
+// readIDs reads the ids of the stream's messages since from. What it answers is
+// true even when it also answers an error.
+func (s *session) readIDs(ctx context.Context, from time.Time) (map[string]uint64, error) {
+	ids := make(map[string]uint64)
+	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
+	defer cancel()
+	consumer, err := s.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		DeliverPolicy:     jetstream.DeliverByStartTimePolicy,
+		OptStartTime:      &from,
+		AckPolicy:         jetstream.AckNonePolicy,
+		HeadersOnly:       true,
+		MemoryStorage:     true,
+		InactiveThreshold: scanTimeout,
+	})
+	if err != nil {
+		return ids, fmt.Errorf("scan the stream: %w", err)
+	}
+	info := consumer.CachedInfo()
+	defer s.stream.DeleteConsumer(context.WithoutCancel(ctx), info.Name) //nolint:errcheck // it goes by itself
+	for left := info.NumPending; left > 0 && len(ids) < scanLimit; {
+		batch, err := consumer.Fetch(int(min(left, scanBatch)), jetstream.FetchContext(ctx))
+		if err != nil {
+			return ids, fmt.Errorf("scan the stream: %w", err)
+		}
+		got := uint64(0)
+		for msg := range batch.Messages() {
+			got++
+			if meta, err := msg.Metadata(); err == nil {
+				ids[msg.Headers().Get(headerMsgID)] = meta.Sequence.Stream
+			}
+		}
+		if err := batch.Error(); err != nil {
+			return ids, fmt.Errorf("scan the stream: %w", err)
+		}
+		if got == 0 {
+			return ids, errors.New("scan the stream: it ended early")
+		}
+		left -= min(got, left)
+	}
+	return ids, nil
+}

@@ -1,0 +1,195 @@
+package document
+
+// Component is a state component (S12): the shape, the lifetime and the first
+// values of data that agents keep between executions.
+type Component struct {
+	Name        string
+	Slug        string
+	Description string
+	Tags        []string
+	Persistence Persistence
+	// Schema is a whole JSON Schema of type object, also when the definition
+	// was a map of properties.
+	Schema Value
+	// Compiled is Schema, ready to use.
+	Compiled *Schema
+	// Initial are the first values, with null for every declared field that has
+	// none (S12.2).
+	Initial Value
+}
+
+// Persistence is how long a component's data lives (S12.3).
+type Persistence string
+
+// Persistence modes.
+const (
+	PersistNone     Persistence = "none"
+	PersistSession  Persistence = "session" // the default
+	PersistLongTerm Persistence = "long_term"
+)
+
+var componentFields = []string{
+	"name", "slug", "description", "tags", "schema_definition", "persistence", "initial_values", "id", "$schema",
+	"created_at", "updated_at", "createdAt", "updatedAt", "version",
+}
+
+// ParseComponent reads a component in JSON and reports all that is wrong with it
+// at once. The component is nil when there is an error among the problems.
+func ParseComponent(src []byte) (*Component, Problems) {
+	v, problems := ParseAll(src, Limits{})
+	return parseComponent(v, problems)
+}
+
+// ParseComponentYAML is ParseComponent for YAML.
+func ParseComponentYAML(src []byte) (*Component, Problems) {
+	v, problems := FromYAML(src)
+	return parseComponent(v, problems)
+}
+
+// ParseComponentValue is ParseComponent for a document that has been read.
+func ParseComponentValue(v Value) (*Component, Problems) { return parseComponent(v, nil) }
+
+func parseComponent(v Value, problems Problems) (*Component, Problems) {
+	var r Report
+	r.Add(problems...)
+	c := &Component{}
+	if !v.IsZero() || len(problems) == 0 {
+		c.read(&r, v)
+	}
+	found := r.Problems()
+	if found.HasErrors() {
+		return nil, found
+	}
+	return c, found
+}
+
+func (c *Component) read(r *Report, v Value) {
+	f, ok := r.Object(v, nil, "a component")
+	if !ok {
+		return
+	}
+	f.KnownOrHint("a component", componentFields, nil)
+	f.Require("name", "slug")
+	c.Name, _ = f.Text("name")
+	c.Description, _ = f.Str("description")
+	if slug, ok := f.Text("slug"); ok {
+		c.Slug = slug
+		if !IsSlug(slug) {
+			r.Errorf(f.At.Key("slug"), CodeName, "the slug %s is not allowed; use a-z, 0-9 and -, at most %d of them", Quote(slug), LongestSlug)
+		}
+	} else if f.Has("slug") && f.Value.kindOf("slug") == String {
+		r.Errorf(f.At.Key("slug"), CodeName, "the slug is empty; use a-z, 0-9 and -")
+	}
+	if tags, ok := f.Strings("tags", 1000); ok {
+		c.Tags = Texts(tags)
+		r.Duplicates(tags)
+	}
+	c.Persistence = PersistSession
+	if mode, ok := f.Enum("persistence", string(PersistNone), string(PersistSession), string(PersistLongTerm)); ok {
+		c.Persistence = Persistence(mode)
+	}
+	c.readSchema(r, f)
+	c.readInitial(r, f)
+}
+
+func (v Value) kindOf(name string) Kind {
+	child, _ := v.Get(name)
+	return child.Kind()
+}
+
+// readSchema takes a map of properties or a whole schema (S12.1).
+func (c *Component) readSchema(r *Report, f Fields) {
+	c.Schema = objectSchema(ObjectValue(nil))
+	definition, ok := f.Object("schema_definition")
+	if !ok {
+		if !f.Has("schema_definition") {
+			c.Compiled = compileSchema(r, c.Schema, definition.At, nil)
+		}
+		return
+	}
+	at := definition.At
+	if isWholeSchema(definition.Value) {
+		c.Schema = definition.Value
+		c.Compiled = compileSchema(r, c.Schema, at, nil)
+		return
+	}
+	good := true
+	for name, property := range definition.Value.Members() {
+		if kind := property.Kind(); kind != Object && kind != Bool {
+			good = false
+			r.Errorf(at.Key(name), CodeBadSchema, "a field's schema must be an object or a boolean, not %s", article(kind))
+		}
+	}
+	c.Schema = objectSchema(definition.Value)
+	if good {
+		c.Compiled = compileSchema(r, c.Schema, at, func(segments []string) *Path {
+			if len(segments) > 0 && segments[0] == "properties" {
+				segments = segments[1:]
+			}
+			return at.join(segments)
+		})
+	}
+}
+
+// isWholeSchema tells a JSON Schema from a map of properties: its type is
+// "object". A property called type has an object there.
+func isWholeSchema(v Value) bool {
+	t, _ := v.Get("type")
+	return t.Kind() == String
+}
+
+func objectSchema(properties Value) Value {
+	return ObjectValue([]Member{
+		{"type", StringValue("object")},
+		{"properties", properties},
+		{"additionalProperties", BoolValue(false)},
+	})
+}
+
+// readInitial checks the first values: those given must validate, undeclared
+// keys are refused, and what is not given starts as null, which is valid until
+// it is first set (S12.2).
+func (c *Component) readInitial(r *Report, f Fields) {
+	properties, _ := c.Schema.Get("properties")
+	given, ok := f.Object("initial_values")
+	if !ok && f.Has("initial_values") {
+		return
+	}
+	at := f.At.Key("initial_values")
+	for name := range given.Value.Members() {
+		if _, declared := properties.Get(name); !declared {
+			names := func(yield func(string) bool) {
+				for declared := range properties.Members() {
+					if !yield(declared) {
+						return
+					}
+				}
+			}
+			r.Errorf(at.Key(name), CodeSchemaViolation, "the schema declares no %s%s; declare it or remove it", Quote(name), r.DidYouMean(name, names))
+		}
+	}
+	nulls := make([]Member, 0, properties.Len())
+	for name := range properties.Members() {
+		nulls = append(nulls, Member{name, NullValue()})
+	}
+	c.Initial = MergeTop(ObjectValue(nulls), given.Value)
+	if c.Compiled == nil {
+		return
+	}
+	c.Compiled.validate(r, c.Initial, at, func(location []string) bool {
+		if len(location) == 0 {
+			// Undeclared keys have been reported, one by one.
+			return given.Value.Len() > 0 && !declaresAll(properties, given.Value)
+		}
+		return c.Initial.kindOf(location[0]) == Null
+	})
+}
+
+func declaresAll(properties, values Value) bool {
+	for name := range values.Members() {
+		if _, ok := properties.Get(name); !ok {
+			return false
+		}
+	}
+	return true
+}

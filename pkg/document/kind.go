@@ -1,0 +1,51 @@
+package document
+
+// KindOf tells by its shape what a document is: "workflow", "process",
+// "policy" or "component"; "" when it is none of them, as text that is not even
+// an object. A document with mistakes is still told, by the fields that only
+// one kind has.
+func KindOf(v Value) string {
+	switch {
+	case v.Kind() != Object:
+		return ""
+	case v.hasAny("schema_definition", "persistence", "initial_values") || v.hasAny("slug") && !v.hasAny("states"):
+		return "component"
+	case v.hasAny("guards", "interrupts", "context"):
+		return "workflow"
+	case v.hasAny("states", "initial"):
+		if v.asksQuestions() || v.hasAny("initial_prompt", "policy", "session_budget_usd", "email_config") ||
+			v.hasAny("name") && !v.hasAny("id") {
+			return "process"
+		}
+		return "workflow"
+	case v.hasAny("role", "allow", "ask", "deny", "default"):
+		return "policy"
+	case v.hasAny("initial_prompt"):
+		return "process"
+	case v.hasAny("id", "meta"):
+		return "workflow"
+	}
+	return ""
+}
+
+func (v Value) hasAny(names ...string) bool {
+	for _, name := range names {
+		if v.find(name) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// asksQuestions looks for a state in question form, and none in the other.
+func (v Value) asksQuestions() bool {
+	states, _ := v.Get("states")
+	asks := false
+	for _, state := range states.Members() {
+		if state.hasAny("on", "allowed_tools") {
+			return false
+		}
+		asks = asks || state.hasAny("question", "answers")
+	}
+	return asks
+}

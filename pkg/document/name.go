@@ -1,0 +1,135 @@
+package document
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// longestName is the longest name, in characters (S1.4).
+const longestName = 128
+
+// NameRule is what a name may be made of (S1.4). Every rule refuses empty names,
+// control and invisible characters, and `__proto__` and names that begin with $
+// as reserved.
+type NameRule struct {
+	What string // "state", for messages
+	// Spaces admits single spaces inside.
+	Spaces bool
+	// Printable admits any printable character, as ids and answers may hold,
+	// except those in Refuse.
+	Printable bool
+	Refuse    string
+	// Prefix is reserved too when not empty.
+	Prefix string
+}
+
+// CheckName reports what is wrong with a name at its path. A name that cannot be
+// shown is reported at what holds it too, because nobody can read its pointer.
+func (r *Report) CheckName(name string, at *Path, rule NameRule) bool {
+	switch {
+	case name == "":
+		// Both codes are right, and programs look for either.
+		r.Errorf(at, CodeEmpty, "the %s name is empty; give it one", rule.What)
+		r.Errorf(at, CodeName, "the %s name is empty; a name has 1 to %d characters", rule.What, longestName)
+		return false
+	case name == "__proto__" || name[0] == '$' || rule.Prefix != "" && strings.HasPrefix(name, rule.Prefix):
+		r.Errorf(at, CodeReserved, "the %s name %s is reserved; choose another", rule.What, Quote(name))
+		return false
+	case !shown(name):
+		if up := at.Up(); up != nil && at.index < 0 && at.name == name {
+			r.Errorf(up, CodeName, "a %s name here, %s, has control or invisible characters; remove them", rule.What, Quote(name))
+		}
+		r.Errorf(at, CodeName, "the %s name %s has control or invisible characters; remove them", rule.What, Quote(name))
+		return false
+	case utf8.RuneCountInString(name) > longestName:
+		r.Errorf(at, CodeName, "the %s name has more than %d characters; shorten it", rule.What, longestName)
+		return false
+	case !rule.admits(name):
+		r.Errorf(at, CodeName, "the %s name %s is not allowed; %s", rule.What, Quote(name), rule.mend())
+		return false
+	}
+	return true
+}
+
+func (rule NameRule) mend() string {
+	switch {
+	case rule.Refuse != "":
+		return "use printable characters without " + strings.Join(strings.Split(rule.Refuse, ""), " ") + " and no blank at either end"
+	case rule.Printable:
+		return "use printable characters and no blank at either end"
+	case rule.Spaces:
+		return "begin with a letter, digit or _, go on with those or . : - or a space"
+	default:
+		return "begin with a letter, digit or _, go on with those or . : -"
+	}
+}
+
+func (rule NameRule) admits(name string) bool {
+	if name != strings.TrimSpace(name) {
+		return false
+	}
+	if rule.Printable {
+		return !strings.ContainsAny(name, rule.Refuse) && name != "." && name != ".."
+	}
+	for i, c := range name {
+		switch {
+		case c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c):
+		case i > 0 && (strings.ContainsRune(".:-", c) || unicode.IsMark(c) || c == ' ' && rule.Spaces):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// shown reports that every character of s is valid and visible: no control,
+// format (bidi, zero width) or unassigned characters, no blanks but the space.
+func shown(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) })
+}
+
+// SameNames reports names of one object that only a normalisation tells apart
+// (NFC): they look the same, so they are duplicates (DUPLICATE_KEY at the
+// object).
+func (f Fields) SameNames(what string) {
+	seen := make(map[string]string)
+	for name := range f.Value.Members() {
+		if isASCII(name) {
+			continue
+		}
+		normal := norm.NFC.String(name)
+		if other, ok := seen[normal]; ok {
+			f.Report.Errorf(f.At, CodeDuplicateKey, "the %s names %+q and %+q are the same characters; keep one", what, other, name)
+		}
+		seen[normal] = name
+	}
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// LongestSlug is the longest slug, in characters.
+const LongestSlug = 128
+
+// IsSlug reports whether s is a slug: one to LongestSlug of a-z, 0-9 and -
+// (S8.4, S12.1).
+func IsSlug(s string) bool {
+	if s == "" || len(s) > LongestSlug {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,102 @@
+package fault
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Reason says what went wrong, for programs. It is UPPER_SNAKE, stable, and the
+// same over gRPC (ErrorInfo.reason), REST (problem member "code") and MCP.
+type Reason string
+
+// The vocabulary. mappings says how each is shown over gRPC and HTTP.
+const (
+	InvalidRequest      Reason = "INVALID_REQUEST"
+	InvalidJSON         Reason = "INVALID_JSON"
+	InvalidDefinition   Reason = "INVALID_DEFINITION"
+	TooLarge            Reason = "TOO_LARGE"
+	Unauthenticated     Reason = "UNAUTHENTICATED"
+	PermissionDenied    Reason = "PERMISSION_DENIED"
+	NotFound            Reason = "NOT_FOUND"
+	VersionConflict     Reason = "VERSION_CONFLICT"
+	IdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"
+	FailedPrecondition  Reason = "FAILED_PRECONDITION"
+	RunNotActive        Reason = "RUN_NOT_ACTIVE"
+	RunNotPaused        Reason = "RUN_NOT_PAUSED"
+	RunHeld             Reason = "RUN_HELD"
+	RunEnded            Reason = "RUN_ENDED"
+	SessionBusy         Reason = "SESSION_BUSY"
+	NameTaken           Reason = "NAME_TAKEN"
+	EnforcementAlways   Reason = "ENFORCEMENT_ALWAYS"
+	Locked              Reason = "LOCKED"
+	Fenced              Reason = "FENCED"
+	LimitReached        Reason = "LIMIT_REACHED"
+	Unavailable         Reason = "UNAVAILABLE"
+	CommitUncertain     Reason = "COMMIT_UNCERTAIN"
+	DeadlineExceeded    Reason = "DEADLINE_EXCEEDED"
+	Cancelled           Reason = "CANCELLED"
+	Unimplemented       Reason = "UNIMPLEMENTED"
+	Internal            Reason = "INTERNAL"
+)
+
+// statusClientClosed is what HTTP servers log for a caller that went away. It has
+// no name in RFC 9110 because nobody is left to read it.
+const statusClientClosed = 499
+
+// mapping is how a reason is shown to clients.
+type mapping struct {
+	code codes.Code
+	http int
+}
+
+// mappings is the whole table. A reason that is not in it is shown as Internal.
+var mappings = map[Reason]mapping{
+	InvalidRequest:      {codes.InvalidArgument, http.StatusBadRequest},
+	InvalidJSON:         {codes.InvalidArgument, http.StatusBadRequest},
+	InvalidDefinition:   {codes.InvalidArgument, http.StatusUnprocessableEntity},
+	TooLarge:            {codes.ResourceExhausted, http.StatusRequestEntityTooLarge},
+	Unauthenticated:     {codes.Unauthenticated, http.StatusUnauthorized},
+	PermissionDenied:    {codes.PermissionDenied, http.StatusForbidden},
+	NotFound:            {codes.NotFound, http.StatusNotFound},
+	VersionConflict:     {codes.Aborted, http.StatusConflict},
+	IdempotencyMismatch: {codes.Aborted, http.StatusConflict},
+	FailedPrecondition:  {codes.FailedPrecondition, http.StatusConflict},
+	RunNotActive:        {codes.FailedPrecondition, http.StatusConflict},
+	RunNotPaused:        {codes.FailedPrecondition, http.StatusConflict},
+	RunHeld:             {codes.FailedPrecondition, http.StatusConflict},
+	RunEnded:            {codes.FailedPrecondition, http.StatusConflict},
+	SessionBusy:         {codes.FailedPrecondition, http.StatusConflict},
+	NameTaken:           {codes.FailedPrecondition, http.StatusConflict},
+	EnforcementAlways:   {codes.FailedPrecondition, http.StatusConflict},
+	Locked:              {codes.FailedPrecondition, http.StatusLocked},
+	Fenced:              {codes.FailedPrecondition, http.StatusLocked},
+	LimitReached:        {codes.ResourceExhausted, http.StatusTooManyRequests},
+	Unavailable:         {codes.Unavailable, http.StatusServiceUnavailable},
+	CommitUncertain:     {codes.Unavailable, http.StatusServiceUnavailable},
+	DeadlineExceeded:    {codes.DeadlineExceeded, http.StatusGatewayTimeout},
+	Cancelled:           {codes.Canceled, statusClientClosed},
+	Unimplemented:       {codes.Unimplemented, http.StatusNotImplemented},
+	Internal:            {codes.Internal, http.StatusInternalServerError},
+}
+
+// Code is the gRPC status code of a reason.
+func (r Reason) Code() codes.Code {
+	if m, ok := mappings[r]; ok {
+		return m.code
+	}
+	return codes.Internal
+}
+
+// HTTPStatus is the HTTP status of a reason.
+func (r Reason) HTTPStatus() int {
+	if m, ok := mappings[r]; ok {
+		return m.http
+	}
+	return http.StatusInternalServerError
+}
+
+// Reasons are all reasons, in alphabetical order.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(mappings)) }

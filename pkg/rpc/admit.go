@@ -1,0 +1,85 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// anonymous is who calls without credentials where that is allowed.
+var anonymous = auth.Principal{Name: "anonymous", Role: auth.Operator}
+
+// admit tells who calls, whether they may, and in which namespace. The context it
+// answers is never nil.
+func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) {
+	if !m.open {
+		p, err := s.authenticate(ctx)
+		if err != nil {
+			return ctx, err
+		}
+		if m == s.unknown {
+			return ctx, errUnknownMethod()
+		}
+		if !auth.Allowed(m.name, p.Role) {
+			return ctx, fault.New(fault.PermissionDenied, "the role %s may not call %s; %s",
+				p.Role, m.name, whoMay(m.name))
+		}
+		ctx = auth.WithPrincipal(ctx, p)
+	}
+	given := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
+	if len(given) == 0 {
+		return ctx, nil
+	}
+	if len(given) > 1 || !ValidNamespace(given[0]) {
+		return ctx, fault.New(fault.InvalidRequest, "the metadata %s must be one name of 1 to 63 "+
+			"lower-case letters, digits and hyphens that does not begin with a hyphen", NamespaceKey)
+	}
+	callOf(ctx).namespace = given[0]
+	return ctx, nil
+}
+
+func (s *Server) authenticate(ctx context.Context) (auth.Principal, error) {
+	given := metadata.ValueFromIncomingContext(ctx, authorizationKey)
+	if len(given) == 0 {
+		if s.cfg.AllowAnonymous {
+			return anonymous, nil
+		}
+		return auth.Principal{}, fault.New(fault.Unauthenticated,
+			"no credentials: send the metadata \"authorization: Bearer <token>\"")
+	}
+	const scheme = "Bearer "
+	if len(given) > 1 || len(given[0]) < len(scheme) || !strings.EqualFold(given[0][:len(scheme)], scheme) {
+		return auth.Principal{}, fault.New(fault.Unauthenticated,
+			"the metadata \"authorization\" must be \"Bearer <token>\", once")
+	}
+	if s.cfg.Authenticator == nil {
+		return auth.Principal{}, fault.New(fault.Unauthenticated, "the token is not known here")
+	}
+	p, err := s.cfg.Authenticator.Authenticate(ctx, given[0][len(scheme):])
+	switch {
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return auth.Principal{}, fault.New(fault.Unauthenticated, "the token is not known here")
+	case err != nil:
+		return auth.Principal{}, fault.New(fault.Unavailable, "the credentials cannot be checked now").Wrap(err)
+	}
+	return p, nil
+}
+
+// whoMay says which roles may call.
+func whoMay(name string) string {
+	var roles []string
+	for _, role := range auth.Roles() {
+		if auth.Allowed(name, role) {
+			roles = append(roles, string(role))
+		}
+	}
+	if len(roles) == 0 {
+		return "no role may"
+	}
+	return "it needs the role " + strings.Join(roles, " or ")
+}

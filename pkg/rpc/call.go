@@ -1,0 +1,117 @@
+package rpc
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/interlock-run/interlock/pkg/typeid"
+)
+
+// Metadata keys of every call.
+const (
+	// NamespaceKey names the namespace; DefaultNamespace when it is missing.
+	NamespaceKey = "interlock-namespace"
+	// RequestIDKey names one request through all services; made when missing.
+	RequestIDKey = "interlock-request-id"
+
+	authorizationKey = "authorization"
+)
+
+// DefaultNamespace is the namespace of calls that name none.
+const DefaultNamespace = "default"
+
+type callKey struct{}
+
+// call is what the chain knows of a call, in one context value.
+type call struct {
+	namespace string
+	draining  <-chan struct{}
+
+	// The id is made when it is asked for: few calls need one.
+	once sync.Once
+	id   string
+}
+
+func (s *Server) withCall(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, &call{namespace: DefaultNamespace, draining: s.draining.Done()})
+}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// Namespace is the namespace of the call that ctx belongs to.
+func Namespace(ctx context.Context) string {
+	if c := callOf(ctx); c != nil {
+		return c.namespace
+	}
+	return DefaultNamespace
+}
+
+// RequestID is the id of the call that ctx belongs to, as the caller gave it or
+// else a new one; empty outside of calls.
+func RequestID(ctx context.Context) string {
+	c := callOf(ctx)
+	if c == nil {
+		return ""
+	}
+	c.once.Do(func() {
+		if given := metadata.ValueFromIncomingContext(ctx, RequestIDKey); len(given) == 1 && validRequestID(given[0]) {
+			c.id = given[0]
+			return
+		}
+		// Without randomness there is no id, and no harm.
+		c.id, _ = typeid.New("req")
+	})
+	return c.id
+}
+
+// Draining is closed when the server begins to drain. The handler of a stream
+// that clients feed then answers what it has received and returns, or it is cut
+// off when the drain's time is over. It is nil, never closed, outside of calls.
+func Draining(ctx context.Context) <-chan struct{} {
+	if c := callOf(ctx); c != nil {
+		return c.draining
+	}
+	return nil
+}
+
+// ValidNamespace is true for [a-z0-9][a-z0-9-]{0,62}.
+func ValidNamespace(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// validRequestID is true for 1 to 64 of A-Z a-z 0-9 . _ -, which no log or header
+// can mistake.
+func validRequestID(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// throttle passes once a second.
+type throttle struct{ next atomic.Int64 }
+
+func (t *throttle) pass(now time.Time) bool {
+	next := t.next.Load()
+	return now.UnixNano() >= next && t.next.CompareAndSwap(next, now.Add(time.Second).UnixNano())
+}

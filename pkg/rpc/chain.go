@@ -1,0 +1,175 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// The chain is one function per kind of call, not a stack of interceptors: what
+// happens to a call is read top to bottom, and a call costs few allocations.
+
+// unary is the chain of a unary call, over sockets and within the process.
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	begin := time.Now()
+	m := s.lookup(info.FullMethod)
+	ctx = s.withCall(ctx)
+	defer func() {
+		if p := recover(); p != nil {
+			resp, err = nil, panicked(p)
+		}
+		err = s.finish(ctx, m, begin, err)
+	}()
+	if ctx, err = s.admit(ctx, m); err != nil {
+		return nil, err
+	}
+	if err = s.accept(req, true); err != nil {
+		return nil, err
+	}
+	if _, set := ctx.Deadline(); !set {
+		// Over sockets arrive has set one already.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.cfg.DefaultDeadline)
+		defer cancel()
+	}
+	return handler(ctx, req)
+}
+
+// stream is the chain of a streaming call.
+func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	begin := time.Now()
+	m := s.lookup(info.FullMethod)
+	ctx := s.withCall(ss.Context())
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+		err = s.finish(ctx, m, begin, err)
+	}()
+	if ctx, err = s.admit(ctx, m); err != nil {
+		return err
+	}
+	if !m.serverStreams || m.clientStreams {
+		return handler(srv, &serverStream{ServerStream: ss, ctx: ctx, server: s, method: m})
+	}
+	// A stream that only the server feeds, like Watch, has nothing to lose and
+	// would hold a drain up until its time is over. The client comes back to
+	// another replica.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.draining, func() { cancel(errDraining) })()
+	err = handler(srv, &serverStream{ServerStream: ss, ctx: ctx, server: s, method: m})
+	if errors.Is(context.Cause(ctx), errDraining) && (err == nil || endedByContext(err)) {
+		return fault.New(fault.Unavailable, "this server is going away; connect again")
+	}
+	return err
+}
+
+var errDraining = errors.New("rpc: draining")
+
+func endedByContext(err error) bool {
+	reason := fault.ReasonOf(err)
+	return reason == fault.Cancelled || reason == fault.DeadlineExceeded
+}
+
+// lookup never answers nil.
+func (s *Server) lookup(fullMethod string) *method {
+	if m, ok := s.methods[fullMethod]; ok {
+		return m
+	}
+	return s.unknown
+}
+
+// finish is the end of every call: an error becomes a status, once, and what
+// clients must not see of it is logged, once.
+func (s *Server) finish(ctx context.Context, m *method, begin time.Time, err error) error {
+	if err == nil {
+		m.metrics.done(codes.OK, begin)
+		return nil
+	}
+	f := fault.From(err)
+	st := f.GRPCStatus()
+	switch st.Code() {
+	case codes.Internal:
+		id := RequestID(ctx)
+		// A copy: the fault may be one that many calls share.
+		shown := *f
+		shown.Metadata = maps.Clone(f.Metadata)
+		st = shown.Meta("request_id", id).GRPCStatus()
+		s.logFault(ctx, slog.LevelError, m, f, id)
+	case codes.Unavailable:
+		// An outage fails every call; one line a second tells it.
+		if f.Err != nil && s.warned.pass(time.Now()) {
+			s.logFault(ctx, slog.LevelWarn, m, f, RequestID(ctx))
+		}
+	default:
+	}
+	m.metrics.done(st.Code(), begin)
+	s.metrics.fault(f.Reason)
+	return st.Err()
+}
+
+func (s *Server) logFault(ctx context.Context, level slog.Level, m *method, f *fault.Error, requestID string) {
+	attrs := []slog.Attr{
+		slog.String("method", m.name), slog.String("reason", string(f.Reason)),
+		slog.String("request_id", requestID), slog.String("error", f.Error()),
+	}
+	var p *panicError
+	if errors.As(f, &p) {
+		attrs = append(attrs, slog.String("stack", string(p.stack)))
+	}
+	s.cfg.Logger.LogAttrs(ctx, level, "call failed", attrs...)
+}
+
+// panicError is a panic of a handler.
+type panicError struct {
+	what  string
+	stack []byte
+}
+
+func (e *panicError) Error() string { return "panic: " + e.what }
+
+// panicked tells what panicked without what a payload may be part of: the
+// runtime's own errors are told in full, of anything else only the type.
+func panicked(p any) error {
+	what := fmt.Sprintf("a value of type %T", p)
+	if err, ok := p.(runtime.Error); ok {
+		what = err.Error()
+	}
+	return fault.New(fault.Internal, "panic").Wrap(&panicError{what: what, stack: debug.Stack()})
+}
+
+// serverStream gives a handler the admitted context, and checks what it receives.
+type serverStream struct {
+	grpc.ServerStream
+	ctx    context.Context // that is what a stream is
+	server *Server
+	method *method
+}
+
+// Context is the stream's context.
+func (ss *serverStream) Context() context.Context { return ss.ctx }
+
+// RecvMsg receives a message and checks it. Messages of a client's stream are
+// not validated here: one bad message of many must not end the stream, so their
+// handler calls Validate and answers for each.
+func (ss *serverStream) RecvMsg(msg any) error {
+	if err := ss.ServerStream.RecvMsg(msg); err != nil {
+		if status.Code(err) == codes.Internal {
+			return errMalformed(err)
+		}
+		return err
+	}
+	return ss.server.accept(msg, !ss.method.clientStreams)
+}

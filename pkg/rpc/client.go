@@ -1,0 +1,207 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/health" // clients ask replicas whether they serve
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+)
+
+// ClientConfig of a connection. The zero value calls as nobody, without TLS, on
+// loopback or a unix socket only.
+type ClientConfig struct {
+	// Token is sent with calls whose context brings no credentials.
+	Token string
+	// Namespace is sent with calls whose context brings none.
+	Namespace string
+	// TLS is off unless one of its files is set or it is enabled.
+	TLS ClientTLS
+	// Insecure allows another target than loopback without TLS, where the
+	// network itself is trusted. Tokens then travel in the clear.
+	Insecure bool
+	// TracerProvider makes spans; there are none when it is nil.
+	TracerProvider trace.TracerProvider
+}
+
+// ClientTLS are PEM files.
+type ClientTLS struct {
+	// Enable uses the system's CAs when CAFile is empty.
+	Enable bool
+	CAFile string
+	// CertFile and KeyFile are the client's own, for mTLS.
+	CertFile   string
+	KeyFile    string
+	ServerName string
+}
+
+// maxAnswer is the largest answer that clients take, in bytes: a page of history.
+const maxAnswer = 64 << 20
+
+// Dial makes a connection, which connects when it is first used. Targets are
+// gRPC's: "127.0.0.1:7421", "unix:///run/interlock.sock", and "dns:///engine:7421"
+// for all replicas behind a name: calls then go around those that say that they
+// serve.
+func Dial(target string, cfg ClientConfig) (*grpc.ClientConn, error) {
+	creds, err := cfg.credentials(target)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", target, err)
+	}
+	if cfg.Namespace != "" && !ValidNamespace(cfg.Namespace) {
+		return nil, fmt.Errorf("dial %s: invalid namespace %q", target, cfg.Namespace)
+	}
+	options := append(clientOptions(cfg.TracerProvider), grpc.WithTransportCredentials(creds))
+	if c := newCaller(cfg); len(c.pairs) > 0 {
+		options = append(options, grpc.WithUnaryInterceptor(c.unary), grpc.WithStreamInterceptor(c.stream))
+	}
+	if strings.HasPrefix(target, "dns:///") {
+		options = append(options, grpc.WithDefaultServiceConfig(
+			`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":""}}`))
+	}
+	conn, err := grpc.NewClient(target, options...)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", target, err)
+	}
+	return conn, nil
+}
+
+func clientOptions(tp trace.TracerProvider) []grpc.DialOption {
+	options := []grpc.DialOption{
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
+			MinConnectTimeout: 3 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
+	}
+	if tp != nil {
+		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler(
+			otelgrpc.WithTracerProvider(tp),
+			otelgrpc.WithPropagators(propagation.TraceContext{}),
+			otelgrpc.WithMeterProvider(noop.NewMeterProvider()),
+		)))
+	}
+	return options
+}
+
+func (c ClientConfig) credentials(target string) (credentials.TransportCredentials, error) {
+	t := c.TLS
+	if t == (ClientTLS{}) {
+		if !c.Insecure && !isLoopback(target) {
+			return nil, errors.New("without TLS the token and all data would travel in the clear; " +
+				"configure TLS, or allow it as insecure where the network is trusted")
+		}
+		return insecure.NewCredentials(), nil
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	var err error
+	if t.CAFile != "" {
+		if cfg.RootCAs, err = readPool(t.CAFile); err != nil {
+			return nil, err
+		}
+	}
+	if t.CertFile != "" || t.KeyFile != "" {
+		cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the client's certificate and key: %w", err)
+		}
+		cfg.Certificates = []tls.Certificate{cert}
+	}
+	return credentials.NewTLS(cfg), nil
+}
+
+// isLoopback is true when nothing that is sent to the target leaves the machine.
+func isLoopback(target string) bool {
+	if strings.HasPrefix(target, unixPrefix) || strings.HasPrefix(target, "unix-abstract:") {
+		return true
+	}
+	for _, scheme := range []string{"dns:///", "passthrough:///", "dns:"} {
+		target = strings.TrimPrefix(target, scheme)
+	}
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		host = target
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// caller adds its credentials and namespace to calls that bring none.
+type caller struct{ pairs []string }
+
+func newCaller(cfg ClientConfig) caller {
+	var c caller
+	if cfg.Token != "" {
+		c.pairs = append(c.pairs, authorizationKey, "Bearer "+cfg.Token)
+	}
+	if cfg.Namespace != "" {
+		c.pairs = append(c.pairs, NamespaceKey, cfg.Namespace)
+	}
+	return c
+}
+
+func (c caller) outgoing(ctx context.Context) context.Context {
+	if len(c.pairs) == 0 {
+		return ctx
+	}
+	md, ok := metadata.FromOutgoingContext(ctx)
+	if !ok {
+		return metadata.AppendToOutgoingContext(ctx, c.pairs...)
+	}
+	for i := 0; i < len(c.pairs); i += 2 {
+		if len(md[c.pairs[i]]) == 0 {
+			ctx = metadata.AppendToOutgoingContext(ctx, c.pairs[i], c.pairs[i+1])
+		}
+	}
+	return ctx
+}
+
+func (c caller) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(c.outgoing(ctx), method, req, reply, cc, opts...)
+}
+
+func (c caller) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return open(c.outgoing(ctx), desc, cc, method, opts...)
+}
+
+// forwarded are what one service passes on to the next for its caller.
+var forwarded = []string{authorizationKey, NamespaceKey, "traceparent", "tracestate"}
+
+// Forward makes calls with ctx go out for the caller that ctx's own call came
+// from: with its credentials, namespace, request id and trace. What ctx sends
+// already stays. Outside of a call it changes nothing.
+func Forward(ctx context.Context) context.Context {
+	in, ok := metadata.FromIncomingContext(ctx)
+	if !ok {
+		return ctx
+	}
+	out, _ := metadata.FromOutgoingContext(ctx)
+	pairs := make([]string, 0, 2*len(forwarded)+2)
+	for _, key := range forwarded {
+		// More than one value was refused on the way in.
+		if v := in[key]; len(v) == 1 && len(out[key]) == 0 {
+			pairs = append(pairs, key, v[0])
+		}
+	}
+	if id := RequestID(ctx); id != "" && len(out[RequestIDKey]) == 0 {
+		pairs = append(pairs, RequestIDKey, id)
+	}
+	if len(pairs) == 0 {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, pairs...)
+}

@@ -1,0 +1,239 @@
+package rpc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is for what must happen; no test waits that long unless it fails.
+const patience = 20 * time.Second
+
+// runs is a RunService whose behaviour is the test's.
+type runs struct {
+	enginev1.UnimplementedRunServiceServer
+	get   func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error)
+	start func(context.Context, *enginev1.StartRequest) (*enginev1.StartResponse, error)
+	watch func(*enginev1.WatchRequest, grpc.ServerStreamingServer[enginev1.WatchResponse]) error
+}
+
+func (r *runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	if r.get == nil {
+		return &enginev1.RunServiceGetResponse{}, nil
+	}
+	return r.get(ctx, req)
+}
+
+func (r *runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
+	if r.start == nil {
+		return &enginev1.StartResponse{}, nil
+	}
+	return r.start(ctx, req)
+}
+
+func (r *runs) Watch(req *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
+	if r.watch == nil {
+		return nil
+	}
+	return r.watch(req, stream)
+}
+
+// checks echoes: its answer has the request's correlation id and call ids, and an
+// error where a call is invalid.
+type checks struct {
+	policyv1.UnimplementedPolicyEnforcerServiceServer
+}
+
+func (checks) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) error {
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answer := &policyv1.CheckToolCallsResponse{CorrelationId: req.GetCorrelationId()}
+		for _, call := range req.GetCalls() {
+			result := &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Decision{
+				Decision: &policyv1.CheckToolCallResponse{CallId: call.GetCallId()},
+			}}
+			if err := rpc.Validate(call); err != nil {
+				f := fault.From(err)
+				result.Result = &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
+					Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
+				}}
+			}
+			answer.Results = append(answer.Results, result)
+		}
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// lockedBuffer is a log that tests read while servers write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// house is a server with its clients.
+type house struct {
+	server  *rpc.Server
+	address string
+	tokens  map[auth.Role]string
+	log     *lockedBuffer
+	// stop begins the drain; done is closed when Serve has returned.
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// open starts a server on a port of its own.
+func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
+	t.Helper()
+	h := &house{tokens: auth.Generate(), log: new(lockedBuffer), done: make(chan struct{})}
+	cfg := rpc.Config{
+		Listen:        []string{"127.0.0.1:0"},
+		Authenticator: tokensOf(t, h.tokens),
+		Logger:        slog.New(slog.NewTextHandler(h.log, nil)),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	server, err := rpc.NewServer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.server, h.address = server, server.Addrs()[0].String()
+	enginev1.RegisterRunServiceServer(server.GRPC(), service)
+	enginev1.RegisterWorkflowServiceServer(server.GRPC(), enginev1.UnimplementedWorkflowServiceServer{})
+	policyv1.RegisterPolicyEnforcerServiceServer(server.GRPC(), checks{})
+	server.SetServing(true)
+	ctx, cancel := context.WithCancel(context.Background())
+	h.stop = cancel
+	go func() {
+		defer close(h.done)
+		if err := server.Serve(ctx); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-h.done
+	})
+	return h
+}
+
+func tokensOf(t *testing.T, minted map[auth.Role]string) *auth.Tokens {
+	t.Helper()
+	pairs := "{"
+	for role, token := range minted {
+		if len(pairs) > 1 {
+			pairs += ","
+		}
+		pairs += `"` + string(role) + `":"` + token + `"`
+	}
+	tokens, err := auth.ParseTokens([]byte(pairs + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+// dial connects over the network, or within the process.
+func (h *house) dial(t *testing.T, cfg rpc.ClientConfig) *grpc.ClientConn {
+	t.Helper()
+	conn, err := rpc.Dial(h.address, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// both runs a test over the network and within the process: they must not differ.
+func (h *house) both(t *testing.T, cfg rpc.ClientConfig, test func(t *testing.T, conn grpc.ClientConnInterface)) {
+	t.Helper()
+	t.Run("network", func(t *testing.T) { test(t, h.dial(t, cfg)) })
+	t.Run("local", func(t *testing.T) { test(t, h.server.Local(cfg)) })
+}
+
+func (h *house) as(role auth.Role) rpc.ClientConfig {
+	return rpc.ClientConfig{Token: h.tokens[role]}
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// with is a context that sends exactly these pairs.
+func with(ctx context.Context, pairs ...string) context.Context {
+	return metadata.NewOutgoingContext(ctx, metadata.Pairs(pairs...))
+}
+
+func wantReason(t *testing.T, err error, want fault.Reason) *fault.Error {
+	t.Helper()
+	if got := fault.ReasonOf(err); got != want {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+	if err == nil {
+		return &fault.Error{}
+	}
+	return fault.From(err)
+}
+
+func waitFor(t *testing.T, what string, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		t.Fatalf("it never came: %s", what)
+	}
+}
+
+func rawDial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(within(t), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}

@@ -1,0 +1,217 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/tap"
+)
+
+// Server is a gRPC server with the chain of this package. Register services on
+// GRPC, call SetServing when they are ready, then Serve.
+type Server struct {
+	cfg     Config
+	grpc    *grpc.Server
+	health  *health.Server
+	methods map[string]*method
+	unknown *method
+	metrics *metrics
+	gate    gate
+
+	listeners []net.Listener
+	local     *memory
+
+	// draining ends when serving ends, before any call is cut.
+	draining context.Context
+	drain    context.CancelFunc
+	stop     sync.Once
+	warned   throttle
+}
+
+// NewServer opens the listeners and makes the server. Serve or Close must follow.
+func NewServer(cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	creds, err := cfg.TLS.credentials()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, health: health.NewServer(), methods: make(map[string]*method)}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	if s.metrics, err = newMetrics(cfg.Registerer); err != nil {
+		return nil, err
+	}
+	s.unknown = s.newMethod("/unknown/unknown")
+	if s.listeners, err = listen(cfg); err != nil {
+		return nil, err
+	}
+	s.grpc = grpc.NewServer(append(s.options(), grpc.Creds(creds))...)
+	s.local = newMemory(s)
+	healthpb.RegisterHealthServer(s.GRPC(), s.health)
+	reflection.Register(registrar{s})
+	s.SetServing(false)
+	return s, nil
+}
+
+func (s *Server) options() []grpc.ServerOption {
+	cfg := s.cfg
+	options := []grpc.ServerOption{
+		grpc.UnaryInterceptor(s.unary),
+		grpc.StreamInterceptor(s.stream),
+		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return errUnknownMethod() }),
+		grpc.InTapHandle(s.arrive),
+		grpc.MaxRecvMsgSize(transportLimit(cfg)),
+		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
+		grpc.ConnectionTimeout(cfg.ConnectionTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionIdle: cfg.MaxConnectionIdle,
+			Time:              cfg.KeepaliveTime,
+			Timeout:           cfg.KeepaliveTimeout,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             5 * time.Second,
+			PermitWithoutStream: true,
+		}),
+		// Bounds what thousands of quiet connections hold.
+		grpc.ReadBufferSize(16 << 10),
+		grpc.MaxHeaderListSize(64 << 10),
+		grpc.WaitForHandlers(true),
+	}
+	if cfg.TracerProvider != nil {
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(
+			otelgrpc.WithTracerProvider(cfg.TracerProvider),
+			otelgrpc.WithPropagators(propagation.TraceContext{}),
+			otelgrpc.WithMeterProvider(noop.NewMeterProvider()),
+			otelgrpc.WithFilter(func(i *stats.RPCTagInfo) bool { return !isHealth(i.FullMethodName) }),
+		)))
+	}
+	return options
+}
+
+// arrive gives a unary call that names no deadline the default one before its
+// message is read, so that a client that never finishes sending is cut too. The
+// interceptors are too late for that: they run when the message is there.
+func (s *Server) arrive(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if _, set := ctx.Deadline(); set {
+		return ctx, nil
+	}
+	if m := s.methods[info.FullMethodName]; m != nil && !m.isUnary() {
+		return ctx, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.DefaultDeadline)
+	// grpc cancels the parent when the call ends, and this with it.
+	_ = cancel
+	return ctx, nil
+}
+
+// transportLimit is what grpc itself refuses, without a reason.
+func transportLimit(cfg Config) int { return 4 * cfg.MaxRecvBytes }
+
+// GRPC is where services are registered, all of them before Serve.
+func (s *Server) GRPC() grpc.ServiceRegistrar { return registrar{s} }
+
+// Addrs are the addresses that are served, Config.Listen first.
+func (s *Server) Addrs() []net.Addr {
+	addrs := make([]net.Addr, len(s.listeners))
+	for i, lis := range s.listeners {
+		addrs[i] = lis.Addr()
+	}
+	return addrs
+}
+
+// SetServing says over the health service whether the server and each of its
+// services serve. It begins with false, and is false for ever when draining.
+func (s *Server) SetServing(serving bool) {
+	status := healthpb.HealthCheckResponse_NOT_SERVING
+	if serving {
+		status = healthpb.HealthCheckResponse_SERVING
+	}
+	s.health.SetServingStatus("", status)
+	for name := range s.grpc.GetServiceInfo() {
+		s.health.SetServingStatus(name, status)
+	}
+}
+
+// Serve serves until ctx ends or a listener fails, then drains: health turns
+// NOT_SERVING, new calls go elsewhere, calls in flight finish. What has not
+// finished after DrainTimeout is cancelled. Nothing runs when Serve returns,
+// unless a handler ignores its context.
+func (s *Server) Serve(ctx context.Context) error {
+	failures := make(chan error, len(s.listeners))
+	for _, lis := range s.listeners {
+		go func() { failures <- s.grpc.Serve(lis) }()
+	}
+	var errs []error
+	running := len(s.listeners)
+	select {
+	case <-ctx.Done():
+	case <-s.draining.Done():
+	case err := <-failures:
+		errs = append(errs, err)
+		running--
+	}
+	s.Close()
+	for range running {
+		if err := <-failures; !errors.Is(err, grpc.ErrServerStopped) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Close drains as Serve does when its context ends. A second call returns when
+// the first is done.
+func (s *Server) Close() {
+	s.stop.Do(func() {
+		s.health.Shutdown()
+		s.drain()
+		s.gate.close()
+		finished := make(chan struct{})
+		go func() {
+			defer close(finished)
+			s.grpc.GracefulStop()
+			s.gate.wait()
+		}()
+		patience := time.NewTimer(s.cfg.DrainTimeout)
+		defer patience.Stop()
+		select {
+		case <-finished:
+		case <-patience.C:
+			s.cut(finished)
+		}
+		s.local.close()
+		for _, lis := range s.listeners {
+			// Those that were served are closed already.
+			_ = lis.Close()
+		}
+	})
+}
+
+// cut cancels what has not finished in time, and leaves what ignores that.
+func (s *Server) cut(finished <-chan struct{}) {
+	const grace = 5 * time.Second
+	s.cfg.Logger.Warn("calls did not finish in time and are cancelled",
+		"drain_timeout", s.cfg.DrainTimeout.String())
+	go s.grpc.Stop()
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-finished:
+	case <-patience.C:
+		s.cfg.Logger.Error("calls ignore that they were cancelled and are left behind")
+	}
+}

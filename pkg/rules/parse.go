@@ -1,0 +1,264 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// Codes of policies (S1.3) beside those of package document.
+const (
+	CodeCapability document.Code = "CAPABILITY"
+	CodeTooBroad   document.Code = "TOO_BROAD"
+)
+
+// maxRules bounds each list of a policy (TOO_MANY).
+const maxRules = 1_000
+
+// ParsePolicy reads a policy in JSON and reports all that is wrong with it at
+// once. The policy is nil when there is an error among the problems.
+func ParsePolicy(src []byte) (*Policy, document.Problems) {
+	v, problems := document.ParseAll(src, document.Limits{})
+	return finish(v, problems)
+}
+
+// ParsePolicyYAML is ParsePolicy for YAML.
+func ParsePolicyYAML(src []byte) (*Policy, document.Problems) {
+	v, problems := document.FromYAML(src)
+	return finish(v, problems)
+}
+
+// ParsePolicyValue is ParsePolicy for a document that has been read.
+func ParsePolicyValue(v document.Value) (*Policy, document.Problems) { return finish(v, nil) }
+
+func finish(v document.Value, problems document.Problems) (*Policy, document.Problems) {
+	var r document.Report
+	r.Add(problems...)
+	p := &Policy{}
+	if !v.IsZero() || len(problems) == 0 {
+		p = ReadPolicy(&r, v, nil)
+	}
+	if found := r.Problems(); found.HasErrors() {
+		return nil, found
+	}
+	return p, r.Problems()
+}
+
+// ReadPolicy reads a policy that is part of a document and reports its problems
+// there. What it returns is only of use when no error was reported.
+func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy {
+	p := &Policy{}
+	f, ok := r.Object(v, at, "a policy")
+	if !ok {
+		return p
+	}
+	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "$schema")
+	f.Require("role")
+	p.Role, _ = f.Text("role")
+	p.Name, _ = f.Str("name")
+	f.Str("description")
+	f.Str("$schema")
+	fallback, _ := f.Enum("default", "allow", "deny")
+	p.DefaultDeny = fallback == "deny"
+	p.Allow = readRules(f, "allow", true)
+	p.Ask = readRules(f, "ask", true)
+	p.Deny = readRules(f, "deny", false)
+	p.SessionBudget = ReadSessionBudget(f)
+	p.Email = ReadEmailLimits(f)
+	overruled(f, p)
+	return p
+}
+
+// readRules reads one list. Rules of deny have no limits: a call is denied or it
+// is not.
+func readRules(f document.Fields, name string, limits bool) []Rule {
+	list, ok := f.List(name, maxRules)
+	if !ok {
+		return nil
+	}
+	fields := []string{"capability"}
+	if limits {
+		fields = append(fields, "rate_limit", "budget_limit")
+	}
+	rules := make([]Rule, 0, list.Len())
+	seen := make(map[string]bool)
+	at := f.At.Key(name)
+	for i, v := range list.Elements() {
+		rule := Rule{}
+		if rf, ok := f.Report.Object(v, at.At(i), "a rule"); ok {
+			rf.Known("a rule of \""+name+"\"", fields...)
+			readRule(rf, &rule, limits)
+			if rule.Capability == "*" && name == "allow" {
+				f.Report.Warnf(rf.At.Key("capability"), CodeTooBroad, "\"*\" allows every call; name the capabilities")
+			}
+			if rule.Capability != "" && seen[rule.Capability] && rule.Rate == nil && rule.Budget == nil {
+				f.Report.Warnf(rf.At.Key("capability"), document.CodeDuplicateItem, "%s is listed more than once; remove one", document.Quote(rule.Capability))
+			}
+			seen[rule.Capability] = true
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+func readRule(f document.Fields, rule *Rule, limits bool) {
+	f.Require("capability")
+	if capability, ok := f.Text("capability"); ok {
+		rule.Capability = capability
+		if mend := capabilityMend(capability); mend != "" {
+			f.Report.Errorf(f.At.Key("capability"), CodeCapability, "%s matches no call; %s", document.Quote(capability), mend)
+		}
+	}
+	if !limits {
+		return
+	}
+	if rate, ok := f.Object("rate_limit"); ok {
+		rate.Known("a rate limit", "max_calls", "window_seconds")
+		rate.Require("max_calls", "window_seconds")
+		rule.Rate = &RateLimit{}
+		rule.Rate.MaxCalls, _ = rate.Integer("max_calls", 1)
+		rule.Rate.WindowSeconds, _ = rate.Integer("window_seconds", 1)
+		if rule.Rate.WindowSeconds > maxWindow {
+			f.Report.Errorf(rate.At.Key("window_seconds"), document.CodeRange, "a window is at most %d seconds (366 days)", maxWindow)
+		}
+	}
+	if budget, ok := f.Object("budget_limit"); ok {
+		budget.Known("a budget limit", "max_usd", "period")
+		budget.Require("max_usd", "period")
+		rule.Budget = &BudgetLimit{}
+		rule.Budget.Max, _ = money(budget, "max_usd")
+		period, _ := budget.Enum("period", string(Hourly), string(Daily), string(Monthly))
+		rule.Budget.Period = Period(period)
+	}
+}
+
+// maxWindow is the longest rolling window, 366 days.
+const maxWindow = 366 * 24 * 60 * 60
+
+// money reads an amount above zero.
+func money(f document.Fields, name string) (MicroUSD, bool) {
+	v, ok := f.Value.Get(name)
+	if !ok {
+		return 0, false
+	}
+	at := f.At.Key(name)
+	if v.Kind() != document.Number {
+		f.Report.Errorf(at, document.CodeType, "%q must be a number of US dollars, not a %s", name, v.Kind())
+		return 0, false
+	}
+	amount, exact := ParseUSD(v.Number())
+	switch {
+	case document.CompareNumbers(v.Number(), "0") <= 0:
+		f.Report.Errorf(at, document.CodeRange, "%q must be more than 0", name)
+	case !exact:
+		f.Report.Errorf(at, document.CodeRange, "%q must be a multiple of 0.000001 below nine trillion", name)
+	default:
+		return amount, true
+	}
+	return 0, false
+}
+
+// ReadSessionBudget reads session_budget_usd, nil when there is none (S7.5).
+func ReadSessionBudget(f document.Fields) *MicroUSD {
+	if amount, ok := money(f, "session_budget_usd"); ok {
+		return &amount
+	}
+	return nil
+}
+
+// ReadEmailLimits reads email_config, nil when there is none (S7.7).
+func ReadEmailLimits(f document.Fields) *EmailLimits {
+	e, ok := f.Object("email_config")
+	if !ok {
+		return nil
+	}
+	e.Known("an email configuration", "max_emails_per_session", "allowed_from", "allowed_to")
+	limits := &EmailLimits{}
+	limits.MaxPerSession, limits.Limited = e.Integer("max_emails_per_session", 0)
+	limits.AllowedFrom = addresses(e, "allowed_from")
+	limits.AllowedTo = addresses(e, "allowed_to")
+	return limits
+}
+
+func addresses(f document.Fields, name string) []string {
+	items, ok := f.Strings(name, maxRules)
+	if !ok {
+		return nil
+	}
+	for _, item := range items {
+		switch mailbox, domain, at := strings.Cut(item.Text, "@"); {
+		case item.Text == "":
+			f.Report.Errorf(item.At, document.CodeEmpty, "the address is empty; write one or remove it")
+			f.Report.Errorf(item.At, document.CodeName, "the address is empty; it matches nothing")
+		case item.Text == "*":
+			f.Report.Warnf(item.At, CodeTooBroad, "\"*\" admits every address; name them")
+		case !at || mailbox == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(item.Text, notInAddress):
+			f.Report.Errorf(item.At, document.CodeName, "%s is no address; write name@example.com or *@example.com", document.Quote(item.Text))
+		}
+	}
+	f.Report.Duplicates(items)
+	return document.Texts(items)
+}
+
+func notInAddress(c rune) bool { return !unicode.IsPrint(c) || strings.ContainsRune(" ,;<>()\"", c) }
+
+// overruled warns of rules that a list before theirs makes useless (S7.2).
+func overruled(f document.Fields, p *Policy) {
+	denied := capabilities(p.Deny)
+	for name, rules := range map[string][]Rule{"allow": p.Allow, "ask": p.Ask} {
+		for i, rule := range rules {
+			if rule.Capability != "" && slices.Contains(denied, rule.Capability) {
+				f.Report.Warnf(f.At.Key(name).At(i).Key("capability"), document.CodeNoEffect, "%s is in \"deny\" too, which goes first; remove one", document.Quote(rule.Capability))
+			}
+		}
+	}
+}
+
+func capabilities(rules []Rule) []string {
+	names := make([]string, len(rules))
+	for i, rule := range rules {
+		names[i] = rule.Capability
+	}
+	return names
+}
+
+// capabilityMend says how to mend a pattern that matches no capability, or "".
+// Capabilities are bash, mcp:<server>:<tool> and tool:<name> (S7.1).
+func capabilityMend(pattern string) string {
+	prefix, wild := strings.CutSuffix(pattern, "*")
+	switch {
+	case strings.TrimSpace(pattern) == "" || strings.ContainsFunc(pattern, notInCapability):
+		return "remove the blanks and control characters"
+	case strings.Contains(prefix, "*"):
+		return "a * stands only at the end, for any rest"
+	case pattern == "*":
+		return ""
+	}
+	parts := strings.Split(prefix, ":")
+	for i, part := range parts {
+		if part == "" && (i == 0 || i < len(parts)-1 || !wild) {
+			return "there is an empty part between colons; fill it"
+		}
+	}
+	return kindMend(parts, wild)
+}
+
+func kindMend(parts []string, wild bool) string {
+	kinds := []string{"bash", "mcp", "tool"}
+	if len(parts) == 1 && wild {
+		if slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, parts[0]) }) {
+			return ""
+		}
+	}
+	switch {
+	case !slices.Contains(kinds, parts[0]):
+		return "begin with bash, mcp:<server>:<tool> or tool:<name>"
+	case parts[0] == "bash" && len(parts) > 1:
+		return "bash has no parts; limit commands with \"allowed_commands\" of a workflow"
+	}
+	return ""
+}
+
+func notInCapability(c rune) bool { return !unicode.IsPrint(c) || unicode.IsSpace(c) }

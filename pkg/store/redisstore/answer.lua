@@ -1,0 +1,16 @@
+#!lua flags=no-writes
+-- Answers what the idempotency key KEYS[1] stored, unless that has lapsed.
+-- ARGV[1] is the time in microseconds or empty for the server's own.
+
+local value = redis.call('GET', KEYS[1])
+if not value then return false end
+local now
+if ARGV[1] == '' then
+  local t = redis.call('TIME')
+  now = t[1] * 1000000 + t[2]
+else
+  now = tonumber(ARGV[1])
+end
+local expires, size, at = string.match(value, '^(%-?%d+):(%d+):()')
+if now >= tonumber(expires) then return false end
+return string.sub(value, at + size)

@@ -1,0 +1,130 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/redisstore"
+)
+
+// callers is how many goroutines commit at once.
+var callers = []int{1, 16, 64, 256}
+
+// together runs op b.N times from n goroutines.
+func together(b *testing.B, n int, op func(caller, i int) error) {
+	b.Helper()
+	b.ReportAllocs()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for caller := range n {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1))
+				if i > b.N {
+					return
+				}
+				if err := op(caller, i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+}
+
+// payload is about what a run has.
+var payload = make([]byte, 300)
+
+// BenchmarkCommit commits what a transition does: a record at its next version
+// with a history entry, an idempotency key and an event. Each caller has a run
+// of its own.
+func BenchmarkCommit(b *testing.B) {
+	for _, n := range callers {
+		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
+			s := open(b, redisstore.Config{URL: server(b).URL()})
+			versions := make([]int64, n)
+			together(b, n, func(caller, i int) error {
+				key := store.Key{Namespace: "default", Kind: "run", ID: "run_" + strconv.Itoa(caller)}
+				result, err := s.Commit(context.Background(), store.Batch{
+					Puts: []store.Put{{
+						Key: key, Expect: versions[caller], Data: payload, History: payload,
+						Labels: map[string]string{"status": "RUNNING", "workflow": "release"},
+					}},
+					Events: []store.Event{{Key: key, ID: "evt_" + strconv.Itoa(i), Subject: "interlock.default.run.transitioned", Payload: payload}},
+				})
+				if err == nil {
+					versions[caller] = result.Versions[0]
+				}
+				return err
+			})
+		})
+	}
+}
+
+// BenchmarkCheck commits what a tool call does: the run is still at its version,
+// and a counter goes up.
+func BenchmarkCheck(b *testing.B) {
+	for _, n := range callers {
+		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
+			s := open(b, redisstore.Config{URL: server(b).URL()})
+			keys := make([]store.Key, n)
+			for i := range keys {
+				keys[i] = store.Key{Namespace: "default", Kind: "run", ID: "run_" + strconv.Itoa(i)}
+				if _, err := s.Commit(context.Background(), store.Batch{Puts: []store.Put{{Key: keys[i], Data: payload}}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			together(b, n, func(caller, _ int) error {
+				_, err := s.Commit(context.Background(), store.Batch{
+					Checks:   []store.Check{{Key: keys[caller], Version: 1}},
+					Counters: []store.Counter{{Owner: keys[caller], Name: "calls", Delta: 1, Limit: 1 << 40}},
+				})
+				return err
+			})
+		})
+	}
+}
+
+// bare is the least that a conditional write does.
+const bare = `
+local have = redis.call('HGET', KEYS[1], 'v') or '0'
+if have ~= ARGV[1] then return {1, tonumber(have)} end
+redis.call('HSET', KEYS[1], 'v', have + 1, 'd', ARGV[2])
+redis.call('XADD', KEYS[2], '*', 'p', ARGV[3])
+return {0, have + 1}`
+
+// BenchmarkBareEvalsha is one EVALSHA for each commit, of the size of the other
+// but without its history, labels and checks: the limit without coalescing.
+func BenchmarkBareEvalsha(b *testing.B) {
+	for _, n := range callers {
+		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
+			client := redis.NewClient(&redis.Options{Addr: server(b).Addr(), Protocol: 2, DisableIdentity: true, PoolSize: n})
+			defer func() { _ = client.Close() }()
+			script := redis.NewScript(bare)
+			if err := script.Load(context.Background(), client).Err(); err != nil {
+				b.Fatal(err)
+			}
+			versions := make([]int64, n)
+			prefix := prefix(b)
+			double := append(append([]byte(nil), payload...), payload...)
+			together(b, n, func(caller, _ int) error {
+				keys := []string{prefix + ":run:" + strconv.Itoa(caller), prefix + ":outbox"}
+				reply, err := script.EvalSha(context.Background(), client, keys, versions[caller], double, payload).Int64Slice()
+				if err == nil {
+					versions[caller] = reply[1]
+				}
+				return err
+			})
+		})
+	}
+}

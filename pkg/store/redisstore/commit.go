@@ -1,0 +1,202 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// What commit.lua answers for a batch. Each is followed by:
+const (
+	resultOK       = iota // versions of the puts, values of the counters
+	resultReplay          // the first answer
+	resultMismatch        //
+	resultFenced          //
+	resultConflict        // index among checks, puts and deletes; current version
+	resultLimit           // index of the counter; value; when it reopens, if ever
+	resultRefused         // message; nothing was written
+	resultBroken          // message; something may have been written
+)
+
+// Commit applies a batch: all of it or nothing. Commits that arrive while others
+// are under way share the next round trip.
+func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
+	if err := s.begin(ctx); err != nil {
+		return store.Result{}, err
+	}
+	defer s.end()
+	shard, err := batch.Shard(s.shards)
+	if err != nil {
+		return store.Result{}, err
+	}
+	if s.tracer == nil {
+		return s.commit(ctx, &batch, shard)
+	}
+	ctx, span := s.tracer.Start(ctx, "store.Commit", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("db.system.name", "redis"), attribute.Int("interlock.shard", shard)))
+	defer span.End()
+	result, err := s.commit(ctx, &batch, shard)
+	if err != nil && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUncertain)) {
+		span.SetStatus(codes.Error, err.Error())
+	}
+	return result, err
+}
+
+func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int) (store.Result, error) {
+	keys, args, err := s.encode(batch, shard)
+	if err != nil || len(keys) == 0 {
+		return store.Result{}, err
+	}
+	c := &call{keys: keys, args: args, done: make(chan struct{})}
+	for _, part := range args {
+		c.size += len(part)
+	}
+	if err := s.lane(shard).do(ctx, c); err != nil {
+		return store.Result{}, err
+	}
+	return decode(batch, c.reply)
+}
+
+var argLists = sync.Pool{New: func() any { return new([]any) }}
+
+// send runs the commits of one flight as one EVALSHA.
+func (s *Store) send(calls []*call) {
+	list := argLists.Get().(*[]any) //nolint:forcetypeassert // the pool holds nothing else
+	args := append((*list)[:0], nil, nil, nil)
+	keys := 0
+	for _, c := range calls {
+		for i := range c.keys {
+			args = append(args, &c.keys[i])
+		}
+		keys += len(c.keys)
+	}
+	// The number of keys is a string too, for the client looks at it.
+	args[2], args[3] = strconv.Itoa(keys), calls[0].keys[0]
+	args = append(args, s.now())
+	for _, c := range calls {
+		args = append(args, len(c.keys), len(c.args))
+		for i := range c.args {
+			args = append(args, &c.args[i])
+		}
+	}
+	// Not the context of any caller: the others' commits are in it too. The
+	// client's own timeouts end it.
+	reply, err := commitScript.write(context.Background(), s.db, args)
+	clear(args)
+	*list = args
+	argLists.Put(list)
+	deliver(calls, reply, err)
+}
+
+// deliver gives each call its part of the answer.
+func deliver(calls []*call, reply any, err error) {
+	results, _ := reply.([]any)
+	if err != nil {
+		err = writeError("commit", err)
+	} else if len(results) != len(calls) {
+		err = fmt.Errorf("redisstore: commit: %w: %d answers for %d batches", store.ErrUncertain, len(results), len(calls))
+	}
+	for i, c := range calls {
+		if err != nil {
+			c.err = err
+			continue
+		}
+		c.reply, _ = results[i].([]any)
+	}
+}
+
+// decode reads the answer to one batch.
+func decode(batch *store.Batch, reply []any) (store.Result, error) {
+	switch number(reply, 0) {
+	case resultOK:
+		return decodeOK(batch, reply)
+	case resultReplay:
+		if len(reply) == 2 {
+			if answer, ok := reply[1].(string); ok {
+				return store.Result{Replayed: true, Answer: []byte(answer)}, nil
+			}
+		}
+	case resultMismatch:
+		return store.Result{}, &store.ReplayMismatchError{Owner: batch.Idempotency.Owner, Name: batch.Idempotency.Name}
+	case resultFenced:
+		return store.Result{}, store.ErrFenced
+	case resultConflict:
+		if check, ok := condition(batch, int(number(reply, 1))); ok && len(reply) == 3 {
+			return store.Result{}, &store.ConflictError{Key: check.Key, Want: check.Version, Have: number(reply, 2)}
+		}
+	case resultLimit:
+		if i := int(number(reply, 1)); i >= 0 && i < len(batch.Counters) && len(reply) >= 3 {
+			return store.Result{}, limitError(batch, i, reply)
+		}
+	case resultRefused:
+		return store.Result{}, fmt.Errorf("redisstore: commit: %w: %v", store.ErrUnavailable, reply[1:])
+	}
+	return store.Result{}, fmt.Errorf("redisstore: commit: %w: the script answered %v", store.ErrUncertain, reply)
+}
+
+func decodeOK(batch *store.Batch, reply []any) (store.Result, error) {
+	puts, counters := len(batch.Puts), len(batch.Counters)
+	if len(reply) != 1+puts+counters {
+		return store.Result{}, fmt.Errorf("redisstore: commit: %w: the script answered %v", store.ErrUncertain, reply)
+	}
+	if puts+counters == 0 {
+		return store.Result{}, nil
+	}
+	values := make([]int64, puts+counters)
+	for i := range values {
+		values[i] = number(reply, 1+i)
+	}
+	return store.Result{Versions: values[:puts:puts], Counters: values[puts:]}, nil
+}
+
+func limitError(batch *store.Batch, i int, reply []any) error {
+	c := &batch.Counters[i]
+	limited := &store.LimitError{Index: i, Owner: c.Owner, Name: c.Name, Value: number(reply, 2), Limit: c.Limit}
+	if c.Limit == store.NoLimit {
+		limited.Limit = MaxUnits
+	}
+	if len(reply) == 4 {
+		limited.ReopensAt = time.UnixMicro(number(reply, 3)).UTC()
+	}
+	return limited
+}
+
+// condition answers a precondition by its index among checks, puts and deletes.
+func condition(b *store.Batch, i int) (store.Check, bool) {
+	if i < 0 {
+		return store.Check{}, false
+	}
+	if i < len(b.Checks) {
+		return b.Checks[i], true
+	}
+	i -= len(b.Checks)
+	if i < len(b.Puts) {
+		return store.Check{Key: b.Puts[i].Key, Version: b.Puts[i].Expect}, true
+	}
+	i -= len(b.Puts)
+	if i < len(b.Deletes) {
+		return b.Deletes[i], true
+	}
+	return store.Check{}, false
+}
+
+// number answers an integer of a reply, or -1 when there is none.
+func number(reply []any, i int) int64 {
+	if i >= len(reply) {
+		return -1
+	}
+	n, ok := reply[i].(int64)
+	if !ok {
+		return -1
+	}
+	return n
+}

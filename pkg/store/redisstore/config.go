@@ -1,0 +1,203 @@
+package redisstore
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Config says where and how a store is kept.
+type Config struct {
+	// URL of the server:
+	//
+	//	redis://[USER:PASSWORD@]HOST:PORT[/DB]
+	//	redis+cluster://[USER:PASSWORD@]HOST:PORT,HOST:PORT,...
+	//	redis+sentinel://[USER:PASSWORD@]SENTINEL:PORT,SENTINEL:PORT,.../MASTER[/DB]
+	//
+	// and rediss:// and so on for TLS. The port is 6379 unless given, 26379 for
+	// a sentinel.
+	URL string
+	// Prefix of all keys, "il" unless given. It may not contain braces.
+	Prefix string
+	// Shards of a new store, store.DefaultShards unless given. They are recorded
+	// in Redis at the first open, and what is recorded wins.
+	Shards int
+	// AllowLossy opens a server that can lose acknowledged commits, with a
+	// warning, where Open would refuse.
+	AllowLossy bool
+	// Flights is how many coalesced commits are under way at once to a single
+	// server, 2 unless given.
+	Flights int
+	// Clock replaces the server's, for tests. What lapses by it is then never
+	// removed from Redis.
+	Clock func() time.Time
+	// Logger gets the warnings; slog.Default() unless given.
+	Logger *slog.Logger
+	// TracerProvider, when given, gets a span for each commit.
+	TracerProvider trace.TracerProvider
+}
+
+// The limits of what one server is asked for.
+const (
+	dialTimeout = 5 * time.Second
+	ioTimeout   = 10 * time.Second
+	readRetries = 2
+)
+
+// fill puts the defaults in.
+func (c *Config) fill() error {
+	if c.Prefix == "" {
+		c.Prefix = "il"
+	}
+	if strings.ContainsAny(c.Prefix, "{}") {
+		return fmt.Errorf("redisstore: the prefix %q contains braces, which mark the shard", c.Prefix)
+	}
+	if c.Shards == 0 {
+		c.Shards = store.DefaultShards
+	}
+	if c.Shards < 1 || c.Shards > maxShards {
+		return fmt.Errorf("redisstore: %d shards; a store has 1 to %d", c.Shards, maxShards)
+	}
+	if c.Flights == 0 {
+		c.Flights = 2
+	}
+	if c.Flights < 0 {
+		return fmt.Errorf("redisstore: %d flights; at least 1 is needed", c.Flights)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return nil
+}
+
+// maxShards keeps the cost of listing, which asks all shards, within bounds.
+const maxShards = 4096
+
+// options answers the client's options, and whether the server is a cluster.
+func (c *Config) options() (options *redis.UniversalOptions, cluster bool, err error) {
+	u, hosts, err := parseURL(c.URL)
+	if err != nil {
+		return nil, false, err
+	}
+	scheme, secure := u.Scheme, false
+	if rest, found := strings.CutPrefix(scheme, "rediss"); found {
+		scheme, secure = "redis"+rest, true
+	}
+	if u.RawQuery != "" {
+		return nil, false, errors.New("redisstore: the URL takes no parameters")
+	}
+	path := strings.Split(strings.Trim(u.Path, "/"), "/")
+	options = &redis.UniversalOptions{}
+	port := "6379"
+	switch scheme {
+	case "redis":
+		options.DB, err = database(path)
+	case "redis+cluster":
+		cluster = true
+		if path[0] != "" {
+			err = fmt.Errorf("redisstore: a cluster has no database %q", path[0])
+		}
+	case "redis+sentinel":
+		port = "26379"
+		if options.MasterName = path[0]; path[0] == "" {
+			err = errors.New("redisstore: the URL lacks the master's name: redis+sentinel://SENTINEL:PORT/MASTER")
+		} else {
+			options.DB, err = database(path[1:])
+		}
+	default:
+		err = fmt.Errorf("redisstore: unknown scheme %q; it should be redis, redis+cluster, redis+sentinel, or rediss", u.Scheme)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	options.Addrs, err = addresses(hosts, port)
+	if err != nil {
+		return nil, false, err
+	}
+	if scheme == "redis" && len(options.Addrs) != 1 {
+		return nil, false, errors.New("redisstore: redis:// takes one address; use redis+cluster:// or redis+sentinel:// for several")
+	}
+	options.Username = u.User.Username()
+	options.Password, _ = u.User.Password()
+	if secure {
+		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // the name is that of each address
+	}
+	settings(options)
+	return options, cluster, nil
+}
+
+func settings(o *redis.UniversalOptions) {
+	o.Protocol = 2 // no push messages to look for before each command
+	o.DisableIdentity = true
+	o.ContextTimeoutEnabled = true
+	o.MaxRetries = readRetries // of reads: a commit is never repeated, see once
+	o.DialTimeout, o.DialerRetries = dialTimeout, 1
+	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
+	o.PoolSize = max(32, 8*runtime.GOMAXPROCS(0))
+	o.PoolTimeout = ioTimeout
+}
+
+// connect makes a client. It does not reach for the server yet.
+func connect(options *redis.UniversalOptions, cluster bool) redis.UniversalClient {
+	if !cluster {
+		return redis.NewUniversalClient(options)
+	}
+	o := options.Cluster()
+	o.DisableRoutingPolicies = true // every command here names its key
+	return redis.NewClusterClient(o)
+}
+
+// parseURL reads a URL, and its list of hosts apart, which URLs in general do not
+// have.
+func parseURL(text string) (u *url.URL, hosts string, err error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	authority, path, _ := strings.Cut(rest, "/")
+	user, hosts := "", authority
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		user, hosts = authority[:i+1], authority[i+1:]
+	}
+	if u, err = url.Parse(scheme + "://" + user + "host/" + path); err != nil {
+		// The URL may hold a password: the error must not show it.
+		return nil, "", errors.New("redisstore: the URL cannot be read; it should be like redis://HOST:PORT/DB")
+	}
+	return u, hosts, nil
+}
+
+// database reads the number of a database from the rest of a path.
+func database(path []string) (int, error) {
+	if len(path) == 0 || len(path) == 1 && path[0] == "" {
+		return 0, nil
+	}
+	db, err := strconv.Atoi(path[0])
+	if len(path) > 1 || err != nil || db < 0 {
+		return 0, fmt.Errorf("redisstore: the database %q is no number", strings.Join(path, "/"))
+	}
+	return db, nil
+}
+
+// addresses reads a list of hosts with or without ports.
+func addresses(hosts, port string) ([]string, error) {
+	var addrs []string
+	for host := range strings.SplitSeq(hosts, ",") {
+		if host == "" {
+			return nil, errors.New("redisstore: the URL lacks a host")
+		}
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+		addrs = append(addrs, host)
+	}
+	return addrs, nil
+}

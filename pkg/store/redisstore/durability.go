@@ -1,0 +1,91 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrLossy is what Open fails with when the server could lose acknowledged
+// commits and Config.AllowLossy is not set.
+var ErrLossy = errors.New("redisstore: the server could lose acknowledged commits")
+
+// required are the settings without which a server loses commits that it has
+// acknowledged.
+var required = []struct{ name, value, danger string }{
+	{"appendonly", "yes", "everything is lost when it stops"},
+	{"appendfsync", "always", "the last commits are lost when the machine loses power"},
+	{"no-appendfsync-on-rewrite", "no", "commits made while it rewrites its file are lost when the machine loses power"},
+	{"maxmemory-policy", "noeviction", "keys are removed when its memory is full"},
+}
+
+// checkDurability refuses a server, or a cluster with a master, that could lose
+// acknowledged commits, or warns of it when that is allowed.
+func checkDurability(ctx context.Context, db redis.UniversalClient, config *Config) error {
+	check := func(ctx context.Context, node *redis.Client) error {
+		return checkNode(ctx, node, config)
+	}
+	switch db := db.(type) {
+	case *redis.ClusterClient:
+		if err := db.ForEachMaster(ctx, check); err != nil {
+			return openError(ctx, err)
+		}
+	case *redis.Client:
+		if err := check(ctx, db); err != nil {
+			return openError(ctx, err)
+		}
+	default:
+		return fmt.Errorf("redisstore: open: unexpected client %T", db)
+	}
+	return nil
+}
+
+func openError(ctx context.Context, err error) error {
+	if errors.Is(err, ErrLossy) {
+		return err
+	}
+	return readError(ctx, "open", err)
+}
+
+func checkNode(ctx context.Context, node *redis.Client, config *Config) error {
+	if err := node.Ping(ctx).Err(); err != nil {
+		return err
+	}
+	var faults []string
+	for _, setting := range required {
+		values, err := node.ConfigGet(ctx, setting.name).Result()
+		value, known := values[setting.name]
+		var refused redis.Error
+		switch {
+		case errors.As(err, &refused), err == nil && !known:
+			faults = append(faults, fmt.Sprintf("%s cannot be read, so it may not be %q (%s)", setting.name, setting.value, setting.danger))
+		case err != nil:
+			return err
+		case value != setting.value:
+			faults = append(faults, fmt.Sprintf("%s is %q, not %q (%s)", setting.name, value, setting.value, setting.danger))
+		}
+	}
+	addr := node.Options().Addr
+	if len(faults) > 0 {
+		problem := strings.Join(faults, "; ")
+		if !config.AllowLossy {
+			return fmt.Errorf("%w: %s: %s; change that on the server, or accept the loss with --allow-lossy-store", ErrLossy, addr, problem)
+		}
+		config.Logger.WarnContext(ctx, "THE STORE CAN LOSE ACKNOWLEDGED COMMITS; --allow-lossy-store accepts that", "server", addr, "settings", problem)
+	}
+	warnOfReplicas(ctx, node, config)
+	return nil
+}
+
+// warnOfReplicas warns that a failover may lose commits: Redis replicates after
+// it has answered.
+func warnOfReplicas(ctx context.Context, node *redis.Client, config *Config) {
+	info, err := node.Info(ctx, "replication").Result()
+	if err != nil || strings.Contains(info, "connected_slaves:0\r") {
+		return
+	}
+	config.Logger.WarnContext(ctx, "the server has replicas: a failover may lose the last acknowledged commits", "server", node.Options().Addr)
+}

@@ -1,0 +1,37 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// writeError says what a failed write means: a refusal by the server (loading,
+// read only, cluster down, out of memory, no permission) and a connection that
+// could not be made changed nothing; anything else may have.
+func writeError(doing string, err error) error {
+	var refused redis.Error
+	var network *net.OpError
+	switch {
+	case errors.As(err, &refused),
+		errors.As(err, &network) && network.Op == "dial",
+		errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted), errors.Is(err, redis.ErrClosed):
+		return fmt.Errorf("redisstore: %s: %w: %w", doing, store.ErrUnavailable, err)
+	default:
+		return fmt.Errorf("redisstore: %s: %w: %w", doing, store.ErrUncertain, err)
+	}
+}
+
+// readError says what a failed read means. The context's own error is told as
+// such.
+func readError(ctx context.Context, doing string, err error) error {
+	if cause := ctx.Err(); cause != nil {
+		return fmt.Errorf("redisstore: %s: %w", doing, cause)
+	}
+	return fmt.Errorf("redisstore: %s: %w: %w", doing, store.ErrUnavailable, err)
+}

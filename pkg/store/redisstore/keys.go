@@ -1,0 +1,154 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Every key of shard 17 begins with "il:{17}:", so that Redis Cluster keeps a
+// shard in one slot. Then follows what it holds, and the namespace, kind and id
+// it belongs to, separated by slashes:
+//
+//	r:ns/kind/id        hash    record: v version, d data, t updated, l labels, x last version of a deleted one
+//	h:ns/kind/id        stream  history, by version
+//	i:ns/kind           zset    ids of all records
+//	i:ns/kind/name=val  zset    ids of the records with this label
+//	c:ns/kind/id        hash    counters: p<name> plain value, w<name> key of the windowed one
+//	w:ns/kind/id/name   list    windowed counter: time, units and running total of each admission
+//	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer
+//	l:ns/kind/id        hash    lease: t token, h holder, e expiry
+//	o                   stream  outbox, the sequence number is the id's second part
+//	t, T                zset, hash  due times and contents of timers
+//
+// Times are microseconds since 1970.
+const (
+	recordKeys      = "r:"
+	historyKeys     = "h:"
+	indexKeys       = "i:"
+	counterKeys     = "c:"
+	windowKeys      = "w:"
+	idempotencyKeys = "k:"
+	leaseKeys       = "l:"
+	outboxKey       = "o"
+	timerKey        = "t"
+	timerValuesKey  = "T"
+)
+
+// shardPrefixes answers what the keys of each shard begin with.
+func shardPrefixes(prefix string, shards int) []string {
+	prefixes := make([]string, shards)
+	for shard := range prefixes {
+		prefixes[shard] = prefix + ":{" + strconv.Itoa(shard) + "}:"
+	}
+	return prefixes
+}
+
+// check refuses keys that cannot be stored.
+func check(key store.Key) error {
+	switch {
+	case key.ID == "":
+		return fmt.Errorf("redisstore: the key %s has no id", key)
+	case len(key.ID) > store.MaxIDBytes:
+		return fmt.Errorf("redisstore: the id of a %s has %d bytes, more than %d", key.Kind, len(key.ID), store.MaxIDBytes)
+	}
+	return nil
+}
+
+// key answers the name of what a store's key has of this kind.
+func (s *Store) key(kind string, key store.Key) string {
+	name := make([]byte, 0, 96)
+	name = append(name, s.prefixes[key.Shard(s.shards)]...)
+	name = append(name, kind...)
+	return string(appendKey(name, key))
+}
+
+func appendKey(to []byte, key store.Key) []byte {
+	to = appendEscaped(to, key.Namespace)
+	to = append(to, '/')
+	to = appendEscaped(to, key.Kind)
+	to = append(to, '/')
+	return appendEscaped(to, key.ID)
+}
+
+// special are the bytes that separate the parts of a name, and the one that
+// escapes them.
+const special = "/=%\n"
+
+// appendEscaped writes a part of a name so that it has no separators.
+func appendEscaped(to []byte, part string) []byte {
+	if !strings.ContainsAny(part, special) {
+		return append(to, part...)
+	}
+	for i := range len(part) {
+		if strings.IndexByte(special, part[i]) < 0 {
+			to = append(to, part[i])
+			continue
+		}
+		to = fmt.Appendf(to, "%%%02x", part[i])
+	}
+	return to
+}
+
+// unescape is the reverse of appendEscaped.
+func unescape(part string) (string, error) {
+	if strings.IndexByte(part, '%') < 0 {
+		return part, nil
+	}
+	to := make([]byte, 0, len(part))
+	for i := 0; i < len(part); i++ {
+		if part[i] != '%' {
+			to = append(to, part[i])
+			continue
+		}
+		if i+2 >= len(part) {
+			return "", fmt.Errorf("redisstore: stored name %q is cut off", part)
+		}
+		b, err := strconv.ParseUint(part[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", fmt.Errorf("redisstore: stored name %q: %w", part, err)
+		}
+		to = append(to, byte(b))
+		i += 2
+	}
+	return string(to), nil
+}
+
+// parseMember is the reverse of a timer's name in the timers of its shard.
+func parseMember(member string) (store.TimerID, error) {
+	parts := strings.Split(member, "/")
+	if len(parts) != 4 {
+		return store.TimerID{}, fmt.Errorf("redisstore: stored timer %q has no name", member)
+	}
+	for i := range parts {
+		var err error
+		if parts[i], err = unescape(parts[i]); err != nil {
+			return store.TimerID{}, err
+		}
+	}
+	return store.TimerID{Key: store.Key{Namespace: parts[0], Kind: parts[1], ID: parts[2]}, Name: parts[3]}, nil
+}
+
+// parseLabels reads labels as appendLabels of the encoder wrote them.
+func parseLabels(stored string) (map[string]string, error) {
+	if stored == "" {
+		return nil, nil
+	}
+	labels := make(map[string]string)
+	for line := range strings.SplitSeq(stored, "\n") {
+		name, value, found := strings.Cut(line, "=")
+		if !found {
+			return nil, fmt.Errorf("redisstore: stored label %q has no value", line)
+		}
+		name, err := unescape(name)
+		if err != nil {
+			return nil, err
+		}
+		if labels[name], err = unescape(value); err != nil {
+			return nil, err
+		}
+	}
+	return labels, nil
+}

@@ -1,0 +1,114 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// How much may share one EVALSHA: no more than the server runs in about a
+// millisecond, for it does nothing else meanwhile.
+const (
+	maxBatches = 128
+	maxBytes   = 1 << 20
+)
+
+// call is one commit on its way.
+type call struct {
+	keys, args []string
+	size       int
+	state      atomic.Int32
+	done       chan struct{}
+	// Set before done is closed.
+	reply []any
+	err   error
+}
+
+// The states of a call.
+const (
+	waiting int32 = iota
+	sent
+	abandoned
+)
+
+// lane coalesces commits: those that arrive while others are in flight wait and
+// are sent together as soon as a flight is back. There is no timer: a commit
+// that finds nothing in flight goes at once.
+type lane struct {
+	send func([]*call)
+	// flights is how many may be under way at once.
+	flights int
+
+	mu     sync.Mutex
+	queue  []*call
+	flying int
+}
+
+// do sends a call with the others that wait, and answers when it is done or ctx
+// ends. A call that was not sent yet is not sent then.
+func (l *lane) do(ctx context.Context, c *call) error {
+	l.mu.Lock()
+	l.queue = append(l.queue, c)
+	if l.flying < l.flights {
+		l.flying++
+		go l.fly()
+	}
+	l.mu.Unlock()
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+	}
+	if c.state.CompareAndSwap(waiting, abandoned) {
+		return fmt.Errorf("redisstore: commit was not sent: %w", ctx.Err())
+	}
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return fmt.Errorf("redisstore: commit is under way: %w: %w", store.ErrUncertain, ctx.Err())
+	}
+}
+
+// fly sends what waits until nothing does.
+func (l *lane) fly() {
+	var calls []*call
+	for {
+		calls = l.take(calls[:0])
+		if len(calls) == 0 {
+			return
+		}
+		l.send(calls)
+		for _, c := range calls {
+			close(c.done)
+		}
+		clear(calls)
+	}
+}
+
+// take moves calls from the queue. When there are none, the flight has ended.
+func (l *lane) take(calls []*call) []*call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken, size := 0, 0
+	for _, c := range l.queue {
+		if len(calls) == maxBatches || len(calls) > 0 && size+c.size > maxBytes {
+			break
+		}
+		taken++
+		if c.state.CompareAndSwap(waiting, sent) {
+			calls = append(calls, c)
+			size += c.size
+		}
+	}
+	rest := copy(l.queue, l.queue[taken:])
+	clear(l.queue[rest:])
+	l.queue = l.queue[:rest]
+	if len(calls) == 0 {
+		l.flying--
+	}
+	return calls
+}

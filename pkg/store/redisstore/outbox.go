@@ -1,0 +1,279 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// slice is the longest that the server is asked to wait at once: what a
+// cancelled caller leaves behind ends within it.
+const slice = time.Second
+
+// position is a shard's outbox and what is known of it.
+type position struct {
+	shard int
+	after int64
+}
+
+// Tail answers outbox entries after those named, and waits for some when there
+// are none.
+func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	if limit < 1 {
+		return nil, fmt.Errorf("redisstore: a limit of %d entries; the least is 1", limit)
+	}
+	positions, err := s.positions(after)
+	if err != nil {
+		return nil, err
+	}
+	if len(positions) == 0 {
+		return s.idle(ctx, wait)
+	}
+	tail := s.tailServer
+	if s.cluster {
+		tail = s.tailCluster
+	}
+	deadline := time.Now().Add(wait)
+	for {
+		left := max(0, time.Until(deadline))
+		entries, over, err := tail(ctx, positions, limit, min(left, slice))
+		if err != nil && ctx.Err() == nil && s.isClosing() {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, readError(ctx, "tail", err)
+		}
+		if len(entries) > 0 || over || left == 0 {
+			return entries, nil
+		}
+	}
+}
+
+// positions lists the shards to read. Each call begins with another one, so that
+// a small limit starves none.
+func (s *Store) positions(after map[int]int64) ([]position, error) {
+	positions := make([]position, 0, len(after))
+	for _, shard := range slices.Sorted(maps.Keys(after)) {
+		if err := s.checkShard(shard); err != nil {
+			return nil, err
+		}
+		positions = append(positions, position{shard, max(after[shard], 0)})
+	}
+	if len(positions) == 0 {
+		return nil, nil
+	}
+	first := int(s.turn.Add(1) % uint64(len(positions)))
+	return append(positions[first:], positions[:first]...), nil
+}
+
+// tailServer lets the server wait. When the caller goes meanwhile, the wait is
+// left to end by itself.
+func (s *Store) tailServer(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
+	if wait <= 0 {
+		entries, err = s.readOutbox(ctx, positions, limit, 0)
+		return entries, false, err
+	}
+	type outcome struct {
+		entries []store.OutboxEntry
+		err     error
+	}
+	done := make(chan outcome, 1)
+	s.work.Go(func() {
+		entries, err := s.readOutbox(context.WithoutCancel(ctx), positions, limit, wait)
+		done <- outcome{entries, err}
+	})
+	select {
+	case o := <-done:
+		return o.entries, false, o.err
+	case <-s.closing:
+		return nil, true, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+}
+
+// tailCluster lets the shards' watchers wait.
+func (s *Store) tailCluster(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
+	entries, err = s.readOutbox(ctx, positions, limit, 0)
+	if len(entries) > 0 || err != nil || wait <= 0 {
+		return entries, false, err
+	}
+	woken := make(chan struct{}, 1)
+	for _, p := range positions {
+		s.watchers[p.shard].add(s, p, woken)
+	}
+	defer func() {
+		for _, p := range positions {
+			s.watchers[p.shard].remove(woken)
+		}
+	}()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-woken:
+	case <-timer.C:
+	case <-s.closing:
+		return nil, true, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	entries, err = s.readOutbox(ctx, positions, limit, 0)
+	return entries, false, err
+}
+
+func (s *Store) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// idle waits when there is nothing to wait for.
+func (s *Store) idle(ctx context.Context, wait time.Duration) ([]store.OutboxEntry, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.closing:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("redisstore: tail: %w", ctx.Err())
+	}
+	return nil, nil
+}
+
+// readOutbox reads entries, and waits for the first when wait is not 0. Each
+// shard gets its share of the limit first, and what is left goes to those that
+// have more.
+func (s *Store) readOutbox(ctx context.Context, positions []position, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
+	var entries []store.OutboxEntry
+	for len(positions) > 0 && len(entries) < limit {
+		share := max(1, (limit-len(entries))/len(positions))
+		streams, err := s.readStreams(ctx, positions, share, wait)
+		if err != nil {
+			return nil, err
+		}
+		wait = 0
+		var more []position
+		for i, messages := range streams {
+			messages = messages[:min(len(messages), limit-len(entries))]
+			for j := range messages {
+				entry, err := parseEntry(positions[i].shard, &messages[j])
+				if err != nil {
+					return nil, err
+				}
+				entries = append(entries, entry)
+			}
+			if len(messages) == share {
+				more = append(more, position{positions[i].shard, entries[len(entries)-1].Seq})
+			}
+		}
+		positions = more
+	}
+	return entries, nil
+}
+
+// readStreams reads at most count entries after each position.
+func (s *Store) readStreams(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
+	if !s.cluster {
+		return s.readStreamsAtOnce(ctx, positions, count, wait)
+	}
+	read := make([]*redis.XMessageSliceCmd, 0, len(positions))
+	_, err := s.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, p := range positions {
+			read = append(read, pipe.XRangeN(ctx, s.prefixes[p.shard]+outboxKey, "("+entryID(p.after), "+", int64(count)))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	streams := make([][]redis.XMessage, len(read))
+	for i, cmd := range read {
+		streams[i] = cmd.Val()
+	}
+	return streams, nil
+}
+
+// readStreamsAtOnce reads all positions by one command.
+func (s *Store) readStreamsAtOnce(ctx context.Context, positions []position, count int, wait time.Duration) ([][]redis.XMessage, error) {
+	args := &redis.XReadArgs{Count: int64(count), Block: -1}
+	db := s.db
+	if wait > 0 {
+		db, args.Block = s.tails, max(wait, time.Millisecond) // 0 would be for ever
+	}
+	places := make(map[string]int, len(positions))
+	for i, p := range positions {
+		key := s.prefixes[p.shard] + outboxKey
+		args.Streams = append(args.Streams, key)
+		places[key] = i
+	}
+	for _, p := range positions {
+		args.Streams = append(args.Streams, entryID(p.after))
+	}
+	found, err := db.XRead(ctx, args).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, err
+	}
+	streams := make([][]redis.XMessage, len(positions))
+	for i := range found {
+		if place, asked := places[found[i].Stream]; asked {
+			streams[place] = found[i].Messages
+		}
+	}
+	return streams, nil
+}
+
+// entryID is the id of an outbox's entry in its stream.
+func entryID(seq int64) string { return "0-" + strconv.FormatInt(seq, 10) }
+
+func parseEntry(shard int, message *redis.XMessage) (store.OutboxEntry, error) {
+	_, text, _ := strings.Cut(message.ID, "-")
+	seq, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return store.OutboxEntry{}, fmt.Errorf("redisstore: outbox entry %q of shard %d: %w", message.ID, shard, err)
+	}
+	id, _ := message.Values["i"].(string)
+	subject, _ := message.Values["s"].(string)
+	payload, _ := message.Values["p"].(string)
+	return store.OutboxEntry{Shard: shard, Seq: seq, ID: id, Subject: subject, Payload: []byte(payload)}, nil
+}
+
+// Trim forgets a shard's outbox entries with Seq <= through. The stream stays
+// when it is empty, and with it the last sequence number.
+func (s *Store) Trim(ctx context.Context, shard int, through int64) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.end()
+	if err := s.checkShard(shard); err != nil {
+		return err
+	}
+	if through < 1 {
+		return nil
+	}
+	first := "1-0" // after every sequence number
+	if through < math.MaxInt64 {
+		first = entryID(through + 1)
+	}
+	// It may be repeated: the client retries it.
+	if err := s.db.XTrimMinID(ctx, s.prefixes[shard]+outboxKey, first).Err(); err != nil {
+		return writeError("trim", err)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Get answers one record, or store.ErrNotFound.
+func (s *Store) Get(ctx context.Context, key store.Key) (store.Record, error) {
+	if err := s.begin(ctx); err != nil {
+		return store.Record{}, err
+	}
+	defer s.end()
+	if err := check(key); err != nil {
+		return store.Record{}, err
+	}
+	fields, err := s.db.HMGet(ctx, s.key(recordKeys, key), recordFields...).Result()
+	if err != nil {
+		return store.Record{}, readError(ctx, "get", err)
+	}
+	record, found, err := parseRecord(key, fields)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %s", store.ErrNotFound, key)
+	}
+	return record, err
+}
+
+var recordFields = []string{"v", "d", "t", "l"}
+
+// parseRecord reads the recordFields of a record; found is false when there is
+// none.
+func parseRecord(key store.Key, fields []any) (record store.Record, found bool, err error) {
+	if len(fields) != len(recordFields) || fields[0] == nil {
+		return store.Record{}, false, nil
+	}
+	version, _ := fields[0].(string)
+	data, _ := fields[1].(string)
+	updated, _ := fields[2].(string)
+	labels, _ := fields[3].(string)
+	record = store.Record{Key: key, Data: []byte(data)}
+	if record.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+		return store.Record{}, false, fmt.Errorf("redisstore: version of %s: %w", key, err)
+	}
+	if record.UpdatedAt, err = parseTime(updated); err != nil {
+		return store.Record{}, false, fmt.Errorf("redisstore: time of %s: %w", key, err)
+	}
+	record.Labels, err = parseLabels(labels)
+	return record, err == nil, err
+}
+
+// parseTime reads microseconds.
+func parseTime(text string) (time.Time, error) {
+	at, err := strconv.ParseInt(text, 10, 64)
+	return time.UnixMicro(at).UTC(), err
+}
+
+// History answers the history entries of a record whose version is greater than
+// after, by ascending version.
+func (s *Store) History(ctx context.Context, key store.Key, after int64, limit int) ([]store.HistoryEntry, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	if err := check(key); err != nil {
+		return nil, err
+	}
+	if limit < 1 {
+		return nil, fmt.Errorf("redisstore: a limit of %d entries; the least is 1", limit)
+	}
+	if after == math.MaxInt64 {
+		return nil, nil
+	}
+	start := strconv.FormatInt(max(after, 0)+1, 10)
+	stored, err := s.db.XRangeN(ctx, s.key(historyKeys, key), start, "+", int64(limit)).Result()
+	if err != nil {
+		return nil, readError(ctx, "history", err)
+	}
+	entries := make([]store.HistoryEntry, 0, len(stored))
+	for i := range stored {
+		at, _ := stored[i].Values["t"].(string)
+		data, _ := stored[i].Values["d"].(string)
+		entry := store.HistoryEntry{Data: []byte(data)}
+		version, _, _ := strings.Cut(stored[i].ID, "-")
+		if entry.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+			return nil, fmt.Errorf("redisstore: history of %s: %w", key, err)
+		}
+		if entry.At, err = parseTime(at); err != nil {
+			return nil, fmt.Errorf("redisstore: history of %s: %w", key, err)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// Counters answers the plain counters that owner has.
+func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	if err := check(owner); err != nil {
+		return nil, err
+	}
+	fields, err := s.db.HGetAll(ctx, s.key(counterKeys, owner)).Result()
+	if err != nil {
+		return nil, readError(ctx, "counters", err)
+	}
+	values := make(map[string]int64, len(fields))
+	for field, value := range fields {
+		name, plain := strings.CutPrefix(field, "p")
+		if !plain {
+			continue
+		}
+		if values[name], err = strconv.ParseInt(value, 10, 64); err != nil {
+			return nil, fmt.Errorf("redisstore: counter %s of %s: %w", name, owner, err)
+		}
+	}
+	return values, nil
+}
+
+// Answer answers what was stored with an idempotency key, or store.ErrNotFound.
+func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	if err := check(owner); err != nil {
+		return nil, err
+	}
+	key := string(appendEscaped([]byte(s.key(idempotencyKeys, owner)+"/"), name))
+	reply, err := answerScript.read(ctx, s.db, []string{key}, s.now())
+	if errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("%w: idempotency key %s of %s", store.ErrNotFound, name, owner)
+	}
+	if err != nil {
+		return nil, readError(ctx, "answer", err)
+	}
+	answer, ok := reply.(string)
+	if !ok {
+		return nil, fmt.Errorf("redisstore: answer: unexpected answer %T", reply)
+	}
+	return []byte(answer), nil
+}

@@ -1,0 +1,239 @@
+// Package redistest starts real Redis servers for tests: single ones and
+// clusters, on free ports of 127.0.0.1, with every write synced to disk
+// (appendonly yes, appendfsync always), that can be killed and come back on the
+// same port and folder.
+//
+// It is for tests only: no production package may import it. It never fakes a
+// server and never skips a test: a missing redis-server is a failure that names
+// the command which installs it.
+package redistest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// patience is how long a server may take to start or to change its state.
+const patience = time.Minute
+
+// Server is one redis-server process.
+type Server struct {
+	dir      string
+	port     int
+	busPort  int // of a cluster's node, else 0
+	settings []string
+
+	mu      sync.Mutex
+	process *exec.Cmd
+	exited  chan struct{}
+}
+
+// Start starts a server for a test, and stops it when the test ends. Settings
+// are added to the command line: "--appendfsync", "everysec".
+func Start(tb testing.TB, settings ...string) *Server {
+	tb.Helper()
+	server, err := Launch(tb.TempDir(), settings...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(server.Kill)
+	return server
+}
+
+// Launch starts a server whose files are in dir, for a TestMain. The caller
+// kills it.
+func Launch(dir string, settings ...string) (*Server, error) {
+	return launch(dir, false, settings)
+}
+
+// launch tries a few ports, for another process may take one meanwhile.
+func launch(dir string, cluster bool, settings []string) (*Server, error) {
+	var failed error
+	for range 5 {
+		server := &Server{dir: dir, settings: settings}
+		var err error
+		if server.port, err = freePort(); err != nil {
+			return nil, err
+		}
+		if cluster {
+			if server.busPort, err = freePort(); err != nil {
+				return nil, err
+			}
+		}
+		if err = server.Restart(); err == nil {
+			return server, nil
+		}
+		if !strings.Contains(err.Error(), "in use") {
+			return nil, err
+		}
+		failed = err
+	}
+	return nil, failed
+}
+
+// freePort answers a free port outside of the range that the system hands out
+// to clients, so that the port is still free after the server was killed.
+func freePort() (int, error) {
+	var failed error
+	for range 100 {
+		port := 15000 + rand.IntN(15000) //nolint:gosec // any port will do
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			failed = err
+			continue
+		}
+		return port, listener.Close()
+	}
+	return 0, fmt.Errorf("redistest: find a free port: %w", failed)
+}
+
+// Addr is the server's host and port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// URL is the server's address as redisstore takes it.
+func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
+
+// Client answers a client that is closed when the test ends.
+func (s *Server) Client(tb testing.TB) *redis.Client {
+	tb.Helper()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, DisableIdentity: true})
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Kill ends the server at once, as kill -9 does. It is harmless when the server
+// has ended already.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Kill()
+	<-s.exited
+	s.process = nil
+}
+
+// Pause stops the server from running, without closing its connections, until
+// Resume.
+func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(signal syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return errors.New("redistest: the server is not running")
+	}
+	return s.process.Process.Signal(signal)
+}
+
+// Restart starts a server that was killed, on the same port and files. It
+// returns when the server has loaded its data and accepts connections.
+func (s *Server) Restart() error {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return errors.New("redistest: there is no redis-server here; install it: apt-get install -y redis-server")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		return errors.New("redistest: the server is running")
+	}
+	process := exec.Command(path, s.arguments()...) //nolint:gosec // the path and arguments are ours
+	process.SysProcAttr = dieWithParent()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("redistest: %w", err)
+	}
+	process.Stdout, process.Stderr = writer, writer
+	err = process.Start()
+	_ = writer.Close()
+	if err != nil {
+		_ = reader.Close()
+		return fmt.Errorf("redistest: start redis-server: %w", err)
+	}
+	ready, exited := make(chan struct{}), make(chan struct{})
+	log := &tail{}
+	go func() {
+		defer close(exited)
+		defer func() { _ = reader.Close() }()
+		watchLog(reader, log, ready)
+		_ = process.Wait()
+	}()
+	select {
+	case <-ready:
+	case <-exited:
+		return fmt.Errorf("redistest: redis-server ended at once: %s", log)
+	case <-time.After(patience):
+		_ = process.Process.Kill()
+		<-exited
+		return fmt.Errorf("redistest: redis-server is not ready after %v: %s", patience, log)
+	}
+	s.process, s.exited = process, exited
+	return nil
+}
+
+func (s *Server) arguments() []string {
+	arguments := []string{
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--daemonize", "no",
+		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--logfile", "",
+	}
+	if s.busPort != 0 {
+		arguments = append(arguments, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort),
+			"--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "5000")
+	}
+	return append(arguments, s.settings...)
+}
+
+// watchLog reads a server's log to its end, and closes ready when the server
+// says that it is.
+func watchLog(log io.Reader, keep *tail, ready chan struct{}) {
+	said := false
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		keep.add(lines.Text())
+		if !said && strings.Contains(lines.Text(), "eady to accept connections") {
+			said = true
+			close(ready)
+		}
+	}
+	_, _ = io.Copy(io.Discard, log) // a line that is too long ends the scanner
+}
+
+// tail keeps the last lines of a log.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+	if len(t.lines) > 20 {
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.lines, "\n")
+}

@@ -1,0 +1,73 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // it is how Redis names scripts
+	_ "embed"
+	"encoding/hex"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts use EVALSHA rather than functions, for functions must be installed
+// by someone and scripts come back by themselves after a restart.
+var (
+	//go:embed commit.lua
+	commitSource string
+	//go:embed lease.lua
+	leaseSource string
+	//go:embed answer.lua
+	answerSource string
+	//go:embed due.lua
+	dueSource string
+
+	commitScript = newScript(commitSource)
+	leaseScript  = newScript(leaseSource)
+	answerScript = newScript(answerSource)
+	dueScript    = newScript(dueSource)
+)
+
+type script struct{ source, sha string }
+
+func newScript(source string) *script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // it is how Redis names scripts
+	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// once is a command that go-redis must not send a second time: it cannot know
+// whether the first was applied when the answer got lost.
+type once struct{ *redis.Cmd }
+
+// NoRetry makes the client report the first failure.
+func (once) NoRetry() bool { return true }
+
+// write runs the script with arguments that begin with two free places, for
+// the command and the script, and the number of keys. The first key is a string,
+// by which the node is found.
+func (s *script) write(ctx context.Context, db redis.UniversalClient, args []any) (any, error) {
+	args[0], args[1] = "evalsha", s.sha
+	reply, err := run(ctx, db, args)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") { // nothing ran
+		args[0], args[1] = "eval", s.source
+		reply, err = run(ctx, db, args)
+	}
+	return reply, err
+}
+
+func run(ctx context.Context, db redis.UniversalClient, args []any) (any, error) {
+	cmd := once{redis.NewCmd(ctx, args...)}
+	cmd.SetFirstKeyPos(3)
+	if err := db.Process(ctx, cmd); err != nil {
+		return nil, err
+	}
+	return cmd.Val(), nil
+}
+
+// read runs a script that writes nothing.
+func (s *script) read(ctx context.Context, db redis.UniversalClient, keys []string, args ...any) (any, error) {
+	reply, err := db.EvalShaRO(ctx, s.sha, keys, args...).Result()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = db.EvalRO(ctx, s.source, keys, args...).Result()
+	}
+	return reply, err
+}

@@ -1,0 +1,202 @@
+// Package redisstore keeps a store in Redis, or what speaks its language, from
+// version 7.0 on: a single server, one behind Sentinel, or a Cluster.
+//
+// A commit is one Lua script, so it is atomic and isolated; concurrent commits
+// are coalesced into one call of it. Each shard lives under one hash tag, so a
+// commit stays within one slot of a Cluster.
+//
+// It must never say that a commit is done before it is on disk: the server has
+// to sync its append-only file with every write, and Open refuses one that does
+// not. It must never repeat a commit whose answer was lost, for that might apply
+// it twice. A failover to a replica can lose what the replica had not received,
+// whatever this package does; Open warns of replicas.
+//
+// Counters are exact up to MaxUnits.
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// MaxUnits is how far a counter counts, 2^53: the scripts' numbers are exact up
+// to there. A Delta that would exceed it is refused as one that exceeds a limit.
+const MaxUnits = 1 << 53
+
+// Store is a store in Redis.
+type Store struct {
+	db redis.UniversalClient
+	// tails has connections that wait, so that nothing else waits for them.
+	tails    redis.UniversalClient
+	cluster  bool
+	shards   int
+	prefixes []string
+	lanes    []*lane
+	watchers []watcher
+	turn     atomic.Uint64 // of Tail, see positions
+	clock    func() time.Time
+	tracer   trace.Tracer
+
+	mu      sync.RWMutex
+	closed  bool
+	calls   sync.WaitGroup // of callers
+	work    sync.WaitGroup // that callers left behind
+	closing chan struct{}
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects to a store, and makes it when there is none. It refuses a server
+// that could lose acknowledged commits unless Config.AllowLossy is set.
+func Open(ctx context.Context, config Config) (*Store, error) {
+	if err := config.fill(); err != nil {
+		return nil, err
+	}
+	options, cluster, err := config.options()
+	if err != nil {
+		return nil, err
+	}
+	quiet()
+	db := connect(options, cluster)
+	shards, err := prepare(ctx, db, &config)
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	waiting := *options
+	waiting.PoolSize += shards // a cluster takes one connection for each shard
+	s := &Store{
+		db: db, tails: connect(&waiting, cluster), cluster: cluster,
+		shards: shards, prefixes: shardPrefixes(config.Prefix, shards),
+		watchers: make([]watcher, shards), clock: config.Clock, closing: make(chan struct{}),
+	}
+	if config.TracerProvider != nil {
+		s.tracer = config.TracerProvider.Tracer("github.com/interlock-run/interlock/pkg/store/redisstore")
+	}
+	s.lanes = make([]*lane, shards)
+	common := &lane{send: s.send, flights: config.Flights}
+	for shard := range s.lanes {
+		s.lanes[shard] = common
+		if cluster { // one call stays within one slot
+			s.lanes[shard] = &lane{send: s.send, flights: 1}
+		}
+	}
+	return s, nil
+}
+
+// quiet makes the client library silent, for the whole process: it would print
+// to standard error what it returns as errors, too.
+var quiet = sync.OnceFunc(logging.Disable)
+
+// prepare checks the server, and reads or records what the store is like.
+func prepare(ctx context.Context, db redis.UniversalClient, config *Config) (shards int, err error) {
+	if err := checkDurability(ctx, db, config); err != nil {
+		return 0, err
+	}
+	const format = "1"
+	key := config.Prefix + ":{store}"
+	pipe := db.Pipeline()
+	pipe.HSetNX(ctx, key, "format", format)
+	pipe.HSetNX(ctx, key, "shards", config.Shards)
+	recorded := pipe.HMGet(ctx, key, "format", "shards")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return 0, readError(ctx, "open", err)
+	}
+	fields := recorded.Val()
+	if fields[0] != format {
+		return 0, fmt.Errorf("redisstore: open: the store has format %v, this program knows %s; use the program that wrote it or its successor", fields[0], format)
+	}
+	text, _ := fields[1].(string)
+	if shards, err = strconv.Atoi(text); err != nil || shards < 1 || shards > maxShards {
+		return 0, fmt.Errorf("redisstore: open: the store has %q shards recorded in %s", text, key)
+	}
+	return shards, nil
+}
+
+// Shards is the number of shards, fixed when the store was first opened.
+func (s *Store) Shards() int { return s.shards }
+
+// Ping answers nil when the store can be reached.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.end()
+	if c, ok := s.db.(*redis.ClusterClient); ok {
+		err := c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return node.Ping(ctx).Err() })
+		if err != nil {
+			return readError(ctx, "ping", err)
+		}
+		return nil
+	}
+	if err := s.db.Ping(ctx).Err(); err != nil {
+		return readError(ctx, "ping", err)
+	}
+	return nil
+}
+
+// Close releases the store. Commits under way finish first, and callers that
+// wait in Tail are told that there is nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.closing)
+	s.mu.Unlock()
+	s.calls.Wait()
+	err := s.tails.Close()
+	s.work.Wait()
+	if closed := s.db.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("redisstore: close: %w", err)
+	}
+	return nil
+}
+
+// begin counts a caller, unless its context has ended or the store is closed.
+func (s *Store) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return fmt.Errorf("redisstore: %w: the store is closed", store.ErrUnavailable)
+	}
+	s.calls.Add(1)
+	return nil
+}
+
+func (s *Store) end() { s.calls.Done() }
+
+func (s *Store) lane(shard int) *lane { return s.lanes[shard] }
+
+// now is the time for a script: empty for the server's own.
+func (s *Store) now() string {
+	if s.clock == nil {
+		return ""
+	}
+	return strconv.FormatInt(s.clock().UnixMicro(), 10)
+}
+
+func (s *Store) checkShard(shard int) error {
+	if shard < 0 || shard >= s.shards {
+		return fmt.Errorf("redisstore: there is no shard %d; the store has 0 to %d", shard, s.shards-1)
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Commit applies a batch, see store.Store.
+func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
+	shard, err := batch.Shard(s.Shards())
+	if err != nil {
+		return store.Result{}, err
+	}
+	if err := validateBatch(&batch); err != nil {
+		return store.Result{}, err
+	}
+	var result store.Result
+	err = s.write(ctx, func(w *writer) error {
+		var err error
+		result, err = w.commit(&batch, shard)
+		return err
+	})
+	if err != nil {
+		return store.Result{}, err
+	}
+	return result, nil
+}
+
+// validateBatch validates the keys of a batch.
+func validateBatch(b *store.Batch) error {
+	var errs []error
+	check := func(key store.Key) {
+		if err := validate(key); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if b.Idempotency != nil {
+		check(b.Idempotency.Owner)
+	}
+	if b.Fence != nil {
+		check(b.Fence.Key)
+	}
+	for i := range b.Checks {
+		check(b.Checks[i].Key)
+	}
+	for i := range b.Puts {
+		check(b.Puts[i].Key)
+	}
+	for i := range b.Deletes {
+		check(b.Deletes[i].Key)
+	}
+	for i := range b.Counters {
+		check(b.Counters[i].Owner)
+	}
+	for i := range b.Reset {
+		check(b.Reset[i])
+	}
+	for i := range b.SetTimers {
+		check(b.SetTimers[i].Key)
+	}
+	for i := range b.ClearTimers {
+		check(b.ClearTimers[i].Key)
+	}
+	return errors.Join(errs...)
+}
+
+// commit judges a batch and applies it.
+func (w *writer) commit(b *store.Batch, shard int) (store.Result, error) {
+	now := w.now()
+	if b.Idempotency != nil {
+		answer, replayed, err := w.replay(b.Idempotency, now)
+		if err != nil || replayed {
+			return store.Result{Replayed: replayed, Answer: answer}, err
+		}
+	}
+	if b.Fence != nil {
+		if err := w.checkFence(b.Fence, now); err != nil {
+			return store.Result{}, err
+		}
+	}
+	if err := w.checkVersions(b); err != nil {
+		return store.Result{}, err
+	}
+	counters, err := w.count(b, now)
+	if err != nil {
+		return store.Result{}, err
+	}
+	// From here on only the disk can refuse.
+	versions, err := w.applyRecords(b, now)
+	if err != nil {
+		return store.Result{}, err
+	}
+	if err := w.applyRest(b, shard, now); err != nil {
+		return store.Result{}, err
+	}
+	return store.Result{Versions: versions, Counters: counters}, nil
+}
+
+// checkVersions judges the preconditions in the order of the contract.
+func (w *writer) checkVersions(b *store.Batch) error {
+	for i := range b.Checks {
+		if err := w.checkVersion(b.Checks[i].Key, b.Checks[i].Version); err != nil {
+			return err
+		}
+	}
+	for i := range b.Puts {
+		if err := w.checkVersion(b.Puts[i].Key, b.Puts[i].Expect); err != nil {
+			return err
+		}
+	}
+	for i := range b.Deletes {
+		if err := w.checkVersion(b.Deletes[i].Key, b.Deletes[i].Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) checkVersion(key store.Key, want int64) error {
+	if want == store.AnyVersion {
+		return nil
+	}
+	state, err := w.record(encodeKey(key))
+	if err != nil {
+		return err
+	}
+	if have := state.current(); have != want {
+		return &store.ConflictError{Key: key, Want: want, Have: have}
+	}
+	return nil
+}
+
+// record answers what is known of a record.
+func (w *writer) record(key string) (recordState, error) {
+	if state, ok := w.cache.records[key]; ok {
+		return state, nil
+	}
+	var state recordState
+	_, err := w.findRecord.first(func(row []driver.Value) {
+		state = recordState{row: row[0].(int64), version: row[1].(int64), labels: text(row[2])}
+	}, key, key)
+	if err != nil {
+		return state, fail("reading a record", err)
+	}
+	w.cache.setRecord(key, state)
+	return state, nil
+}
+
+// applyRecords applies the puts and deletes of a batch and answers the versions
+// of the puts.
+func (w *writer) applyRecords(b *store.Batch, now int64) ([]int64, error) {
+	var versions []int64
+	if len(b.Puts) > 0 {
+		versions = make([]int64, len(b.Puts))
+	}
+	for i := range b.Puts {
+		var err error
+		if versions[i], err = w.put(&b.Puts[i], now); err != nil {
+			return nil, err
+		}
+	}
+	for i := range b.Deletes {
+		if err := w.remove(b.Deletes[i].Key); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}
+
+func (w *writer) put(p *store.Put, now int64) (int64, error) {
+	key := encodeKey(p.Key)
+	old, err := w.record(key)
+	if err != nil {
+		return 0, err
+	}
+	state := recordState{row: old.row, version: old.version + 1, labels: encodeLabels(p.Labels)}
+	if old.row != 0 {
+		err = w.updateRecord.run(state.version, []byte(state.labels), now, notNull(p.Data), state.row)
+	} else {
+		_, err = w.insertRecord.first(func(row []driver.Value) { state.row = row[0].(int64) },
+			key, state.version, []byte(state.labels), now, notNull(p.Data))
+		if err == nil && old.version > 0 {
+			err = w.exhume.run(key)
+		}
+	}
+	if err != nil {
+		return 0, fail("storing a record", err)
+	}
+	if err := w.relabel(p.Key, old, state, p.Labels); err != nil {
+		return 0, err
+	}
+	if p.History != nil {
+		if err := w.insertHistory.run(key, state.version, now, notNull(p.History)); err != nil {
+			return 0, fail("storing history", err)
+		}
+	}
+	w.cache.setRecord(key, state)
+	return state.version, nil
+}
+
+// relabel moves a record in the index of labels.
+func (w *writer) relabel(key store.Key, old, state recordState, labels map[string]string) error {
+	if old.labels == state.labels && old.row == state.row {
+		return nil
+	}
+	before, err := decodeLabels(old.labels)
+	if err != nil {
+		return fail("reading labels", err)
+	}
+	scope := scope(key.Namespace, key.Kind)
+	for name, value := range before {
+		if now, ok := labels[name]; ok && now == value && old.row == state.row {
+			continue
+		}
+		if err := w.deleteLabel.run(scope, []byte(name), []byte(value), key.ID); err != nil {
+			return fail("storing labels", err)
+		}
+	}
+	for name, value := range labels {
+		if was, ok := before[name]; ok && was == value && old.row == state.row {
+			continue
+		}
+		if err := w.insertLabel.run(scope, []byte(name), []byte(value), key.ID, state.row); err != nil {
+			return fail("storing labels", err)
+		}
+	}
+	return nil
+}
+
+func (w *writer) remove(key store.Key) error {
+	encoded := encodeKey(key)
+	old, err := w.record(encoded)
+	if err != nil || old.row == 0 {
+		return err
+	}
+	gone := recordState{version: old.version}
+	if err := w.relabel(key, old, gone, nil); err != nil {
+		return err
+	}
+	if err := w.deleteRecord.run(old.row); err != nil {
+		return fail("deleting a record", err)
+	}
+	if err := w.bury.run(encoded, old.version); err != nil {
+		return fail("deleting a record", err)
+	}
+	w.cache.setRecord(encoded, gone)
+	return nil
+}
+
+// applyRest applies what has no precondition.
+func (w *writer) applyRest(b *store.Batch, shard int, now int64) error {
+	for i := range b.Events {
+		e := &b.Events[i]
+		if err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), e.ID, e.Subject, notNull(e.Payload)); err != nil {
+			return fail("storing an event", err)
+		}
+	}
+	for i := range b.ClearTimers {
+		if err := w.clearTimer.run(encodeKey(b.ClearTimers[i].Key), b.ClearTimers[i].Name); err != nil {
+			return fail("clearing a timer", err)
+		}
+	}
+	for i := range b.SetTimers {
+		t := &b.SetTimers[i]
+		if err := w.setTimer.run(encodeKey(t.Key), t.Name, int64(shard), micros(t.Due), notNull(t.Data)); err != nil {
+			return fail("setting a timer", err)
+		}
+	}
+	if b.Idempotency == nil {
+		return nil
+	}
+	return w.remember(b.Idempotency, now)
+}
+
+// notNull is b, or no bytes when it is nil, which SQLite would store as NULL.
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

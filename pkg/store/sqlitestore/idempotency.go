@@ -1,0 +1,67 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+const (
+	// purgeMost is how many expired answers one group of commits clears away.
+	purgeMost = 200
+	// purgeEvery is how often to look for them.
+	purgeEvery = 10 * time.Second
+)
+
+// Answer answers what was stored with an idempotency key, see store.Store.
+func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	var answer []byte
+	err := s.reads.answer.QueryRowContext(ctx, encodeKey(owner), name, micros(s.clock())).Scan(&answer)
+	if err != nil {
+		return nil, s.rowError(ctx, "reading an answer", err)
+	}
+	return answer, nil
+}
+
+// replay answers what is stored with an idempotency key.
+func (w *writer) replay(i *store.Idempotency, now int64) (answer []byte, replayed bool, err error) {
+	var digest string
+	_, err = w.findAnswer.first(func(row []driver.Value) {
+		if row[2].(int64) > now {
+			digest, answer, replayed = text(row[0]), blob(row[1]), true
+		}
+	}, encodeKey(i.Owner), i.Name)
+	if err != nil {
+		return nil, false, fail("reading an answer", err)
+	}
+	if replayed && digest != i.Digest {
+		return nil, false, &store.ReplayMismatchError{Owner: i.Owner, Name: i.Name}
+	}
+	return answer, replayed, nil
+}
+
+// remember stores the answer of a batch.
+func (w *writer) remember(i *store.Idempotency, now int64) error {
+	expires := now + i.TTL.Microseconds()
+	return fail("storing an answer", w.setAnswer.run(encodeKey(i.Owner), i.Name, i.Digest, notNull(i.Answer), expires))
+}
+
+// purgeAnswers clears some expired answers away, now and then.
+func (w *writer) purgeAnswers(now int64) error {
+	if now < w.nextPurge {
+		return nil
+	}
+	n, err := w.purge.exec(now, int64(purgeMost))
+	if err != nil {
+		return fail("clearing answers away", err)
+	}
+	if n < purgeMost {
+		w.nextPurge = now + purgeEvery.Microseconds()
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package sqlitestore_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain runs the tests, or, in a process that a test has started, what that
+// test wants to kill.
+func TestMain(m *testing.M) {
+	if path := os.Getenv(victimVariable); path != "" {
+		victim(path)
+	}
+	goleak.VerifyTestMain(m)
+}

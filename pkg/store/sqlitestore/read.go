@@ -1,0 +1,164 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// reads are the statements for reading.
+type reads struct {
+	get, history, counters, answer, entries, due *sql.Stmt
+	// turn counts the tails, see Store.tail.
+	turn atomic.Uint32
+}
+
+// prepareReads prepares the statements for reading; they are closed with the
+// database.
+func prepareReads(ctx context.Context, db *sql.DB) (*reads, error) {
+	r := &reads{}
+	for _, p := range []struct {
+		statement **sql.Stmt
+		text      string
+	}{
+		{&r.get, "SELECT version, labels, updated, data FROM records WHERE key = ?"},
+		{&r.history, "SELECT version, at, data FROM history WHERE key = ? AND version > ? ORDER BY version LIMIT ?"},
+		{&r.counters, "SELECT name, value FROM counters WHERE owner = ?"},
+		{&r.answer, "SELECT answer FROM answers WHERE owner = ? AND name = ? AND expires > ?"},
+		{&r.entries, "SELECT entry, id, subject, payload FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"},
+		{&r.due, "SELECT key, name, due, data FROM timers WHERE shard = ? AND due <= ? ORDER BY due LIMIT ?"},
+	} {
+		var err error
+		if *p.statement, err = db.PrepareContext(ctx, p.text); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// rowError translates the error of a query for one row.
+func (s *Store) rowError(ctx context.Context, doing string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.ErrNotFound
+	}
+	return s.readError(ctx, doing, err)
+}
+
+// Get answers one record, see store.Store.
+func (s *Store) Get(ctx context.Context, key store.Key) (store.Record, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Record{}, err
+	}
+	if err := validate(key); err != nil {
+		return store.Record{}, err
+	}
+	record, err := scanRecord(s.reads.get.QueryRowContext(ctx, encodeKey(key)))
+	if err != nil {
+		return store.Record{}, s.rowError(ctx, "reading a record", err)
+	}
+	record.Key = key
+	return record, nil
+}
+
+// scanRecord reads a record from a row of version, labels, updated, data and
+// what else is asked for.
+func scanRecord(row interface{ Scan(...any) error }, more ...any) (store.Record, error) {
+	var record store.Record
+	var labels []byte
+	var updated int64
+	if err := row.Scan(append([]any{&record.Version, &labels, &updated, &record.Data}, more...)...); err != nil {
+		return store.Record{}, err
+	}
+	record.UpdatedAt = fromMicros(updated)
+	var err error
+	record.Labels, err = decodeLabels(string(labels))
+	return record, err
+}
+
+// History answers a record's history entries, see store.Store.
+func (s *Store) History(ctx context.Context, key store.Key, after int64, limit int) ([]store.HistoryEntry, error) {
+	const doing = "reading history"
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := s.reads.history.QueryContext(ctx, encodeKey(key), after, max(0, limit))
+	if err != nil {
+		return nil, s.readError(ctx, doing, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	var entries []store.HistoryEntry
+	for rows.Next() {
+		var entry store.HistoryEntry
+		var at int64
+		if err := rows.Scan(&entry.Version, &at, &entry.Data); err != nil {
+			return nil, s.readError(ctx, doing, err)
+		}
+		entry.At = fromMicros(at)
+		entries = append(entries, entry)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.readError(ctx, doing, err)
+	}
+	return entries, nil
+}
+
+// Counters answers the plain counters of an owner, see store.Store.
+func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64, error) {
+	const doing = "reading counters"
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := s.reads.counters.QueryContext(ctx, encodeKey(owner))
+	if err != nil {
+		return nil, s.readError(ctx, doing, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	values := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var value int64
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, s.readError(ctx, doing, err)
+		}
+		values[name] = value
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.readError(ctx, doing, err)
+	}
+	return values, nil
+}
+
+// Due answers timers that are due, see store.Store.
+func (s *Store) Due(ctx context.Context, shard int, now time.Time, limit int) ([]store.Timer, error) {
+	const doing = "reading timers"
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.checkShard(shard); err != nil {
+		return nil, err
+	}
+	rows, err := s.reads.due.QueryContext(ctx, shard, micros(now), max(0, limit))
+	if err != nil {
+		return nil, s.readError(ctx, doing, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	var timers []store.Timer
+	for rows.Next() {
+		var timer store.Timer
+		var key string
+		var due int64
+		if err := rows.Scan(&key, &timer.Name, &due, &timer.Data); err != nil {
+			return nil, s.readError(ctx, doing, err)
+		}
+		timer.Key, timer.Due = decodeKey(key), fromMicros(due)
+		timers = append(timers, timer)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.readError(ctx, doing, err)
+	}
+	return timers, nil
+}

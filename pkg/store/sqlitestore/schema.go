@@ -1,0 +1,144 @@
+package sqlitestore
+
+import (
+	"fmt"
+)
+
+// applicationID marks the file as a store of Interlock ("ILCK").
+const applicationID = 0x494c434b
+
+// migrations lead from each version of the schema to the next. A published one
+// is never changed.
+//
+// A key is stored as one text, see encodeKey; times are microseconds since 1970.
+var migrations = []string{`
+CREATE TABLE shards (
+	shard INTEGER PRIMARY KEY,
+	seq   INTEGER NOT NULL -- the last sequence number that was used
+);
+CREATE TABLE records (
+	row     INTEGER PRIMARY KEY,
+	key     TEXT    NOT NULL UNIQUE,
+	version INTEGER NOT NULL,
+	labels  BLOB    NOT NULL,
+	updated INTEGER NOT NULL,
+	data    BLOB    NOT NULL
+);
+-- The last versions of records that were deleted.
+CREATE TABLE graves (
+	key     TEXT    NOT NULL PRIMARY KEY,
+	version INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE labels (
+	scope TEXT    NOT NULL,
+	name  BLOB    NOT NULL,
+	value BLOB    NOT NULL,
+	id    TEXT    NOT NULL,
+	row   INTEGER NOT NULL,
+	PRIMARY KEY (scope, name, value, id)
+) WITHOUT ROWID;
+CREATE TABLE history (
+	key     TEXT    NOT NULL,
+	version INTEGER NOT NULL,
+	at      INTEGER NOT NULL,
+	data    BLOB    NOT NULL,
+	PRIMARY KEY (key, version)
+) WITHOUT ROWID;
+CREATE TABLE counters (
+	owner TEXT    NOT NULL,
+	name  TEXT    NOT NULL,
+	value INTEGER NOT NULL,
+	PRIMARY KEY (owner, name)
+) WITHOUT ROWID;
+CREATE TABLE windows (
+	owner  TEXT    NOT NULL,
+	name   TEXT    NOT NULL,
+	span   INTEGER NOT NULL, -- microseconds for which units are kept
+	total  INTEGER NOT NULL, -- the sum of units.n
+	newest INTEGER NOT NULL, -- the latest time at which units were admitted
+	PRIMARY KEY (owner, name)
+) WITHOUT ROWID;
+CREATE TABLE units (
+	owner TEXT    NOT NULL,
+	name  TEXT    NOT NULL,
+	at    INTEGER NOT NULL,
+	n     INTEGER NOT NULL,
+	PRIMARY KEY (owner, name, at)
+) WITHOUT ROWID;
+CREATE TABLE outbox (
+	entry   INTEGER PRIMARY KEY, -- the shard and the sequence number, see rowid
+	id      TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	payload BLOB NOT NULL
+);
+CREATE TABLE timers (
+	key   TEXT    NOT NULL,
+	name  TEXT    NOT NULL,
+	shard INTEGER NOT NULL,
+	due   INTEGER NOT NULL,
+	data  BLOB    NOT NULL,
+	PRIMARY KEY (key, name)
+) WITHOUT ROWID;
+CREATE INDEX timers_due ON timers (shard, due);
+CREATE TABLE leases (
+	key     TEXT    NOT NULL PRIMARY KEY,
+	holder  TEXT    NOT NULL,
+	token   INTEGER NOT NULL, -- the last that was given
+	expires INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE answers (
+	owner   TEXT    NOT NULL,
+	name    TEXT    NOT NULL,
+	digest  TEXT    NOT NULL,
+	answer  BLOB    NOT NULL,
+	expires INTEGER NOT NULL,
+	PRIMARY KEY (owner, name)
+) WITHOUT ROWID;
+CREATE INDEX answers_expires ON answers (expires);
+`}
+
+// migrate brings the file to the newest version of the schema, each step in one
+// transaction.
+func migrate(c *conn, config Config) error {
+	version, err := schemaVersion(c)
+	if err != nil {
+		return fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("sqlitestore: %s was written by a newer Interlock (schema %d, this one knows %d): start that one, or restore the backup from before the upgrade",
+			config.Path, version, len(migrations))
+	}
+	for ; version < len(migrations); version++ {
+		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d;", migrations[version], applicationID, version+1)
+		if version == 0 {
+			for shard := range config.Shards {
+				step += fmt.Sprintf("INSERT INTO shards VALUES (%d, 0);", shard)
+			}
+		}
+		if err := c.exec(step + "COMMIT"); err != nil {
+			return fmt.Errorf("sqlitestore: migrating %s to schema %d: %w", config.Path, version+1, explain(err))
+		}
+	}
+	return nil
+}
+
+// schemaVersion answers the version of the file's schema, 0 when it is empty.
+func schemaVersion(c *conn) (int, error) {
+	version, err := c.number("PRAGMA user_version")
+	if err != nil {
+		return 0, err
+	}
+	id, err := c.number("PRAGMA application_id")
+	if err != nil {
+		return 0, err
+	}
+	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return 0, err
+	}
+	empty := version == 0 && id == 0 && tables == 0
+	if !empty && id != applicationID {
+		return 0, fmt.Errorf("the file is a database of another program: name another path")
+	}
+	return int(version), nil
+}

@@ -1,0 +1,185 @@
+// Package sqlitestore keeps the contract of package store in one SQLite file, for
+// an Interlock that runs in one process with nothing else installed.
+//
+// One goroutine writes. It takes whatever commits are waiting, applies them in
+// one transaction and answers them after the one fsync that they share; a batch
+// that is refused leaves its neighbours alone. Reads have connections of their
+// own and see every commit that was answered.
+//
+// It must never answer a commit before it is durable, and never share its file
+// with another process: waiters are woken within this one.
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// DefaultShards is the number of shards of a new file. One process needs few.
+const DefaultShards = 8
+
+// maxShards is bound by the outbox's row ids, see rowid.
+const maxShards = 4096
+
+// Config says how to open a store.
+type Config struct {
+	// Path of the file. It is created when it does not exist, its folder is not.
+	// Beside it live Path-wal, Path-shm and Path.lock.
+	Path string
+	// Shards of a new file, DefaultShards when 0. A file keeps the number that
+	// it was created with, whatever is asked for here.
+	Shards int
+	// Clock is what leases, windows and expiries go by, time.Now when nil.
+	Clock func() time.Time
+	// Readers is the number of connections for reading, 4 when 0.
+	Readers int
+}
+
+// Store is a store in a SQLite file.
+type Store struct {
+	path    string
+	clock   func() time.Time
+	lock    *fileLock
+	readers *sql.DB
+	reads   *reads
+	writer  *writer
+	heads   *heads
+	// stopped is closed by Close, to wake those who wait.
+	stopped chan struct{}
+	// grace is how long a caller that gave up waits for the answer to a write
+	// that is under way: it comes with the next fsync, and the truth is worth it.
+	grace   time.Duration
+	closing sync.Once
+	closed  atomic.Bool
+	err     error
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the file, creates it when there is none, and migrates it when it
+// was written by an older Interlock. It fails when another process, or another
+// Store of this one, has the file open, and when a newer Interlock wrote it.
+func Open(ctx context.Context, config Config) (_ *Store, err error) {
+	config, err = config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: config.Path, clock: config.Clock, grace: time.Second, stopped: make(chan struct{})}
+	s.lock, err = lockFile(config.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if err := createFile(config.Path); err != nil {
+		return nil, err
+	}
+	conn, err := connect(config.Path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
+	}
+	s.writer = &writer{conn: conn, clock: config.Clock}
+	if err := migrate(conn, config); err != nil {
+		return nil, err
+	}
+	if s.heads, err = readHeads(conn); err != nil {
+		return nil, fmt.Errorf("sqlitestore: reading %s: %w", config.Path, explain(err))
+	}
+	if err := s.writer.prepare(s.heads); err != nil {
+		return nil, fmt.Errorf("sqlitestore: preparing %s: %w", config.Path, explain(err))
+	}
+	s.readers = sql.OpenDB(connector{path: config.Path})
+	s.readers.SetMaxOpenConns(config.Readers)
+	s.readers.SetMaxIdleConns(config.Readers)
+	if s.reads, err = prepareReads(ctx, s.readers); err != nil {
+		return nil, fmt.Errorf("sqlitestore: preparing %s: %w", config.Path, explain(err))
+	}
+	s.writer.start()
+	return s, nil
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Path == "" {
+		return c, errors.New("sqlitestore: no path: name the file to keep the store in")
+	}
+	if c.Shards < 0 || c.Shards > maxShards {
+		return c, fmt.Errorf("sqlitestore: %d shards: choose 1 to %d", c.Shards, maxShards)
+	}
+	if c.Shards == 0 {
+		c.Shards = DefaultShards
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Readers <= 0 {
+		c.Readers = 4
+	}
+	return c, nil
+}
+
+// Shards is the number of shards that the file was created with.
+func (s *Store) Shards() int { return len(s.heads.seqs) }
+
+// Ping answers nil when the file can be read and nothing has broken the writer.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if err := s.readers.PingContext(ctx); err != nil {
+		return s.readError(ctx, "pinging", err)
+	}
+	return nil
+}
+
+// Close finishes the commits under way and closes the file. Calls that come
+// later answer store.ErrUnavailable. Closing again does nothing.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.closed.Store(true)
+		close(s.stopped)
+		s.writer.stop()
+		s.err = s.release()
+	})
+	return s.err
+}
+
+// release closes whatever is open. The readers go first: the last connection
+// writes the log back into the file and removes it.
+func (s *Store) release() error {
+	var errs []error
+	if s.readers != nil {
+		errs = append(errs, s.readers.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.conn.Close())
+	}
+	errs = append(errs, s.lock.unlock())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("sqlitestore: closing %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// usable answers why nothing can be asked of the store now, or nil.
+func (s *Store) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.closed.Load() {
+		return errClosed
+	}
+	if err := s.writer.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

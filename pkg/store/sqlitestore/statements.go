@@ -1,0 +1,94 @@
+package sqlitestore
+
+// statements are those of the writer.
+type statements struct {
+	begin, commitGroup, rollback  *statement
+	savepoint, undo, keep         *statement
+	findRecord                    *statement
+	insertRecord, updateRecord    *statement
+	deleteRecord                  *statement
+	bury, exhume                  *statement
+	insertLabel, deleteLabel      *statement
+	insertHistory                 *statement
+	findCounter, setCounter       *statement
+	dropCounters                  *statement
+	findWindow, setWindow         *statement
+	dropWindows, dropUnits        *statement
+	sumUnits, expireUnits         *statement
+	oldestUnits, newestUnits      *statement
+	addUnits, setUnits, takeUnits *statement
+	insertEvent, setHead          *statement
+	firstEntry, deleteEntries     *statement
+	setTimer, clearTimer          *statement
+	findLease, setLease           *statement
+	findAnswer, setAnswer         *statement
+	purge                         *statement
+}
+
+// prepare prepares the writer to start with these heads.
+func (w *writer) prepare(h *heads) error {
+	w.heads = h
+	w.cache = newCache()
+	s := &w.statements
+	for _, p := range []struct {
+		statement **statement
+		text      string
+	}{
+		{&s.begin, "BEGIN IMMEDIATE"},
+		{&s.commitGroup, "COMMIT"},
+		{&s.rollback, "ROLLBACK"},
+		{&s.savepoint, "SAVEPOINT batch"},
+		{&s.undo, "ROLLBACK TO batch"},
+		{&s.keep, "RELEASE batch"},
+
+		{&s.findRecord, "SELECT row, version, labels FROM records WHERE key = ? UNION ALL SELECT 0, version, NULL FROM graves WHERE key = ?"},
+		{&s.insertRecord, "INSERT INTO records (key, version, labels, updated, data) VALUES (?, ?, ?, ?, ?) RETURNING row"},
+		{&s.updateRecord, "UPDATE records SET version = ?, labels = ?, updated = ?, data = ? WHERE row = ?"},
+		{&s.deleteRecord, "DELETE FROM records WHERE row = ?"},
+		{&s.bury, "INSERT INTO graves (key, version) VALUES (?, ?)"},
+		{&s.exhume, "DELETE FROM graves WHERE key = ?"},
+		{&s.insertLabel, "INSERT INTO labels (scope, name, value, id, row) VALUES (?, ?, ?, ?, ?)"},
+		{&s.deleteLabel, "DELETE FROM labels WHERE scope = ? AND name = ? AND value = ? AND id = ?"},
+		{&s.insertHistory, "INSERT INTO history (key, version, at, data) VALUES (?, ?, ?, ?)"},
+
+		{&s.findCounter, "SELECT value FROM counters WHERE owner = ? AND name = ?"},
+		{&s.setCounter, "INSERT INTO counters (owner, name, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"},
+		{&s.dropCounters, "DELETE FROM counters WHERE owner = ?"},
+
+		{&s.findWindow, "SELECT span, total, newest FROM windows WHERE owner = ? AND name = ?"},
+		{&s.setWindow, "INSERT INTO windows (owner, name, span, total, newest) VALUES (?, ?, ?, ?, ?) " +
+			"ON CONFLICT DO UPDATE SET span = excluded.span, total = excluded.total, newest = excluded.newest"},
+		{&s.dropWindows, "DELETE FROM windows WHERE owner = ?"},
+		{&s.dropUnits, "DELETE FROM units WHERE owner = ?"},
+		{&s.sumUnits, "SELECT coalesce(sum(n), 0) FROM units WHERE owner = ? AND name = ? AND at <= ?"},
+		{&s.expireUnits, "DELETE FROM units WHERE owner = ? AND name = ? AND at <= ?"},
+		{&s.oldestUnits, "SELECT at, n FROM units WHERE owner = ? AND name = ? AND at > ? ORDER BY at"},
+		{&s.newestUnits, "SELECT at, n FROM units WHERE owner = ? AND name = ? ORDER BY at DESC"},
+		{&s.addUnits, "INSERT INTO units (owner, name, at, n) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"},
+		{&s.setUnits, "UPDATE units SET n = ? WHERE owner = ? AND name = ? AND at = ?"},
+		{&s.takeUnits, "DELETE FROM units WHERE owner = ? AND name = ? AND at >= ?"},
+
+		{&s.insertEvent, "INSERT INTO outbox (entry, id, subject, payload) VALUES (?, ?, ?, ?)"},
+		{&s.setHead, "UPDATE shards SET seq = ? WHERE shard = ?"},
+		{&s.firstEntry, "SELECT entry FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT 1"},
+		{&s.deleteEntries, "DELETE FROM outbox WHERE entry >= ? AND entry <= ?"},
+
+		{&s.setTimer, "INSERT INTO timers (key, name, shard, due, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET due = excluded.due, data = excluded.data"},
+		{&s.clearTimer, "DELETE FROM timers WHERE key = ? AND name = ?"},
+
+		{&s.findLease, "SELECT holder, token, expires FROM leases WHERE key = ?"},
+		{&s.setLease, "INSERT INTO leases (key, holder, token, expires) VALUES (?, ?, ?, ?) " +
+			"ON CONFLICT DO UPDATE SET holder = excluded.holder, token = excluded.token, expires = excluded.expires"},
+
+		{&s.findAnswer, "SELECT digest, answer, expires FROM answers WHERE owner = ? AND name = ?"},
+		{&s.setAnswer, "INSERT INTO answers (owner, name, digest, answer, expires) VALUES (?, ?, ?, ?, ?) " +
+			"ON CONFLICT DO UPDATE SET digest = excluded.digest, answer = excluded.answer, expires = excluded.expires"},
+		{&s.purge, "DELETE FROM answers WHERE (owner, name) IN (SELECT owner, name FROM answers WHERE expires <= ? LIMIT ?)"},
+	} {
+		var err error
+		if *p.statement, err = w.conn.prepare(p.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

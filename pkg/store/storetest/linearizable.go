@@ -1,0 +1,306 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+var linearizableTests = []test{
+	{"concurrent histories", concurrentHistories},
+	{"a history across a restart", historyAcrossRestart},
+}
+
+// History is what concurrent clients asked of a store and what it answered.
+// Histories of one process can be appended to each other, in any order.
+type History []porcupine.Operation
+
+// Workload says what RecordHistory lets its clients do.
+type Workload struct {
+	// Clients that call at the same time, Ops calls each.
+	Clients int
+	Ops     int
+	// Keys that they fight over.
+	Keys int
+	// Prefix of the keys' ids. Histories that are checked together share it
+	// when they share the records.
+	Prefix string
+	// Done, when not nil, is called after each call with the number of calls
+	// that are done, from the client's goroutine: the place to kill a server.
+	Done func(calls int)
+}
+
+// epoch is the 0 of the times in histories.
+var epoch = time.Now()
+
+// never is when an operation returns whose outcome nobody knows: it may still
+// take effect after all others.
+const never = int64(1) << 62
+
+// opKind is what a client does to one key.
+type opKind int
+
+const (
+	opGet opKind = iota
+	opCounters
+	opPut
+	opDelete
+	opAdd
+	opPutAndAdd
+	opKinds
+)
+
+// op is the input of an operation.
+type op struct {
+	kind opKind
+	key  string
+	// expect is the version that a put or delete demands.
+	expect int64
+	value  string
+	limit  int64
+}
+
+// outcome is how an operation went.
+type outcome int
+
+const (
+	done outcome = iota
+	missing
+	conflicted
+	limited
+	unknown
+)
+
+// answered is the output of an operation.
+type answered struct {
+	outcome outcome
+	// version of the record: after a put, as read, or as a conflict tells.
+	version int64
+	value   string
+	counter int64
+}
+
+// RecordHistory lets clients put, delete, get and count at random and records
+// what they see. An operation that was surely not applied (ErrUnavailable) leaves
+// no trace in the history; one that answers ErrUncertain or runs into its context
+// stays open for ever. Errors that a client must not see fail the test.
+func RecordHistory(t testing.TB, s store.Store, w Workload) History {
+	t.Helper()
+	var mu sync.Mutex
+	var history History
+	calls := 0
+	var wg sync.WaitGroup
+	for client := range w.Clients {
+		wg.Go(func() {
+			c := &recorder{store: s, workload: w, client: client, random: rand.New(rand.NewPCG(uint64(client), uint64(w.Ops))), seen: map[string]int64{}}
+			for i := range w.Ops {
+				operation, ok, err := c.next(i)
+				if err != nil {
+					t.Errorf("client %d: %v", client, err)
+					return
+				}
+				mu.Lock()
+				if ok {
+					history = append(history, operation)
+				}
+				calls++
+				n := calls
+				mu.Unlock()
+				if w.Done != nil {
+					w.Done(n)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return history
+}
+
+// ReadHistory reads every key of a workload once, so that a check also judges
+// what is left in the end.
+func ReadHistory(t testing.TB, s store.Store, w Workload) History {
+	t.Helper()
+	var history History
+	c := &recorder{store: s, workload: w, client: w.Clients, seen: map[string]int64{}}
+	for i := range w.Keys {
+		for _, kind := range []opKind{opGet, opCounters} {
+			operation, ok, err := c.do(op{kind: kind, key: w.key(i)})
+			if err != nil || !ok {
+				t.Fatalf("reading %s: %v", w.key(i), err)
+			}
+			history = append(history, operation)
+		}
+	}
+	return history
+}
+
+// CheckHistory fails the test unless there is an order of the operations that a
+// store without concurrency could have answered so, each taking effect between
+// its call and its return.
+func CheckHistory(t testing.TB, history History) {
+	t.Helper()
+	// Porcupine checks the keys in parallel and gives up at the time-out.
+	switch result, info := porcupine.CheckOperationsVerbose(model, history, 2*patience); result {
+	case porcupine.Ok:
+	case porcupine.Unknown:
+		t.Errorf("the check of a history of %d operations took too long", len(history))
+	default:
+		t.Errorf("a history of %d operations is not linearizable; the longest parts that are:\n%s", len(history), longest(history, info))
+	}
+}
+
+// longest describes, for each key, the operations that do not fit.
+func longest(history History, info porcupine.LinearizationInfo) string {
+	text := ""
+	for i, partition := range info.PartialLinearizationsOperations() {
+		most := 0
+		for _, operations := range partition {
+			most = max(most, len(operations))
+		}
+		text += fmt.Sprintf("key %d: %d operations in order\n", i, most)
+	}
+	return text
+}
+
+func (w *Workload) key(i int) string { return fmt.Sprintf("%s%d", w.Prefix, i) }
+
+// recorder is one client.
+type recorder struct {
+	store    store.Store
+	workload Workload
+	client   int
+	random   *rand.Rand
+	// seen is the version that the client believes a key to be at.
+	seen map[string]int64
+}
+
+// next makes a random call; ok is false when it surely had no effect and told
+// nothing.
+func (c *recorder) next(i int) (operation porcupine.Operation, ok bool, err error) {
+	in := op{
+		kind:  opKind(c.random.IntN(int(opKinds))),
+		key:   c.workload.key(c.random.IntN(c.workload.Keys)),
+		value: fmt.Sprintf("%d.%d", c.client, i),
+		limit: int64(c.random.IntN(2 * c.workload.Ops)),
+	}
+	in.expect = c.seen[in.key]
+	if c.random.IntN(8) == 0 {
+		in.expect = store.AnyVersion
+	}
+	return c.do(in)
+}
+
+// do makes one call and records it.
+func (c *recorder) do(in op) (operation porcupine.Operation, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	call := time.Since(epoch).Nanoseconds()
+	out, err := c.call(ctx, in)
+	operation = porcupine.Operation{ClientId: c.client, Input: in, Call: call, Output: out, Return: time.Since(epoch).Nanoseconds()}
+	uncertain := errors.Is(err, store.ErrUncertain) || errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case err == nil:
+		return operation, true, nil
+	case uncertain && in.kind >= opPut:
+		operation.Output, operation.Return = answered{outcome: unknown}, never
+		return operation, true, nil
+	case uncertain || errors.Is(err, store.ErrUnavailable):
+		return operation, false, nil
+	default:
+		return operation, false, err
+	}
+}
+
+// call makes the call and translates its answer.
+func (c *recorder) call(ctx context.Context, in op) (answered, error) {
+	key := run(in.key)
+	switch in.kind {
+	case opGet:
+		record, err := c.store.Get(ctx, key)
+		if errors.Is(err, store.ErrNotFound) {
+			c.seen[in.key] = store.Absent
+			return answered{outcome: missing}, nil
+		}
+		if err == nil {
+			c.seen[in.key] = record.Version
+		}
+		return answered{version: record.Version, value: string(record.Data)}, err
+	case opCounters:
+		counters, err := c.store.Counters(ctx, key)
+		return answered{counter: counters["n"]}, err
+	}
+
+	result, err := c.store.Commit(ctx, in.batch(key))
+	var conflict *store.ConflictError
+	var limit *store.LimitError
+	switch {
+	case errors.As(err, &conflict):
+		c.seen[in.key] = conflict.Have
+		return answered{outcome: conflicted, version: conflict.Have}, nil
+	case errors.As(err, &limit):
+		return answered{outcome: limited, counter: limit.Value}, nil
+	case err != nil:
+		return answered{}, err
+	}
+	var out answered
+	if in.puts() {
+		out.version = result.Versions[0]
+		c.seen[in.key] = out.version
+	}
+	if in.adds() {
+		out.counter = result.Counters[0]
+	}
+	if in.kind == opDelete {
+		c.seen[in.key] = store.Absent
+	}
+	return out, nil
+}
+
+func (in op) puts() bool { return in.kind == opPut || in.kind == opPutAndAdd }
+func (in op) adds() bool { return in.kind == opAdd || in.kind == opPutAndAdd }
+
+// batch is what a writing operation commits.
+func (in op) batch(key store.Key) store.Batch {
+	var batch store.Batch
+	if in.puts() {
+		batch.Puts = []store.Put{{Key: key, Expect: in.expect, Data: []byte(in.value), History: []byte(in.value)}}
+	}
+	if in.adds() {
+		batch.Counters = []store.Counter{{Owner: key, Name: "n", Delta: 1, Limit: in.limit}}
+	}
+	if in.kind == opDelete {
+		batch.Deletes = []store.Check{{Key: key, Version: in.expect}}
+	}
+	return batch
+}
+
+func concurrentHistories(f *fixture) {
+	for round := range 4 {
+		w := Workload{Clients: 12, Ops: 60, Keys: 1 + round, Prefix: fmt.Sprintf("round%d.", round)}
+		history := RecordHistory(f.T, f.Store, w)
+		if len(history) != w.Clients*w.Ops {
+			f.Errorf("%d of %d calls were answered", len(history), w.Clients*w.Ops)
+		}
+		history = append(history, ReadHistory(f.T, f.Store, w)...)
+		CheckHistory(f.T, history)
+	}
+}
+
+func historyAcrossRestart(f *fixture) {
+	w := Workload{Clients: 8, Ops: 40, Keys: 3}
+	history := RecordHistory(f.T, f.Store, w)
+	for range 2 {
+		f.reopen()
+		history = append(history, ReadHistory(f.T, f.Store, w)...)
+		history = append(history, RecordHistory(f.T, f.Store, w)...)
+	}
+	CheckHistory(f.T, history)
+}

@@ -1,0 +1,85 @@
+package toolcall
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// noTool is said of a call without a name.
+const noTool = "it names no tool"
+
+// mostTools bounds how many tools a message lists.
+const mostTools = 32
+
+// Message says what was refused, why, and what is possible instead, for an agent
+// to act on. It is empty for an allowed call. m and run are those of the verdict;
+// either may be nil when nothing could be learnt of the run.
+func (v Verdict) Message(m *workflow.Machine, run *workflow.Run) string {
+	switch {
+	case v.Decision == Allow:
+		return ""
+	case v.Code == CodePolicyUnavailable || m == nil || run == nil:
+		return "Denied: no decision could be made and recorded now. Nothing is wrong with the call; try again in a moment."
+	}
+	state := m.State(run.State)
+	where := "in state " + document.Quote(run.State)
+	tool := document.Quote(v.Tool)
+	switch v.Code {
+	case CodeRunNotActive:
+		return fmt.Sprintf("Tool %s is denied: %s", tool, notActive(m, run, state))
+	case CodeToolNotAllowed:
+		return fmt.Sprintf("Tool %s is not allowed %s. %s %s", tool, where, listTools(state), state.DescribeEvents())
+	case CodeToolDisallowed:
+		return fmt.Sprintf("Tool %s is disallowed %s. %s %s", tool, where, listTools(state), state.DescribeEvents())
+	case CodeMaxIterations:
+		return fmt.Sprintf("The limit of %d tool calls %s is reached (%d were allowed). Move on with an event. %s",
+			v.MaxIterations, where, v.Iterations, state.DescribeEvents())
+	default:
+		return fmt.Sprintf("Tool %s is denied %s: %s. %s %s", tool, where, v.Detail, listTools(state), state.DescribeEvents())
+	}
+}
+
+func notActive(m *workflow.Machine, run *workflow.Run, state *workflow.StateView) string {
+	switch {
+	case !m.Drives(run) || !state.Known():
+		return "the run does not fit the workflow that it was judged by; ask an operator."
+	case run.Held:
+		return "an operator holds the run. Wait until it is resumed."
+	case run.Status == workflow.Paused:
+		return "the run is PAUSED and its workflow enforces always. Resume it first."
+	case run.Status.Ended():
+		return fmt.Sprintf("the run is %s. Only Interlock's own tools are left; start a new run.", run.Status)
+	default:
+		return fmt.Sprintf("the run is %s.", document.Quote(string(run.Status)))
+	}
+}
+
+// listTools says what the state allows.
+func listTools(state *workflow.StateView) string {
+	switch {
+	case !state.ToolsRestricted && len(state.DisallowedTools) == 0:
+		return "The state does not restrict other tools."
+	case !state.ToolsRestricted:
+		return "All tools are allowed but " + join(state.DisallowedTools) + "."
+	}
+	var usable []string
+	for _, entry := range state.AllowedTools {
+		if state.Tool(entry) == workflow.ToolAllowed {
+			usable = append(usable, entry)
+		}
+	}
+	if len(usable) == 0 {
+		return "No tool is allowed here but Interlock's own."
+	}
+	return "Allowed tools: " + join(usable) + "."
+}
+
+func join(names []string) string {
+	if len(names) > mostTools {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostTools], ", "), len(names)-mostTools)
+	}
+	return strings.Join(names, ", ")
+}

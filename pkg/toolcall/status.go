@@ -1,0 +1,37 @@
+package toolcall
+
+import "github.com/interlock-run/interlock/pkg/workflow"
+
+// standing is what a run's status means for tool calls.
+type standing uint8
+
+const (
+	closed standing = iota // only Interlock's own tools
+	judged                 // the state's rules
+	open                   // enforcement is off
+)
+
+// standingOf is the first check of S3. A final state and the agent's own pause
+// lift enforcement, unless the workflow enforces always (S2.9, S6.2).
+func standingOf(m *workflow.Machine, run *workflow.Run, state *workflow.StateView) standing {
+	if !m.Drives(run) || !state.Known() {
+		return closed
+	}
+	switch run.Status {
+	case workflow.Running, workflow.Waiting, workflow.AwaitingApproval:
+		return judged
+	case workflow.Completed, workflow.Failed:
+		return openIf(state.Final && !m.AlwaysEnforce())
+	case workflow.Paused:
+		return openIf(!run.Held && !m.AlwaysEnforce())
+	default: // blocked, cancelled, and whatever is not known here
+		return closed
+	}
+}
+
+func openIf(lifted bool) standing {
+	if lifted {
+		return open
+	}
+	return closed
+}

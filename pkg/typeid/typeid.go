@@ -1,0 +1,60 @@
+// Package typeid mints identifiers: a prefix that names the type, an underscore,
+// and a UUIDv7 (RFC 9562) in 26 characters of lower-case Crockford base32, as
+// the TypeID specification v0.3 has it. Ids of one prefix sort by the time they
+// were minted.
+package typeid
+
+import (
+	"fmt"
+
+	"github.com/gofrs/uuid/v5"
+)
+
+// Prefixes in use.
+const (
+	Run     = "run"
+	Session = "ses"
+	Call    = "call"
+	Event   = "evt"
+)
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// New mints an id, e.g. "run_01jd3k0c7qf3ta3bfa1m2y8x9n".
+func New(prefix string) (string, error) {
+	u, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("mint id: %w", err)
+	}
+	return prefix + "_" + encode(u), nil
+}
+
+// NewWhere mints ids until one satisfies accept, so that a record can be placed
+// in a wanted shard. It gives up after a million tries, which with 64 shards has
+// a chance of e^-15000.
+func NewWhere(prefix string, accept func(id string) bool) (string, error) {
+	for range 1_000_000 {
+		id, err := New(prefix)
+		if err != nil || accept(id) {
+			return id, err
+		}
+	}
+	return "", fmt.Errorf("mint id: no %s id was accepted", prefix)
+}
+
+// encode writes 128 bits as 26 characters, two zero bits first.
+func encode(u uuid.UUID) string {
+	var out [26]byte
+	var acc uint32
+	bits, n := 2, 0 // 130 bits in all: the first character holds 3
+	for _, b := range u {
+		acc = acc<<8 | uint32(b)
+		bits += 8
+		for bits >= 5 {
+			bits -= 5
+			out[n] = alphabet[acc>>bits&31]
+			n++
+		}
+	}
+	return string(out[:])
+}

@@ -1,0 +1,37 @@
+package workflow
+
+import "github.com/interlock-run/interlock/pkg/document"
+
+// Codes of a workflow's references, operands and graph (S1.3). Those of the
+// text, of fields and of schemas are in package document.
+const (
+	CodeUnknownState document.Code = "UNKNOWN_STATE"
+	CodeUnknownGuard document.Code = "UNKNOWN_GUARD"
+	CodeBadOperator  document.Code = "BAD_OPERATOR"
+	CodeGuardValue   document.Code = "GUARD_VALUE"
+	CodeGlob         document.Code = "GLOB"
+	CodeCommand      document.Code = "COMMAND"
+
+	CodeDefaultNotLast  document.Code = "DEFAULT_NOT_LAST"
+	CodeReturnOutside   document.Code = "RETURN_OUTSIDE"
+	CodeFinalHasOn      document.Code = "FINAL_HAS_ON"
+	CodeInitialFinal    document.Code = "INITIAL_FINAL"
+	CodeNoFinal         document.Code = "NO_FINAL"
+	CodeInterruptFinal  document.Code = "INTERRUPT_FINAL"
+	CodeInvokeCycle     document.Code = "INVOKE_CYCLE"
+	CodeForkCycle       document.Code = "FORK_CYCLE"
+	CodeForkOverlap     document.Code = "FORK_OVERLAP"
+	CodeForkTerminal    document.Code = "FORK_TERMINAL"
+	CodeForkUnreachable document.Code = "FORK_UNREACHABLE"
+	CodeForkEscape      document.Code = "FORK_ESCAPE"
+	CodeSafeNextBypass  document.Code = "SAFE_NEXT_BYPASS"
+
+	// Warnings.
+	CodeUnreachable      document.Code = "UNREACHABLE"
+	CodeDeadEnd          document.Code = "DEAD_END"
+	CodeTooBroad         document.Code = "TOO_BROAD"
+	CodeDebugDangerous   document.Code = "DEBUG_DANGEROUS"
+	CodeInterruptOverlap document.Code = "INTERRUPT_OVERLAP"
+	CodeFinalHasLimits   document.Code = "FINAL_HAS_LIMITS"
+	CodeUnknownMachine   document.Code = "UNKNOWN_MACHINE"
+)

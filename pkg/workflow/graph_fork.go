@@ -1,0 +1,252 @@
+package workflow
+
+import (
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// forkCheck looks at the branches of all forks (S5.1).
+type forkCheck struct {
+	r       *reader
+	forward graph
+	reverse graph
+	main    *set // states that a run is in outside of any branch
+}
+
+// branchStates are the states of one branch of a fork.
+type branchStates struct {
+	fork   int
+	facts  forkBranchFacts
+	core   map[int]bool // on some way from initial to terminal
+	own    []int        // core, and what only the branch leads to
+	escape []edge       // ways out of the branch
+}
+
+func (r *reader) checkForks(g graph) {
+	if len(r.forks) == 0 {
+		return
+	}
+	c := forkCheck{r: r, forward: g, reverse: newGraph(len(r.facts), reversed(g.edges))}
+	branches := c.cores()
+	c.checkEnds(branches)
+	c.findMain()
+	c.findOwn(branches)
+	c.checkOverlaps(branches)
+	c.reportEscapes(branches)
+	c.checkCycles(branches)
+}
+
+// cores finds the states of every branch that is complete enough, and reports
+// what is wrong with it alone. Final states end the walk.
+func (c *forkCheck) cores() []branchStates {
+	r := c.r
+	var branches []branchStates
+	from, to := newSet(len(r.facts)), newSet(len(r.facts))
+	for i, f := range r.forks {
+		for _, b := range f.branches {
+			c.checkBranch(b)
+			if b.initial < 0 || b.terminal < 0 {
+				continue
+			}
+			from.clear()
+			from.add(b.initial)
+			c.forward.walk(from, nil)
+			to.clear()
+			to.add(b.terminal)
+			c.reverse.walk(to, nil)
+			core := make(map[int]bool)
+			for _, s := range from.order {
+				if to.has[s] {
+					core[s] = true
+				}
+			}
+			if !from.has[b.terminal] && !r.facts[b.initial].final {
+				r.report.Errorf(b.at.Key("terminal"), CodeForkUnreachable, "no transitions lead from %q to %q, so the branch could never succeed; add them",
+					r.stateOrder[b.initial], r.stateOrder[b.terminal])
+			}
+			branches = append(branches, branchStates{fork: i, facts: b, core: core})
+		}
+	}
+	return branches
+}
+
+// checkBranch reports what is wrong with a branch's two states alone.
+func (c *forkCheck) checkBranch(b forkBranchFacts) {
+	r := c.r
+	if b.initial >= 0 && r.facts[b.initial].final {
+		r.report.Errorf(b.at.Key("initial"), CodeInitialFinal, "the branch would end where it begins; begin in a state that is not final")
+	}
+	if b.terminal >= 0 && !r.facts[b.terminal].final && !r.facts[b.terminal].badType {
+		r.report.Errorf(b.at.Key("terminal"), CodeForkTerminal, "%q is not final; add \"type\": \"final\" to it, or name a final state",
+			r.stateOrder[b.terminal])
+	}
+}
+
+// checkEnds reports joins that lead back into a branch of their own fork. Such
+// an end is no way of the main flow.
+func (c *forkCheck) checkEnds(branches []branchStates) {
+	for i, f := range c.r.forks {
+		for j, e := range f.ends {
+			for _, b := range branches {
+				if b.fork == i && b.core[e.to] {
+					c.r.report.Errorf(e.at, CodeForkEscape, "%q is a state of the fork's own branch %q; join outside of the branches",
+						c.r.stateOrder[e.to], b.facts.name)
+					c.r.forks[i].ends[j].to = unknownState
+					break
+				}
+			}
+		}
+	}
+}
+
+// findMain walks from the start and from interrupts' handlers, not into
+// branches.
+func (c *forkCheck) findMain() {
+	inside := make(map[*document.Path]bool)
+	for _, f := range c.r.forks {
+		for _, e := range f.ends {
+			if e.to == unknownState {
+				inside[e.at] = true
+			}
+		}
+	}
+	c.main = newSet(len(c.r.facts))
+	c.main.add(c.r.initial)
+	for _, h := range c.r.handlers {
+		c.main.add(h.target)
+	}
+	c.forward.walk(c.main, func(e edge) bool { return e.kind != byForkEnd || !inside[e.at] })
+}
+
+// findOwn walks every branch to where it leaves its own states.
+func (c *forkCheck) findOwn(branches []branchStates) {
+	owner := make(map[int]int) // state to the branch whose core it is in
+	for i, b := range branches {
+		for s := range b.core {
+			if _, taken := owner[s]; !taken {
+				owner[s] = i
+			}
+		}
+	}
+	seen := newSet(len(c.r.facts))
+	for i := range branches {
+		b := &branches[i]
+		seen.clear()
+		seen.add(b.facts.initial)
+		c.forward.walk(seen, func(e edge) bool {
+			if e.to < 0 || e.to == e.from || b.core[e.to] {
+				return e.to >= 0
+			}
+			other, owned := owner[e.to]
+			foreign := owned && branches[other].fork == b.fork && other != i
+			switch {
+			case e.from == c.r.forks[b.fork].owner:
+				return false // a branch that comes to its own fork: a cycle, told once
+			case foreign, c.main.has[e.to] && !c.r.facts[e.to].final:
+				b.escape = append(b.escape, e)
+				return false
+			}
+			return !c.r.facts[e.to].final
+		})
+		b.own = append([]int(nil), seen.order...)
+	}
+}
+
+// checkOverlaps reports branches of one fork that share states: the session
+// that works in one would move the other.
+func (c *forkCheck) checkOverlaps(branches []branchStates) {
+	taken := make(map[int]int)
+	fork := -1
+	for i, b := range branches {
+		if b.fork != fork {
+			fork = b.fork
+			clear(taken)
+		}
+		shared := -1
+		for _, s := range b.own {
+			if other, ok := taken[s]; ok && other != i {
+				shared = max(shared, 0)
+				c.overlapAt(b, branches[other], s, shared == 0)
+				shared = 1
+			}
+			taken[s] = i
+		}
+	}
+}
+
+// overlapAt reports the branch once, and its initial or terminal when that is
+// the shared state.
+func (c *forkCheck) overlapAt(b, other branchStates, state int, first bool) {
+	name := c.r.stateOrder[state]
+	if first {
+		c.r.report.Errorf(b.facts.at, CodeForkOverlap, "it shares the state %q with branch %q; give every branch states of its own", name, other.facts.name)
+	}
+	if state == b.facts.initial {
+		c.r.report.Errorf(b.facts.at.Key("initial"), CodeForkOverlap, "%q is a state of branch %q; begin in another", name, other.facts.name)
+	}
+	if state == b.facts.terminal {
+		c.r.report.Errorf(b.facts.at.Key("terminal"), CodeForkOverlap, "%q is a state of branch %q; end in another", name, other.facts.name)
+	}
+}
+
+func (c *forkCheck) reportEscapes(branches []branchStates) {
+	reported := make(map[*document.Path]bool)
+	for _, b := range branches {
+		for _, e := range b.escape {
+			if reported[e.at] {
+				continue
+			}
+			reported[e.at] = true
+			c.r.report.Errorf(e.at, CodeForkEscape, "it leads out of the branch %q to %q; a branch keeps to its own states, or ends in a final one",
+				b.facts.name, c.r.stateOrder[e.to])
+		}
+	}
+}
+
+// checkCycles reports forks whose branches come to the same fork again, by
+// themselves or through forks inside of forks.
+func (c *forkCheck) checkCycles(branches []branchStates) {
+	r := c.r
+	forksOf := make(map[int][]int) // owner to its forks
+	for i, f := range r.forks {
+		forksOf[f.owner] = append(forksOf[f.owner], i)
+	}
+	var steps []edge // from fork to fork
+	by := make(map[[2]int]forkBranchFacts)
+	for _, b := range branches {
+		for _, s := range b.own {
+			for _, inner := range forksOf[s] {
+				if _, known := by[[2]int{b.fork, inner}]; !known {
+					by[[2]int{b.fork, inner}] = b.facts
+					steps = append(steps, edge{from: b.fork, to: inner})
+				}
+			}
+		}
+	}
+	if len(steps) == 0 {
+		return
+	}
+	g, back := newGraph(len(r.forks), steps), newGraph(len(r.forks), reversed(steps))
+	comesTo := newSet(len(r.forks))
+	for i, f := range r.forks {
+		comesTo.clear()
+		comesTo.add(i)
+		back.walk(comesTo, nil)
+		for _, e := range g.of(i) {
+			if comesTo.has[e.to] {
+				r.report.Errorf(f.at, CodeForkCycle, "its branches come to this fork again, without end; fork elsewhere")
+				r.report.Errorf(by[[2]int{i, e.to}].at.Key("initial"), CodeForkCycle, "from here the run comes to the same fork again, without end; begin elsewhere")
+				break
+			}
+		}
+	}
+}
+
+func reversed(edges []edge) []edge {
+	back := make([]edge, 0, len(edges))
+	for _, e := range edges {
+		if e.to >= 0 {
+			back = append(back, edge{from: e.to, to: e.from})
+		}
+	}
+	return back
+}

@@ -1,0 +1,78 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mostMoves bounds how many legal events a message lists.
+const mostMoves = 24
+
+func newLegalEvent(t *Transition) LegalEvent {
+	e := LegalEvent{Event: t.Event}
+	target := func(name string) {
+		if name != "" && !slices.Contains(e.Targets, name) {
+			e.Targets = append(e.Targets, name)
+		}
+	}
+	switch {
+	case t.Invoke != nil:
+		target(t.Invoke.OnComplete)
+		target(t.Invoke.OnFail)
+	case t.Fork != nil:
+		target(t.Fork.OnComplete)
+		target(t.Fork.OnFail)
+	}
+	for i := range t.Branches {
+		b := &t.Branches[i]
+		target(b.Target)
+		for _, g := range b.Guards {
+			if !slices.Contains(e.Guards, g) {
+				e.Guards = append(e.Guards, g)
+			}
+		}
+		e.RequiresApproval = e.RequiresApproval || b.RequiresApproval
+	}
+	return e
+}
+
+// String is the event and what it leads to, as messages to agents name it.
+func (e LegalEvent) String() string {
+	var b strings.Builder
+	b.WriteString(e.Event)
+	if len(e.Targets) > 0 {
+		b.WriteString(" -> " + strings.Join(e.Targets, " or "))
+	}
+	var notes []string
+	if len(e.Guards) > 0 {
+		notes = append(notes, "guarded by "+strings.Join(e.Guards, ", "))
+	}
+	if e.RequiresApproval {
+		notes = append(notes, "requires approval")
+	}
+	if len(notes) > 0 {
+		b.WriteString(" (" + strings.Join(notes, "; ") + ")")
+	}
+	return b.String()
+}
+
+func describeEvents(events []LegalEvent) string {
+	if len(events) == 0 {
+		return "No events are defined here."
+	}
+	var b strings.Builder
+	b.WriteString("Legal events: ")
+	for i, e := range events {
+		if i == mostMoves {
+			fmt.Fprintf(&b, "; and %d more", len(events)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(e.String())
+	}
+	b.WriteString(".")
+	return b.String()
+}

@@ -1,0 +1,185 @@
+package workflow
+
+// Machine is one version of a workflow, compiled into tables: immutable, and
+// safe for concurrent use. Every name in it is resolved, so that stepping a run
+// or judging a tool call looks things up and parses nothing.
+type Machine struct {
+	version    int64
+	definition *Definition
+	states     map[string]*StateView
+}
+
+// StateView is a state as the rest of the system sees it: its definition, and
+// what follows from it. Immutable; callers must not write to its slices.
+type StateView struct {
+	State
+
+	legal    []LegalEvent
+	moves    string
+	ways     map[string]*way
+	fallback *way // safe_next, or nil
+	tools    toolTable
+}
+
+// LegalEvent is one event that a state defines (S2.7).
+type LegalEvent struct {
+	Event string
+	// Targets are the states that it may lead to, in definition order.
+	Targets []string
+	// Guards that it may evaluate, in order, without repeats.
+	Guards           []string
+	RequiresApproval bool
+}
+
+// way is what one event of one state leads to.
+type way struct {
+	event    string
+	arms     []arm
+	branched bool
+	// guards of all arms, each once, in the order in which they are first met.
+	guards []*predicate
+	// unsupported names what this version does not execute, or is empty.
+	unsupported string
+}
+
+// arm is one branch of a way. One whose target is unknown has none: it is never
+// taken.
+type arm struct {
+	target   *StateView
+	returns  bool  // the target is $return
+	guards   []int // places in way.guards
+	approval bool
+	message  string // for the approver
+}
+
+// nowhere stands for a state that a workflow does not have: no tool is allowed
+// there, and no event leads out.
+var nowhere = &StateView{State: State{ToolsRestricted: true}}
+
+// Compile turns a definition that Parse found valid into a Machine. The
+// definition belongs to the machine from then on and must not be changed. What
+// can not be resolved (which validation rules out) is never taken: a guard that
+// does not exist fails, a target that does not exist is not reached.
+func Compile(def *Definition, version int64) *Machine {
+	m := &Machine{version: version, definition: def, states: make(map[string]*StateView, len(def.States))}
+	for i := range def.States {
+		s := &def.States[i]
+		if _, repeated := m.states[s.Name]; !repeated {
+			m.states[s.Name] = &StateView{State: *s, tools: newToolTable(s)}
+		}
+	}
+	guards := make(map[string]*predicate, len(def.Guards))
+	for i := range def.Guards {
+		guards[def.Guards[i].Name] = newPredicate(&def.Guards[i])
+	}
+	for _, s := range m.states {
+		m.connect(s, guards)
+	}
+	return m
+}
+
+// connect compiles the transitions of a state.
+func (m *Machine) connect(s *StateView, guards map[string]*predicate) {
+	s.ways = make(map[string]*way, len(s.On))
+	s.legal = make([]LegalEvent, 0, len(s.On))
+	for i := range s.On {
+		t := &s.On[i]
+		if _, repeated := s.ways[t.Event]; repeated {
+			continue
+		}
+		s.ways[t.Event] = m.newWay(t, guards)
+		s.legal = append(s.legal, newLegalEvent(t))
+	}
+	if s.SafeNext != "" {
+		s.fallback = &way{arms: []arm{m.newArm(&Branch{Target: s.SafeNext})}}
+	}
+	s.moves = describeEvents(s.legal)
+}
+
+func (m *Machine) newWay(t *Transition, guards map[string]*predicate) *way {
+	w := &way{event: t.Event, branched: t.Branched}
+	switch {
+	case t.Invoke != nil:
+		w.unsupported = "invokes a child workflow"
+		return w
+	case t.Fork != nil:
+		w.unsupported = "forks into branches"
+		return w
+	}
+	places := make(map[string]int)
+	for i := range t.Branches {
+		b := &t.Branches[i]
+		a := m.newArm(b)
+		for _, name := range b.Guards {
+			place, met := places[name]
+			if !met {
+				guard, known := guards[name]
+				if !known {
+					guard = newPredicate(&Guard{Name: name})
+				}
+				place = len(w.guards)
+				places[name] = place
+				w.guards = append(w.guards, guard)
+			}
+			a.guards = append(a.guards, place)
+		}
+		w.arms = append(w.arms, a)
+	}
+	return w
+}
+
+func (m *Machine) newArm(b *Branch) arm {
+	return arm{
+		target:   m.states[b.Target],
+		returns:  b.Target == ReturnTarget,
+		approval: b.RequiresApproval,
+		message:  b.ApprovalMessage,
+	}
+}
+
+// Name is the id of the workflow.
+func (m *Machine) Name() string { return m.definition.ID }
+
+// Version is the version of the workflow that the machine executes.
+func (m *Machine) Version() int64 { return m.version }
+
+// Definition is what the machine was compiled from. Read only.
+func (m *Machine) Definition() *Definition { return m.definition }
+
+// Meta is the workflow's meta.
+func (m *Machine) Meta() Meta { return m.definition.Meta }
+
+// AlwaysEnforce reports meta.enforcement "always" (S2.9, S6.6).
+func (m *Machine) AlwaysEnforce() bool { return m.definition.Meta.AlwaysEnforce }
+
+// State returns a state by its exact name. It is never nil: a name that the
+// workflow does not have gives a state without a name that allows nothing.
+func (m *Machine) State(name string) *StateView {
+	if s, ok := m.states[name]; ok {
+		return s
+	}
+	return nowhere
+}
+
+// Initial is the state that runs begin in.
+func (m *Machine) Initial() *StateView { return m.State(m.definition.Initial) }
+
+// LegalEvents returns the events that a state defines, in definition order. The
+// slice is shared: read only.
+func (m *Machine) LegalEvents(state string) []LegalEvent { return m.State(state).legal }
+
+// LegalEvents returns the events that the state defines, in definition order.
+// The slice is shared: read only.
+func (s *StateView) LegalEvents() []LegalEvent { return s.legal }
+
+// DescribeEvents says the legal events and where they lead in one line, as
+// messages to agents end with.
+func (s *StateView) DescribeEvents() string { return s.moves }
+
+// Known is false for the state that stands for unknown names.
+func (s *StateView) Known() bool { return s != nowhere }
+
+// Drives reports that a run is pinned to this workflow and version.
+func (m *Machine) Drives(run *Run) bool {
+	return run.WorkflowVersion == m.version && run.Workflow == m.definition.ID
+}

@@ -1,0 +1,236 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// Options change what is asked of a definition.
+type Options struct {
+	// Strict makes every warning an error (`--strict`).
+	Strict bool
+	// Known tells whether a workflow of that id exists, for invoke; nil knows
+	// none.
+	Known func(id string) bool
+}
+
+// Parse reads and validates a definition in JSON with the default options.
+func Parse(src []byte) (*Definition, document.Problems) { return Options{}.Parse(src) }
+
+// ParseYAML reads and validates a definition in YAML with the default options.
+func ParseYAML(src []byte) (*Definition, document.Problems) { return Options{}.ParseYAML(src) }
+
+// ParseValue validates a definition that has been read, with the default
+// options.
+func ParseValue(v document.Value) (*Definition, document.Problems) { return Options{}.ParseValue(v) }
+
+// Parse reads a definition in JSON and reports all that is wrong with it at
+// once (S1.2), sorted by pointer. The definition is nil when there is an error
+// among the problems; warnings leave it usable.
+func (o Options) Parse(src []byte) (*Definition, document.Problems) {
+	v, problems := document.ParseAll(src, document.Limits{})
+	return o.parse(v, problems)
+}
+
+// ParseYAML is Parse for YAML (S1.1). Pointers are those of the same document
+// in JSON.
+func (o Options) ParseYAML(src []byte) (*Definition, document.Problems) {
+	v, problems := document.FromYAML(src)
+	return o.parse(v, problems)
+}
+
+// ParseValue is Parse for a document that has been read.
+func (o Options) ParseValue(v document.Value) (*Definition, document.Problems) {
+	return o.parse(v, nil)
+}
+
+func (o Options) parse(v document.Value, problems document.Problems) (*Definition, document.Problems) {
+	r := &reader{options: o}
+	r.report.Add(problems...)
+	if !v.IsZero() || len(problems) == 0 {
+		r.definition(v)
+	}
+	found := r.report.Problems()
+	if o.Strict {
+		found = found.Strict()
+	}
+	if found.HasErrors() {
+		return nil, found
+	}
+	return &r.def, found
+}
+
+// Bounds that keep one definition from costing more than any real one (TOO_MANY).
+const (
+	maxStates       = 10_000
+	maxGuards       = 10_000
+	maxInterrupts   = 1_000
+	maxEvents       = 1_000 // of one state
+	maxItems        = 1_000 // of one list
+	maxForkBranches = 256   // of one fork
+	maxForks        = 500   // branches of all forks together
+	maxBypassChecks = 1_000 // states with both safe_next and an approval
+)
+
+// reader turns a document into a Definition and collects its problems. It first
+// learns the names of states and guards, then reads every field and remembers
+// where one state leads to another, then looks at the graph.
+type reader struct {
+	options Options
+	report  document.Report
+	def     Definition
+
+	states     map[string]int // by name, place in def.States and facts
+	facts      []stateFacts
+	guards     map[string]bool
+	edges      []edge
+	forks      []forkFacts
+	handlers   []handlerFacts
+	returns    []returnFacts
+	initial    int
+	stateOrder []string
+
+	forkBranches int
+}
+
+var (
+	topFields = []string{"$schema", "id", "initial", "context", "states", "guards", "interrupts", "meta"}
+	// annotations are fields that people write on top of a document for other
+	// people and programs. Everything else there is refused: it may be a mistake
+	// that drops protection.
+	annotations = []string{
+		"$comment", "$id", "author", "authors", "comment", "comments", "created_at", "createdAt", "description", "labels",
+		"license", "model", "name", "notes", "owner", "tags", "thinking_level", "title", "updated_at", "updatedAt", "version",
+	}
+)
+
+func (r *reader) definition(v document.Value) {
+	f, ok := r.report.Object(v, nil, "a workflow")
+	if !ok {
+		return
+	}
+	r.topFields(f)
+	r.id(f)
+	f.Str("$schema") // any URL, never fetched (S1.7)
+	f.Require("initial", "states")
+	states, haveStates := f.Object("states")
+	r.learnStates(states)
+	r.guardDefinitions(f)
+	r.context(f)
+	r.meta(f)
+	for i, name := range r.stateOrder {
+		value, _ := states.Value.Get(name)
+		r.state(i, name, value, states.At.Key(name))
+	}
+	r.initialState(f, haveStates)
+	r.interrupts(f)
+	if haveStates {
+		r.graph(states.At)
+	}
+}
+
+func (r *reader) topFields(f document.Fields) {
+	for name := range f.Value.Members() {
+		at := f.At.Key(name)
+		known, near := document.NearField(name, topFields)
+		switch {
+		case slices.Contains(topFields, name):
+		case slices.Contains(annotations, name) || strings.HasPrefix(name, "x-"):
+			r.report.Warnf(at, document.CodeUnknownHint, "%s is kept and does nothing here", document.Quote(name))
+		case near:
+			r.report.Errorf(at, document.CodeUnknownField, "a workflow has no field %s; did you mean %q?", document.Quote(name), known)
+		default:
+			r.report.Errorf(at, document.CodeUnknownField,
+				"a workflow has no field %s; put it under \"meta\", or begin it with x-", document.Quote(name))
+		}
+	}
+}
+
+var (
+	idRule    = document.NameRule{What: "workflow", Printable: true, Refuse: "/\\*>"}
+	stateRule = document.NameRule{What: "state", Prefix: branchDone}
+	guardRule = document.NameRule{What: "guard", Prefix: branchDone}
+	eventRule = document.NameRule{What: "event", Prefix: branchDone, Spaces: true}
+	forkRule  = document.NameRule{What: "branch", Prefix: branchDone}
+	otherRule = document.NameRule{What: "interrupt", Prefix: branchDone}
+)
+
+// branchDone begins the events that the engine itself understands (S5.2).
+const branchDone = "BRANCH_DONE"
+
+func (r *reader) id(f document.Fields) {
+	f.Require("id")
+	if id, ok := f.Str("id"); ok {
+		r.report.CheckName(id, f.At.Key("id"), idRule)
+		r.def.ID = id
+	}
+}
+
+func (r *reader) context(f document.Fields) {
+	r.def.Context = document.ObjectValue(nil)
+	if context, ok := f.Object("context"); ok {
+		r.reservedKeys(context)
+		r.def.Context = context.Value
+	}
+}
+
+// reservedKeys reports keys of initial data that no agent could write either:
+// the engine keeps its own facts out of the context (S2.6), and keys that other
+// languages give a meaning to are refused.
+func (r *reader) reservedKeys(f document.Fields) {
+	for name := range f.Value.Members() {
+		if reservedKey(name) {
+			r.report.Errorf(f.At.Key(name), document.CodeReserved,
+				"the key %s is reserved; choose one that begins with a letter", document.Quote(name))
+		}
+	}
+}
+
+func reservedKey(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "$") || name == "constructor" || name == "prototype"
+}
+
+func (r *reader) initialState(f document.Fields, haveStates bool) {
+	r.initial = unknownState
+	name, ok := f.Str("initial")
+	if !ok || !haveStates {
+		return
+	}
+	at := f.At.Key("initial")
+	r.def.Initial = name
+	if r.initial = r.lookup(name, at); r.initial >= 0 && r.facts[r.initial].final {
+		r.report.Errorf(at, CodeInitialFinal, "the initial state %q is final, so a run would end at once; begin elsewhere", name)
+	}
+}
+
+// Places that are no state.
+const (
+	unknownState = -1
+	returnState  = -2
+)
+
+// lookup finds the state that a field names, or reports UNKNOWN_STATE, or
+// RETURN_OUTSIDE for a $return where none can be.
+func (r *reader) lookup(name string, at *document.Path) int {
+	if name == ReturnTarget {
+		r.report.Errorf(at, CodeReturnOutside, "%q can only be the target of a transition in an interrupt's handler; name a state", ReturnTarget)
+		return unknownState
+	}
+	if i, ok := r.states[name]; ok {
+		return i
+	}
+	r.report.Errorf(at, CodeUnknownState, "no state %s%s", document.Quote(name), r.stateHint(name))
+	return unknownState
+}
+
+func (r *reader) stateHint(name string) string {
+	if strings.HasPrefix(name, "$") {
+		return r.report.DidYouMean(name, slices.Values([]string{ReturnTarget}))
+	}
+	if hint := r.report.DidYouMean(name, slices.Values(r.stateOrder)); hint != "" {
+		return hint
+	}
+	return "; add it to \"states\", or name another"
+}

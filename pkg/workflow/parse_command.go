@@ -1,0 +1,95 @@
+package workflow
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// defaultCommandsTool is the tool whose commands are judged (S1.5).
+const defaultCommandsTool = "Bash"
+
+func (r *reader) commands(f document.Fields, s *State) {
+	s.AllowedCommandsTool = defaultCommandsTool
+	if tool, ok := f.Str("allowed_commands_tool"); ok {
+		r.toolName(tool, f.At.Key("allowed_commands_tool"))
+		s.AllowedCommandsTool = tool
+		if !f.Has("allowed_commands") {
+			r.report.Warnf(f.At.Key("allowed_commands_tool"), document.CodeNoEffect, "without \"allowed_commands\" it does nothing; add them or remove it")
+		}
+	}
+	entries, ok := f.Strings("allowed_commands", maxItems)
+	s.CommandsRestricted = f.Has("allowed_commands")
+	if !ok {
+		return
+	}
+	s.AllowedCommands = document.Texts(entries)
+	for _, entry := range entries {
+		r.command(entry.Text, entry.At)
+	}
+	r.report.Duplicates(entries)
+	if s.ToolsRestricted && !permits(s.AllowedTools, s.AllowedCommandsTool) {
+		r.report.Warnf(f.At.Key("allowed_commands"), document.CodeNoEffect,
+			"%s is not in \"allowed_tools\", so no command can run at all; add it or remove the commands", document.Quote(s.AllowedCommandsTool))
+	}
+}
+
+func permits(tools []string, name string) bool {
+	return slices.ContainsFunc(tools, func(tool string) bool {
+		prefix, wild := strings.CutSuffix(tool, "*")
+		return tool == name || wild && strings.HasPrefix(name, prefix)
+	})
+}
+
+var (
+	// operators join or redirect commands, or run one inside another. An entry
+	// is one simple command, so a line that has them is judged part by part and
+	// never matches an entry that does (bash.md R2).
+	operators = regexp.MustCompile("&&|\\|\\||[|<>`]|\\$[({A-Za-z_]|(^|[^\\\\]);|&\\s*$")
+	optIn     = regexp.MustCompile(`^@[A-Za-z]*$`)
+	onlyStars = regexp.MustCompile(`^[*?\s]+$`)
+)
+
+// anyProgram run whatever they are given: an entry of that name alone allows
+// everything.
+var anyProgram = []string{
+	"bash", "sh", "dash", "zsh", "ksh", "fish", "ash", "busybox", "eval", "exec", "source", ".", "env", "xargs", "sudo", "su", "doas",
+	"ssh", "nohup", "command", "python", "python3", "python2", "node", "deno", "bun", "perl", "ruby", "php", "lua", "awk", "gawk", "osascript",
+	"pwsh", "powershell", "npx", "bunx", "uvx",
+}
+
+// inlineCode are the flags that make such a program run its argument.
+var inlineCode = []string{"-c", "-e", "-lc", "-ic", "-p", "--eval", "--print", "-r", "-x"}
+
+// command checks one entry of allowed_commands.
+func (r *reader) command(entry string, at *document.Path) {
+	switch words := strings.Fields(entry); {
+	case len(words) == 0:
+		r.report.Errorf(at, document.CodeEmpty, "the command is empty; write one or remove the item")
+		r.report.Errorf(at, CodeCommand, "an empty command matches nothing, or everything; write one or remove the item")
+	case strings.ContainsFunc(entry, unseen):
+		r.report.Errorf(at, CodeCommand, "%s has control or invisible characters; write one command on one line", document.Quote(entry))
+	case operators.MatchString(entry):
+		r.report.Errorf(at, CodeCommand, "%s is more than one plain command and never matches; list each command alone", document.Quote(entry))
+	case optIn.MatchString(entry) && entry != "@inert":
+		r.report.Errorf(at, CodeCommand, "there is no %s%s; the one set of commands is \"@inert\"", document.Quote(entry),
+			r.report.DidYouMean(entry, slices.Values([]string{"@inert"})))
+	case onlyStars.MatchString(entry):
+		r.report.Warnf(at, CodeTooBroad, "%s allows every command; list the commands", document.Quote(entry))
+	case tooBroad(words):
+		r.report.Warnf(at, CodeTooBroad, "%s runs any program it is given, so it allows everything; list the commands you would trust", document.Quote(entry))
+	}
+}
+
+func unseen(c rune) bool { return !unicode.IsPrint(c) }
+
+func tooBroad(words []string) bool {
+	program := words[0][strings.LastIndexByte(words[0], '/')+1:]
+	if !slices.Contains(anyProgram, strings.TrimSuffix(program, "*")) {
+		return false
+	}
+	return len(words) == 1 || len(words) == 2 && (slices.Contains(inlineCode, words[1]) || onlyStars.MatchString(words[1]))
+}

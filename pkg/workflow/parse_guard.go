@@ -1,0 +1,165 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// operators of guards, in the order of seed 000.
+var guardOperators = []string{"eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists", "not_exists"}
+
+// operatorSynonyms are what people write for ours.
+var operatorSynonyms = map[string]string{
+	"=": "eq", "==": "eq", "===": "eq", "equals": "eq", "equal": "eq", "is": "eq", "!=": "neq", "!==": "neq", "<>": "neq", "ne": "neq",
+	"not_eq": "neq", ">": "gt", ">=": "gte", "ge": "gte", "<": "lt", "<=": "lte", "le": "lte", "one_of": "in", "includes": "contains",
+	"has": "exists", "missing": "not_exists", "notexists": "not_exists", "not_in": "neq",
+}
+
+func (r *reader) guardDefinitions(f document.Fields) {
+	r.guards = make(map[string]bool)
+	guards, ok := f.Object("guards")
+	if !ok {
+		return
+	}
+	if n := guards.Value.Len(); n > maxGuards {
+		r.report.Errorf(guards.At, document.CodeTooMany, "there are %d guards, the limit is %d", n, maxGuards)
+		return
+	}
+	guards.SameNames("guard")
+	context, _ := f.Value.Get("context")
+	for name, v := range guards.Value.Members() {
+		at := guards.At.Key(name)
+		r.report.CheckName(name, at, guardRule)
+		r.guards[name] = true
+		g := Guard{Name: name}
+		if fields, ok := r.report.Object(v, at, "a guard"); ok {
+			r.guard(fields, &g, context)
+		}
+		r.def.Guards = append(r.def.Guards, g)
+	}
+}
+
+func (r *reader) guardHint(name string) string {
+	names := func(yield func(string) bool) {
+		for _, g := range r.def.Guards {
+			if !yield(g.Name) {
+				return
+			}
+		}
+	}
+	if hint := r.report.DidYouMean(name, names); hint != "" {
+		return hint
+	}
+	return "; add it to \"guards\", or name another"
+}
+
+func (r *reader) guard(f document.Fields, g *Guard, context document.Value) {
+	f.Known("a guard", "field", "op", "value")
+	f.Require("field", "op")
+	if field, ok := f.Text("field"); ok {
+		g.Field = field
+		r.guardField(field, f.At.Key("field"))
+	}
+	g.Value, g.HasValue = f.Value.Get("value")
+	op, ok := f.Str("op")
+	if !ok {
+		return
+	}
+	if !slices.Contains(guardOperators, op) {
+		r.report.Errorf(f.At.Key("op"), CodeBadOperator, "no operator %s%s; operators: %s",
+			document.Quote(op), r.operatorHint(op), strings.Join(guardOperators, ", "))
+		return
+	}
+	g.Op = op
+	r.operand(g, f.At.Key("value"), context)
+}
+
+func (r *reader) operatorHint(op string) string {
+	if ours, ok := operatorSynonyms[strings.ToLower(op)]; ok {
+		return "; did you mean \"" + ours + "\"?"
+	}
+	return r.report.DidYouMean(op, slices.Values(guardOperators))
+}
+
+// guardField checks a top-level key, dotted path or JSON Pointer (S2.5).
+func (r *reader) guardField(field string, at *document.Path) {
+	first := field
+	if strings.HasPrefix(field, "/") {
+		for segment := range strings.SplitSeq(field[1:], "/") {
+			if _, ok := document.UnescapeSegment(segment); !ok {
+				r.report.Errorf(at, document.CodeName, "%s is no JSON Pointer; write ~0 for ~ and ~1 for /", document.Quote(field))
+				return
+			}
+		}
+		first, _, _ = strings.Cut(field[1:], "/")
+	}
+	switch {
+	case strings.TrimSpace(field) == "":
+		r.report.Errorf(at, document.CodeEmpty, "the field is blank; name a key of the context")
+	case reservedKey(first):
+		r.report.Errorf(at, document.CodeReserved, "no run's context can have %s, its first letter or name is reserved; choose another", document.Quote(first))
+	}
+}
+
+// operand checks that the value fits the operator (S2.5).
+func (r *reader) operand(g *Guard, at *document.Path, context document.Value) {
+	v := g.Value
+	switch g.Op {
+	case "exists", "not_exists":
+		if g.HasValue {
+			r.report.Warnf(at, document.CodeNoEffect, "%q compares with nothing; remove the value", g.Op)
+		}
+		return
+	}
+	if !g.HasValue {
+		r.report.Errorf(at, document.CodeRequired, "%q needs a value; add it", g.Op)
+		r.report.Errorf(at, CodeGuardValue, "%q has no value to compare with; add it", g.Op)
+		return
+	}
+	switch g.Op {
+	case "in":
+		r.listOperand(v, at)
+	case "gt", "gte", "lt", "lte":
+		r.orderOperand(g, at, context)
+	}
+}
+
+func (r *reader) listOperand(v document.Value, at *document.Path) {
+	switch {
+	case v.Kind() != document.Array:
+		r.report.Errorf(at, CodeGuardValue, "\"in\" needs a list, not a %s; write [...]", v.Kind())
+	case v.Len() == 0:
+		r.report.Errorf(at, document.CodeEmpty, "nothing is in an empty list, so the guard never passes; fill it")
+		r.report.Errorf(at, CodeGuardValue, "nothing is in an empty list, so the guard never passes; fill it")
+	default:
+		seen := make(map[string]bool, v.Len())
+		for i, e := range v.Elements() {
+			canonical := string(document.Canonical(e))
+			if seen[canonical] {
+				r.report.Warnf(at.At(i), document.CodeDuplicateItem, "it is in the list before; remove one")
+			}
+			seen[canonical] = true
+		}
+	}
+}
+
+// orderOperand checks the value of gt, gte, lt and lte: a number, or a string
+// that is compared by code point. A string that reads as a number is a mistake,
+// as is any string beside a context that holds a number: the guard would never
+// pass.
+func (r *reader) orderOperand(g *Guard, at *document.Path, context document.Value) {
+	switch g.Value.Kind() {
+	case document.Number:
+	case document.String:
+		text := strings.TrimSpace(g.Value.Str())
+		if initial, ok := context.Get(g.Field); ok && initial.Kind() == document.Number {
+			r.report.Errorf(at, CodeGuardValue, "%q compares the number in %q with text and never passes; write a number", g.Op, g.Field)
+		} else if text == "" || !document.NumberValue(text).IsZero() {
+			r.report.Errorf(at, CodeGuardValue, "%q compares numbers with numbers; write %s without quotes", g.Op, document.Quote(text))
+		}
+	default:
+		r.report.Errorf(at, CodeGuardValue, "%q needs a number, not a %s", g.Op, g.Value.Kind())
+	}
+}

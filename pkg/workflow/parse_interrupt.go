@@ -1,0 +1,147 @@
+package workflow
+
+import (
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// handlerFacts is one interrupt as the graph sees it.
+type handlerFacts struct {
+	target int
+	at     *document.Path
+}
+
+func (r *reader) interrupts(f document.Fields) {
+	interrupts, ok := f.Object("interrupts")
+	if !ok {
+		return
+	}
+	if n := interrupts.Value.Len(); n > maxInterrupts {
+		r.report.Errorf(interrupts.At, document.CodeTooMany, "there are %d interrupts, the limit is %d", n, maxInterrupts)
+		return
+	}
+	interrupts.SameNames("interrupt")
+	patterns := make(map[string]Interrupt)
+	everything := ""
+	for name, v := range interrupts.Value.Members() {
+		at := interrupts.At.Key(name)
+		r.report.CheckName(name, at, otherRule)
+		i := Interrupt{Name: name}
+		if fields, ok := r.report.Object(v, at, "an interrupt"); ok {
+			r.interrupt(fields, &i)
+		}
+		r.def.Interrupts = append(r.def.Interrupts, i)
+		if i.FilePattern == "" {
+			continue
+		}
+		pattern := path.Clean(i.FilePattern)
+		before, same := patterns[pattern]
+		switch {
+		case same && before.Target != i.Target:
+			r.report.Warnf(at, CodeInterruptOverlap, "%q has the same pattern and comes first, so this one never fires; merge them", before.Name)
+		case same:
+			r.report.Warnf(at, document.CodeDuplicateItem, "%q is the same; remove one", before.Name)
+		case everything != "":
+			r.report.Warnf(at, CodeInterruptOverlap, "%q comes first and matches every file, so this one never fires; put it before", everything)
+		default:
+			patterns[pattern] = i
+		}
+		if pattern == "**" || pattern == "**/*" || pattern == "**/**" {
+			everything = name
+		}
+	}
+}
+
+func (r *reader) interrupt(f document.Fields, i *Interrupt) {
+	f.Known("an interrupt", "trigger", "target")
+	f.Require("trigger", "target")
+	if trigger, ok := f.Object("trigger"); ok {
+		trigger.Known("a trigger", "file_pattern")
+		trigger.Require("file_pattern")
+		if pattern, ok := trigger.Text("file_pattern"); ok {
+			i.FilePattern = pattern
+			r.pattern(pattern, trigger.At.Key("file_pattern"))
+		}
+	}
+	target, ok := f.Str("target")
+	if !ok {
+		return
+	}
+	at := f.At.Key("target")
+	i.Target = target
+	place := r.lookup(target, at)
+	if place == unknownState {
+		return
+	}
+	if r.facts[place].final {
+		r.report.Errorf(at, CodeInterruptFinal, "%q is final, so changing a file would end enforcement; name a state that handles it", target)
+	}
+	r.handlers = append(r.handlers, handlerFacts{place, at})
+}
+
+// Bounds of a pattern: the matcher is exponential in braces.
+const (
+	maxPattern = 1024
+	maxBraces  = 8
+)
+
+// pattern checks a glob. One that can match no changed file is an error: the
+// interrupt would never protect anything.
+func (r *reader) pattern(pattern string, at *document.Path) {
+	if mend := patternMend(pattern); mend != "" {
+		r.report.Errorf(at, CodeGlob, "%s never matches a changed file, or is not a pattern; %s", document.Quote(pattern), mend)
+	}
+}
+
+func patternMend(pattern string) string {
+	cleaned := path.Clean(pattern)
+	switch {
+	case !utf8.ValidString(pattern) || strings.ContainsFunc(pattern, unicode.IsControl):
+		return "remove the control characters"
+	case pattern != strings.TrimSpace(pattern):
+		return "remove the blanks at its ends"
+	case utf8.RuneCountInString(pattern) > maxPattern:
+		return "shorten it"
+	case strings.Count(pattern, "{") > maxBraces || strings.Count(pattern, ",") > 8*maxBraces:
+		return "use fewer alternatives in braces"
+	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~") || windowsDrive(pattern):
+		return "write it relative to the workspace, without the / in front"
+	case cleaned == ".." || strings.HasPrefix(cleaned, "../"):
+		return "files outside the workspace are not watched"
+	case strings.HasPrefix(pattern, "!"):
+		return "there is no negation; name what shall match"
+	case strings.HasSuffix(pattern, "/") || cleaned == ".":
+		return "name files, not a folder: add ** at its end"
+	case foldersByBackslash(pattern):
+		return "write / between folders"
+	case !doublestar.ValidatePattern(pattern):
+		return "close its brackets and braces"
+	}
+	return ""
+}
+
+func windowsDrive(pattern string) bool {
+	return len(pattern) > 2 && pattern[1] == ':' && (pattern[2] == '/' || pattern[2] == '\\')
+}
+
+// foldersByBackslash reports a backslash before a letter or digit: it escapes
+// nothing there, so it was meant to part folders.
+func foldersByBackslash(pattern string) bool {
+	for i := 0; i+1 < len(pattern); i++ {
+		if pattern[i] != '\\' {
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(pattern[i+1:])
+		if unicode.IsLetter(next) || unicode.IsDigit(next) {
+			return true
+		}
+		i++
+	}
+	return false
+}

@@ -1,0 +1,43 @@
+package workflow
+
+import (
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+var metaFields = []string{
+	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
+	"enforcement", "approval",
+}
+
+func (r *reader) meta(f document.Fields) {
+	r.def.Meta.ApprovalMode = "none"
+	m, ok := f.Object("meta")
+	if !ok {
+		return
+	}
+	for name := range m.Value.Members() {
+		r.unknownField(m, name, "\"meta\"", metaFields)
+	}
+	m.Str("task_type")
+	m.Integer("estimated_steps", 0)
+	danger, _ := m.Enum("danger_level", "safe", "moderate", "dangerous")
+	meta := &r.def.Meta
+	meta.RequiresHumanApproval = m.Bool("requires_human_approval")
+	meta.CaptureOutput = m.Bool("capture_output")
+	meta.Debug = m.Bool("debug")
+	if mode, ok := m.Enum("approval_mode", "ui", "none"); ok {
+		meta.ApprovalMode = mode
+	}
+	enforcement, _ := m.Enum("enforcement", "always")
+	meta.AlwaysEnforce = enforcement == "always"
+	if meta.Debug && danger == "dangerous" {
+		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
+	}
+	if approval, ok := m.Object("approval"); ok {
+		for name := range approval.Value.Members() {
+			r.unknownField(approval, name, "\"approval\"", []string{"required", "deny_threshold"})
+		}
+		approval.Integer("required", 1)
+		approval.Integer("deny_threshold", 1)
+	}
+}

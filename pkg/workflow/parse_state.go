@@ -1,0 +1,209 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// stateFacts is what the graph wants to know of a state.
+type stateFacts struct {
+	at       *document.Path
+	final    bool
+	badType  bool // what it is could not be read
+	safeNext int  // place, or unknownState
+	approval bool // a transition of it asks for approval
+	exits    bool // it has some transition, right or wrong
+	opaque   bool // it has transitions that could not be read
+}
+
+var (
+	stateFields = []string{
+		"type", "outcome", "allowed_tools", "disallowed_tools", "instructions", "max_iterations", "safe_next",
+		"max_edit_lines", "max_files_per_state", "allowed_commands", "allowed_commands_tool", "blocked_env", "deny_env",
+		"env_overrides", "env", "context_budget_bytes", "on",
+	}
+	// limitFields do nothing in a final state: enforcement has ended (S2.9).
+	limitFields = []string{
+		"allowed_tools", "disallowed_tools", "max_iterations", "max_edit_lines", "max_files_per_state", "allowed_commands",
+		"allowed_commands_tool", "blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes",
+	}
+	// elsewhere are fields that protect something in another object. In a state,
+	// or under meta, nobody would read them.
+	elsewhere = []string{
+		"guard", "guards", "requires_approval", "approval_message", "interrupts", "file_pattern", "deny", "allow", "rate_limit", "budget_limit",
+	}
+	// synonyms are what people write when they mean one of ours.
+	synonyms = map[string]string{
+		"tools": "allowed_tools", "denied_tools": "disallowed_tools", "blocked_tools": "disallowed_tools",
+		"deny_tools": "disallowed_tools", "forbidden_tools": "disallowed_tools", "commands": "allowed_commands",
+		"envs": "env_overrides", "blocked_commands": "allowed_commands", "denied_commands": "allowed_commands",
+		"disallowed_commands": "allowed_commands", "transitions": "on", "final": "type", "is_final": "type",
+		"max_turns": "max_iterations", "max_calls": "max_iterations", "max_tool_calls": "max_iterations",
+	}
+)
+
+// learnStates remembers the names before anything refers to them.
+func (r *reader) learnStates(states document.Fields) {
+	r.states = make(map[string]int, states.Value.Len())
+	if states.Value.IsZero() {
+		return
+	}
+	switch n := states.Value.Len(); {
+	case n == 0:
+		r.report.Errorf(states.At, document.CodeEmpty, "there is no state; add at least one, and a final one")
+	case n > maxStates:
+		r.report.Errorf(states.At, document.CodeTooMany, "there are %d states, the limit is %d; split the workflow", n, maxStates)
+		return
+	}
+	for name := range states.Value.Members() {
+		r.report.CheckName(name, states.At.Key(name), stateRule)
+		r.states[name] = len(r.stateOrder)
+		r.stateOrder = append(r.stateOrder, name)
+	}
+	states.SameNames("state")
+	r.facts = make([]stateFacts, len(r.stateOrder))
+	r.def.States = make([]State, len(r.stateOrder))
+}
+
+func (r *reader) state(i int, name string, v document.Value, at *document.Path) {
+	facts := &r.facts[i]
+	*facts = stateFacts{at: at, safeNext: unknownState}
+	s := &r.def.States[i]
+	s.Name = name
+	f, ok := r.report.Object(v, at, "a state")
+	if !ok {
+		facts.badType, facts.exits, facts.opaque = true, true, true
+		return
+	}
+	r.stateFields(f)
+	r.stateType(f, s, facts)
+	r.tools(f, s)
+	r.commands(f, s)
+	r.environment(f, s)
+	s.Instructions, _ = f.Str("instructions")
+	s.MaxIterations, _ = f.Integer("max_iterations", 1)
+	s.MaxEditLines, _ = f.Integer("max_edit_lines", 1)
+	s.MaxFilesPerState, _ = f.Integer("max_files_per_state", 1)
+	s.ContextBudgetBytes, _ = f.Integer("context_budget_bytes", 1)
+	r.exits(i, f, s)
+	if facts.final {
+		r.finalState(f)
+	}
+}
+
+func (r *reader) stateFields(f document.Fields) {
+	for name := range f.Value.Members() {
+		if known, ok := synonyms[strings.ToLower(name)]; ok && !f.Has(known) {
+			r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "a state has no field %q; did you mean %q?", name, known)
+			continue
+		}
+		r.unknownField(f, name, "a state", stateFields)
+	}
+}
+
+// unknownField reports a near miss and warns of the rest (S1.4).
+func (r *reader) unknownField(f document.Fields, name, what string, known []string) {
+	if slices.Contains(known, name) {
+		return
+	}
+	if other, near := document.NearField(name, known, elsewhere); near {
+		mend := "did you mean that?"
+		if slices.Contains(elsewhere, name) {
+			mend = "it belongs elsewhere, and nobody would read it here"
+		}
+		r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "%s has no field %s, which is close to %q; %s",
+			what, document.Quote(name), other, mend)
+		return
+	}
+	r.report.Warnf(f.At.Key(name), document.CodeUnknownHint, "%s is kept and does nothing here", document.Quote(name))
+}
+
+// failureNames are the final states that fail without saying so (S1.5).
+var failureNames = []string{"failed", "failure", "error", "aborted", "blocked", "rejected", "cancelled"}
+
+func (r *reader) stateType(f document.Fields, s *State, facts *stateFacts) {
+	if f.Has("type") {
+		_, ok := f.Enum("type", "final")
+		facts.final, facts.badType = ok, !ok
+	}
+	s.Final = facts.final
+	outcome, given := f.Enum("outcome", string(Success), string(Failure))
+	switch {
+	case !facts.final:
+		if given {
+			r.report.Warnf(f.At.Key("outcome"), document.CodeNoEffect, "only a final state has an outcome; add \"type\": \"final\" or remove it")
+		}
+	case given:
+		s.Outcome = Outcome(outcome)
+	case slices.Contains(failureNames, s.Name):
+		s.Outcome = Failure
+	default:
+		s.Outcome = Success
+	}
+}
+
+func (r *reader) finalState(f document.Fields) {
+	if on, ok := f.Value.Get("on"); ok && on.Len() > 0 {
+		r.report.Errorf(f.At.Key("on"), CodeFinalHasOn, "a final state is never left; remove \"on\", or \"type\": \"final\"")
+	}
+	if f.Has("safe_next") {
+		r.report.Errorf(f.At.Key("safe_next"), CodeFinalHasOn, "a final state is never left; remove \"safe_next\", or \"type\": \"final\"")
+	}
+	for _, name := range limitFields {
+		if f.Has(name) {
+			r.report.Warnf(f.At.Key(name), CodeFinalHasLimits, "enforcement has ended in a final state, so %q does nothing; remove it", name)
+		}
+	}
+}
+
+func (r *reader) tools(f document.Fields, s *State) {
+	if allowed, ok := f.Strings("allowed_tools", maxItems); ok {
+		s.ToolsRestricted, s.AllowedTools = true, document.Texts(allowed)
+		r.toolNames(allowed)
+	} else if f.Has("allowed_tools") {
+		s.ToolsRestricted = true // wrong: refused anyway, and never open
+	}
+	denied, ok := f.Strings("disallowed_tools", maxItems)
+	if !ok {
+		return
+	}
+	s.DisallowedTools = document.Texts(denied)
+	r.toolNames(denied)
+	at := f.At.Key("allowed_tools")
+	for i, tool := range s.AllowedTools {
+		if slices.Contains(s.DisallowedTools, tool) {
+			r.report.Warnf(at.At(i), document.CodeNoEffect, "%s is in disallowed_tools too, which wins; remove one", document.Quote(tool))
+		}
+	}
+}
+
+func (r *reader) toolNames(items []document.StringAt) {
+	for _, item := range items {
+		r.toolName(item.Text, item.At)
+	}
+	r.report.Duplicates(items)
+}
+
+// toolName checks a tool's name, or a prefix of names with a trailing * (S3.1).
+func (r *reader) toolName(name string, at *document.Path) {
+	switch prefix := strings.TrimSuffix(name, "*"); {
+	case name == "":
+		r.report.Errorf(at, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
+		r.report.Errorf(at, document.CodeName, "the tool name is empty; it matches no tool")
+	case name == "*":
+		r.report.Warnf(at, CodeTooBroad, "\"*\" stands for every tool; name the tools")
+	case strings.Contains(prefix, "*"):
+		r.report.Errorf(at, document.CodeName, "%s: a * stands only at the end, for any rest of the name", document.Quote(name))
+	case strings.ContainsAny(prefix, "()"):
+		r.report.Errorf(at, document.CodeName, "%s: list the tool alone; commands go to \"allowed_commands\"", document.Quote(name))
+	case len(name) > 256 || strings.ContainsFunc(prefix, notInToolName):
+		r.report.Errorf(at, document.CodeName, "%s is no tool name; write exactly one name, without blanks", document.Quote(name))
+	}
+}
+
+func notInToolName(c rune) bool {
+	return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) && !strings.ContainsRune("_-.:/@+#$~", c)
+}

@@ -1,0 +1,175 @@
+package workflow
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// RejectionCode says why a command was refused, for programs.
+type RejectionCode string
+
+// The codes.
+const (
+	RejectUnknownEvent           RejectionCode = "UNKNOWN_EVENT"
+	RejectGuardFailed            RejectionCode = "GUARD_FAILED"
+	RejectNoBranchMatched        RejectionCode = "NO_BRANCH_MATCHED"
+	RejectRunNotRunning          RejectionCode = "RUN_NOT_RUNNING"
+	RejectApprovalPending        RejectionCode = "APPROVAL_PENDING"
+	RejectReturnOutsideInterrupt RejectionCode = "RETURN_OUTSIDE_INTERRUPT"
+	RejectBranchNotDone          RejectionCode = "BRANCH_NOT_DONE"
+	RejectUnknownBranch          RejectionCode = "UNKNOWN_BRANCH"
+	RejectUnknownWorkflow        RejectionCode = "UNKNOWN_WORKFLOW"
+	RejectInvokeTooDeep          RejectionCode = "INVOKE_TOO_DEEP"
+	RejectReservedKey            RejectionCode = "RESERVED_KEY"
+	RejectDebugDisabled          RejectionCode = "DEBUG_DISABLED"
+	// RejectUnsupported: the workflow language has it, this version does not
+	// execute it yet.
+	RejectUnsupported RejectionCode = "UNSUPPORTED"
+	// RejectRunNotPaused answers a Resume of a run that is not paused.
+	RejectRunNotPaused RejectionCode = "RUN_NOT_PAUSED"
+	// RejectInvalidData: the data is not an object, or the context would grow
+	// beyond MaxContextBytes.
+	RejectInvalidData RejectionCode = "INVALID_DATA"
+)
+
+// Rejection is why a command was refused, and what would be legal (S2.7).
+type Rejection struct {
+	Code RejectionCode
+	// Message is one text that an agent can act on.
+	Message string
+	// Guards has every failing guard.
+	Guards []GuardResult
+	// LegalEvents of the state; shared, read only.
+	LegalEvents []LegalEvent
+	State       string
+	Status      Status
+
+	// public is Message without anything of the context.
+	public string
+}
+
+// refused builds the rejection of a command on a run.
+func (m *Machine) refused(run *Run, code RejectionCode, format string, args ...any) *Rejection {
+	text := fmt.Sprintf(format, args...)
+	return &Rejection{
+		Code: code, Message: text, public: text,
+		LegalEvents: m.LegalEvents(run.State), State: run.State, Status: run.Status,
+	}
+}
+
+// rejected is the outcome of a refusal: nothing changes. That an event was
+// refused is announced.
+func rejected(run *Run, cmd Command, now time.Time, r *Rejection) Result {
+	out := Result{Run: *run, Rejection: r, Entry: HistoryEntry{Time: now}}
+	if cmd != nil {
+		out.Entry.Actor = cmd.actor()
+	}
+	if fire, ok := cmd.(Fire); ok {
+		out.Events = []Event{{
+			Type: EventRejected, Event: fire.Event, Code: r.Code, Message: r.public, Guards: guardNames(r.Guards, false),
+		}}
+	}
+	return out
+}
+
+// foreign refuses to step a run that another workflow or version drives.
+func (m *Machine) foreign(run *Run) *Rejection {
+	return m.refused(run, RejectUnsupported,
+		"run %s belongs to version %d of workflow %s, and this is version %d of %s; load the run's own version",
+		run.ID, run.WorkflowVersion, document.Quote(run.Workflow), m.version, document.Quote(m.Name()))
+}
+
+// notRunning refuses what only a running run can do (S2.9).
+func (m *Machine) notRunning(run *Run, what string) *Rejection {
+	var why string
+	switch {
+	case run.Status.Ended():
+		why = "it has ended and nothing changes it any more; start a new run"
+	case run.Held:
+		why = "an operator holds it; wait until an operator resumes it"
+	case run.Status == Paused:
+		why = "resume it first"
+	case run.Status == AwaitingApproval:
+		why = "a human has to decide first"
+	default:
+		why = "wait until it is RUNNING again"
+	}
+	return m.refused(run, RejectRunNotRunning, "%s refused: the run is %s in state %s; %s.",
+		what, run.Status, document.Quote(run.State), why)
+}
+
+// unknownEvent refuses an event that the state does not define. What the caller
+// may have meant is only said, never done (S2.1).
+func (m *Machine) unknownEvent(run *Run, state *StateView, event string) *Rejection {
+	hint := new(document.Report).DidYouMean(event, state.eventNames())
+	return m.refused(run, RejectUnknownEvent, "state %s defines no event %s%s Events match exactly. %s",
+		document.Quote(run.State), document.Quote(event), sentence(hint), state.moves)
+}
+
+func sentence(hint string) string {
+	if hint == "" {
+		return "."
+	}
+	return hint
+}
+
+func (s *StateView) eventNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range s.legal {
+			if !yield(s.legal[i].Event) {
+				return
+			}
+		}
+	}
+}
+
+// guardsFailed refuses an event none of whose ways is open, and names every
+// guard that failed (S2.3, S2.4).
+func (m *Machine) guardsFailed(run *Run, state *StateView, w *way, data document.Value, results []GuardResult) *Rejection {
+	code, why := RejectGuardFailed, "its guards do not all pass"
+	if w.branched {
+		code, why = RejectNoBranchMatched, "none of its branches has guards that all pass"
+	}
+	intro := fmt.Sprintf("event %s refused in state %s: %s: ", document.Quote(w.event), document.Quote(run.State), why)
+	r := m.refused(run, code, "")
+	var full, public []string
+	for _, g := range results {
+		if !g.Passed {
+			r.Guards = append(r.Guards, g)
+			full, public = append(full, g.String()), append(public, g.wanted())
+		}
+	}
+	r.Message = intro + strings.Join(full, "; ") + "." + timing(r.Guards, data) + " " + state.moves
+	r.public = intro + strings.Join(public, "; ") + ". " + state.moves
+	return r
+}
+
+// timing explains S2.3 to a caller who sends what the guard wants to see together
+// with the event that it guards.
+func timing(failed []GuardResult, data document.Value) string {
+	for _, g := range failed {
+		key := topKey(g.Field)
+		if _, ok := data.Get(key); ok {
+			return fmt.Sprintf(" Guards see the context as it was before this event: set %s in the data of an earlier event.", document.Quote(key))
+		}
+	}
+	return ""
+}
+
+// guardNames names the guards that passed, or those that failed.
+func guardNames(results []GuardResult, passed bool) []string {
+	if len(results) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(results))
+	for i := range results {
+		if results[i].Passed == passed {
+			names = append(names, results[i].Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,237 @@
+package workflow
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// Start makes a new run in the initial state, at version 1. When the context is
+// refused, the outcome has no run.
+func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
+	run := Run{
+		ID: p.ID, Workflow: m.Name(), WorkflowVersion: m.version,
+		SessionID: p.SessionID, Workspace: p.Workspace, Owner: p.Owner,
+		Entry: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
+	}
+	refuse := func(code RejectionCode, why string) Result {
+		r := m.refused(&run, code, "the context of a new run of %s is refused: %s.", document.Quote(m.Name()), why)
+		return Result{Rejection: r, Entry: HistoryEntry{Time: now, Actor: actor}}
+	}
+	initial := m.Initial()
+	if !initial.Known() {
+		return refuse(RejectUnsupported, "the workflow has no initial state "+document.Quote(m.definition.Initial))
+	}
+	if code, why := badData(p.Context); code != "" {
+		return refuse(code, why)
+	}
+	context, fits := merged(m.definition.Context, p.Context)
+	if !fits {
+		return refuse(RejectInvalidData, tooLarge)
+	}
+	run.Context, run.State, run.Status = context, initial.Name, initial.status()
+	out := Result{
+		Run: run, Changed: true,
+		Entry: entryOf(&run, EventStarted, actor, now),
+		Events: []Event{{
+			Type: EventStarted, To: run.State,
+		}},
+	}
+	out.Entry.From, out.Entry.Data = "", p.Context
+	return ended(out, initial)
+}
+
+var tooLarge = fmt.Sprintf("the run's context would have more than %d bytes; store large data elsewhere and keep a reference", MaxContextBytes)
+
+// Step decides a command on a run. It never changes its arguments; the answer
+// depends on nothing but them.
+func (m *Machine) Step(run Run, cmd Command, now time.Time) Result {
+	if !m.Drives(&run) {
+		return rejected(&run, cmd, now, m.foreign(&run))
+	}
+	switch c := cmd.(type) {
+	case Fire:
+		return m.fire(&run, c, now)
+	case Pause:
+		return m.pause(&run, c, now)
+	case Resume:
+		return m.resume(&run, c, now)
+	case Cancel:
+		return m.cancel(&run, c, now)
+	default:
+		return rejected(&run, nil, now, m.refused(&run, RejectUnsupported, "there is no command of type %T.", cmd))
+	}
+}
+
+// fire takes a transition, or says why not.
+func (m *Machine) fire(run *Run, c Fire, now time.Time) Result {
+	if r := m.admit(run, &c); r != nil {
+		return rejected(run, c, now, r)
+	}
+	state := m.State(run.State)
+	way, safeNext := state.ways[c.Event], false
+	if way == nil {
+		if way = state.fallback; way == nil {
+			return rejected(run, c, now, m.unknownEvent(run, state, c.Event))
+		}
+		safeNext = true
+	}
+	taken, results := way.choose(run.Context)
+	if r := m.passable(run, state, way, taken, &c, results); r != nil {
+		return rejected(run, c, now, r)
+	}
+	context, fits := merged(run.Context, c.Data)
+	if !fits {
+		return rejected(run, c, now, m.refused(run, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge))
+	}
+	return move(run, c, now, taken, context, results, safeNext)
+}
+
+// admit checks what does not depend on the transition: the run, its state, the
+// data and the event's name.
+func (m *Machine) admit(run *Run, c *Fire) *Rejection {
+	if run.Status != Running {
+		return m.notRunning(run, "event "+document.Quote(c.Event))
+	}
+	state := m.State(run.State)
+	if !state.Known() {
+		return m.refused(run, RejectUnsupported, "the workflow has no state %s; an operator has to cancel this run.", document.Quote(run.State))
+	}
+	if code, why := badData(c.Data); code != "" {
+		return m.refused(run, code, "data of event %s: %s. Nothing has changed. %s", document.Quote(c.Event), why, state.moves)
+	}
+	if strings.HasPrefix(c.Event, branchDone) && state.ways[c.Event] == nil {
+		return m.refused(run, RejectUnknownBranch, "event %s refused: the run is in no fork, so it has no branch that could be done. %s",
+			document.Quote(c.Event), state.moves)
+	}
+	if c.Event == "" {
+		return m.unknownEvent(run, state, c.Event)
+	}
+	return nil
+}
+
+// choose finds the first arm whose guards all pass, or nil, and the results of
+// every guard that was evaluated on the way. No guard is left out because an
+// earlier one failed, and none is evaluated twice.
+func (w *way) choose(context document.Value) (*arm, []GuardResult) {
+	if len(w.guards) == 0 {
+		if len(w.arms) == 0 {
+			return nil, nil
+		}
+		return &w.arms[0], nil
+	}
+	results := make([]GuardResult, 0, len(w.guards))
+	for i := range w.arms {
+		passed := true
+		for _, g := range w.arms[i].guards {
+			if g == len(results) { // met for the first time: they are in that order
+				results = results[:g+1]
+				w.guards[g].evaluate(context, &results[g])
+			}
+			passed = passed && results[g].Passed
+		}
+		if passed {
+			return &w.arms[i], results
+		}
+	}
+	return nil, results
+}
+
+// passable refuses what is closed by guards, and what this version does not
+// execute.
+func (m *Machine) passable(run *Run, state *StateView, w *way, taken *arm, c *Fire, results []GuardResult) *Rejection {
+	event := document.Quote(c.Event)
+	switch {
+	case w.unsupported != "":
+		return m.refused(run, RejectUnsupported, "event %s %s, which this version of Interlock validates but does not execute yet. %s",
+			event, w.unsupported, state.moves)
+	case taken == nil:
+		return m.guardsFailed(run, state, w, c.Data, results)
+	case taken.returns:
+		return m.refused(run, RejectReturnOutsideInterrupt,
+			"event %s refused: it returns to an interrupted state, and no interrupt is active. %s", event, state.moves)
+	case taken.target == nil:
+		return m.refused(run, RejectUnsupported, "event %s refused: its target is not a state of this workflow. %s", event, state.moves)
+	case taken.approval && !m.approvalAdvisory():
+		return m.refused(run, RejectUnsupported,
+			"event %s requires approval by a human (approval_mode %q), which this version of Interlock can not ask for yet. %s",
+			event, m.definition.Meta.ApprovalMode, state.moves)
+	default:
+		return nil
+	}
+}
+
+// approvalAdvisory reports that requires_approval does not park (S9.1).
+func (m *Machine) approvalAdvisory() bool {
+	mode := m.definition.Meta.ApprovalMode
+	return mode == "" || mode == "none"
+}
+
+// move builds the outcome of an accepted transition. Also into the same state it
+// is a new entry (S2.10).
+func move(run *Run, c Fire, now time.Time, taken *arm, context document.Value, results []GuardResult, safeNext bool) Result {
+	target := taken.target
+	out := Result{Run: *run, Changed: true}
+	next := &out.Run
+	next.State, next.Status, next.Context = target.Name, target.status(), context
+	next.Entry++
+	next.TransitionCount++
+	next.Version++
+	next.UpdatedAt = now
+
+	rationale, _ := c.Data.Get("rationale")
+	out.Entry = entryOf(next, EventTransitioned, c.Actor, now)
+	out.Entry.Event, out.Entry.From, out.Entry.Data = c.Event, run.State, c.Data
+	out.Entry.Rationale, out.Entry.Guards, out.Entry.SafeNext = rationale.Str(), results, safeNext
+	if taken.approval {
+		out.Entry.Reason = advisory(taken.message)
+	}
+	out.Events = []Event{{
+		Type: EventTransitioned, Event: c.Event, From: run.State, To: target.Name,
+		Rationale: rationale.Str(), SafeNext: safeNext, Guards: guardNames(results, true),
+	}}
+	return ended(out, target)
+}
+
+// advisory is what history says of an approval that nobody was asked for.
+func advisory(message string) string {
+	s := `approval was advisory: approval_mode is "none", so nobody was asked`
+	if message != "" {
+		s += ": " + message
+	}
+	return s
+}
+
+// status is that of a run which has entered the state.
+func (s *StateView) status() Status {
+	switch {
+	case !s.Final:
+		return Running
+	case s.Outcome == Failure:
+		return Failed
+	default:
+		return Completed
+	}
+}
+
+// ended adds the announcement that a run has reached a final state.
+func ended(out Result, state *StateView) Result {
+	switch out.Run.Status {
+	case Completed:
+		out.Events = append(out.Events, Event{Type: EventCompleted, To: state.Name})
+	case Failed:
+		out.Events = append(out.Events, Event{Type: EventFailed, To: state.Name})
+	default:
+	}
+	return out
+}
+
+// entryOf is the history entry of a run after a change that stays in its state.
+func entryOf(run *Run, kind, actor string, now time.Time) HistoryEntry {
+	return HistoryEntry{
+		Time: now, Actor: actor, Type: kind, From: run.State, To: run.State,
+		WorkflowVersion: run.WorkflowVersion, RunVersion: run.Version, Status: run.Status,
+	}
+}

@@ -1,0 +1,101 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+)
+
+// ToolRule is what a state's tool lists say about a tool (S3.1).
+type ToolRule uint8
+
+// The rules. The zero value refuses.
+const (
+	// ToolNotListed: allowed_tools is given, and the tool is not in it.
+	ToolNotListed ToolRule = iota
+	// ToolDisallowed: disallowed_tools names it, which wins.
+	ToolDisallowed
+	// ToolAllowed: it is listed, or allowed_tools was omitted.
+	ToolAllowed
+)
+
+// toolTable answers by one look-up for every name that the state lists, and by
+// one binary search per list of prefixes for any other.
+type toolTable struct {
+	exact      map[string]ToolRule
+	disallowed prefixes
+	allowed    prefixes
+	otherwise  ToolRule
+}
+
+func newToolTable(s *State) toolTable {
+	t := toolTable{exact: make(map[string]ToolRule), otherwise: ToolAllowed}
+	allowed, allowedPrefixes := splitTools(s.AllowedTools)
+	disallowed, disallowedPrefixes := splitTools(s.DisallowedTools)
+	t.disallowed = newPrefixes(disallowedPrefixes)
+	if s.ToolsRestricted {
+		t.otherwise = ToolNotListed
+		t.allowed = newPrefixes(allowedPrefixes)
+		for _, name := range allowed {
+			t.exact[name] = ToolAllowed
+			if t.disallowed.match(name) {
+				t.exact[name] = ToolDisallowed
+			}
+		}
+	}
+	for _, name := range disallowed {
+		t.exact[name] = ToolDisallowed
+	}
+	return t
+}
+
+// Tool judges a tool by its exact name. A * in the name is a character like any
+// other; only a trailing * of an entry is a wildcard.
+func (s *StateView) Tool(name string) ToolRule {
+	t := &s.tools
+	if rule, ok := t.exact[name]; ok {
+		return rule
+	}
+	switch {
+	case t.disallowed.match(name):
+		return ToolDisallowed
+	case t.allowed.match(name):
+		return ToolAllowed
+	}
+	return t.otherwise
+}
+
+// splitTools parts the exact names of a list from the prefixes of its wildcards.
+func splitTools(entries []string) (exact, prefixes []string) {
+	for _, entry := range entries {
+		if prefix, wild := strings.CutSuffix(entry, "*"); wild {
+			prefixes = append(prefixes, prefix)
+		} else {
+			exact = append(exact, entry)
+		}
+	}
+	return exact, prefixes
+}
+
+// prefixes is sorted, and none is a prefix of another.
+type prefixes []string
+
+func newPrefixes(list []string) prefixes {
+	slices.Sort(list)
+	var kept prefixes
+	for _, p := range list {
+		if len(kept) == 0 || !strings.HasPrefix(p, kept[len(kept)-1]) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// match reports whether one of the prefixes begins name. That can only be the
+// last one that does not sort after name, because none begins another.
+func (p prefixes) match(name string) bool {
+	if len(p) == 0 {
+		return false
+	}
+	place, found := slices.BinarySearch(p, name)
+	return found || place > 0 && strings.HasPrefix(name, p[place-1])
+}

@@ -1,0 +1,162 @@
+package workflow_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// TestExamplesWalk takes every event of every reachable state of the workflows in
+// testdata/examples (those of the schema reference), with a context that opens
+// each guard and with one that opens none. Whatever this version executes must
+// lead where it is written to lead; whatever it does not must be refused.
+func TestExamplesWalk(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/examples/*.json")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := machine(t, string(src))
+			w := &walker{t: t, m: m, seen: map[string]bool{}}
+			run := started(t, m)
+			w.visit(run)
+			for _, i := range m.Definition().Interrupts {
+				run.State = i.Target // as if it had fired
+				w.visit(run)
+			}
+			if w.steps == 0 {
+				t.Error("no step was taken")
+			}
+		})
+	}
+}
+
+type walker struct {
+	t     *testing.T
+	m     *workflow.Machine
+	seen  map[string]bool
+	steps int
+}
+
+func (w *walker) visit(run workflow.Run) {
+	if w.seen[run.State] {
+		return
+	}
+	w.seen[run.State] = true
+	state := w.m.State(run.State)
+	if state.Final {
+		if !run.Status.Ended() {
+			w.t.Errorf("in the final state %s the run is %s", run.State, run.Status)
+		}
+		return
+	}
+	for i := range state.On {
+		w.try(run, &state.On[i])
+	}
+	out := w.m.Step(run, workflow.Fire{Event: "an event that nobody defines"}, noon)
+	switch {
+	case state.SafeNext == "" && codeOf(&out) != workflow.RejectUnknownEvent:
+		w.t.Errorf("%s: an unknown event is answered with %q", run.State, codeOf(&out))
+	case state.SafeNext != "" && (out.Run.State != state.SafeNext || !out.Entry.SafeNext):
+		w.t.Errorf("%s: safe_next leads to %s", run.State, out.Run.State)
+	}
+}
+
+// try fires an event once for every branch, with a context that opens just that
+// one, and once with a context that opens none.
+func (w *walker) try(run workflow.Run, tr *workflow.Transition) {
+	closed := run
+	closed.Context = document.ObjectValue(nil)
+	out := w.m.Step(closed, workflow.Fire{Event: tr.Event}, noon)
+	w.steps++
+	switch {
+	case tr.Invoke != nil || tr.Fork != nil:
+		w.refused(run.State, tr.Event, &out, workflow.RejectUnsupported)
+		return
+	case tr.Branched && len(tr.Branches[len(tr.Branches)-1].Guards) > 0:
+		w.refused(run.State, tr.Event, &out, workflow.RejectNoBranchMatched)
+	case !tr.Branched && len(tr.Branches[0].Guards) > 0:
+		w.refused(run.State, tr.Event, &out, workflow.RejectGuardFailed)
+	}
+	for i := range tr.Branches {
+		branch := &tr.Branches[i]
+		opened := run
+		opened.Context = w.opening(branch.Guards)
+		out := w.m.Step(opened, workflow.Fire{Event: tr.Event, Data: document.ObjectValue(nil)}, noon)
+		switch {
+		case branch.Target == workflow.ReturnTarget:
+			w.refused(run.State, tr.Event, &out, workflow.RejectReturnOutsideInterrupt)
+		case out.Rejection != nil:
+			w.t.Errorf("%s %s: %s", run.State, tr.Event, out.Rejection.Message)
+		case out.Run.State != branch.Target:
+			w.t.Errorf("%s %s leads to %s, not %s", run.State, tr.Event, out.Run.State, branch.Target)
+		default:
+			w.visit(out.Run)
+		}
+	}
+}
+
+func (w *walker) refused(state, event string, out *workflow.Result, want workflow.RejectionCode) {
+	w.t.Helper()
+	if out.Changed || codeOf(out) != want {
+		w.t.Errorf("%s %s: changed %t, code %q, want %q", state, event, out.Changed, codeOf(out), want)
+	}
+}
+
+// opening is a context in which these guards, all of operators with a value to
+// copy, pass.
+func (w *walker) opening(names []string) document.Value {
+	var members []document.Member
+	for _, g := range w.m.Definition().Guards {
+		for _, name := range names {
+			if g.Name != name {
+				continue
+			}
+			if g.Op != "eq" && g.Op != "gte" && g.Op != "lte" {
+				w.t.Fatalf("the walk can not open guard %s with operator %s", g.Name, g.Op)
+			}
+			members = append(members, document.Member{Name: g.Field, Value: g.Value})
+		}
+	}
+	return document.ObjectValue(members)
+}
+
+// TestExamplesAreComplete: the walk means little when a pattern is missing.
+func TestExamplesAreComplete(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/examples/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns := map[string]bool{}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var raw map[string]json.RawMessage
+		if err := json.Unmarshal(src, &raw); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, word := range []string{`"guard"`, `"guards"`, `"invoke"`, `"fork"`, `"$return"`, `"safe_next"`, `"requires_approval"`, `[`} {
+			if strings.Contains(string(raw["states"]), word) {
+				patterns[word] = true
+			}
+		}
+	}
+	if len(patterns) != 8 {
+		t.Errorf("the examples have only the patterns %v", patterns)
+	}
+}

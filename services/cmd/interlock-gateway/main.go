@@ -1,0 +1,67 @@
+// Command interlock-gateway is the edge: REST, events, MCP and agents' hooks, in
+// front of the services.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway"
+	"github.com/interlock-run/interlock/services/internal/daemon"
+)
+
+var version = "dev"
+
+type flags struct {
+	daemon.Flags
+	daemon.ClientFlags
+	Edge    gateway.Flags `embed:""`
+	HTTP    string        `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
+	Engine  string        `help:"Address of the engine." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+	Policy  string        `help:"Address of the policy enforcer." required:"" env:"INTERLOCK_POLICY" placeholder:"TARGET"`
+	NATSURL string        `name:"nats-url" help:"NATS that live events come from." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+}
+
+func main() {
+	var f flags
+	kong.Parse(&f, kong.Name("interlock-gateway"), kong.Description("The edge: REST, events, MCP and hooks."))
+	daemon.Main("interlock-gateway", version, f.Flags, nil, f.build)
+}
+
+func (f *flags) build(d *daemon.Daemon) error {
+	engine, err := rpc.Dial(f.Engine, f.Client(d.Tracer))
+	if err != nil {
+		return err
+	}
+	d.OnClose(engine.Close)
+	policy, err := rpc.Dial(f.Policy, f.Client(d.Tracer))
+	if err != nil {
+		return err
+	}
+	d.OnClose(policy.Close)
+	upstreams, err := f.Edge.Upstreams()
+	if err != nil {
+		return err
+	}
+	g, err := gateway.New(gateway.Config{
+		Engine: engine, Policy: policy, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
+		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound,
+		AllowAnonymous: f.AllowAnonymous, Version: version, Logger: d.Log,
+	})
+	if err != nil {
+		return err
+	}
+	d.OnClose(g.Close)
+	lis, err := net.Listen("tcp", f.HTTP)
+	if err != nil {
+		return fmt.Errorf("listen for HTTP: %w", err)
+	}
+	d.Log.Info("serving", "service", d.Name, "http", lis.Addr().String())
+	d.Go(func(ctx context.Context) error { return g.Serve(ctx, lis) })
+	return nil
+}

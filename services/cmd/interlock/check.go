@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type checkCommand struct {
+	clientFlags
+	formatFlag
+	Tool   string `arg:"" help:"Name of the tool."`
+	RunID  string `name:"run" required:"" help:"Id of the run." placeholder:"RUN"`
+	Input  string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
+	CallID string `help:"Id of the call; minted by default." placeholder:"ID"`
+}
+
+func (c *checkCommand) Run(ctx context.Context, io streams) error {
+	input, err := jsonArgument(c.Input)
+	if err != nil {
+		return err
+	}
+	conn, err := c.dial(ctx, auth.Operator)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	resp, err := policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
+		RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID,
+	})
+	if err != nil {
+		return err
+	}
+	view := jsonview.DecisionOf(resp)
+	err = c.print(io.out, view, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\t%s\n", view.Decision, view.Code)
+		if view.Message != "" {
+			fmt.Fprintln(w, visible(view.Message))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if resp.GetDecision() != policyv1.Decision_DECISION_ALLOW {
+		return errNo
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+// Command interlock is Interlock in one binary: the server that runs everything,
+// the command line, the MCP server on stdio and the hook of coding agents.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+var version = "dev"
+
+// Exit codes (see docs/operations.md).
+const (
+	exitDone  = 0
+	exitNo    = 1 // invalid, denied, rejected
+	exitUsage = 2 // usage or failure
+)
+
+// errNo means that the command was carried out and the answer is no. What there
+// is to say has been said.
+var errNo = errors.New("no")
+
+type cli struct {
+	Up         upCommand         `cmd:"" help:"Run everything in one process."`
+	Validate   validateCommand   `cmd:"" help:"Validate workflows, processes, policies and components."`
+	Workflow   workflowCommand   `cmd:"" help:"Register and read workflows."`
+	Run        runCommand        `cmd:"" help:"Start, drive and watch runs."`
+	Check      checkCommand      `cmd:"" help:"Ask whether a tool call is allowed. An allowed one counts."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Speak MCP on stdio: Interlock's tools, and other servers behind the gate."`
+	Hook       hookCommand       `cmd:"" help:"Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks)."`
+	Init       initCommand       `cmd:"" help:"Set a workspace up."`
+	Tail       tailCommand       `cmd:"" help:"Show live events."`
+	Version    versionCommand    `cmd:"" help:"Show the version."`
+	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.ReadCloser
+	out, err io.Writer
+}
+
+func main() {
+	if code, ok := fastHook(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); ok {
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and answers its exit code.
+func run(ctx context.Context, args []string, io streams) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("interlock"),
+		kong.Description("State-machine enforcement for AI agents."),
+		kong.Writers(io.out, io.err), kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io))
+	if err != nil {
+		fmt.Fprintln(io.err, "interlock:", err)
+		return exitUsage
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(io.err, "interlock: %v; see interlock --help\n", err)
+		return exitUsage
+	}
+	switch err := command.Run(parser); {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errBlocked):
+		return exitUsage
+	case errors.Is(err, errNo):
+		return exitNo
+	default:
+		fmt.Fprintln(io.err, "interlock:", explain(err))
+		return exitUsage
+	}
+}
+
+// explain is an error as a user reads it: a service's message without the
+// trappings of the transport.
+func explain(err error) string {
+	if f := fault.From(err); f.Reason != fault.Internal {
+		return f.Message
+	}
+	return err.Error()
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+type tailCommand struct {
+	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
+	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	Data    string `name:"data-dir" help:"Data folder of the server on this machine." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Last    int    `help:"Begin with the last so many events of the stream." default:"0"`
+	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
+}
+
+func (c *tailCommand) Run(ctx context.Context, io streams) error {
+	url, err := c.url()
+	if err != nil {
+		return err
+	}
+	nc, err := bus.Endpoint{URL: url}.Connect("interlock-tail")
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return fmt.Errorf("tail: %w", err)
+	}
+	watcher, err := bus.Watch(ctx, js, bus.WatchConfig{Subjects: []string{c.Subject}, Last: c.Last})
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	for {
+		m, err := watcher.Next(ctx)
+		if err != nil {
+			return nil // told to stop
+		}
+		if c.Format == "json" {
+			_, err = fmt.Fprintf(io.out, "%s\n", m.Payload)
+		} else {
+			_, err = fmt.Fprintf(io.out, "%s  %s  %s\n", m.Time.Local().Format(time.TimeOnly), m.Subject, visible(string(m.Payload)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *tailCommand) url() (string, error) {
+	if c.NATSURL != "" {
+		return c.NATSURL, nil
+	}
+	endpoints, err := datadir.Dir(c.Data).ReadEndpoints()
+	if err != nil {
+		return "", err
+	}
+	if endpoints.NATS == "" {
+		return "nats://127.0.0.1:7422", nil
+	}
+	return endpoints.NATS, nil
+}

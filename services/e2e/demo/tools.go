@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+type editInput struct {
+	FilePath  string `json:"file_path"`
+	OldString string `json:"old_string"`
+	NewString string `json:"new_string"`
+}
+
+type readInput struct {
+	FilePath string `json:"file_path"`
+}
+
+// serveTools is an MCP server whose tools only say what they would do.
+func serveTools(ctx context.Context) error {
+	server := mcp.NewServer(&mcp.Implementation{Name: "workspace", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "Read", Description: "read a file"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in readInput) (*mcp.CallToolResult, any, error) {
+			return say("read " + in.FilePath), nil, nil
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "Edit", Description: "edit a file"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in editInput) (*mcp.CallToolResult, any, error) {
+			return say("edited " + in.FilePath), nil, nil
+		})
+	return server.Run(ctx, &mcp.StdioTransport{})
+}
+
+func say(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}

@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/interlock-run/interlock/"
+
+// levels of the house, docs/architecture.md: imports point down or stay level.
+// The longest prefix decides.
+var levels = map[string]int{
+	"pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0,
+	"pkg/rules": 0, "pkg/document": 0, "pkg/consent": 0,
+
+	"pkg/store": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
+
+	"services/engine/internal/app": 2, "services/policyenforcer/internal/app": 2,
+
+	// The contracts are for whoever translates them, and nobody below.
+	"gen":                  3,
+	"pkg/store/redisstore": 3, "pkg/store/sqlitestore": 3, "pkg/store/storetest": 3,
+	"pkg/bus": 3, "pkg/rpc": 3, "pkg/telemetry": 3,
+	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3,
+	"services/gateway/internal": 3, "services/internal/jsonview": 3,
+	"services/internal/natsserver": 3, "services/internal/datadir": 3,
+
+	"services/engine": 4, "services/policyenforcer": 4, "services/gateway": 4, "services/internal/daemon": 4,
+
+	"services/internal/cluster": 5, "services/cmd": 5, "services/e2e": 5,
+}
+
+func levelOf(t *testing.T, path string) int {
+	t.Helper()
+	for prefix := path; prefix != "."; prefix = filepath.Dir(prefix) {
+		if level, ok := levels[prefix]; ok {
+			return level
+		}
+	}
+	t.Errorf("%s is on no level: add it to the table and to docs/architecture.md", path)
+	return 0
+}
+
+// serviceOf is the service that a package belongs to, or "".
+func serviceOf(path string) string {
+	parts := strings.Split(path, "/")
+	if len(parts) < 2 || parts[0] != "services" {
+		return ""
+	}
+	switch parts[1] {
+	case "internal", "cmd", "e2e":
+		return ""
+	default:
+		return parts[1]
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for file, imports := range sourceImports(t, "../..") {
+		from := filepath.Dir(file)
+		for _, path := range imports {
+			to, ours := strings.CutPrefix(path, module)
+			if !ours || strings.Contains(to, "/internal/puretest") {
+				continue
+			}
+			checked++
+			if levelOf(t, from) < levelOf(t, to) {
+				t.Errorf("%s (level %d) imports %s (level %d): imports point down", file, levelOf(t, from), to, levelOf(t, to))
+			}
+			if a, b := serviceOf(from), serviceOf(to); a != "" && b != "" && a != b {
+				t.Errorf("%s imports the service %s: services meet through their contracts only", file, b)
+			}
+		}
+	}
+	if checked < 100 {
+		t.Fatalf("only %d imports of our own were found: this test looks in the wrong place", checked)
+	}
+}
+
+// sourceImports answers the imports of every Go file of pkg and services that is
+// not a test, by its path from the root.
+func sourceImports(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, dir := range []string{"pkg", "services"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() && entry.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			if entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			for _, spec := range parsed.Imports {
+				value, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					return err
+				}
+				found[name] = append(found[name], value)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}

@@ -1,0 +1,80 @@
+// Package app holds the engine's use cases: load, step in the pure core, commit,
+// answer. It decides nothing itself - package workflow does - and it knows
+// neither gRPC nor a particular store.
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/snapshot"
+)
+
+// Kinds of the records that the engine owns.
+const (
+	kindWorkflow = "workflow"
+	// KindRun is public to the policy enforcer by contract: a run's record is at
+	// the version that decisions are made on.
+	KindRun = "run"
+	// kindBinding maps a session to the run that it drives.
+	kindBinding = "binding"
+	// kindRequest owns the idempotency keys of requests that create something.
+	kindRequest = "request"
+)
+
+const (
+	// maxAttempts bounds how often a use case starts again after losing a race.
+	maxAttempts = 8
+	// answersKept is how long a repeated request gets its first answer (S6.5).
+	answersKept = 24 * time.Hour
+)
+
+// Caller is who asks, and where.
+type Caller struct {
+	Namespace string
+	Principal auth.Principal
+}
+
+// Announcer turns a change into the event that is committed with it.
+type Announcer interface {
+	RunEvent(namespace, actor string, run *workflow.Run, ev *workflow.Event, at time.Time) (store.Event, error)
+	WorkflowEvent(namespace, actor string, version *Version) (store.Event, error)
+}
+
+// App is the engine's use cases over one store.
+type App struct {
+	store    store.Store
+	announce Announcer
+	clock    func() time.Time
+	log      *slog.Logger
+
+	machines *snapshot.Cache[machineKey, *workflow.Machine]
+	runs     *snapshot.Cache[store.Key, *workflow.Run]
+	changes  *hub
+}
+
+// New makes the use cases. clock is time.Now outside of tests.
+func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger) *App {
+	return &App{
+		store:    st,
+		announce: announce,
+		clock:    clock,
+		log:      log,
+		machines: snapshot.New[machineKey, *workflow.Machine](4096),
+		runs:     snapshot.New[store.Key, *workflow.Run](262_144),
+		changes:  newHub(),
+	}
+}
+
+// lostRace is true when a commit failed only because somebody else was faster.
+func lostRace(err error) bool { return errors.Is(err, store.ErrConflict) }
+
+// contended is the answer when every attempt lost its race.
+func contended(what string) error {
+	return fault.New(fault.VersionConflict, "%s is being changed by others faster than this request could follow; try again", what)
+}

@@ -1,0 +1,253 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Start is a request for a run.
+type Start struct {
+	Workflow       string
+	Version        int64
+	SessionID      string
+	Context        []byte
+	Workspace      string
+	IdempotencyKey string
+	Resume         bool
+}
+
+// Start begins a run, or resumes the newest paused one when that is asked for
+// and there is one (S6.2). A session that drives another run pauses it (S6.6).
+func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, resumed bool, err error) {
+	context, err := parseObject("context", req.Context)
+	if err != nil {
+		return nil, false, err
+	}
+	if req.Version == 0 {
+		latest, err := a.Workflow(ctx, caller.Namespace, req.Workflow, 0)
+		if err != nil {
+			return nil, false, err
+		}
+		req.Version = latest.Number
+	}
+	m, err := a.machine(ctx, caller.Namespace, req.Workflow, req.Version)
+	if err != nil {
+		return nil, false, err
+	}
+	for range maxAttempts {
+		outcome, resumed, err := a.startOrResume(ctx, caller, req, m, context)
+		if lostRace(err) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return outcome.View, resumed, nil
+	}
+	return nil, false, contended("session " + req.SessionID)
+}
+
+func (a *App) startOrResume(ctx context.Context, caller Caller, req Start, m *workflow.Machine, context document.Value) (*Outcome, bool, error) {
+	if req.Resume {
+		outcome, err := a.resume(ctx, caller, req)
+		if outcome != nil || err != nil {
+			return outcome, true, err
+		}
+	}
+	outcome, err := a.start(ctx, caller, req, m, context)
+	return outcome, false, err
+}
+
+func (a *App) start(ctx context.Context, caller Caller, req Start, m *workflow.Machine, context document.Value) (*Outcome, error) {
+	batch := store.Batch{}
+	anchor, paused, err := a.takeSession(ctx, caller, req, &batch)
+	if err != nil {
+		return nil, err
+	}
+	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
+		shards := a.store.Shards()
+		return anchor == nil || runKey(caller.Namespace, id).Shard(shards) == anchor.Shard(shards)
+	})
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if req.SessionID != "" {
+		batch.Puts[0].Data = []byte(id)
+	}
+	out := m.Start(workflow.StartParams{
+		ID: id, SessionID: req.SessionID, Workspace: req.Workspace,
+		Owner: caller.Principal.Name, Context: context,
+	}, caller.Principal.Name, a.clock().UTC())
+	if out.Rejection != nil {
+		return nil, fault.New(fault.InvalidRequest, "%s", out.Rejection.Message)
+	}
+	key := runKey(caller.Namespace, id)
+	if err := a.add(&batch, caller, key, store.Absent, &out); err != nil {
+		return nil, err
+	}
+	if req.IdempotencyKey != "" {
+		if batch.Idempotency, err = remembered(*anchor, req.IdempotencyKey, startDigest(req), &out); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	result, err := a.store.Commit(ctx, batch)
+	switch {
+	case lostRace(err):
+		return nil, err
+	case err != nil:
+		return nil, fault.From(err)
+	case result.Replayed:
+		return a.decodeAnswer(ctx, caller.Namespace, result.Answer)
+	}
+	a.changed(caller.Namespace, paused...)
+	a.changed(caller.Namespace, &out.Run)
+	return &Outcome{View: &View{Run: &out.Run, Machine: m}}, nil
+}
+
+// takeSession adds to the batch what makes a session drive another run: its
+// binding, as the first put, whose data the caller fills in, and the pause of
+// the run that it drove. It answers the key whose shard the run must share: the
+// binding, or what owns the idempotency key; nil when any shard will do.
+func (a *App) takeSession(ctx context.Context, caller Caller, req Start, batch *store.Batch) (*store.Key, []*workflow.Run, error) {
+	if req.SessionID == "" {
+		if req.IdempotencyKey == "" {
+			return nil, nil, nil
+		}
+		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}, nil, nil
+	}
+	binding, err := a.binding(ctx, caller.Namespace, req.SessionID)
+	if err != nil {
+		return nil, nil, err
+	}
+	batch.Puts = []store.Put{{Key: binding.Key, Expect: binding.Version}}
+	paused, err := a.pauseCurrent(ctx, caller, batch, binding, req)
+	return &binding.Key, paused, err
+}
+
+// add puts an accepted step and its events into a batch.
+func (a *App) add(batch *store.Batch, caller Caller, key store.Key, expect int64, out *workflow.Result) error {
+	put, err := runPut(key, expect, out)
+	if err != nil {
+		return fault.From(err)
+	}
+	batch.Puts = append(batch.Puts, put)
+	batch.Reset = append(batch.Reset, key)
+	return a.addEvents(batch, caller, key, out)
+}
+
+func (a *App) addEvents(batch *store.Batch, caller Caller, key store.Key, out *workflow.Result) error {
+	for i := range out.Events {
+		event, err := a.announce.RunEvent(key.Namespace, caller.Principal.Name, &out.Run, &out.Events[i], out.Entry.Time)
+		if err != nil {
+			return fault.From(err)
+		}
+		batch.Events = append(batch.Events, event)
+	}
+	return nil
+}
+
+// binding answers the record that binds a session to its run; at version Absent
+// when the session drives none.
+func (a *App) binding(ctx context.Context, namespace, session string) (store.Record, error) {
+	key := bindingKey(namespace, session)
+	record, err := a.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Record{Key: key, Version: store.Absent}, nil
+	}
+	if err != nil {
+		return store.Record{}, fault.From(err)
+	}
+	return record, nil
+}
+
+// pauseCurrent adds the pause of the run that a session drives, if it has one
+// that goes on. It answers the paused run.
+func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batch, binding store.Record, req Start) ([]*workflow.Run, error) {
+	if binding.Version == store.Absent || len(binding.Data) == 0 {
+		return nil, nil
+	}
+	key := runKey(caller.Namespace, string(binding.Data))
+	if key.Shard(a.store.Shards()) != binding.Key.Shard(a.store.Shards()) {
+		// Resumed from another session: it is paused by a commit of its own.
+		return nil, a.pauseElsewhere(ctx, caller, key)
+	}
+	run, err := a.loadRun(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if run.Status.Ended() || run.Status == workflow.Paused && !run.Held {
+		return nil, nil
+	}
+	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.mayLeave(ctx, caller, m, run, binding.Key, req.IdempotencyKey); err != nil {
+		return nil, err
+	}
+	out := m.Step(*run, pauseForAnother(caller), a.clock().UTC())
+	if !out.Changed {
+		return nil, fault.New(fault.FailedPrecondition, "run %s of this session is %s and can not be left now", run.ID, run.Status)
+	}
+	put, err := runPut(key, run.Version, &out)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	batch.Puts = append(batch.Puts, put)
+	return []*workflow.Run{&out.Run}, a.addEvents(batch, caller, key, &out)
+}
+
+func pauseForAnother(caller Caller) workflow.Pause {
+	return workflow.Pause{Reason: "another workflow was loaded", Actor: caller.Principal.Name}
+}
+
+func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key) error {
+	run, err := a.loadRun(ctx, key)
+	if err != nil || run.Status.Ended() || run.Status == workflow.Paused && !run.Held {
+		return err
+	}
+	_, err = a.change(ctx, caller, change{
+		target: Target{RunID: key.ID}, command: pauseForAnother(caller), leaves: true,
+	})
+	return err
+}
+
+// mayLeave refuses an agent that would escape enforcement by loading another
+// workflow (S6.6), unless the request is a repeat, which the commit answers.
+func (a *App) mayLeave(ctx context.Context, caller Caller, m *workflow.Machine, run *workflow.Run, owner store.Key, name string) error {
+	if caller.Principal.Role != auth.Agent || !run.Held && !m.AlwaysEnforce() {
+		return nil
+	}
+	if name != "" {
+		_, err := a.store.Answer(ctx, owner, name)
+		if !errors.Is(err, store.ErrNotFound) {
+			return fault.From(err)
+		}
+	}
+	if run.Held {
+		return fault.New(fault.RunHeld, "run %s of this session is held by an operator; it must be resumed first", run.ID)
+	}
+	return fault.New(fault.EnforcementAlways,
+		"workflow %q enforces always: an agent can not leave it before a final state; an operator can", run.Workflow)
+}
+
+// changed remembers new snapshots and wakes those who watch these runs.
+func (a *App) changed(namespace string, runs ...*workflow.Run) {
+	for _, run := range runs {
+		key := runKey(namespace, run.ID)
+		a.remember(key, run)
+		a.changes.wake(key)
+	}
+}
+
+func startDigest(req Start) string {
+	return digest("start", req.Workflow, fmt.Sprint(req.Version), req.SessionID, req.Workspace, string(req.Context), fmt.Sprint(req.Resume))
+}

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// watchInterval bounds how late a watcher learns of a change when no wake-up
+// reached this process.
+const watchInterval = time.Second
+
+// Watch sends a run as it is now and then whenever its version has grown, until
+// it has ended, ctx is done or send fails. Changes in quick succession may be
+// sent as one; the history has each.
+func (a *App) Watch(ctx context.Context, namespace, runID string, send func(*View) error) error {
+	key := runKey(namespace, runID)
+	changed, stop := a.changes.wait(key)
+	defer stop()
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	sent := int64(0)
+	for {
+		run, err := a.loadRun(ctx, key)
+		if err != nil {
+			return err
+		}
+		if run.Version > sent {
+			view, err := a.view(ctx, key, run)
+			if err != nil {
+				return err
+			}
+			if err := send(view); err != nil {
+				return err
+			}
+			sent = run.Version
+		}
+		if run.Status.Ended() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fault.From(ctx.Err())
+		}
+	}
+}
+
+// RunChanged wakes the watchers of a run.
+func (a *App) RunChanged(namespace, runID string) { a.changes.wake(runKey(namespace, runID)) }

@@ -1,0 +1,93 @@
+// Package rpc translates between the engine's contract and its use cases, and
+// does nothing else.
+package rpc
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/engine/internal/app"
+)
+
+const defaultPageSize = 100
+
+// Workflows serves WorkflowService.
+type Workflows struct {
+	enginev1.UnimplementedWorkflowServiceServer
+	App *app.App
+}
+
+func caller(ctx context.Context) app.Caller {
+	principal, _ := auth.FromContext(ctx)
+	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal}
+}
+
+// Register implements WorkflowService.
+func (s *Workflows) Register(ctx context.Context, req *enginev1.RegisterRequest) (*enginev1.RegisterResponse, error) {
+	version, created, warnings, err := s.App.Register(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.RegisterResponse{Workflow: workflowProto(version), Created: created, Warnings: problemsProto(warnings)}, nil
+}
+
+// Get implements WorkflowService.
+func (s *Workflows) Get(ctx context.Context, req *enginev1.WorkflowServiceGetRequest) (*enginev1.WorkflowServiceGetResponse, error) {
+	version, err := s.App.Workflow(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.WorkflowServiceGetResponse{Workflow: workflowProto(version)}, nil
+}
+
+// List implements WorkflowService.
+func (s *Workflows) List(ctx context.Context, req *enginev1.WorkflowServiceListRequest) (*enginev1.WorkflowServiceListResponse, error) {
+	versions, next, err := s.App.Workflows(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	if err != nil {
+		return nil, err
+	}
+	resp := &enginev1.WorkflowServiceListResponse{NextPageToken: next}
+	for _, v := range versions {
+		w := workflowProto(v)
+		w.Definition = nil
+		resp.Workflows = append(resp.Workflows, w)
+	}
+	return resp, nil
+}
+
+// Validate implements WorkflowService.
+func (s *Workflows) Validate(_ context.Context, req *enginev1.ValidateRequest) (*enginev1.ValidateResponse, error) {
+	problems := s.App.Validate(req.GetDefinition(), req.GetStrict())
+	return &enginev1.ValidateResponse{Ok: !problems.HasErrors(), Problems: problemsProto(problems)}, nil
+}
+
+func workflowProto(v *app.Version) *enginev1.Workflow {
+	return &enginev1.Workflow{
+		Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
+		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy,
+	}
+}
+
+func problemsProto(problems document.Problems) []*enginev1.Problem {
+	out := make([]*enginev1.Problem, len(problems))
+	for i, p := range problems {
+		severity := enginev1.Severity_SEVERITY_ERROR
+		if p.Severity == document.SeverityWarning {
+			severity = enginev1.Severity_SEVERITY_WARNING
+		}
+		out[i] = &enginev1.Problem{Pointer: p.Pointer, Code: p.Code, Severity: severity, Message: p.Message}
+	}
+	return out
+}
+
+func pageSize(asked int32) int {
+	if asked == 0 {
+		return defaultPageSize
+	}
+	return int(asked)
+}

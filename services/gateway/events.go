@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/services/gateway/internal/rest"
+)
+
+// eventBuffer is how many events a reader may be behind before it is dropped; it
+// comes back with its last sequence.
+const eventBuffer = 256
+
+// events are the live events of NATS, for the REST edge.
+type events struct {
+	endpoint bus.Endpoint
+
+	mu   sync.Mutex
+	conn *nats.Conn
+}
+
+var _ rest.EventSource = (*events)(nil)
+
+// Subscribe implements rest.EventSource.
+func (e *events) Subscribe(ctx context.Context, filter string, fromSeq uint64) (<-chan rest.Event, error) {
+	conn, err := e.connect()
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	watcher, err := bus.Watch(ctx, js, bus.WatchConfig{Subjects: []string{filter}, From: fromSeq})
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan rest.Event, eventBuffer)
+	go func() {
+		defer watcher.Stop()
+		defer close(out)
+		for {
+			m, err := watcher.Next(ctx)
+			if err != nil {
+				return
+			}
+			select {
+			case out <- rest.Event{Seq: m.Seq, Subject: m.Subject, Data: m.Payload}:
+			case <-ctx.Done():
+				return
+			default:
+				return // too far behind
+			}
+		}
+	}()
+	return out, nil
+}
+
+// connect opens the one connection that all readers share, when the first comes.
+func (e *events) connect() (*nats.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conn == nil {
+		conn, err := e.endpoint.Connect("interlock-gateway")
+		if err != nil {
+			return nil, err
+		}
+		e.conn = conn
+	}
+	return e.conn, nil
+}
+
+func (e *events) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conn != nil {
+		e.conn.Close()
+	}
+}

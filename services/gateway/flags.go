@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Flags of every command that runs the edge.
+type Flags struct {
+	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated." sep:"none" placeholder:"NAME=COMMAND"`
+	Config       string   `name:"config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
+	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
+	AllowUnbound bool     `help:"Let calls to upstream tools through while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
+}
+
+// server is one entry of a file in the format that MCP clients use.
+type server struct {
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+	Dir     string            `json:"cwd"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+	Type    string            `json:"type"`
+}
+
+// Upstreams are the MCP servers that the flags name.
+func (f Flags) Upstreams() ([]Upstream, error) {
+	var upstreams []Upstream
+	if f.Config != "" {
+		data, err := os.ReadFile(f.Config)
+		if err != nil {
+			return nil, fmt.Errorf("read the upstream servers: %w", err)
+		}
+		var file struct {
+			Servers map[string]server `json:"mcpServers"`
+		}
+		if err := json.Unmarshal(data, &file); err != nil {
+			return nil, fmt.Errorf("read the upstream servers of %s: %w", f.Config, err)
+		}
+		for name, s := range file.Servers {
+			u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
+			if s.Command != "" {
+				u.Command = append([]string{s.Command}, s.Args...)
+			}
+			upstreams = append(upstreams, u)
+		}
+	}
+	for _, spec := range f.Upstream {
+		name, target, ok := strings.Cut(spec, "=")
+		if !ok || target == "" {
+			return nil, fmt.Errorf("upstream %q: write NAME=COMMAND or NAME=URL", spec)
+		}
+		if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
+			upstreams = append(upstreams, Upstream{Name: name, URL: target})
+			continue
+		}
+		words, err := splitWords(target)
+		if err != nil {
+			return nil, fmt.Errorf("upstream %q: %w", name, err)
+		}
+		upstreams = append(upstreams, Upstream{Name: name, Command: words})
+	}
+	return upstreams, nil
+}
+
+// splitWords splits a command into words at blanks, outside of quotes. It runs
+// no shell: what would need one is taken literally.
+func splitWords(command string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	open := false
+	for _, r := range command {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, open = r, true
+		case quote == 0 && (r == ' ' || r == '\t'):
+			if open {
+				words = append(words, word.String())
+				word.Reset()
+				open = false
+			}
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("the quote %c is not closed", quote)
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	if len(words) == 0 {
+		return nil, fmt.Errorf("the command is empty")
+	}
+	return words, nil
+}

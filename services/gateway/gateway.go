@@ -1,0 +1,177 @@
+// Package gateway is the edge: REST, server-sent events, MCP and agents' hooks.
+// It translates and proxies; it must never hold a rule.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/services/gateway/internal/hook"
+	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
+	"github.com/interlock-run/interlock/services/gateway/internal/rest"
+)
+
+// drainTimeout is how long requests in flight may take when serving ends.
+const drainTimeout = 20 * time.Second
+
+// Upstream is an MCP server behind the gate.
+type Upstream = mcp.Upstream
+
+// Identity is who calls on stdio.
+type Identity = mcp.Identity
+
+// Binding says which run is driven.
+type Binding = mcp.Binding
+
+// Config is what the gateway stands on. Engine and Policy are required.
+type Config struct {
+	// Engine and Policy are connections to these services.
+	Engine grpc.ClientConnInterface
+	Policy grpc.ClientConnInterface
+
+	// NATS is where live events come from; without it there are none.
+	NATS *bus.Endpoint
+	// Ready says whether calls would succeed now.
+	Ready func(context.Context) error
+	// AdvertiseGRPC is the address of the gRPC services, told to command lines
+	// that only know this server's URL.
+	AdvertiseGRPC string
+	// Tokens refuses callers without a good token before anything is done; nil
+	// leaves that to the services.
+	Tokens auth.Authenticator
+	// AllowAnonymous lets callers without a token through to the services.
+	AllowAnonymous bool
+
+	Upstreams    []Upstream
+	ToolPrefix   string
+	AllowUnbound bool
+	// Stdio is who calls on stdio.
+	Stdio Identity
+	// UpstreamStderr gets what stdio upstreams write to stderr.
+	UpstreamStderr io.Writer
+
+	Version string
+	Logger  *slog.Logger // default slog.Default()
+}
+
+// Gateway is the edge.
+type Gateway struct {
+	handler http.Handler
+	mcp     *mcp.Server
+	events  *events
+	log     *slog.Logger
+}
+
+// New makes a gateway. Close must follow.
+func New(cfg Config) (*Gateway, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	workflows := enginev1.NewWorkflowServiceClient(cfg.Engine)
+	runs := enginev1.NewRunServiceClient(cfg.Engine)
+	policy := policyv1.NewPolicyEnforcerServiceClient(cfg.Policy)
+	g := &Gateway{log: cfg.Logger}
+	var source rest.EventSource
+	if cfg.NATS != nil {
+		g.events = &events{endpoint: *cfg.NATS}
+		source = g.events
+	}
+	restHandler, err := rest.New(rest.Config{
+		Workflows: workflows, Runs: runs, Policy: policy, Events: source, Ready: cfg.Ready,
+		Schema: nil, AllowAnonymous: cfg.AllowAnonymous,
+		Version: cfg.Version, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build the REST edge: %w", err)
+	}
+	g.mcp, err = mcp.New(mcp.Config{
+		Workflows: workflows, Runs: runs, Policy: policy,
+		Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
+		Authenticate: authenticate(cfg), Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build the MCP edge: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", restHandler)
+	mux.Handle("/mcp", g.mcp.HTTPHandler())
+	mux.Handle("/mcp/", g.mcp.HTTPHandler())
+	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{Runs: runs, Policy: policy}))
+	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
+	g.handler = mux
+	return g, nil
+}
+
+// authenticate checks tokens at the edge; nil leaves it to the services.
+func authenticate(cfg Config) func(context.Context, string, string) error {
+	if cfg.Tokens == nil || cfg.AllowAnonymous {
+		return nil
+	}
+	return func(ctx context.Context, token, _ string) error {
+		_, err := cfg.Tokens.Authenticate(ctx, token)
+		return err
+	}
+}
+
+// discovery tells where the gRPC services are.
+func discovery(grpcAddress string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "{\"grpc\":%q}\n", grpcAddress)
+	}
+}
+
+// Handler is the whole edge as one HTTP handler.
+func (g *Gateway) Handler() http.Handler { return g.handler }
+
+// ServeStdio speaks MCP on a pair of streams until in ends or ctx is done.
+func (g *Gateway) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	return g.mcp.ServeStdio(ctx, in, out)
+}
+
+// Serve serves on the listeners until ctx ends, then lets requests in flight
+// finish.
+func (g *Gateway) Serve(ctx context.Context, listeners ...net.Listener) error {
+	server := rest.Server(g.handler)
+	server.ErrorLog = slog.NewLogLogger(g.log.Handler(), slog.LevelDebug)
+	failures := make(chan error, len(listeners))
+	for _, lis := range listeners {
+		go func() { failures <- server.Serve(lis) }()
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-failures:
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	if err := server.Shutdown(drain); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("drain: %w", err), server.Close())
+	}
+	return failed
+}
+
+// Close ends the upstream servers and the subscriptions.
+func (g *Gateway) Close() error {
+	err := g.mcp.Close()
+	if g.events != nil {
+		g.events.close()
+	}
+	return err
+}
+
+// BindingFromEnv is the binding that INTERLOCK_RUN or INTERLOCK_SESSION name, or
+// that to a new session.
+func BindingFromEnv(getenv func(string) string) (Binding, error) { return mcp.BindingFromEnv(getenv) }

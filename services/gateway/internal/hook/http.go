@@ -1,0 +1,44 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"google.golang.org/grpc/metadata"
+)
+
+const (
+	// WorkflowHeader names the workflow that a session without a run is put on.
+	WorkflowHeader = "X-Interlock-Workflow"
+	maxEvent       = 8 << 20
+)
+
+// HTTP serves hook events: the event as the body, an Answer as the answer.
+func HTTP(h *Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
+		if err != nil {
+			write(w, block(errors.New("the hook event could not be read: "+err.Error())))
+			return
+		}
+		ctx := r.Context()
+		for header, key := range map[string]string{
+			"Authorization": "authorization", "X-Interlock-Namespace": "interlock-namespace",
+		} {
+			if v := r.Header.Get(header); v != "" {
+				ctx = metadata.AppendToOutgoingContext(ctx, key, v)
+			}
+		}
+		write(w, h.Handle(ctx, data, r.Header.Get(WorkflowHeader)))
+	})
+}
+
+func write(w http.ResponseWriter, a Answer) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(a); err != nil {
+		// The client went away; it blocks without an answer.
+		return
+	}
+}

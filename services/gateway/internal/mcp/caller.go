@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/interlock-run/interlock/pkg/typeid"
+)
+
+// Request headers that name who acts on what.
+const (
+	SessionHeader   = "X-Interlock-Session"
+	RunHeader       = "X-Interlock-Run"
+	NamespaceHeader = "X-Interlock-Namespace"
+)
+
+// gRPC metadata that the services read.
+const (
+	authorizationKey = "authorization"
+	namespaceKey     = "interlock-namespace"
+)
+
+// Limits of ids, as the contracts have them.
+const (
+	maxRunID     = 128
+	maxSessionID = 256
+	maxNamespace = 128
+)
+
+// Binding says which run a connection works on: one run by its id, or whatever
+// run a session drives. A run id wins. The zero Binding is unbound.
+type Binding struct {
+	RunID     string
+	SessionID string
+}
+
+// Bound is whether there is anything to judge calls by.
+func (b Binding) Bound() bool { return b.RunID != "" || b.SessionID != "" }
+
+// BindingFromEnv is the binding of a stdio server: INTERLOCK_RUN, or else
+// INTERLOCK_SESSION, or else a new session for this process.
+func BindingFromEnv(getenv func(string) string) (Binding, error) {
+	b := Binding{RunID: getenv("INTERLOCK_RUN"), SessionID: getenv("INTERLOCK_SESSION")}
+	if err := b.validate(); err != nil {
+		return b, err
+	}
+	if b.Bound() {
+		return b, nil
+	}
+	id, err := typeid.New(typeid.Session)
+	return Binding{SessionID: id}, err
+}
+
+func (b Binding) validate() error {
+	if len(b.RunID) > maxRunID || !printable(b.RunID) {
+		return fmt.Errorf("the run id must be at most %d printable ASCII characters", maxRunID)
+	}
+	if len(b.SessionID) > maxSessionID || !printable(b.SessionID) {
+		return fmt.Errorf("the session must be at most %d printable ASCII characters", maxSessionID)
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// caller is who sent a request.
+type caller struct{ Identity }
+
+// outgoing is ctx for a call to a service on behalf of the caller.
+func (c caller) outgoing(ctx context.Context) context.Context {
+	var pairs []string
+	if c.Token != "" {
+		pairs = append(pairs, authorizationKey, "Bearer "+c.Token)
+	}
+	if c.Namespace != "" {
+		pairs = append(pairs, namespaceKey, c.Namespace)
+	}
+	if len(pairs) == 0 {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, pairs...)
+}
+
+// callerOf reads the caller from headers that bindRequest has put in order.
+func callerOf(h http.Header) caller {
+	return caller{Identity{
+		Binding:   Binding{RunID: h.Get(RunHeader), SessionID: h.Get(SessionHeader)},
+		Token:     bearer(h),
+		Namespace: h.Get(NamespaceHeader),
+	}}
+}
+
+// bearer is the token of an Authorization header, or empty.
+func bearer(h http.Header) string {
+	fields := strings.Fields(h.Get("Authorization"))
+	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") || !printable(fields[1]) {
+		return ""
+	}
+	return fields[1]
+}
+
+// tokenDigest tells tokens apart without keeping them.
+func tokenDigest(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// bindRequest writes the binding of a request's URL into its headers, where the
+// handlers of a session find it with each request: the binding is never that of
+// the MCP session. URL and headers must not contradict each other.
+func bindRequest(r *http.Request) error {
+	fromURL, err := urlBinding(r.URL)
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct{ header, value, what string }{
+		{RunHeader, fromURL.RunID, "run"}, {SessionHeader, fromURL.SessionID, "session"},
+	} {
+		values := r.Header.Values(part.header)
+		if len(values) > 1 {
+			return fmt.Errorf("the header %s is there %d times; send it once", part.header, len(values))
+		}
+		if part.value == "" {
+			continue
+		}
+		if len(values) == 1 && values[0] != part.value {
+			return fmt.Errorf("the URL and the header %s name different %ss; keep one", part.header, part.what)
+		}
+		r.Header.Set(part.header, part.value)
+	}
+	c := callerOf(r.Header)
+	if c.RunID != "" && c.SessionID != "" {
+		return fmt.Errorf("name a run or a session, not both")
+	}
+	if len(c.Namespace) > maxNamespace || !printable(c.Namespace) {
+		return fmt.Errorf("the header %s must be at most %d printable ASCII characters", NamespaceHeader, maxNamespace)
+	}
+	return c.validate()
+}
+
+// urlBinding reads /mcp?run=R, /mcp?session=S, /mcp/runs/R and /mcp/sessions/S.
+func urlBinding(u *url.URL) (Binding, error) {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Binding{}, fmt.Errorf("the query of the URL is malformed")
+	}
+	var b Binding
+	for key, values := range query {
+		if len(values) != 1 || values[0] == "" {
+			return b, fmt.Errorf("the query parameter %q must have one value", key)
+		}
+		switch key {
+		case "run":
+			b.RunID = values[0]
+		case "session":
+			b.SessionID = values[0]
+		default:
+			return b, fmt.Errorf("unknown query parameter %q; there are run and session", key)
+		}
+	}
+	rest := strings.Trim(strings.TrimPrefix(u.Path, "/mcp"), "/")
+	if rest == "" {
+		return b, nil
+	}
+	kind, id, _ := strings.Cut(rest, "/")
+	if b.Bound() || id == "" || kind != "runs" && kind != "sessions" {
+		return b, fmt.Errorf("no such endpoint; use /mcp?session=NAME, /mcp?run=ID, /mcp/sessions/NAME or /mcp/runs/ID")
+	}
+	if kind == "runs" {
+		return Binding{RunID: id}, nil
+	}
+	return Binding{SessionID: id}, nil
+}

@@ -1,0 +1,330 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// plane is the engine and the policy service in memory, small: two states, one
+// guard, allowed and disallowed tools, and a counter.
+type plane struct {
+	mu       sync.Mutex
+	runs     map[string]*enginev1.Run
+	drives   map[string]string // session: run
+	next     int
+	checks   []*policyv1.CheckToolCallRequest
+	reports  []*policyv1.ReportToolCallRequest
+	seen     []metadata.MD
+	reported chan struct{} // one token per report that arrived
+
+	// states may be changed before use.
+	states map[string]planeState
+	always bool // meta.enforcement
+	// Hooks replace an answer.
+	onCheck  func(context.Context, *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error)
+	onReport func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error)
+	onGet    func(*enginev1.Run)
+}
+
+type planeState struct {
+	restricted bool
+	allowed    []string
+	disallowed []string
+	events     map[string]string // event: target
+	guard      map[string]string // event: context key that must be "pass"
+	max        int64
+	final      bool
+	notes      string
+}
+
+func newPlane() *plane {
+	return &plane{
+		runs: map[string]*enginev1.Run{}, drives: map[string]string{}, reported: make(chan struct{}, 1000),
+		states: map[string]planeState{
+			"testing": {
+				restricted: true, allowed: []string{"Read", "mcp__fs__read_file"}, max: 10, notes: "Run the test suite.",
+				events: map[string]string{"DEPLOY": "deploying", "FAIL": "failed", "TESTED": "testing"},
+				guard:  map[string]string{"DEPLOY": "test_result"},
+			},
+			"deploying": {restricted: true, allowed: []string{"mcp__fs__write_file"}, events: map[string]string{"DONE": "complete"}},
+			"complete":  {final: true},
+			"failed":    {final: true},
+		},
+	}
+}
+
+func (p *plane) config() Config {
+	return Config{Workflows: planeWorkflows{plane: p}, Runs: planeRuns{plane: p}, Policy: planePolicy{plane: p}}
+}
+
+type (
+	planeWorkflows struct {
+		enginev1.WorkflowServiceClient
+		*plane
+	}
+	planeRuns struct {
+		enginev1.RunServiceClient
+		*plane
+	}
+	planePolicy struct {
+		policyv1.PolicyEnforcerServiceClient
+		*plane
+	}
+)
+
+func (p *plane) enter(ctx context.Context) func() {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	p.mu.Lock()
+	p.seen = append(p.seen, md)
+	return p.mu.Unlock
+}
+
+func (p *plane) find(runID, session string) (*enginev1.Run, error) {
+	if runID == "" {
+		runID = p.drives[session]
+	}
+	if run := p.runs[runID]; run != nil {
+		return run, nil
+	}
+	return nil, fault.New(fault.NotFound, "no run %q of session %q", runID, session).GRPCStatus().Err()
+}
+
+// enterState writes a state into a run; p.mu is held.
+func (p *plane) enterState(run *enginev1.Run, name string) {
+	state := p.states[name]
+	run.State, run.Version, run.Iterations = name, run.GetVersion()+1, 0
+	run.ToolsRestricted, run.AllowedTools, run.DisallowedTools = state.restricted, state.allowed, state.disallowed
+	run.Instructions, run.MaxIterations, run.LegalEvents = state.notes, state.max, nil
+	for event, target := range state.events {
+		legal := &enginev1.LegalEvent{Event: event, Targets: []string{target}}
+		if state.guard[event] != "" {
+			legal.Guards = []string{"tests_passed"}
+		}
+		run.LegalEvents = append(run.LegalEvents, legal)
+	}
+	slices.SortFunc(run.LegalEvents, func(a, b *enginev1.LegalEvent) int { return strings.Compare(a.GetEvent(), b.GetEvent()) })
+	if state.final {
+		run.Status = enginev1.RunStatus_RUN_STATUS_COMPLETED
+	}
+}
+
+// start makes a run that a session drives.
+func (p *plane) start(session string) *enginev1.Run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.startLocked("deploy", session)
+}
+
+func (p *plane) startLocked(workflow, session string) *enginev1.Run {
+	p.next++
+	run := &enginev1.Run{
+		RunId: fmt.Sprintf("run_%d", p.next), Workflow: workflow, WorkflowVersion: 3, SessionId: session,
+		Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Context: []byte(`{"big":12345678901234567890}`),
+	}
+	p.enterState(run, "testing")
+	p.runs[run.GetRunId()] = run
+	if session != "" {
+		p.drives[session] = run.GetRunId()
+	}
+	return run
+}
+
+// move puts a run into a state behind everybody's back.
+func (p *plane) move(runID, state string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.enterState(p.runs[runID], state)
+}
+
+func (r planeRuns) Start(ctx context.Context, in *enginev1.StartRequest, _ ...grpc.CallOption) (*enginev1.StartResponse, error) {
+	defer r.enter(ctx)()
+	if in.GetWorkflow() != "deploy" {
+		return nil, fault.New(fault.NotFound, "no workflow %q", in.GetWorkflow()).GRPCStatus().Err()
+	}
+	return &enginev1.StartResponse{Run: clone(r.startLocked(in.GetWorkflow(), in.GetSessionId()))}, nil
+}
+
+func (r planeRuns) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _ ...grpc.CallOption) (*enginev1.RunServiceGetResponse, error) {
+	defer r.enter(ctx)()
+	run, err := r.find(in.GetRunId(), in.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	answer := clone(run)
+	if r.onGet != nil {
+		r.onGet(run)
+	}
+	return &enginev1.RunServiceGetResponse{Run: answer}, nil
+}
+
+func (r planeRuns) Transition(ctx context.Context, in *enginev1.TransitionRequest, _ ...grpc.CallOption) (*enginev1.TransitionResponse, error) {
+	defer r.enter(ctx)()
+	run, err := r.find(in.GetRunId(), in.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	state := r.states[run.GetState()]
+	target, ok := state.events[in.GetEvent()]
+	reject := func(code enginev1.RejectionCode, message string, guards ...*enginev1.GuardResult) (*enginev1.TransitionResponse, error) {
+		return &enginev1.TransitionResponse{Run: clone(run), Rejection: &enginev1.Rejection{
+			Code: code, Message: message, Guards: guards, LegalEvents: run.GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
+		}}, nil
+	}
+	if !ok {
+		return reject(enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, "no event "+in.GetEvent()+" in "+run.GetState())
+	}
+	values := map[string]json.RawMessage{}
+	json.Unmarshal(run.GetContext(), &values) //nolint:errcheck // ours
+	if key := state.guard[in.GetEvent()]; key != "" && string(values[key]) != `"pass"` {
+		return reject(enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, "a guard failed", &enginev1.GuardResult{
+			Name: "tests_passed", Field: key, Op: "eq", Expected: []byte(`"pass"`), Actual: values[key],
+		})
+	}
+	if len(in.GetData()) > 0 {
+		if err := json.Unmarshal(in.GetData(), &values); err != nil {
+			return nil, err
+		}
+		run.Context, _ = json.Marshal(values)
+	}
+	run.TransitionCount++
+	r.enterState(run, target)
+	return &enginev1.TransitionResponse{Accepted: true, Run: clone(run)}, nil
+}
+
+func (r planeRuns) Pause(ctx context.Context, in *enginev1.PauseRequest, _ ...grpc.CallOption) (*enginev1.PauseResponse, error) {
+	run, err := r.leave(ctx, in.GetRunId(), enginev1.RunStatus_RUN_STATUS_PAUSED)
+	return &enginev1.PauseResponse{Run: run}, err
+}
+
+func (r planeRuns) Cancel(ctx context.Context, in *enginev1.CancelRequest, _ ...grpc.CallOption) (*enginev1.CancelResponse, error) {
+	run, err := r.leave(ctx, in.GetRunId(), enginev1.RunStatus_RUN_STATUS_CANCELLED)
+	return &enginev1.CancelResponse{Run: run}, err
+}
+
+func (r planeRuns) leave(ctx context.Context, runID string, status enginev1.RunStatus) (*enginev1.Run, error) {
+	defer r.enter(ctx)()
+	if r.always {
+		return nil, fault.New(fault.EnforcementAlways, "this workflow is enforced until it ends; an operator can stop it").GRPCStatus().Err()
+	}
+	run, err := r.find(runID, "")
+	if err != nil {
+		return nil, err
+	}
+	run.Status = status
+	return clone(run), nil
+}
+
+func (w planeWorkflows) List(ctx context.Context, in *enginev1.WorkflowServiceListRequest, _ ...grpc.CallOption) (*enginev1.WorkflowServiceListResponse, error) {
+	defer w.enter(ctx)()
+	if in.GetPageToken() == "" {
+		return &enginev1.WorkflowServiceListResponse{Workflows: []*enginev1.Workflow{{Name: "deploy", Version: 3}}, NextPageToken: "2"}, nil
+	}
+	return &enginev1.WorkflowServiceListResponse{Workflows: []*enginev1.Workflow{{Name: "review", Version: 1}}}, nil
+}
+
+func (w planeWorkflows) Register(ctx context.Context, in *enginev1.RegisterRequest, _ ...grpc.CallOption) (*enginev1.RegisterResponse, error) {
+	defer w.enter(ctx)()
+	var definition struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(in.GetDefinition(), &definition); err != nil || definition.ID == "" {
+		return nil, fault.New(fault.InvalidDefinition, "the definition is invalid").
+			Violate("/id", "REQUIRED", "add an id").GRPCStatus().Err()
+	}
+	return &enginev1.RegisterResponse{
+		Workflow: &enginev1.Workflow{Name: definition.ID, Version: 1, Digest: string(in.GetDefinition())}, Created: true,
+		Warnings: []*enginev1.Problem{{Pointer: "/states/a", Code: "DEAD_END", Message: "it leads nowhere"}},
+	}, nil
+}
+
+func (p planePolicy) CheckToolCall(ctx context.Context, in *policyv1.CheckToolCallRequest, _ ...grpc.CallOption) (*policyv1.CheckToolCallResponse, error) {
+	unlock := p.enter(ctx)
+	p.checks = append(p.checks, in)
+	hook := p.onCheck
+	if hook != nil {
+		unlock()
+		return hook(ctx, in)
+	}
+	defer unlock()
+	return p.judge(in)
+}
+
+// judge decides; p.mu is held.
+func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
+	run, err := p.find(in.GetRunId(), in.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	res := &policyv1.CheckToolCallResponse{
+		Decision: policyv1.Decision_DECISION_DENY, CallId: in.GetCallId(), RunId: run.GetRunId(), RunVersion: run.GetVersion(), State: run.GetState(),
+		ToolsRestricted: run.GetToolsRestricted(), AllowedTools: run.GetAllowedTools(), LegalEvents: run.GetLegalEvents(), MaxIterations: run.GetMaxIterations(),
+	}
+	switch {
+	case names(run.GetDisallowedTools(), in.GetTool()):
+		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_DISALLOWED, in.GetTool()+" is disallowed in "+run.GetState()
+	case run.GetToolsRestricted() && !names(run.GetAllowedTools(), in.GetTool()):
+		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED, in.GetTool()+" is not allowed in "+run.GetState()
+	case run.GetMaxIterations() > 0 && run.GetIterations() >= run.GetMaxIterations():
+		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_MAX_ITERATIONS, "no iterations left"
+	default:
+		run.Iterations++
+		res.Decision, res.Iterations = policyv1.Decision_DECISION_ALLOW, run.GetIterations()
+	}
+	return res, nil
+}
+
+func (p planePolicy) ReportToolCall(ctx context.Context, in *policyv1.ReportToolCallRequest, _ ...grpc.CallOption) (*policyv1.ReportToolCallResponse, error) {
+	unlock := p.enter(ctx)
+	defer unlock()
+	if p.onReport != nil {
+		if res, err := p.onReport(ctx, in); err != nil || res != nil {
+			return res, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p.plane.reports = append(p.plane.reports, in)
+	p.reported <- struct{}{}
+	run, err := p.find(in.GetRunId(), in.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ReportToolCallResponse{Run: clone(run), Accounted: true}, nil
+}
+
+func clone(run *enginev1.Run) *enginev1.Run {
+	return &enginev1.Run{
+		RunId: run.GetRunId(), Workflow: run.GetWorkflow(), WorkflowVersion: run.GetWorkflowVersion(), Status: run.GetStatus(), State: run.GetState(),
+		Context: run.GetContext(), Iterations: run.GetIterations(), TransitionCount: run.GetTransitionCount(), Version: run.GetVersion(),
+		SessionId: run.GetSessionId(), ToolsRestricted: run.GetToolsRestricted(), AllowedTools: run.GetAllowedTools(),
+		DisallowedTools: run.GetDisallowedTools(), Instructions: run.GetInstructions(), LegalEvents: run.GetLegalEvents(),
+		MaxIterations: run.GetMaxIterations(), Held: run.GetHeld(),
+	}
+}
+
+func (p *plane) lastReport() *policyv1.ReportToolCallRequest {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.reports) == 0 {
+		return nil
+	}
+	return p.reports[len(p.reports)-1]
+}
+
+func (p *plane) counts() (checks, reports int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.checks), len(p.reports)
+}

@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	protocolHeader   = "Mcp-Protocol-Version"
+	mcpSessionHeader = "Mcp-Session-Id"
+
+	// maxBody is 1 MiB of arguments (S1.1) and the envelope around them.
+	maxBody = 1<<20 + 64<<10
+)
+
+// HTTPHandler serves /mcp and the paths below it. Requests of the stateless
+// protocol and of older ones are told apart by their protocol-version header.
+func (s *Server) HTTPHandler() http.Handler {
+	options := sdk.StreamableHTTPOptions{
+		MaxRequestBodyBytes:        maxBody,
+		DisableLocalhostProtection: true, // refuseForeignHost does it, with AllowedHosts
+	}
+	stateless := options
+	stateless.Stateless = true
+	stateless.PropagateRequestCancellation = true
+	newer := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.stateless }, &stateless)
+
+	stateful := options
+	stateful.SessionTimeout = s.cfg.SessionIdle
+	older := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		if r.Header.Get(mcpSessionHeader) != "" {
+			return s.versions
+		}
+		return s.newSDKServer(nil)
+	}, &stateful)
+
+	route := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(protocolHeader) >= protocolStateless {
+			newer.ServeHTTP(w, r)
+			return
+		}
+		if r.Method == http.MethodPost && r.Header.Get(mcpSessionHeader) == "" && s.sessions.count() >= s.cfg.MaxSessions {
+			w.Header().Set("Retry-After", "5")
+			refuse(w, http.StatusServiceUnavailable, "too many open sessions; close one, or use protocol "+protocolStateless)
+			return
+		}
+		older.ServeHTTP(w, r)
+	})
+
+	origins := http.NewCrossOriginProtection()
+	for _, origin := range s.cfg.AllowedOrigins {
+		if err := origins.AddTrustedOrigin(origin); err != nil {
+			s.log.Error("mcp: an allowed origin is ignored", "origin", origin, "error", err)
+		}
+	}
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not among those allowed")
+	}))
+	return origins.Handler(s.admit(route))
+}
+
+// endWithDrain ends requests that only listen when the server drains.
+func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
+	if r.Method != http.MethodGet && r.Header.Get("Mcp-Method") != "subscriptions/listen" {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(s.streams, cancel)
+	return r.WithContext(ctx), func() { stop(); cancel() }
+}
+
+// admit does everything that comes before the protocol: the host, the binding,
+// the size and the token.
+func (s *Server) admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.hostAllowed(r) {
+			refuse(w, http.StatusForbidden, "this Host is not served on a loopback address")
+			return
+		}
+		if r.ContentLength > maxBody {
+			refuse(w, http.StatusRequestEntityTooLarge, "the request is larger than 1 MiB; send less")
+			return
+		}
+		if s.streams.Err() != nil {
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusServiceUnavailable, "shutting down; try again")
+			return
+		}
+		listening, done := s.endWithDrain(r)
+		defer done()
+		r2 := *listening
+		r2.Header = r.Header.Clone()
+		if err := bindRequest(&r2); err != nil {
+			refuse(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		c := callerOf(r2.Header)
+		if s.cfg.Authenticate != nil {
+			if c.Token == "" || s.cfg.Authenticate(r.Context(), c.Token, c.Namespace) != nil {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="interlock"`)
+				refuse(w, http.StatusUnauthorized, "a valid bearer token is needed: Authorization: Bearer TOKEN")
+				return
+			}
+		}
+		if c.Token == "" {
+			next.ServeHTTP(w, &r2)
+			return
+		}
+		ownSession(next).ServeHTTP(w, &r2)
+	})
+}
+
+// ownSession ties an MCP session to the token that opened it, so that nobody
+// else's token reads its stream or ends it. It grants nothing.
+func ownSession(next http.Handler) http.Handler {
+	return auth.RequireBearerToken(func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+		return &auth.TokenInfo{UserID: tokenDigest(token)}, nil
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+}
+
+// hostAllowed refuses names that lead a browser to this machine's loopback (DNS
+// rebinding).
+func (s *Server) hostAllowed(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || !loopback(local.String()) || loopback(r.Host) {
+		return true
+	}
+	return slices.ContainsFunc(s.cfg.AllowedHosts, func(host string) bool {
+		return strings.EqualFold(host, hostname(r.Host))
+	})
+}
+
+func hostname(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+func loopback(hostport string) bool {
+	host := hostname(hostport)
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// refuse answers a request that never reached the protocol, as a JSON-RPC error
+// without an id.
+func refuse(w http.ResponseWriter, status int, message string) {
+	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings and numbers
+		"jsonrpc": "2.0", "id": nil,
+		"error": map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": message},
+	})
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
+}

@@ -1,0 +1,344 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"google.golang.org/grpc/metadata"
+)
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
+// post sends one raw request; headers come as name, value, name, value.
+func post(t *testing.T, url, body string, headers ...string) (status int, answer string, header http.Header) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+			continue
+		}
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	pool := http.DefaultTransport.(*http.Transport).Clone()
+	defer pool.CloseIdleConnections()
+	res, err := pool.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(raw), res.Header
+}
+
+// TestHTTPRefusals: what is refused before the protocol, with a reason.
+func TestHTTPRefusals(t *testing.T) {
+	t.Parallel()
+	s := server(t, newPlane(), func(c *Config) {
+		c.AllowedOrigins, c.AllowedHosts = []string{"https://good.example"}, []string{"proxy.example"}
+	})
+	url := endpoint(t, s)
+	for _, row := range []struct {
+		name    string
+		url     string
+		body    string
+		headers []string
+		status  int
+		want    string
+	}{
+		{"plain", "", initialize, nil, 200, "interlock"},
+		{"localhost", "", initialize, []string{"Host", "localhost:1"}, 200, "interlock"},
+		{"rebinding", "", initialize, []string{"Host", "evil.example"}, 403, "Host"},
+		{"rebinding, same origin", "", initialize, []string{"Host", "evil.example", "Origin", "http://evil.example"}, 403, "Host"},
+		{"reverse proxy", "", initialize, []string{"Host", "proxy.example"}, 200, "interlock"},
+		{"cross origin", "", initialize, []string{"Origin", "https://evil.example"}, 403, "cross-origin"},
+		{"cross site", "", initialize, []string{"Sec-Fetch-Site", "cross-site"}, 403, "cross-origin"},
+		{"good origin", "", initialize, []string{"Origin", "https://good.example"}, 200, "interlock"},
+		{"run and session", "?run=r&session=s", initialize, nil, 400, "a run or a session, not both"},
+		{"two runs", "?run=r&run=q", initialize, nil, 400, "must have one value"},
+		{"empty session", "?session=", initialize, nil, 400, "must have one value"},
+		{"typo", "?sesion=s", initialize, nil, 400, `unknown query parameter \"sesion\"`},
+		{"contradiction", "?session=a", initialize, []string{SessionHeader, "b"}, 400, "different sessions"},
+		{"agreement", "?session=a", initialize, []string{SessionHeader, "a"}, 200, "interlock"},
+		{"two headers", "", initialize, []string{SessionHeader, "a", SessionHeader, "b"}, 400, "send it once"},
+		{"long session", "?session=" + strings.Repeat("x", 257), initialize, nil, 400, "at most 256"},
+		{"control character", "?session=a%0ab", initialize, nil, 400, "printable"},
+		{"path", "/runs/run_1", initialize, nil, 200, "interlock"},
+		{"wrong path", "/things/run_1", initialize, nil, 400, "no such endpoint"},
+		{"path and query", "/runs/run_1?run=run_2", initialize, nil, 400, "no such endpoint"},
+		{"too large", "", initialize + strings.Repeat(" ", maxBody), nil, 413, "larger than 1 MiB"},
+		{"not JSON", "", "{", nil, 400, "malformed"},
+		{"empty", "", "", nil, 400, "non-empty"},
+		{"unknown version", "", initialize, []string{protocolHeader, "2020-01-01"}, 400, "protocol version"},
+		{
+			"future version", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			[]string{protocolHeader, "2099-01-01", "Mcp-Method", "tools/list"},
+			400, "2026-07-28",
+		},
+		{"unknown session", "", initialize, []string{mcpSessionHeader, "stolen"}, 404, "session not found"},
+	} {
+		status, answer, _ := post(t, url+row.url, row.body, row.headers...)
+		if status != row.status || !strings.Contains(answer, row.want) {
+			t.Errorf("%s: %d %s, want %d with %q", row.name, status, answer, row.status, row.want)
+		}
+	}
+}
+
+// TestChunkedBody: a body without a length is bounded as well.
+func TestChunkedBody(t *testing.T) {
+	t.Parallel()
+	url := endpoint(t, server(t, newPlane(), nil))
+	body := struct{ io.Reader }{strings.NewReader(initialize + strings.Repeat(" ", maxBody))}
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", res.StatusCode)
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestBindings: every form of a URL, and the header, name the same run; the MCP
+// session names none.
+func TestBindings(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.start("one")
+	p.start("two words/and slash")
+	s := server(t, p, nil)
+	url := endpoint(t, s)
+	for _, version := range versions {
+		for _, row := range []struct {
+			suffix string
+			header http.Header
+			run    string
+		}{
+			{"?session=one", nil, "run_1"},
+			{"?run=run_2", nil, "run_2"},
+			{"/runs/run_2", nil, "run_2"},
+			{"/sessions/one", nil, "run_1"},
+			{"/sessions/two%20words%2Fand%20slash", nil, "run_2"},
+			{"", http.Header{SessionHeader: {"one"}}, "run_1"},
+			{"", http.Header{RunHeader: {"run_2"}}, "run_2"},
+		} {
+			session := overHTTP(t, url+row.suffix, version, nil, row.header)
+			wantOK(t, call(t, session, "get_state", `{}`), "Run: "+row.run+" ")
+		}
+		session := overHTTP(t, url, version, nil, nil)
+		wantOK(t, call(t, session, "get_state", `{}`), "belongs to no session", "/mcp?session=NAME")
+		wantRefused(t, call(t, session, "load_workflow", `{"name":"deploy"}`), "NOT_BOUND")
+		wantRefused(t, call(t, session, "pause", `{}`), "NOT_BOUND")
+	}
+}
+
+// TestMCPSessionBindsNothing: each request is judged by its own URL, whatever MCP
+// session it belongs to.
+func TestMCPSessionBindsNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.start("one")
+	p.start("two")
+	url := endpoint(t, server(t, p, nil))
+	_, _, header := post(t, url+"?session=one", initialize)
+	id := header.Get(mcpSessionHeader)
+	post(t, url+"?session=one", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, mcpSessionHeader, id)
+	const get = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_state","arguments":{}}}`
+	for suffix, want := range map[string]string{"?session=one": "run_1", "?session=two": "run_2", "": "belongs to no session"} {
+		if _, answer, _ := post(t, url+suffix, get, mcpSessionHeader, id); !strings.Contains(answer, want) {
+			t.Errorf("%q: %s", suffix, answer)
+		}
+	}
+}
+
+// TestToken: the caller's token and namespace go to the services with every call,
+// and to nobody else.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane()
+			p.start("s1")
+			fs := backendServer(t)
+			fs.add("read_file", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				if got := req.Extra.Header.Get("Authorization"); got != "Bearer upstream" {
+					t.Errorf("the upstream got %q", got)
+				}
+				return &sdk.CallToolResult{}, nil
+			})
+			s := server(t, p, func(c *Config) {
+				upstream := fs.as("fs")
+				upstream.Headers = map[string]string{"Authorization": "Bearer upstream"}
+				c.Upstreams = []Upstream{upstream}
+			})
+			session := overHTTP(t, endpoint(t, s)+"?session=s1", version, nil,
+				http.Header{"Authorization": {"Bearer secret"}, NamespaceHeader: {"team"}})
+			call(t, session, "mcp__fs__read_file", `{}`)
+			call(t, session, "get_state", `{}`)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if len(p.seen) < 3 {
+				t.Fatalf("%d calls", len(p.seen))
+			}
+			for _, md := range p.seen {
+				if one(md, "authorization") != "Bearer secret" || one(md, "interlock-namespace") != "team" {
+					t.Errorf("metadata %v", md)
+				}
+			}
+		})
+	}
+}
+
+func one(md metadata.MD, key string) string {
+	if values := md.Get(key); len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+func TestStdioIdentity(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	s := server(t, p, func(c *Config) { c.Stdio.Token, c.Stdio.Namespace = "secret", "team" })
+	call(t, overStdio(t, s, "2025-11-25", nil), "get_state", `{}`)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one(p.seen[0], "authorization") != "Bearer secret" || one(p.seen[0], "interlock-namespace") != "team" {
+		t.Errorf("metadata %v", p.seen[0])
+	}
+}
+
+// TestAuthenticate: without a good token nothing is answered, and an MCP session
+// belongs to the token that opened it.
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	s := server(t, newPlane(), func(c *Config) {
+		c.Authenticate = func(_ context.Context, token, namespace string) error {
+			if namespace == "" && (token == "alice" || token == "bob") {
+				return nil
+			}
+			return errors.New("store secret")
+		}
+	})
+	url := endpoint(t, s)
+	for _, headers := range [][]string{
+		nil,
+		{"Authorization", "Bearer mallory"},
+		{"Authorization", "Basic alice"},
+		{"Authorization", "Bearer alice", NamespaceHeader, "other"},
+	} {
+		status, answer, header := post(t, url, initialize, headers...)
+		if status != http.StatusUnauthorized || header.Get("WWW-Authenticate") == "" || strings.Contains(answer, "secret") {
+			t.Errorf("%v: %d %s", headers, status, answer)
+		}
+	}
+	_, _, header := post(t, url, initialize, "Authorization", "Bearer alice")
+	id := header.Get(mcpSessionHeader)
+	const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	if status, answer, _ := post(t, url, ping, mcpSessionHeader, id, "Authorization", "Bearer bob"); status != http.StatusForbidden {
+		t.Errorf("another's session: %d %s", status, answer)
+	}
+	if status, answer, _ := post(t, url, ping, mcpSessionHeader, id, "Authorization", "Bearer alice"); status != http.StatusOK {
+		t.Errorf("one's own session: %d %s", status, answer)
+	}
+}
+
+func TestMaxSessions(t *testing.T) {
+	t.Parallel()
+	s := server(t, newPlane(), func(c *Config) { c.MaxSessions = 2 })
+	url := endpoint(t, s)
+	var ids []string
+	for range 2 {
+		_, _, header := post(t, url, initialize)
+		ids = append(ids, header.Get(mcpSessionHeader))
+	}
+	status, answer, header := post(t, url, initialize)
+	if status != http.StatusServiceUnavailable || !strings.Contains(answer, "too many open sessions") || header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", status, answer)
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
+	req.Header.Set(mcpSessionHeader, ids[0])
+	recorder := httptest.NewRecorder()
+	s.HTTPHandler().ServeHTTP(recorder, req) // another handler knows nothing of it
+	if recorder.Code != http.StatusNotFound {
+		t.Errorf("delete by another handler: %d", recorder.Code)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	eventually(t, "the session is forgotten", func() bool { return s.sessions.count() == 1 })
+	if status, answer, _ := post(t, url, initialize); status != http.StatusOK {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+// TestDrain: streams end, new requests are sent away, and Close returns.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	s := server(t, newPlane(), nil)
+	url := endpoint(t, s)
+	older := overHTTP(t, url, "2025-06-18", nil, nil)
+	newer := overHTTP(t, url, "2026-07-28", &sdk.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {},
+	}, nil)
+	call(t, older, "get_state", `{}`)
+	call(t, newer, "get_state", `{}`)
+	s.Drain()
+	if status, _, _ := post(t, url, initialize); status != http.StatusServiceUnavailable {
+		t.Errorf("status %d", status)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := s.sessions.count(); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Runs = nil }, "are required"},
+		{func(c *Config) { c.ToolPrefix = "a b" }, "tool prefix"},
+		{func(c *Config) { c.ToolPrefix = "mcp__x__" }, "tool prefix"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a__b", URL: "http://x"}} }, "upstream name"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a_", URL: "http://x"}} }, "upstream name"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "", URL: "http://x"}} }, "upstream name"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "interlock", URL: "http://x"}} }, "reserved"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "Statewright", URL: "http://x"}} }, "reserved"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a"}} }, "needs a command or a URL"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a", URL: "x", Command: []string{"y"}}} }, "keep one"},
+		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a", URL: "http://x"}, {Name: "a", URL: "http://y"}} }, "two upstreams"},
+	} {
+		cfg := newPlane().config()
+		row.change(&cfg)
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("err = %v, want %q", err, row.want)
+		}
+	}
+}

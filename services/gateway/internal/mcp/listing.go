@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// listTools answers tools/list. Clients of the stateless protocol get everything:
+// its list must not vary as a side effect of calls. Older clients get what the
+// current state allows, and are told when that changes.
+func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (*sdk.ListToolsResult, error) {
+	s.awaitUpstreams(ctx)
+	s.sessions.rebind(req.Session, c)
+	list := slices.Clone(s.ownList)
+	catalogue := s.catalogue.Load()
+	if req.ProtocolVersion() >= protocolStateless || len(catalogue.list) == 0 {
+		return &sdk.ListToolsResult{Tools: append(list, catalogue.list...)}, nil
+	}
+	run, all := s.listedFor(ctx, c)
+	if run != nil {
+		s.sessions.listed(req.Session, run.GetRunId(), run.GetState())
+	}
+	for _, tool := range catalogue.list {
+		if all || run != nil && stateAllows(run, tool.Name, catalogue.tools[tool.Name].other(tool.Name)) {
+			list = append(list, tool)
+		}
+	}
+	return &sdk.ListToolsResult{Tools: list}, nil
+}
+
+// awaitUpstreams gives upstreams that just start a moment: many clients list
+// once, at once.
+func (s *Server) awaitUpstreams(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
+	defer cancel()
+	s.Ready(ctx)
+}
+
+// listedFor is the run whose state filters the list, or that nothing does: no
+// workflow is loaded, or it enforces nothing now. Neither means that the state
+// could not be had, and then nothing is listed.
+func (s *Server) listedFor(ctx context.Context, c caller) (run *enginev1.Run, all bool) {
+	if !c.Bound() {
+		return nil, true
+	}
+	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
+	defer cancel()
+	run, err := s.currentRun(ctx, c)
+	if err != nil || run == nil {
+		return nil, err != nil && isNotFound(err)
+	}
+	switch run.GetStatus() {
+	case enginev1.RunStatus_RUN_STATUS_RUNNING, enginev1.RunStatus_RUN_STATUS_WAITING, enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
+		return run, false
+	default:
+		return run, true
+	}
+}
+
+// stateAllows is whether a tool is worth listing in a run's state (S3.1).
+func stateAllows(run *enginev1.Run, name, other string) bool {
+	if names(run.GetDisallowedTools(), name) || other != "" && names(run.GetDisallowedTools(), other) {
+		return false
+	}
+	return !run.GetToolsRestricted() || names(run.GetAllowedTools(), name)
+}
+
+// names is whether a list of tools has a name: exactly, or by an entry that ends
+// in "*" as a prefix (S3.1).
+func names(entries []string, name string) bool {
+	for _, entry := range entries {
+		if prefix, wild := strings.CutSuffix(entry, "*"); entry == name || wild && strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}

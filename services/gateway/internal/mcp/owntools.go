@@ -1,0 +1,126 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/typeid"
+)
+
+// ownTool is one of Interlock's own tools. They are never gated (S3).
+type ownTool struct {
+	name        string // without prefix
+	title       string
+	description string
+	params      []param
+	readOnly    bool
+	destructive bool
+	run         func(s *Server, ctx context.Context, c caller, args arguments) *sdk.CallToolResult
+}
+
+// reserved are the names that Interlock's own tools have or will have. No
+// upstream tool is ever offered under one of them: gates always allow those.
+var reserved = map[string]bool{
+	"transition": true, "get_state": true, "list_workflows": true, "load_workflow": true,
+	"create_workflow": true, "pause": true, "deactivate": true, "force_state": true,
+	"get_status": true, "process_step": true, "state_create": true, "state_read": true,
+	"state_update": true, "state_patch": true, "state_schema": true, "wait_approval": true,
+}
+
+// ownToolTable lists the own tools in the order in which they are listed.
+var ownToolTable = []*ownTool{
+	{
+		name: "get_state", title: "Current state", readOnly: true,
+		description: "What you may do now: the workflow's state, its tools, instructions, iterations left, and the events that move on.",
+		run:         (*Server).getState,
+	},
+	{
+		name: "transition", title: "Move on", destructive: true,
+		description: "Fires an event of the current state. Guards see the context as it was before this call; data merges into the context afterwards. " +
+			"A refusal says which guards failed and which events are legal.",
+		params: []param{
+			{name: "event", kind: document.String, required: true, maxBytes: 256, description: "The event, exactly as get_state writes it."},
+			{name: "data", kind: document.Object, description: "Values to merge into the context after the transition."},
+			{name: "rationale", kind: document.String, maxBytes: 16 << 10, description: "Why, for the run's history."},
+		},
+		run: (*Server).transition,
+	},
+	{
+		name: "load_workflow", title: "Load a workflow",
+		description: "Starts a workflow for this session, or resumes its newest paused run. Loading another one pauses the current.",
+		params: []param{
+			{name: "name", kind: document.String, required: true, maxBytes: 512, description: "The workflow's name, as list_workflows writes it."},
+			{name: "version", kind: document.Number, description: "A version; the latest by default."},
+			{name: "resume", kind: document.Bool, description: "Resume the newest paused run of this workflow, if there is one."},
+		},
+		run: (*Server).loadWorkflow,
+	},
+	{
+		name: "list_workflows", title: "List workflows", readOnly: true,
+		description: "The registered workflows, with their latest versions.",
+		run:         (*Server).listWorkflows,
+	},
+	{
+		name: "create_workflow", title: "Register a workflow",
+		description: "Validates and registers a workflow definition under a new name.",
+		params: []param{
+			{name: "definition", kind: document.Object, required: true, description: "The definition: id, initial, states, and optionally context, guards, interrupts, meta."},
+		},
+		run: (*Server).createWorkflow,
+	},
+	{
+		name: "get_status", title: "Status of the run", readOnly: true,
+		description: "The run as a whole: its status, workflow and version, state, context, and counts.",
+		run:         (*Server).getStatus,
+	},
+	{
+		name: "pause", title: "Pause the workflow",
+		description: "Saves the run and stops enforcing it. load_workflow with resume continues it.",
+		params: []param{
+			{name: "reason", kind: document.String, maxBytes: 1024, description: "Why, for the run's history."},
+		},
+		run: (*Server).pause,
+	},
+	{
+		name: "deactivate", title: "Leave the workflow", destructive: true,
+		description: "Ends the run without finishing it. It cannot be resumed.",
+		params: []param{
+			{name: "reason", kind: document.String, maxBytes: 1024, description: "Why, for the run's history."},
+		},
+		run: (*Server).deactivate,
+	},
+}
+
+// ownTools makes the own tools callable and listable under a prefix.
+func ownTools(prefix string) (map[string]*ownTool, []*sdk.Tool) {
+	byName := make(map[string]*ownTool, len(ownToolTable))
+	list := make([]*sdk.Tool, 0, len(ownToolTable))
+	no := false
+	for _, t := range ownToolTable {
+		byName[prefix+t.name] = t
+		destructive := t.destructive
+		list = append(list, &sdk.Tool{
+			Name: prefix + t.name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.params),
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &destructive, OpenWorldHint: &no},
+		})
+	}
+	return byName, list
+}
+
+// callOwn checks the arguments and runs an own tool. Every failure is a result
+// that the agent can read.
+func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.RawMessage) *sdk.CallToolResult {
+	args, err := parseArguments(raw, s.cfg.ToolPrefix+tool.name, tool.params)
+	if err != nil {
+		return refusal{Code: codeInvalidArgument, Message: err.Error()}.result()
+	}
+	ctx, cancel := context.WithTimeout(c.outgoing(ctx), ownTimeout)
+	defer cancel()
+	return tool.run(s, ctx, c, args)
+}
+
+// mint makes an id for one call.
+func mint() (string, error) { return typeid.New(typeid.Call) }

@@ -1,0 +1,21 @@
+//go:build unix
+
+package mcp
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup puts a command into a process group of its own, so that it can be
+// stopped with everything that it starts.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// signalGroup ends the command's process group: politely, or for good.
+func signalGroup(cmd *exec.Cmd, kill bool) {
+	signal := syscall.SIGTERM
+	if kill {
+		signal = syscall.SIGKILL
+	}
+	syscall.Kill(-cmd.Process.Pid, signal) //nolint:errcheck // there may be nobody left
+}

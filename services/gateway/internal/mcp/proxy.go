@@ -1,0 +1,243 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// gated is one call of an upstream tool on its way through the gate.
+type gated struct {
+	caller caller
+	name   string // as it was called
+	target *upstreamTool
+	input  json.RawMessage // a JSON object
+	callID string
+	// admitted is the decision that let it through; nil when it passes unchecked.
+	admitted *policyv1.CheckToolCallResponse
+}
+
+// callUpstream puts a call before the gate and, when it is allowed, before the
+// upstream server, and reports what came of it.
+func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRequest, name string, target *upstreamTool) *sdk.CallToolResult {
+	s.inflight.Add(1)
+	defer s.inflight.Done()
+	g := &gated{caller: c, name: name, target: target}
+	var err error
+	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
+		return refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.tool)
+	}
+	if g.callID, err = mint(); err != nil {
+		return refuseUndecided(err).resultFor(target.tool)
+	}
+	if denied := s.decide(ctx, g); denied != nil {
+		return denied.resultFor(target.tool)
+	}
+	if ctx.Err() != nil {
+		// Nobody waits any more: the tool is not run.
+		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller went away before the tool was called"}.result())
+		return refuseUndecided(ctx.Err()).resultFor(target.tool)
+	}
+	result := s.forward(ctx, g, req)
+	s.settle(ctx, g, result)
+	return result
+}
+
+// upstreamInput is the arguments as a JSON object that reads the same to everyone:
+// repeated keys could mean one thing to the gate and another to the tool.
+func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	value, problem := document.Parse(raw, document.Limits{})
+	if problem != nil {
+		return nil, fmt.Errorf("the arguments are not acceptable JSON: %s: %s", problem.Code, at(problem))
+	}
+	if value.Kind() != document.Object {
+		return nil, fmt.Errorf("the arguments must be an object, not %s", article(value.Kind()))
+	}
+	return raw, nil
+}
+
+// decide asks the gate. nil means allowed; every doubt is a refusal.
+func (s *Server) decide(ctx context.Context, g *gated) *refusal {
+	if !g.caller.Bound() {
+		if s.cfg.AllowUnbound {
+			return nil
+		}
+		r := s.notBound()
+		r.Decision, r.lead = "DENY", "Denied"
+		return &r
+	}
+	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
+	defer cancel()
+	judged, version, err := s.judgedName(ctx, g)
+	if err != nil {
+		return s.undecided(g, err)
+	}
+	res, err := s.check(ctx, g, judged, g.callID)
+	if err != nil {
+		return s.undecided(g, err)
+	}
+	if r := verdict(g, res); r != nil {
+		s.noteState(g.caller, res)
+		return r
+	}
+	g.admitted = res
+	if g.target.other(g.name) != "" && res.GetRunVersion() != version {
+		return s.confirm(ctx, g, judged)
+	}
+	return nil
+}
+
+// judgedName is the name to judge a call by: the one that was called, unless the
+// state disallows the tool's other name. It answers the version of the run that
+// it looked at.
+func (s *Server) judgedName(ctx context.Context, g *gated) (name string, version int64, err error) {
+	other := g.target.other(g.name)
+	if other == "" {
+		return g.name, 0, nil
+	}
+	run, err := s.currentRun(ctx, g.caller)
+	if err != nil {
+		return "", 0, err
+	}
+	if names(run.GetDisallowedTools(), other) {
+		return other, run.GetVersion(), nil
+	}
+	return g.name, run.GetVersion(), nil
+}
+
+// confirm looks again when the run moved between the choice of the name and the
+// decision. The call that was admitted is then reported as not made.
+func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal {
+	name, _, err := s.judgedName(ctx, g)
+	if err == nil && name == judged {
+		return nil
+	}
+	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed meanwhile"}.result())
+	g.admitted = nil
+	if err != nil {
+		return s.undecided(g, err)
+	}
+	if name != g.name {
+		// The other name is disallowed now: have that recorded and explained.
+		if res, err := s.check(ctx, g, name, ""); err == nil && res.GetDecision() != policyv1.Decision_DECISION_ALLOW {
+			r := refuseDecision(res)
+			return &r
+		}
+	}
+	return &refusal{
+		Decision: "DENY", Code: codePolicyUnavailable, lead: "Denied",
+		Message: "the state changed while the call was judged; make it again",
+	}
+}
+
+func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*policyv1.CheckToolCallResponse, error) {
+	return s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
+		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, Input: g.input, CallId: callID,
+	})
+}
+
+// undecided refuses a call that could not be judged. A session without a run is
+// let through only where the gateway was told to.
+func (s *Server) undecided(g *gated, err error) *refusal {
+	if isNotFound(err) && g.caller.RunID == "" {
+		if s.cfg.AllowUnbound {
+			return nil
+		}
+		r := s.noWorkflow(g.caller)
+		r.Decision, r.lead = "DENY", "Denied"
+		return &r
+	}
+	r := refuseUndecided(err)
+	return &r
+}
+
+// verdict is nil for an ALLOW of exactly this call on exactly this run.
+func verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
+	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
+	thisCall := res.GetCallId() == "" || res.GetCallId() == g.callID
+	thisRun := g.caller.RunID == "" || res.GetRunId() == "" || res.GetRunId() == g.caller.RunID
+	switch {
+	case allowed && thisCall && thisRun:
+		return nil
+	case allowed:
+		return &refusal{
+			Decision: "DENY", Code: codePolicyUnavailable, lead: "Denied",
+			Message: "the policy service answered for another call, so this one was denied",
+		}
+	}
+	r := refuseDecision(res)
+	return &r
+}
+
+// forward calls the upstream tool. Its failures are results.
+func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest) *sdk.CallToolResult {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.calls, cancel)()
+	started := time.Now()
+	failed := func(code, message string) *sdk.CallToolResult {
+		return refusal{Code: code, Message: message, CallID: g.callID, lead: "Failed"}.resultFor(g.target.tool)
+	}
+	server := g.target.upstream.cfg.Name
+	session, err := g.target.upstream.connected(ctx)
+	if err != nil {
+		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s is not available, so %s was not called: %v", server, g.name, err))
+	}
+	params := &sdk.CallToolParams{Name: g.target.tool.Name, Arguments: g.input}
+	if token := req.Params.GetProgressToken(); token != nil {
+		ours, done := s.progress.forward(ctx, req.Session, token)
+		defer done()
+		params.SetProgressToken(ours)
+	}
+	result, err := session.CallTool(ctx, params)
+	var protocol *jsonrpc.Error
+	switch {
+	case err == nil && result == nil:
+		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s answered nothing", server))
+	case err == nil && result.NeedsInput():
+		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s asks the client for input, which Interlock does not relay", server))
+	case err == nil:
+		return s.bounded(g, result)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return failed(codeUpstreamTimeout, fmt.Sprintf("the server %s gave no answer to %s within %s; what it did is not known",
+			server, g.name, time.Since(started).Round(time.Millisecond)))
+	case endedBy(ctx, err):
+		return failed(codeUpstreamFailed, fmt.Sprintf("the call of %s was cancelled; what it did is not known", g.name))
+	case errors.As(err, &protocol):
+		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s refused the call: %s", server, clip(protocol.Message, 4096)))
+	}
+	return failed(codeUpstreamFailed, fmt.Sprintf(
+		"the connection to the server %s broke during %s; what it did is not known. Interlock starts it again.", server, g.name))
+}
+
+// bounded passes an upstream's result on, unless it is too large to.
+func (s *Server) bounded(g *gated, result *sdk.CallToolResult) *sdk.CallToolResult {
+	if size := resultBytes(result); size > int64(s.cfg.MaxResultBytes) {
+		return refusal{Code: codeResultTooLarge, CallID: g.callID, lead: "Withheld", Message: fmt.Sprintf(
+			"%s was called and answered %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.tool)
+	}
+	// The upstream's word on who it is, and on approvals, is not ours to repeat.
+	delete(result.Meta, sdk.MetaKeyServerInfo)
+	delete(result.Meta, decisionMeta)
+	result.InputRequests, result.RequestState = nil, ""
+	return result
+}
+
+// noteState tells older clients when a decision shows that the run has moved.
+func (s *Server) noteState(c caller, res *policyv1.CheckToolCallResponse) {
+	if res.GetRunId() != "" && res.GetState() != "" {
+		s.sessions.moved(c, res.GetRunId(), res.GetState(), false)
+	}
+}

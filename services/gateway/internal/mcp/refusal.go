@@ -1,0 +1,209 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// Codes of refusals that are made here. All others come from the services.
+const (
+	codeInvalidArgument   = "INVALID_ARGUMENT"
+	codeInvalidInput      = "INVALID_INPUT"
+	codeNoWorkflow        = "NO_WORKFLOW"
+	codeNotBound          = "NOT_BOUND"
+	codePolicyUnavailable = "POLICY_UNAVAILABLE"
+	codeUpstreamFailed    = "UPSTREAM_FAILED"
+	codeUpstreamTimeout   = "UPSTREAM_TIMEOUT"
+	codeResultTooLarge    = "RESULT_TOO_LARGE"
+)
+
+// decisionMeta carries the details of a refused upstream call where structured
+// content must have the upstream tool's own shape.
+const decisionMeta = "interlock.run/decision"
+
+// refusal is an answer "no" that teaches: a tool result with isError, never a
+// protocol error, so that the agent sees it.
+type refusal struct {
+	Decision        string           `json:"decision,omitempty"`
+	Code            string           `json:"code"`
+	Message         string           `json:"message"`
+	Guards          []guardView      `json:"guards,omitempty"`
+	State           string           `json:"state,omitempty"`
+	Status          string           `json:"status,omitempty"`
+	ToolsRestricted bool             `json:"tools_restricted,omitempty"`
+	AllowedTools    []string         `json:"allowed_tools,omitzero"`
+	LegalEvents     []legalEventView `json:"legal_events,omitempty"`
+	Problems        []problemView    `json:"problems,omitempty"`
+	ApprovalID      string           `json:"approval_id,omitempty"`
+	CallID          string           `json:"call_id,omitempty"`
+	RunID           string           `json:"run_id,omitempty"`
+	RunVersion      int64            `json:"run_version,omitempty"`
+	Iterations      int64            `json:"iterations,omitempty"`
+	MaxIterations   int64            `json:"max_iterations,omitempty"`
+	RetryAfter      float64          `json:"retry_after_seconds,omitempty"`
+
+	lead   string                 // first word of the text
+	events []*enginev1.LegalEvent // of LegalEvents
+	tools  bool                   // whether the text lists the allowed tools
+	next   string                 // what to do, as a last line
+}
+
+type problemView struct {
+	Pointer string `json:"pointer"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (r refusal) text() string {
+	lead := r.lead
+	if lead == "" {
+		lead = "Refused"
+	}
+	lines := []string{lead + " (" + r.Code + "): " + r.Message}
+	for _, g := range r.Guards {
+		lines = append(lines, guardText(g))
+	}
+	for _, p := range r.Problems {
+		lines = append(lines, p.Pointer+": "+p.Code+": "+p.Message)
+	}
+	if r.tools {
+		lines = append(lines, "Phase: "+r.State+". Tools: "+toolsText(r.ToolsRestricted, r.AllowedTools)+".")
+	}
+	if r.tools || len(r.events) > 0 {
+		lines = append(lines, "Transitions: "+eventsText(r.events)+".")
+	}
+	if r.next != "" {
+		lines = append(lines, r.next)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (r refusal) result() *sdk.CallToolResult {
+	return &sdk.CallToolResult{
+		IsError:           true,
+		Content:           []sdk.Content{&sdk.TextContent{Text: r.text()}},
+		StructuredContent: structure(r),
+	}
+}
+
+// resultFor is result for an upstream tool: clients check structured content
+// against the output schema of a tool that has one.
+func (r refusal) resultFor(tool *sdk.Tool) *sdk.CallToolResult {
+	res := r.result()
+	if tool.OutputSchema != nil {
+		res.StructuredContent = nil
+		res.Meta = sdk.Meta{decisionMeta: structure(r)}
+	}
+	return res
+}
+
+// answer is a tool result that went well.
+func answer(text string, structured any) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: structure(structured)}
+}
+
+// structure is structured content as bytes, so that nothing reinterprets it.
+func structure(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("{}") // the text says the same
+	}
+	return raw
+}
+
+// refuseFault makes a refusal of a service's failure.
+func refuseFault(err error, lead string) refusal {
+	f := fault.From(err)
+	r := refusal{Code: string(f.Reason), Message: f.Message, RetryAfter: f.RetryAfter.Seconds(), lead: lead}
+	for _, v := range f.Violations {
+		r.Problems = append(r.Problems, problemView{Pointer: v.Pointer, Code: v.Code, Message: v.Message})
+	}
+	switch f.Reason {
+	case fault.Unauthenticated:
+		r.next = "Interlock does not know who calls. Set a valid token: the header Authorization: Bearer TOKEN, or INTERLOCK_TOKEN for interlock mcp."
+	case fault.DeadlineExceeded, fault.CommitUncertain:
+		r.next = "It may or may not have been done: look with get_state before trying again."
+	default:
+	}
+	return r
+}
+
+// refuseRejection makes a refusal of a rejected transition (S2.7).
+func refuseRejection(rej *enginev1.Rejection, run *enginev1.Run) refusal {
+	r := refusal{
+		Code: strings.TrimPrefix(rej.GetCode().String(), "REJECTION_CODE_"), Message: rej.GetMessage(),
+		Guards: viewGuards(rej.GetGuards()), State: rej.GetState(), Status: statusName(rej.GetStatus()),
+		LegalEvents: viewEvents(rej.GetLegalEvents()), RunID: run.GetRunId(), RunVersion: run.GetVersion(),
+		lead: "Rejected", events: rej.GetLegalEvents(),
+	}
+	if r.Message == "" {
+		r.Message = "the transition was rejected; the state has not changed"
+	}
+	return r
+}
+
+// refuseDecision makes a refusal of a decision that was not ALLOW.
+func refuseDecision(res *policyv1.CheckToolCallResponse) refusal {
+	r := refusal{
+		Decision: strings.TrimPrefix(res.GetDecision().String(), "DECISION_"),
+		Code:     strings.TrimPrefix(res.GetCode().String(), "DECISION_CODE_"), Message: res.GetMessage(),
+		State: res.GetState(), ToolsRestricted: res.GetToolsRestricted(), AllowedTools: res.GetAllowedTools(),
+		LegalEvents: viewEvents(res.GetLegalEvents()), ApprovalID: res.GetApprovalId(), CallID: res.GetCallId(),
+		RunID: res.GetRunId(), RunVersion: res.GetRunVersion(),
+		Iterations: res.GetIterations(), MaxIterations: res.GetMaxIterations(),
+		lead: "Denied", events: res.GetLegalEvents(), tools: res.GetState() != "",
+	}
+	if r.ToolsRestricted && r.AllowedTools == nil {
+		r.AllowedTools = []string{}
+	}
+	switch res.GetDecision() {
+	case policyv1.Decision_DECISION_DENY:
+	case policyv1.Decision_DECISION_ASK:
+		r.lead = "Not yet"
+		if r.Message == "" {
+			r.Message = "a human must approve this call first"
+		}
+		if r.ApprovalID != "" {
+			r.next = "Approval " + r.ApprovalID + " is pending; make the same call again once it is approved."
+		}
+	default:
+		// A decision that this build does not know is no permission.
+		r.Decision, r.Code = "DENY", codePolicyUnavailable
+		r.Message = "the policy service gave no decision that is understood here, so the call was denied"
+	}
+	if r.Message == "" {
+		r.Message = "the call is not allowed in this state"
+	}
+	return r
+}
+
+// refuseUndecided makes a refusal of a decision that could not be had.
+func refuseUndecided(err error) refusal {
+	r := refuseFault(err, "Denied")
+	r.Decision = "DENY"
+	switch fault.Reason(r.Code) {
+	case fault.InvalidRequest, fault.InvalidJSON, fault.TooLarge:
+		r.Code = codeInvalidInput
+	case fault.Unauthenticated, fault.PermissionDenied:
+	default:
+		r.Message = "no decision could be had, so the call was denied: " + r.Message
+		r.Code, r.next = codePolicyUnavailable, "The tool was not called. Try again."
+	}
+	return r
+}
+
+// isNotFound is whether a service knows no such run or session.
+func isNotFound(err error) bool { return fault.ReasonOf(err) == fault.NotFound }
+
+// endedBy is whether err is the end of ctx.
+func endedBy(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,202 @@
+// Package mcp is the MCP edge of Interlock: its own tools for agents, and a proxy
+// that puts any number of upstream MCP servers behind the gate, over streamable
+// HTTP and stdio, in the stateless protocol of 2026-07-28 and the older ones that
+// begin with initialize.
+//
+// It translates and proxies. It must never call an upstream tool without an
+// ALLOW for exactly this call, take a failure for an ALLOW, bind a run by
+// Mcp-Session-Id, reinterpret a user's JSON, or show an internal error.
+//
+// Every upstream tool is named mcp__SERVER__TOOL, and also plain TOOL while no
+// other upstream ever offered that name and no own tool has it. The gate judges
+// the name that was called; where the state disallows the tool's other name, it
+// judges that one, so neither name is a way round the other. Listing is a
+// courtesy: the call is the check.
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
+	"Call %[1]sget_state to see the state, its tools and its events; %[1]sload_workflow to begin; " +
+	"%[1]stransition to move on. A refused call says what is allowed instead."
+
+// Server is the MCP edge. It is safe for concurrent use.
+type Server struct {
+	cfg        Config
+	log        *slog.Logger
+	own        map[string]*ownTool
+	ownList    []*sdk.Tool
+	sessions   *sessions
+	upstreams  map[string]*upstream
+	catalogue  atomic.Pointer[catalogue]
+	owners     *nameOwners
+	rebuilding sync.Mutex // one rebuild of the catalogue at a time
+	progress   *progress
+	reports    *reports
+
+	stateless *sdk.Server // serves every request of the stateless protocol
+	versions  *sdk.Server // names the protocol versions; never serves
+
+	streams    context.Context // ends with Drain
+	endStreams context.CancelFunc
+	calls      context.Context // ends when calls under way have had their time
+	endCalls   context.CancelFunc
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
+	inflight   sync.WaitGroup // calls of upstream tools
+	wg         sync.WaitGroup // upstream servers
+}
+
+// New checks the configuration and starts the upstream servers in the
+// background. Close stops them.
+func New(cfg Config) (*Server, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		cfg: cfg, log: cfg.Logger, sessions: newSessions(),
+		upstreams: make(map[string]*upstream, len(cfg.Upstreams)),
+		owners:    newNameOwners(), progress: newProgress(),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.streams, s.endStreams = context.WithCancel(s.ctx)
+	s.calls, s.endCalls = context.WithCancel(s.ctx)
+	s.reports = newReports(cfg)
+	s.own, s.ownList = ownTools(cfg.ToolPrefix)
+	s.stateless = s.newSDKServer(nil)
+	s.versions = s.newSDKServer(nil)
+	for _, u := range cfg.Upstreams {
+		s.upstreams[u.Name] = newUpstream(u, cfg, s.progress, s.upstreamChanged)
+	}
+	s.rebuild()
+	s.sessions.listen(s.stateless)
+	for _, u := range s.upstreams {
+		s.wg.Go(func() { u.run(s.ctx) })
+	}
+	return s, nil
+}
+
+// Drain ends the streams that would never end by themselves and takes no new
+// requests; calls under way go on. It suits http.Server.RegisterOnShutdown.
+func (s *Server) Drain() { s.endStreams() }
+
+// Close gives calls under way DrainTimeout to finish, then ends every session,
+// stops the upstream servers with their process groups, and sends the last
+// reports.
+func (s *Server) Close() error {
+	s.Drain()
+	late := time.AfterFunc(s.cfg.DrainTimeout, s.endCalls)
+	s.sessions.close()
+	late.Stop()
+	s.endCalls()
+	s.inflight.Wait()
+	s.reports.close()
+	s.cancel()
+	s.wg.Wait()
+	return nil
+}
+
+// Ready waits until every upstream server has been tried once, and tells how many
+// of them serve.
+func (s *Server) Ready(ctx context.Context) (serving int) {
+	for _, u := range s.upstreams {
+		if u.awaitFirst(ctx) {
+			serving++
+		}
+	}
+	return serving
+}
+
+// newSDKServer makes a server whose tools are ours to list and call. The SDK
+// notifies per server, so every session of an older client gets its own. fixed is
+// the caller on transports without headers.
+func (s *Server) newSDKServer(fixed *caller) *sdk.Server {
+	srv := sdk.NewServer(
+		&sdk.Implementation{Name: "interlock", Title: "Interlock", Version: s.version()},
+		&sdk.ServerOptions{
+			Instructions: fmt.Sprintf(instructions, s.cfg.ToolPrefix),
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
+		})
+	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			return s.serve(ctx, method, req, fixed, srv, next)
+		}
+	})
+	return srv
+}
+
+func (s *Server) version() string {
+	if s.cfg.Version == "" {
+		return "dev"
+	}
+	return s.cfg.Version
+}
+
+// serve answers the methods about tools and leaves the protocol to the SDK.
+func (s *Server) serve(
+	ctx context.Context, method string, req sdk.Request, fixed *caller, srv *sdk.Server, next sdk.MethodHandler,
+) (res sdk.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.ErrorContext(ctx, "mcp: a handler panicked", "method", method, "panic", p)
+			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; nothing was allowed"}
+		}
+	}()
+	c := callerFor(req, fixed)
+	switch r := req.(type) {
+	case *sdk.ListToolsRequest:
+		return s.listTools(ctx, c, r)
+	case *sdk.CallToolRequest:
+		return s.callTool(ctx, c, r)
+	}
+	res, err = next(ctx, method, req)
+	if method == "initialize" && err == nil {
+		if ss, ok := req.GetSession().(*sdk.ServerSession); ok {
+			s.sessions.add(ss, srv, c)
+		}
+	}
+	return res, err
+}
+
+// callerFor is who sent req: by its own headers, never by its session.
+func callerFor(req sdk.Request, fixed *caller) caller {
+	if fixed != nil {
+		return *fixed
+	}
+	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
+		return callerOf(extra.Header)
+	}
+	return callerOf(http.Header{})
+}
+
+// callTool runs an own tool or an upstream one.
+func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	if req.Params == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs params"}
+	}
+	s.sessions.rebind(req.Session, c)
+	name := req.Params.Name
+	if tool, ok := s.own[name]; ok {
+		return s.callOwn(ctx, c, tool, req.Params.Arguments), nil
+	}
+	target, ok := s.catalogue.Load().tools[name]
+	if !ok {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknownTool(name)}
+	}
+	return s.callUpstream(ctx, c, req, name, target), nil
+}
+
+// protocolStateless is the first version without initialize and sessions.
+const protocolStateless = "2026-07-28"

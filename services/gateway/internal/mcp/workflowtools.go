@@ -1,0 +1,84 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+const (
+	workflowPage = 200
+	// maxWorkflowsListed bounds the answer of list_workflows.
+	maxWorkflowsListed = 1000
+)
+
+type workflowView struct {
+	Name    string `json:"name"`
+	Version int64  `json:"version"`
+	Digest  string `json:"digest,omitempty"`
+}
+
+func (s *Server) listWorkflows(ctx context.Context, _ caller, _ arguments) *sdk.CallToolResult {
+	views := []workflowView{}
+	token := ""
+	for {
+		res, err := s.cfg.Workflows.List(ctx, &enginev1.WorkflowServiceListRequest{PageSize: workflowPage, PageToken: token})
+		if err != nil {
+			return refuseFault(err, "").result()
+		}
+		for _, w := range res.GetWorkflows() {
+			views = append(views, workflowView{Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest()})
+		}
+		token = res.GetNextPageToken()
+		if token == "" || len(views) >= maxWorkflowsListed {
+			break
+		}
+	}
+	return answer(s.workflowsText(views, token != ""), map[string]any{"workflows": views, "truncated": token != ""})
+}
+
+func (s *Server) workflowsText(views []workflowView, more bool) string {
+	if len(views) == 0 {
+		return "No workflow is registered. Register one with " + s.cfg.ToolPrefix + "create_workflow."
+	}
+	lines := make([]string, 0, len(views)+1)
+	for _, v := range views {
+		lines = append(lines, fmt.Sprintf("%s (version %d)", v.Name, v.Version))
+	}
+	if more {
+		lines = append(lines, fmt.Sprintf("There are more than these %d.", len(views)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *sdk.CallToolResult {
+	definition, _ := args.value("definition")
+	key, err := mint()
+	if err != nil {
+		return refuseFault(err, "").result()
+	}
+	res, err := s.cfg.Workflows.Register(ctx, &enginev1.RegisterRequest{
+		Definition: definition.AppendJSON(nil), IdempotencyKey: key,
+	})
+	if err != nil {
+		return refuseFault(err, "Not registered").result()
+	}
+	w := res.GetWorkflow()
+	lines := []string{fmt.Sprintf("Registered %s version %d. Load it with %sload_workflow(name=%q).",
+		w.GetName(), w.GetVersion(), s.cfg.ToolPrefix, w.GetName())}
+	if !res.GetCreated() {
+		lines[0] = fmt.Sprintf("Exactly this was registered before as %s version %d.", w.GetName(), w.GetVersion())
+	}
+	warnings := []problemView{}
+	for _, p := range res.GetWarnings() {
+		warnings = append(warnings, problemView{Pointer: p.GetPointer(), Code: p.GetCode(), Message: p.GetMessage()})
+		lines = append(lines, "Warning: "+p.GetPointer()+": "+p.GetCode()+": "+p.GetMessage())
+	}
+	return answer(strings.Join(lines, "\n"), map[string]any{
+		"name": w.GetName(), "version": w.GetVersion(), "digest": w.GetDigest(), "created": res.GetCreated(), "warnings": warnings,
+	})
+}

@@ -1,0 +1,243 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+const contentJSON = "application/json"
+
+// yamlTypes are the media types that YAML goes by (RFC 9512 and before it).
+var yamlTypes = map[string]bool{
+	"application/yaml": true, "application/x-yaml": true, "text/yaml": true, "text/x-yaml": true,
+}
+
+// readBody reads the whole body within the limits.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return nil, newProblem(http.StatusUnsupportedMediaType, codeUnsupportedMediaType,
+			"send the body without Content-Encoding").with("Accept-Encoding", "identity")
+	}
+	tooLarge := newProblem(http.StatusRequestEntityTooLarge, string(fault.TooLarge),
+		fmt.Sprintf("the body is larger than %d bytes; send less", maxBody))
+	if r.ContentLength > maxBody {
+		return nil, tooLarge.with("Connection", "close")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil {
+		return body, nil
+	}
+	var limit *http.MaxBytesError
+	var network net.Error
+	switch {
+	case errors.As(err, &limit):
+		return nil, tooLarge
+	case errors.As(err, &network) && network.Timeout():
+		return nil, newProblem(http.StatusRequestTimeout, codeRequestTimeout,
+			"the body did not arrive in time; send it again").with("Connection", "close")
+	default:
+		return nil, newProblem(http.StatusBadRequest, string(fault.InvalidRequest),
+			"the body could not be read to its end; send it again").with("Connection", "close")
+	}
+}
+
+// mediaType is the request's media type, or a 415 that says what is accepted.
+func mediaType(r *http.Request, yaml bool) (string, error) {
+	accepted := contentJSON
+	if yaml {
+		accepted += " or application/yaml"
+	}
+	unsupported := newProblem(http.StatusUnsupportedMediaType, codeUnsupportedMediaType,
+		"set the header Content-Type: "+accepted).with("Accept", strings.ReplaceAll(accepted, " or ", ", "))
+	if len(r.Header.Values("Content-Type")) != 1 {
+		return "", unsupported
+	}
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return "", unsupported
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		unsupported.Detail = "send UTF-8: charset " + charset + " is not supported"
+		return "", unsupported
+	}
+	if kind == contentJSON || yaml && yamlTypes[kind] {
+		return kind, nil
+	}
+	return "", unsupported
+}
+
+// decode reads a request body into a struct, strictly: one JSON object of known
+// members, each of the right type, none twice. Members of type jsontext.Value
+// keep their bytes.
+func decode[T any](body []byte) (T, error) {
+	var into T
+	_, problems := document.ParseAll(body, document.Limits{Bytes: maxBody, Depth: maxDepth + 1})
+	if len(problems) > 0 {
+		return into, badText(problems)
+	}
+	if kind := jsontext.Value(body).Kind(); kind != '{' {
+		return into, badBody(fault.InvalidRequest, inBody("", document.CodeType,
+			"the body must be a JSON object, not "+kindName(kind)))
+	}
+	if err := json.Unmarshal(body, &into, json.RejectUnknownMembers(true)); err != nil {
+		return into, badBody(fault.InvalidRequest, mistake(err))
+	}
+	return into, nil
+}
+
+// badText is a 400 with all that is wrong with a text.
+func badText(problems document.Problems) error {
+	details := make([]ProblemDetail, len(problems))
+	for i, p := range problems {
+		details[i] = inBody(p.Pointer, p.Code, p.Message)
+	}
+	return badBody(fault.InvalidJSON, details...)
+}
+
+// mistake says in the caller's terms what json could not decode.
+func mistake(err error) ProblemDetail {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return inBody("", document.CodeJSONSyntax, "the body is not valid JSON")
+	}
+	pointer := string(semantic.JSONPointer)
+	if errors.Is(err, json.ErrUnknownName) {
+		return inBody(pointer, document.CodeUnknownField, "there is no such field; remove it or mend its name")
+	}
+	wanted := "something else"
+	if semantic.GoType != nil {
+		wanted = typeName(semantic.GoType)
+	}
+	if semantic.JSONKind == '0' && wanted == "an integer" {
+		return inBody(pointer, document.CodeType, "must be an integer of 64 bits, not "+clip(string(semantic.JSONValue)))
+	}
+	return inBody(pointer, document.CodeType, "must be "+wanted+", not "+kindName(semantic.JSONKind))
+}
+
+func clip(s string) string {
+	if s == "" {
+		return "this number"
+	}
+	return s[:min(len(s), 40)]
+}
+
+func typeName(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[money]():
+		return "a decimal number or a string of one"
+	case t.Kind() == reflect.String:
+		return "a string"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Slice:
+		return "an array"
+	case t.Kind() == reflect.Struct:
+		return "an object"
+	default:
+		return "an integer"
+	}
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '[':
+		return "an array"
+	case '{':
+		return "an object"
+	default:
+		return "this"
+	}
+}
+
+// missing lists the required members that are absent or empty: pairs of pointer
+// and whether it is there.
+func missing(required ...requirement) error {
+	var details []ProblemDetail
+	for _, r := range required {
+		if !r.present {
+			details = append(details, inBody(r.pointer, document.CodeRequired, "is required"))
+		}
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	return badBody(fault.InvalidRequest, details...)
+}
+
+type requirement struct {
+	pointer string
+	present bool
+}
+
+// object passes a user's JSON object through as it was written. Absent and null
+// are none.
+func object(pointer string, v jsontext.Value) ([]byte, error) {
+	switch v.Kind() {
+	case '{':
+		return v, nil
+	case 'n', jsontext.KindInvalid:
+		return nil, nil
+	default:
+		return nil, badBody(fault.InvalidRequest,
+			inBody(pointer, document.CodeType, "must be a JSON object, not "+kindName(v.Kind())))
+	}
+}
+
+// money is a decimal amount as it was written, as a JSON string or number. It is
+// never made a float.
+type money string
+
+// UnmarshalJSONFrom accepts a string, a number or null.
+func (m *money) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch v.Kind() {
+	case '0':
+		*m = money(v)
+	case 'n':
+		*m = ""
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return err
+		}
+		*m = money(text)
+	default:
+		return &json.SemanticError{JSONKind: v.Kind(), GoType: reflect.TypeFor[money]()}
+	}
+	return nil
+}
+
+// Schema documents money.
+func (money) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		OneOf:       []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}},
+		Description: `Decimal US dollars, e.g. "0.02". Kept exactly as written.`,
+	}
+}

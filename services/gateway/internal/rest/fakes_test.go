@@ -1,0 +1,252 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// services plays all three services: each RPC records its request and metadata
+// and answers what the test put there, or its error.
+type services struct {
+	enginev1.WorkflowServiceClient
+	enginev1.RunServiceClient
+	policyv1.PolicyEnforcerServiceClient
+
+	mu      sync.Mutex
+	answers map[string]proto.Message // by the name of the RPC
+	errs    map[string]error
+	got     map[string]proto.Message
+	meta    metadata.MD
+}
+
+// play answers one RPC. Errors cross a gRPC status like real ones do.
+func play[Resp proto.Message](ctx context.Context, s *services, rpc string, in proto.Message, zero Resp) (Resp, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meta, _ = metadata.FromOutgoingContext(ctx)
+	if _, err := proto.Marshal(in); err != nil { // as the real client would
+		return zero, err
+	}
+	s.got[rpc] = in
+	if err := s.errs[rpc]; err != nil {
+		return zero, fault.From(err).GRPCStatus().Err()
+	}
+	if resp, ok := s.answers[rpc].(Resp); ok {
+		return resp, nil
+	}
+	return zero, nil
+}
+
+type workflows struct{ *services }
+
+func (w workflows) Register(ctx context.Context, in *enginev1.RegisterRequest, _ ...grpc.CallOption) (*enginev1.RegisterResponse, error) {
+	return play(ctx, w.services, "Register", in, &enginev1.RegisterResponse{Workflow: aWorkflow()})
+}
+
+func (w workflows) Get(ctx context.Context, in *enginev1.WorkflowServiceGetRequest, _ ...grpc.CallOption) (*enginev1.WorkflowServiceGetResponse, error) {
+	return play(ctx, w.services, "GetWorkflow", in, &enginev1.WorkflowServiceGetResponse{Workflow: aWorkflow()})
+}
+
+func (w workflows) List(ctx context.Context, in *enginev1.WorkflowServiceListRequest, _ ...grpc.CallOption) (*enginev1.WorkflowServiceListResponse, error) {
+	return play(ctx, w.services, "ListWorkflows", in, &enginev1.WorkflowServiceListResponse{})
+}
+
+func (w workflows) Validate(ctx context.Context, in *enginev1.ValidateRequest, _ ...grpc.CallOption) (*enginev1.ValidateResponse, error) {
+	return play(ctx, w.services, "Validate", in, &enginev1.ValidateResponse{Ok: true})
+}
+
+type runs struct{ *services }
+
+func (r runs) Start(ctx context.Context, in *enginev1.StartRequest, _ ...grpc.CallOption) (*enginev1.StartResponse, error) {
+	return play(ctx, r.services, "Start", in, &enginev1.StartResponse{Run: aRun()})
+}
+
+func (r runs) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _ ...grpc.CallOption) (*enginev1.RunServiceGetResponse, error) {
+	return play(ctx, r.services, "GetRun", in, &enginev1.RunServiceGetResponse{Run: aRun()})
+}
+
+func (r runs) List(ctx context.Context, in *enginev1.RunServiceListRequest, _ ...grpc.CallOption) (*enginev1.RunServiceListResponse, error) {
+	return play(ctx, r.services, "ListRuns", in, &enginev1.RunServiceListResponse{Runs: []*enginev1.Run{aRun()}})
+}
+
+func (r runs) Transition(ctx context.Context, in *enginev1.TransitionRequest, _ ...grpc.CallOption) (*enginev1.TransitionResponse, error) {
+	return play(ctx, r.services, "Transition", in, &enginev1.TransitionResponse{Accepted: true, Run: aRun()})
+}
+
+func (r runs) Pause(ctx context.Context, in *enginev1.PauseRequest, _ ...grpc.CallOption) (*enginev1.PauseResponse, error) {
+	return play(ctx, r.services, "Pause", in, &enginev1.PauseResponse{Run: aRun()})
+}
+
+func (r runs) Resume(ctx context.Context, in *enginev1.ResumeRequest, _ ...grpc.CallOption) (*enginev1.ResumeResponse, error) {
+	return play(ctx, r.services, "Resume", in, &enginev1.ResumeResponse{Run: aRun()})
+}
+
+func (r runs) Cancel(ctx context.Context, in *enginev1.CancelRequest, _ ...grpc.CallOption) (*enginev1.CancelResponse, error) {
+	return play(ctx, r.services, "Cancel", in, &enginev1.CancelResponse{Run: aRun()})
+}
+
+func (r runs) History(ctx context.Context, in *enginev1.HistoryRequest, _ ...grpc.CallOption) (*enginev1.HistoryResponse, error) {
+	return play(ctx, r.services, "History", in, &enginev1.HistoryResponse{})
+}
+
+type policy struct{ *services }
+
+func (p policy) CheckToolCall(ctx context.Context, in *policyv1.CheckToolCallRequest, _ ...grpc.CallOption) (*policyv1.CheckToolCallResponse, error) {
+	return play(ctx, p.services, "Check", in, &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, CallId: "c1"})
+}
+
+func (p policy) ReportToolCall(ctx context.Context, in *policyv1.ReportToolCallRequest, _ ...grpc.CallOption) (*policyv1.ReportToolCallResponse, error) {
+	return play(ctx, p.services, "Report", in, &policyv1.ReportToolCallResponse{Run: aRun(), Accounted: true})
+}
+
+var (
+	_ enginev1.WorkflowServiceClient       = workflows{}
+	_ enginev1.RunServiceClient            = runs{}
+	_ policyv1.PolicyEnforcerServiceClient = policy{}
+)
+
+var noon = timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 5e6, time.UTC))
+
+// aRun is a run whose context no float64 could carry.
+func aRun() *enginev1.Run {
+	return &enginev1.Run{
+		RunId: "run_01", Workflow: "deploy v1.0", WorkflowVersion: 2, Status: enginev1.RunStatus_RUN_STATUS_RUNNING,
+		State: "planning", Context: []byte(`{"id":9007199254740993,"b":1.10,"a":"\u00e9<&>"}`),
+		Iterations: 3, TransitionCount: 1, Version: 7, SessionId: "ses_01", ToolsRestricted: true,
+		AllowedTools: []string{"Read", "Grep"}, Instructions: "Plan.",
+		LegalEvents: []*enginev1.LegalEvent{
+			{Event: "READY", Targets: []string{"testing"}, Guards: []string{"planned"}},
+			{Event: "STOP", Targets: []string{"failed"}, RequiresApproval: true},
+		},
+		CreatedAt: noon, UpdatedAt: noon,
+	}
+}
+
+const (
+	jsonEvents = `[{"event":"READY","targets":["testing"],"guards":["planned"],"requires_approval":false},` +
+		`{"event":"STOP","targets":["failed"],"guards":[],"requires_approval":true}]`
+	jsonRun = `{"run_id":"run_01","workflow":"deploy v1.0","workflow_version":2,"status":"RUNNING","state":"planning",` +
+		`"context":{"id":9007199254740993,"b":1.10,"a":"\u00e9<&>"},"iterations":3,"transition_count":1,"version":7,` +
+		`"session_id":"ses_01","allowed_tools":["Read","Grep"],"instructions":"Plan.","legal_events":` + jsonEvents + `,` +
+		`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z"}`
+	jsonWorkflow = `"name":"deploy v1.0","version":2,"digest":"abc",`
+	jsonMade     = `"created_at":"2026-03-04T12:00:00.005Z","created_by":"alice"`
+)
+
+func aWorkflow() *enginev1.Workflow {
+	return &enginev1.Workflow{Name: "deploy v1.0", Version: 2, Digest: "abc", CreatedAt: noon, CreatedBy: "alice"}
+}
+
+// house is an edge on fake services.
+type house struct {
+	t *testing.T
+	*services
+	edge *edge
+	http.Handler
+}
+
+func newHouse(t *testing.T, change ...func(*Config)) *house {
+	t.Helper()
+	s := &services{answers: map[string]proto.Message{}, errs: map[string]error{}, got: map[string]proto.Message{}}
+	cfg := Config{
+		Workflows: workflows{s}, Runs: runs{s}, Policy: policy{s},
+		Schema: []byte(`{"type": "object"}`), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	e, err := newEdge(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &house{t: t, services: s, edge: e, Handler: e.handler()}
+}
+
+// do sends a request with a token; headers are pairs. The answer is checked
+// against the OpenAPI document.
+func (h *house) do(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	h.t.Helper()
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer secret")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			req.Header.Del(headers[i])
+		} else {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, req)
+	h.conforms(req, rec)
+	return rec
+}
+
+// conforms checks an answer against the OpenAPI document.
+func (h *house) conforms(req *http.Request, rec *httptest.ResponseRecorder) {
+	h.t.Helper()
+	contentType := rec.Header().Get("Content-Type")
+	if rec.Code >= 400 && contentType != contentProblem {
+		h.t.Errorf("%s %s: status %d with content type %q", req.Method, req.URL, rec.Code, contentType)
+	}
+	_, pattern := h.edge.mux.Handler(req)
+	method, path, _ := strings.Cut(pattern, " ")
+	item := h.edge.api.OpenAPI().Paths[path]
+	if item == nil || contentType == "text/event-stream" {
+		return
+	}
+	op := map[string]*huma.Operation{"GET": item.Get, "POST": item.Post}[method]
+	resp := op.Responses[strconv.Itoa(rec.Code)]
+	if resp == nil && rec.Code >= 400 {
+		resp = op.Responses["default"]
+	}
+	if resp == nil || resp.Content[contentType] == nil {
+		h.t.Errorf("%s %s: the OpenAPI document knows no %d of type %q", req.Method, req.URL, rec.Code, contentType)
+		return
+	}
+	var body any
+	if err := json.Unmarshal(rec.Body.Bytes(), &body); err != nil {
+		h.t.Errorf("%s %s: the answer is no JSON: %v: %s", req.Method, req.URL, err, rec.Body)
+		return
+	}
+	var result huma.ValidateResult
+	huma.Validate(h.edge.api.OpenAPI().Components.Schemas, resp.Content[contentType].Schema,
+		huma.NewPathBuffer([]byte{}, 0), huma.ModeReadFromServer, body, &result)
+	for _, err := range result.Errors {
+		h.t.Errorf("%s %s: the answer breaks the OpenAPI document: %v: %s", req.Method, req.URL, err, rec.Body)
+	}
+}
+
+// problem decodes a problem document.
+func problem(t *testing.T, rec *httptest.ResponseRecorder) Problem {
+	t.Helper()
+	var p Problem
+	if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil {
+		t.Fatalf("no problem document: %v: %s", err, rec.Body)
+	}
+	if p.Status != rec.Code || p.Type != "about:blank" || p.Title == "" || p.Detail == "" || p.Code == "" {
+		t.Errorf("incomplete problem for status %d: %s", rec.Code, rec.Body)
+	}
+	return p
+}

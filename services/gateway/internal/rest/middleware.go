@@ -1,0 +1,151 @@
+package rest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"regexp"
+	"runtime/debug"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+)
+
+// Headers that travel on as gRPC metadata.
+const (
+	headerRequestID = "X-Request-Id"
+	headerNamespace = "X-Interlock-Namespace"
+
+	metaAuthorization = "authorization"
+)
+
+var (
+	requestIDPattern = regexp.MustCompile(`^[!-~]{1,128}$`)
+	// bearerPattern is the header of RFC 6750, section 2.1, for any token that
+	// pkg/auth accepts.
+	bearerPattern = regexp.MustCompile(`^(?i:bearer) +([!-~]+) *$`)
+)
+
+// maxToken is the longest token in bytes.
+const maxToken = 4 << 10
+
+// handler wraps the routes in what every answer shares.
+func (e *edge) handler() http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.writeProblem(w, r, newProblem(http.StatusForbidden, codeCrossOrigin,
+			"changes from pages of another origin are refused"))
+	}))
+	routed := guard.Handler(http.HandlerFunc(e.route))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		id := r.Header.Get(headerRequestID)
+		if !requestIDPattern.MatchString(id) {
+			id = rand.Text()
+		}
+		h.Set(headerRequestID, id)
+		defer e.recover(w, r)
+		routed.ServeHTTP(w, r)
+	})
+}
+
+// recover answers 500 for a panic, which is a bug, and keeps serving.
+func (e *edge) recover(w http.ResponseWriter, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler { //nolint:errorlint // the sentinel itself, by contract
+		panic(v)
+	}
+	e.log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("route", r.Pattern),
+		slog.String("value", fmt.Sprint(v)), slog.String("stack", string(debug.Stack())))
+	e.writeProblem(w, r, newProblem(http.StatusInternalServerError, string(fault.Internal),
+		"internal error; the server's log has the cause"))
+}
+
+// route finds the route. What the router itself would answer in plain text, not
+// found and method not allowed, becomes a problem document.
+func (e *edge) route(w http.ResponseWriter, r *http.Request) {
+	found, pattern := e.mux.Handler(r)
+	// The router would redirect a path like /v1//runs; here it is just unknown.
+	if p := r.URL.EscapedPath(); pattern != "" && path.Clean(p) == p {
+		e.mux.ServeHTTP(w, r)
+		return
+	}
+	plain := &discard{header: http.Header{}}
+	found.ServeHTTP(plain, r)
+	if allow := plain.header.Get("Allow"); plain.status == http.StatusMethodNotAllowed && allow != "" {
+		e.writeProblem(w, r, newProblem(http.StatusMethodNotAllowed, codeMethodNotAllowed,
+			r.Method+" is not for this path; it takes "+allow).with("Allow", allow))
+		return
+	}
+	e.writeProblem(w, r, newProblem(http.StatusNotFound, string(fault.NotFound),
+		"there is no such path; GET / and /openapi.json say what there is"))
+}
+
+// discard keeps the status and header of an answer and drops its body.
+type discard struct {
+	header http.Header
+	status int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(status int)      { d.status = status }
+func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// outgoing is the request's context with what the services need to know about
+// the caller. Without a token it is a 401, unless anonymous calls may pass.
+func (e *edge) outgoing(r *http.Request, public bool, requestID string) (context.Context, error) {
+	if public {
+		return r.Context(), nil
+	}
+	token, err := bearer(r)
+	if err != nil {
+		return nil, err
+	}
+	if token == "" && !e.AllowAnonymous {
+		return nil, newProblem(http.StatusUnauthorized, string(fault.Unauthenticated),
+			"send a token: Authorization: Bearer TOKEN")
+	}
+	md := metadata.MD{}
+	if token != "" {
+		md.Set(metaAuthorization, "Bearer "+token)
+	}
+	if namespace := r.Header.Get(headerNamespace); namespace != "" {
+		if len(r.Header.Values(headerNamespace)) > 1 || !rpc.ValidNamespace(namespace) {
+			return nil, badParameter(headerNamespace, document.CodeName,
+				"must be one name of 1 to 63 lower-case letters, digits and hyphens that does not begin with a hyphen")
+		}
+		md.Set(rpc.NamespaceKey, namespace)
+	}
+	md.Set(rpc.RequestIDKey, requestID)
+	return metadata.NewOutgoingContext(r.Context(), md), nil
+}
+
+// bearer is the request's token, or empty. More than one header, or a header
+// that is no bearer token, is a 401 rather than a guess.
+func bearer(r *http.Request) (string, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return "", nil
+	}
+	m := bearerPattern.FindStringSubmatch(strings.TrimSpace(values[0]))
+	if len(values) > 1 || m == nil || len(m[1]) > maxToken {
+		return "", newProblem(http.StatusUnauthorized, string(fault.Unauthenticated),
+			"the Authorization header must be one Bearer token").
+			with("WWW-Authenticate", `Bearer realm="interlock", error="invalid_request"`)
+	}
+	return m[1], nil
+}

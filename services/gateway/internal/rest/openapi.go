@@ -1,0 +1,165 @@
+package rest
+
+import (
+	"encoding/json" // what huma's document implements
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const schemaPrefix = "#/components/schemas/"
+
+// openAPIConfig is a huma configuration that serves nothing by itself: no
+// documents, no schemas, no content negotiation.
+func openAPIConfig(version string) huma.Config {
+	if version == "" {
+		version = "0"
+	}
+	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+	schemas.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[anyJSON]())
+	cfg := huma.Config{OpenAPI: &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Interlock", Version: version,
+			Description: "A state-machine enforcement plane for AI agents. Denials and refused transitions are 200 answers with reasons; failures are problem documents (RFC 9457).",
+			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+		},
+		Components: &huma.Components{
+			Schemas: schemas,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"bearer": {Type: "http", Scheme: "bearer", Description: "A token of one of the roles agent, operator, approver, observer."},
+			},
+		},
+	}}
+	cfg.Formats = map[string]huma.Format{contentJSON: huma.DefaultJSONFormat}
+	cfg.DefaultFormat = contentJSON
+	return cfg
+}
+
+// anyJSON documents raw JSON.
+type anyJSON struct{}
+
+// Schema admits any JSON value.
+func (anyJSON) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
+
+// answers is the usual case: one status, one type.
+func answers[T any](status int) map[int]reflect.Type {
+	return map[int]reflect.Type{status: reflect.TypeFor[T]()}
+}
+
+// document is the route as an OpenAPI operation.
+func (rt *route) document(schemas huma.Registry) *huma.Operation {
+	op := &huma.Operation{
+		Method: rt.method, Path: rt.path, OperationID: rt.id, Summary: rt.summary, Description: rt.about,
+		Tags: []string{rt.tag()}, Responses: map[string]*huma.Response{},
+	}
+	if !rt.public {
+		op.Security = []map[string][]string{{"bearer": {}}}
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: headerNamespace, In: "header", Description: "Namespace, default when absent.",
+			Schema: &huma.Schema{Type: huma.TypeString},
+		})
+	}
+	for _, p := range rt.params {
+		if p.name != headerNamespace {
+			op.Parameters = append(op.Parameters, p.document())
+		}
+	}
+	op.RequestBody = rt.requestBody(schemas)
+	for status, body := range rt.answers {
+		op.Responses[strconv.Itoa(status)] = rt.response(schemas, status, body)
+	}
+	op.Responses["default"] = &huma.Response{
+		Description: "A problem (RFC 9457).",
+		Content: map[string]*huma.MediaType{
+			contentProblem: {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")},
+		},
+	}
+	return op
+}
+
+// tag groups operations by what they are about.
+func (rt *route) tag() string {
+	rest, versioned := strings.CutPrefix(rt.path, "/v1/")
+	if !versioned {
+		return "server"
+	}
+	tag, _, _ := strings.Cut(rest, "/")
+	return tag
+}
+
+func (p param) document() *huma.Param {
+	schema := &huma.Schema{Type: huma.TypeString}
+	if p.integer {
+		schema.Type, schema.Format = huma.TypeInteger, "int64"
+	}
+	for _, v := range p.values {
+		schema.Enum = append(schema.Enum, v)
+	}
+	return &huma.Param{Name: p.name, In: p.in, Description: p.about, Required: p.in == "path", Schema: schema}
+}
+
+func (rt *route) requestBody(schemas huma.Registry) *huma.RequestBody {
+	switch rt.body {
+	case noBody:
+		return nil
+	case definitionBody:
+		definition := &huma.MediaType{Schema: &huma.Schema{
+			Type: huma.TypeObject, AdditionalProperties: true,
+			Description: "A workflow definition; /workflow-schema.json is its schema.",
+		}}
+		return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			contentJSON: definition, "application/yaml": definition,
+		}}
+	default:
+		return &huma.RequestBody{Required: rt.body == jsonBody, Content: map[string]*huma.MediaType{
+			contentJSON: {Schema: schemas.Schema(rt.request, true, rt.id)},
+		}}
+	}
+}
+
+func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) *huma.Response {
+	resp := &huma.Response{Description: http.StatusText(status)}
+	if body == nil {
+		resp.Content = map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}
+		return resp
+	}
+	resp.Content = map[string]*huma.MediaType{contentJSON: {Schema: schemas.Schema(body, true, rt.id)}}
+	if body == reflect.TypeFor[Run]() || body == reflect.TypeFor[TransitionResponse]() {
+		resp.Headers = map[string]*huma.Param{"ETag": {
+			Description: "The run's version, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString},
+		}}
+	}
+	return resp
+}
+
+// nullable are the only members that may be null.
+var nullable = map[string]bool{"allowed_tools": true}
+
+// finishOpenAPI corrects what reflection cannot know and returns the document's
+// text.
+func finishOpenAPI(api huma.API) ([]byte, error) {
+	for name, schema := range api.OpenAPI().Components.Schemas.Map() {
+		request := strings.HasSuffix(name, "Request")
+		if !request {
+			// Answers may grow; requests with unknown members are refused.
+			schema.AdditionalProperties = true
+		}
+		for member, s := range schema.Properties {
+			s.Nullable = nullable[member]
+			if name == "Run" && member == "context" {
+				s.Type = huma.TypeObject
+			}
+		}
+	}
+	text, err := json.Marshal(api.OpenAPI())
+	if err != nil {
+		return nil, fmt.Errorf("rest: encode the OpenAPI document: %w", err)
+	}
+	return text, nil
+}

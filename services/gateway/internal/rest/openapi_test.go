@@ -1,0 +1,148 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allRoutes are the routes that interfaces.md fixes; a new one goes here too.
+var allRoutes = []string{
+	"GET /healthz", "GET /readyz", "GET /v1/events", "GET /v1/runs", "GET /v1/runs/{id}", "GET /v1/runs/{id}/history",
+	"GET /v1/workflows", "GET /v1/workflows/{name}", "GET /v1/workflows/{name}/versions/{n}", "GET /workflow-schema.json",
+	"POST /v1/runs", "POST /v1/runs/{id}/cancel", "POST /v1/runs/{id}/check", "POST /v1/runs/{id}/pause",
+	"POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume", "POST /v1/runs/{id}/transition",
+	"POST /v1/workflows", "POST /v1/workflows/validate",
+}
+
+// TestOpenAPI: the document is served without a token, lists every route, and
+// every reference in it leads somewhere.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	rec := h.do("GET", "/openapi.json", "", "Authorization", "")
+	if rec.Code != 200 || rec.Header().Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %v", rec.Code, rec.Header())
+	}
+	var doc struct {
+		OpenAPI    string
+		Info       struct{ Title, Version string }
+		Paths      map[string]map[string]operationDoc
+		Components struct {
+			Schemas         map[string]any
+			SecuritySchemes map[string]any
+		}
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(doc.OpenAPI, "3.1.") || doc.Info.Title == "" || doc.Info.Version == "" || doc.Components.SecuritySchemes["bearer"] == nil {
+		t.Errorf("openapi %q, info %v", doc.OpenAPI, doc.Info)
+	}
+	var routes []string
+	ids := map[string]bool{}
+	for path, item := range doc.Paths {
+		for method, op := range item {
+			route := strings.ToUpper(method) + " " + path
+			routes = append(routes, route)
+			if ids[op.OperationID] || op.OperationID == "" {
+				t.Errorf("%s: operationId %q is empty or used twice", route, op.OperationID)
+			}
+			ids[op.OperationID] = true
+			for _, problem := range op.problems(path) {
+				t.Errorf("%s: %s", route, problem)
+			}
+			if public := !strings.HasPrefix(path, "/v1/"); public != (len(op.Security) == 0) {
+				t.Errorf("%s: security %v", route, op.Security)
+			}
+		}
+	}
+	slices.Sort(routes)
+	if !slices.Equal(routes, allRoutes) {
+		t.Errorf("routes\n got %q\nwant %q", routes, allRoutes)
+	}
+	for _, ref := range regexp.MustCompile(`"\$ref":"([^"]*)"`).FindAllStringSubmatch(rec.Body.String(), -1) {
+		name, found := strings.CutPrefix(ref[1], schemaPrefix)
+		if !found || doc.Components.Schemas[name] == nil {
+			t.Errorf("%s leads nowhere", ref[1])
+		}
+	}
+	for _, want := range []string{
+		`"allowed_tools":{"description":"null when the state does not restrict tools.","items":{"type":"string"},"type":["array","null"]}`,
+		`"targets":{"description":"Every state that it may lead to, in definition order.","items":{"type":"string"},"type":"array"}`,
+	} {
+		if !strings.Contains(rec.Body.String(), want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+type operationDoc struct {
+	OperationID string
+	Security    []any
+	Parameters  []struct {
+		Name, In string
+		Required bool
+		Schema   map[string]any
+	}
+	RequestBody *struct {
+		Content map[string]struct{ Schema map[string]any }
+	}
+	Responses map[string]struct {
+		Description string
+		Content     map[string]struct{ Schema map[string]any }
+	}
+}
+
+// problems are the rules of OpenAPI 3.1 that an operation breaks.
+func (op operationDoc) problems(path string) (problems []string) {
+	declared := map[string]bool{}
+	seen := map[string]bool{}
+	for _, p := range op.Parameters {
+		if seen[p.In+p.Name] || p.Schema == nil || p.Required != (p.In == "path") {
+			problems = append(problems, fmt.Sprintf("parameter %s is double, without schema or wrongly required", p.Name))
+		}
+		seen[p.In+p.Name] = true
+		if p.In == "path" {
+			declared[p.Name] = true
+		}
+	}
+	for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1) {
+		if !declared[m[1]] {
+			problems = append(problems, "path parameter "+m[1]+" is not declared")
+		}
+		delete(declared, m[1])
+	}
+	if len(declared) > 0 {
+		problems = append(problems, fmt.Sprintf("path parameters %v are not in the path", declared))
+	}
+	if op.RequestBody != nil && len(op.RequestBody.Content) == 0 {
+		problems = append(problems, "the request body has no content")
+	}
+	if op.Responses["default"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" {
+		problems = append(problems, "the default response is no problem")
+	}
+	for status, resp := range op.Responses {
+		if resp.Description == "" || len(resp.Content) == 0 {
+			problems = append(problems, "the response "+status+" has no description or content")
+		}
+	}
+	return problems
+}
+
+// TestRouteTable: what the router serves is what the document says, so no route
+// can be added past it.
+func TestRouteTable(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, route := range allRoutes {
+		method, path, _ := strings.Cut(route, " ")
+		rec := h.do(method, path, "", "Authorization", "")
+		if public := !strings.HasPrefix(path, "/v1/"); public != (rec.Code == 200) || !public && rec.Code != 401 {
+			t.Errorf("%s without a token: %d", route, rec.Code)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// index says where things are.
+const index = `Interlock: a state-machine enforcement plane for AI agents.
+
+Without a token:
+  GET  /openapi.json            every route, as OpenAPI 3.1
+  GET  /workflow-schema.json    JSON Schema of workflow definitions
+  GET  /healthz  /readyz        liveness, readiness
+
+With Authorization: Bearer TOKEN:
+  POST /v1/workflows            register a definition (JSON or YAML)
+  POST /v1/workflows/validate   check one, store nothing
+  GET  /v1/workflows            .../{name}  .../{name}/versions/{n}
+  POST /v1/runs                 start a run: {"workflow": "NAME"}
+  GET  /v1/runs                 .../{id}  .../{id}/history
+  POST /v1/runs/{id}/transition {"event": "READY", "data": {}}
+  POST /v1/runs/{id}/check      {"tool": "Edit", "input": {}}
+  POST /v1/runs/{id}/report     {"call_id": "...", "tool": "Edit", "ok": true}
+  POST /v1/runs/{id}/pause      .../resume  .../cancel
+  GET  /v1/events?subject=run.> live events (server-sent events)
+`
+
+// Health is the answer of the probes.
+type Health struct {
+	Status string `json:"status" enum:"ok,ready"`
+}
+
+// publicRoutes need no token.
+func (e *edge) publicRoutes() {
+	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
+	e.raw("/openapi.json", contentJSON, func() []byte { return e.spec })
+	e.add(route{
+		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?", public: true,
+		answers: answers[Health](http.StatusOK),
+		serve:   func(*call) (*answer, error) { return ok(Health{Status: "ok"}), nil },
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/readyz", id: "ready", summary: "Would calls succeed now?", public: true,
+		answers: answers[Health](http.StatusOK), serve: e.ready,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-schema.json", id: "workflowSchema",
+		summary: "JSON Schema of workflow definitions", public: true,
+		answers: answers[jsontext.Value](http.StatusOK), serve: e.workflowSchema,
+	})
+}
+
+// raw serves fixed text that is not part of the OpenAPI document.
+func (e *edge) raw(path, contentType string, text func() []byte) {
+	e.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer can
+		_, _ = w.Write(text())
+	})
+}
+
+func (e *edge) ready(c *call) (*answer, error) {
+	if e.Ready != nil {
+		if err := e.Ready(c.ctx); err != nil {
+			e.log.LogAttrs(c.ctx, slog.LevelWarn, "not ready", slog.Any("cause", err))
+			return nil, fault.New(fault.Unavailable, "not ready yet; try again")
+		}
+	}
+	return ok(Health{Status: "ready"}), nil
+}
+
+func (e *edge) workflowSchema(*call) (*answer, error) {
+	if len(e.Schema) == 0 {
+		return nil, fault.New(fault.NotFound, "this server has no workflow schema")
+	}
+	return ok(jsontext.Value(e.Schema)), nil
+}

@@ -1,0 +1,100 @@
+// Package rest is the HTTP edge of Interlock for workflows, runs, tool-call
+// checks and live events: it translates JSON over HTTP into the gRPC contracts
+// and back, and nothing else. It must never decide anything, keep state of its
+// own, reinterpret a user's JSON (no float64, no maps in between), or show an
+// internal error to a client.
+package rest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+)
+
+// Config is what the edge stands on. Workflows, Runs and Policy are required.
+type Config struct {
+	Workflows enginev1.WorkflowServiceClient
+	Runs      enginev1.RunServiceClient
+	Policy    policyv1.PolicyEnforcerServiceClient
+
+	// Events feeds /v1/events, which answers 503 without it.
+	Events EventSource
+	// Ready says whether calls would succeed now; nil means always. Its error is
+	// logged, never shown.
+	Ready func(context.Context) error
+	// Schema is the JSON Schema of workflow definitions, served as it is.
+	Schema []byte
+	// AllowAnonymous lets calls without a bearer token through to the services,
+	// which then decide. Otherwise they get 401 here.
+	AllowAnonymous bool
+	// Version of this build, shown in the OpenAPI document.
+	Version string
+	// Logger gets failures of the edge; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Limits of one request.
+const (
+	// maxBody is the longest request body in bytes (S1.1).
+	maxBody = 1 << 20
+	// maxDepth is how deep a user's JSON may nest (S1.1). A request body that
+	// holds such a document is one level deeper.
+	maxDepth = 64
+	// callTimeout bounds one call to a service.
+	callTimeout = 30 * time.Second
+	// writeTimeout bounds the writing of one answer, so that a client that does
+	// not read holds nothing for long. Streams set it for each message.
+	writeTimeout = 30 * time.Second
+)
+
+// edge holds the routes and what they call.
+type edge struct {
+	Config
+	mux  *http.ServeMux
+	api  huma.API
+	spec []byte
+	log  *slog.Logger
+
+	heartbeat time.Duration // between comments on an idle event stream
+	recheck   time.Duration // between authorizations of an open event stream
+}
+
+// New builds the edge. The handler answers every path: unknown ones with a
+// problem document.
+func New(cfg Config) (http.Handler, error) {
+	e, err := newEdge(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return e.handler(), nil
+}
+
+func newEdge(cfg Config) (*edge, error) {
+	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Policy == nil {
+		return nil, errors.New("rest: the clients Workflows, Runs and Policy are required")
+	}
+	e := &edge{
+		Config: cfg, mux: http.NewServeMux(), log: cfg.Logger,
+		heartbeat: 15 * time.Second, recheck: time.Minute,
+	}
+	if e.log == nil {
+		e.log = slog.Default()
+	}
+	e.api = humago.New(e.mux, openAPIConfig(cfg.Version))
+	e.workflowRoutes()
+	e.runRoutes()
+	e.toolCallRoutes()
+	e.eventRoutes()
+	e.publicRoutes()
+	var err error
+	e.spec, err = finishOpenAPI(e.api)
+	return e, err
+}

@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// CheckRequest asks whether a tool call is allowed.
+type CheckRequest struct {
+	Tool             string         `json:"tool"`
+	Input            jsontext.Value `json:"input,omitzero" doc:"The tool's arguments: a JSON object. Absent or null for none."`
+	CallID           string         `json:"call_id,omitzero" doc:"The caller's id of this call and its idempotency key; minted when absent."`
+	EstimatedCostUSD money          `json:"estimated_cost_usd,omitzero"`
+}
+
+// CheckResponse is the decision on a tool call.
+type CheckResponse struct {
+	Decision string `json:"decision" enum:"ALLOW,ASK,DENY"`
+	Code     string `json:"code,omitzero" doc:"Set unless allowed."`
+	Message  string `json:"message" doc:"What was refused, why, and what is allowed."`
+	// AllowedTools is nil when the state does not restrict tools.
+	AllowedTools *[]string    `json:"allowed_tools" doc:"null when the state does not restrict tools."`
+	LegalEvents  []LegalEvent `json:"legal_events"`
+	ApprovalID   string       `json:"approval_id,omitzero"`
+	CallID       string       `json:"call_id"`
+	RunVersion   int64        `json:"run_version" doc:"Version of the run that was decided on."`
+}
+
+// ReportRequest records the result of a tool call.
+type ReportRequest struct {
+	CallID       string         `json:"call_id" doc:"The id that the check answered."`
+	Tool         string         `json:"tool"`
+	OK           *bool          `json:"ok" doc:"Whether the call succeeded."`
+	FilesChanged []string       `json:"files_changed,omitzero"`
+	ResultBytes  int64          `json:"result_bytes,omitzero" minimum:"0"`
+	CostUSD      money          `json:"cost_usd,omitzero"`
+	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output."`
+}
+
+// ReportResponse is the run after a report.
+type ReportResponse struct {
+	Run       Run  `json:"run"`
+	Accounted bool `json:"accounted" doc:"False when no such call had been allowed."`
+}
+
+func (e *edge) toolCallRoutes() {
+	id := inPath("id", "Id of the run.")
+	e.add(route{
+		method: http.MethodPost, path: "/v1/runs/{id}/check", id: "checkToolCall", summary: "May this tool be called?",
+		about: "A denial is a 200 with decision = DENY.",
+		params: []param{id, {
+			name: headerIdempotency, in: "header", about: "Used as call_id when the body has none.",
+		}},
+		body: jsonBody, request: reflect.TypeFor[CheckRequest](),
+		answers: answers[CheckResponse](http.StatusOK), serve: e.check,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/v1/runs/{id}/report", id: "reportToolCall", summary: "Report a tool call's result",
+		about:  "Idempotent by call_id (S3.9).",
+		params: []param{id}, body: jsonBody, request: reflect.TypeFor[ReportRequest](),
+		answers: answers[ReportResponse](http.StatusOK), serve: e.report,
+	})
+}
+
+func (e *edge) check(c *call) (*answer, error) {
+	in, err := decode[CheckRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(requirement{"/tool", in.Tool != ""}); err != nil {
+		return nil, err
+	}
+	callID := in.CallID
+	if callID == "" {
+		callID = c.header(headerIdempotency)
+	}
+	// An input that is no object is for the policy enforcer to deny.
+	input := []byte(in.Input)
+	if in.Input.Kind() == 'n' {
+		input = nil
+	}
+	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
+		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
+		EstimatedCostUsd: string(in.EstimatedCostUSD),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := CheckResponse{
+		Decision: strings.TrimPrefix(resp.GetDecision().String(), "DECISION_"), Message: resp.GetMessage(),
+		AllowedTools: toolsOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
+		LegalEvents:  legalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
+		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(),
+	}
+	switch resp.GetDecision() {
+	case policyv1.Decision_DECISION_ALLOW, policyv1.Decision_DECISION_ASK, policyv1.Decision_DECISION_DENY:
+	default:
+		// A decision that this edge does not know must not look like a yes.
+		out.Decision = "DENY"
+	}
+	if code := resp.GetCode(); code != policyv1.DecisionCode_DECISION_CODE_UNSPECIFIED {
+		out.Code = strings.TrimPrefix(code.String(), "DECISION_CODE_")
+	}
+	return ok(out), nil
+}
+
+func (e *edge) report(c *call) (*answer, error) {
+	in, err := decode[ReportRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(requirement{"/call_id", in.CallID != ""}, requirement{"/tool", in.Tool != ""},
+		requirement{"/ok", in.OK != nil}); err != nil {
+		return nil, err
+	}
+	if in.ResultBytes < 0 {
+		return nil, badBody(fault.InvalidRequest, inBody("/result_bytes", document.CodeRange, "must not be negative"))
+	}
+	output, err := outputBytes(in.Output)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
+		RunId: c.path("id"), CallId: in.CallID, Tool: in.Tool, Ok: *in.OK, FilesChanged: in.FilesChanged,
+		ResultBytes: in.ResultBytes, CostUsd: string(in.CostUSD), Output: output,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(ReportResponse{Run: runOf(resp.GetRun()), Accounted: resp.GetAccounted()}), nil
+}
+
+// outputBytes is a tool's output: the text of a JSON string, or any other JSON
+// as it was written.
+func outputBytes(v jsontext.Value) ([]byte, error) {
+	switch v.Kind() {
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return nil, badBody(fault.InvalidJSON, inBody("/output", document.CodeUTF8, "is not a valid string"))
+		}
+		return text, nil
+	case 'n':
+		return nil, nil
+	default:
+		return v, nil
+	}
+}

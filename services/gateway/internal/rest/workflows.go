@@ -1,0 +1,236 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// Workflow is one immutable version of a workflow definition (S1.6).
+type Workflow struct {
+	Name       string         `json:"name"`
+	Version    int64          `json:"version"`
+	Digest     string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
+	Definition jsontext.Value `json:"definition,omitzero" doc:"The definition as it was written. Not in lists."`
+	CreatedAt  time.Time      `json:"created_at"`
+	CreatedBy  string         `json:"created_by"`
+}
+
+// Registration is the answer to registering a definition.
+type Registration struct {
+	Workflow
+	Created  bool      `json:"created" doc:"False when exactly this content was there already."`
+	Warnings []Finding `json:"warnings"`
+}
+
+// Finding is one finding of the validator (S1.2).
+type Finding struct {
+	Pointer  string `json:"pointer" doc:"JSON Pointer (RFC 6901) into the definition."`
+	Code     string `json:"code"`
+	Severity string `json:"severity" enum:"error,warning"`
+	Message  string `json:"message"`
+}
+
+// Validation is the validator's report.
+type Validation struct {
+	OK       bool      `json:"ok"`
+	Problems []Finding `json:"problems"`
+}
+
+// WorkflowList is one page of workflows, each in its latest version, by name.
+type WorkflowList struct {
+	Workflows     []Workflow `json:"workflows"`
+	NextPageToken string     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+func (e *edge) workflowRoutes() {
+	name := inPath("name", "Name of the workflow, percent-encoded.")
+	one := answers[Workflow](http.StatusOK)
+	e.add(route{
+		method: http.MethodPost, path: "/v1/workflows", id: "registerWorkflow", summary: "Register a definition",
+		about:  "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
+		params: []param{idempotencyParam}, body: definitionBody,
+		answers: map[int]reflect.Type{
+			http.StatusCreated: reflect.TypeFor[Registration](), http.StatusOK: reflect.TypeFor[Registration](),
+		},
+		serve: e.registerWorkflow,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/v1/workflows/validate", id: "validateWorkflow", summary: "Validate a definition",
+		about:  "Reports every problem and stores nothing.",
+		params: []param{{name: "strict", in: "query", about: "Make every warning an error.", values: []string{"true", "false"}}},
+		body:   definitionBody, answers: answers[Validation](http.StatusOK),
+		serve: e.validateWorkflow,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/workflows", id: "listWorkflows", summary: "List workflows",
+		params:  []param{pageSizeParam, pageTokenParam},
+		answers: answers[WorkflowList](http.StatusOK), serve: e.listWorkflows,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/workflows/{name}", id: "getWorkflow", summary: "Latest version of a workflow",
+		params: []param{name}, answers: one, serve: e.getWorkflow,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/workflows/{name}/versions/{n}", id: "getWorkflowVersion",
+		summary: "One version of a workflow",
+		params:  []param{name, {name: "n", in: "path", about: "The version, from 1.", integer: true}},
+		answers: one, serve: e.getWorkflow,
+	})
+}
+
+// definition is the body as the services take it: JSON. JSON goes to the
+// validator as it is; YAML that cannot be JSON is told here.
+func definition(c *call) ([]byte, document.Problems) {
+	if c.media == contentJSON {
+		return c.body, nil
+	}
+	v, problems := document.FromYAML(c.body)
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	text := v.AppendJSON(nil)
+	if len(text) > maxBody {
+		return nil, document.Problems{{
+			Code: document.CodeTooLarge, Severity: document.SeverityError,
+			Message: "the definition is larger than 1 MiB as JSON; make it smaller",
+		}}
+	}
+	return text, nil
+}
+
+func (e *edge) registerWorkflow(c *call) (*answer, error) {
+	text, problems := definition(c)
+	if len(problems) > 0 {
+		return nil, badText(problems)
+	}
+	if len(text) == 0 {
+		return nil, badBody(fault.InvalidJSON, inBody("", document.CodeJSONSyntax, "the body is empty; send the definition"))
+	}
+	resp, err := e.Workflows.Register(c.ctx, &enginev1.RegisterRequest{
+		Definition: text, IdempotencyKey: c.header(headerIdempotency),
+	})
+	if err != nil {
+		return nil, e.allProblems(c, text, err)
+	}
+	w := resp.GetWorkflow()
+	reply := ok(Registration{Workflow: workflowOf(w), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings())})
+	reply.location = "/v1/workflows/" + url.PathEscape(w.GetName()) + "/versions/" + strconv.FormatInt(w.GetVersion(), 10)
+	if resp.GetCreated() {
+		reply.status = http.StatusCreated
+	}
+	return reply, nil
+}
+
+// allProblems completes a refusal whose problems did not all fit into a gRPC
+// status, by asking the validator.
+func (e *edge) allProblems(c *call, definition []byte, err error) error {
+	f := fault.From(err)
+	if f.Metadata["violations_omitted"] == "" {
+		return err
+	}
+	report, verr := e.Workflows.Validate(c.ctx, &enginev1.ValidateRequest{Definition: definition})
+	if verr != nil || report.GetOk() {
+		return err
+	}
+	whole := fault.New(f.Reason, "%s", f.Message)
+	for _, p := range report.GetProblems() {
+		if p.GetSeverity() != enginev1.Severity_SEVERITY_WARNING {
+			whole = whole.Violate(p.GetPointer(), p.GetCode(), p.GetMessage())
+		}
+	}
+	return whole
+}
+
+func (e *edge) validateWorkflow(c *call) (*answer, error) {
+	strict := c.query.Get("strict")
+	if c.query.Has("strict") && strict != "true" && strict != "false" {
+		return nil, badParameter("strict", "ENUM", "must be true or false")
+	}
+	text, problems := definition(c)
+	if len(problems) > 0 {
+		out := Validation{Problems: make([]Finding, len(problems))}
+		for i, p := range problems {
+			out.Problems[i] = Finding{Pointer: p.Pointer, Code: p.Code, Severity: string(p.Severity), Message: p.Message}
+		}
+		return ok(out), nil
+	}
+	resp, err := e.Workflows.Validate(c.ctx, &enginev1.ValidateRequest{Definition: text, Strict: strict == "true"})
+	if err != nil {
+		return nil, err
+	}
+	return ok(Validation{OK: resp.GetOk(), Problems: findings(resp.GetProblems())}), nil
+}
+
+func (e *edge) listWorkflows(c *call) (*answer, error) {
+	size, err := c.number("page_size", 1000)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Workflows.List(c.ctx, &enginev1.WorkflowServiceListRequest{
+		PageSize: int32(size), PageToken: c.query.Get("page_token"), //nolint:gosec // at most 1000
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := WorkflowList{Workflows: make([]Workflow, len(resp.GetWorkflows())), NextPageToken: resp.GetNextPageToken()}
+	for i, w := range resp.GetWorkflows() {
+		list.Workflows[i] = workflowOf(w)
+	}
+	return ok(list), nil
+}
+
+// getWorkflow serves the latest version, or the one in the path.
+func (e *edge) getWorkflow(c *call) (*answer, error) {
+	var version int64
+	if text := c.path("n"); text != "" {
+		n, err := wholeNumber("n", text, math.MaxInt64)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return nil, fault.New(fault.NotFound, "versions begin at 1")
+		}
+		version = n
+	}
+	resp, err := e.Workflows.Get(c.ctx, &enginev1.WorkflowServiceGetRequest{Name: c.path("name"), Version: version})
+	if err != nil {
+		return nil, err
+	}
+	reply := ok(workflowOf(resp.GetWorkflow()))
+	reply.etag = `"` + resp.GetWorkflow().GetDigest() + `"`
+	return reply, nil
+}
+
+func workflowOf(w *enginev1.Workflow) Workflow {
+	out := Workflow{
+		Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest(),
+		CreatedAt: timeOf(w.GetCreatedAt()), CreatedBy: w.GetCreatedBy(),
+	}
+	if len(w.GetDefinition()) > 0 {
+		out.Definition = jsontext.Value(w.GetDefinition())
+	}
+	return out
+}
+
+func findings(problems []*enginev1.Problem) []Finding {
+	out := make([]Finding, len(problems))
+	for i, p := range problems {
+		out[i] = Finding{
+			Pointer: p.GetPointer(), Code: p.GetCode(), Severity: string(document.SeverityError), Message: p.GetMessage(),
+		}
+		if p.GetSeverity() == enginev1.Severity_SEVERITY_WARNING {
+			out[i].Severity = string(document.SeverityWarning)
+		}
+	}
+	return out
+}

@@ -1,0 +1,280 @@
+// Package cluster runs every service in one process: the store, NATS, the relay,
+// the gRPC server and the edge. `interlock up` is this; tests start the same.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/engine"
+	"github.com/interlock-run/interlock/services/gateway"
+	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/natsserver"
+	"github.com/interlock-run/interlock/services/policyenforcer"
+)
+
+// Embedded NATS syncs every second, so events may leave the outbox soon after.
+const (
+	embeddedSync  = time.Second
+	embeddedGrace = 15 * time.Second
+)
+
+// Config of a cluster. The zero value runs on free loopback ports in the default
+// data folder.
+type Config struct {
+	Data datadir.Dir
+	// HTTP, GRPC and NATS are addresses; port 0 is any free one.
+	HTTP, GRPC, NATS string
+	// Store is "sqlite" (the default) or a Redis URL.
+	Store           string
+	AllowLossyStore bool
+	// NATSURL, when set, is an external NATS instead of the embedded one.
+	NATSURL string
+	// Grace for events in the outbox with an external NATS; default 150 s.
+	Grace time.Duration
+
+	Upstreams    []gateway.Upstream
+	ToolPrefix   string
+	AllowUnbound bool
+
+	Version string
+	Tracer  trace.TracerProvider
+	Logger  *slog.Logger // default slog.Default()
+}
+
+// Cluster is a running cluster.
+type Cluster struct {
+	// Endpoints is where it serves.
+	Endpoints datadir.Endpoints
+	// TokensFile holds a token per role.
+	TokensFile string
+
+	cfg     Config
+	closers []func() error
+	cancel  context.CancelCauseFunc
+	ctx     context.Context
+	edge    chan error
+	grpc    chan error
+	relay   chan error
+	stop    context.CancelFunc // ends the relay
+	drained context.CancelFunc // ends the servers
+}
+
+// Start starts everything; when it returns nil, calls succeed. The caller ends
+// it with Close.
+func Start(ctx context.Context, cfg Config) (c *Cluster, err error) {
+	cfg = cfg.withDefaults()
+	c = &Cluster{cfg: cfg}
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	if err := cfg.Data.Make(); err != nil {
+		return nil, err
+	}
+	tokens, err := c.openTokens()
+	if err != nil {
+		return nil, err
+	}
+	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
+		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.onClose(st.Close)
+	endpoint, grace, err := c.openNATS()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.startRelay(st, endpoint, grace); err != nil {
+		return nil, err
+	}
+	if err := c.startServers(st, endpoint, tokens); err != nil {
+		return nil, err
+	}
+	return c, cfg.Data.WriteEndpoints(c.Endpoints)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Data == "" {
+		c.Data = datadir.Default
+	}
+	for _, address := range []*string{&c.HTTP, &c.GRPC, &c.NATS} {
+		if *address == "" {
+			*address = "127.0.0.1:0"
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+func (c *Cluster) onClose(fn func() error) { c.closers = append(c.closers, fn) }
+
+// openTokens makes the tokens of the four roles on the first start.
+func (c *Cluster) openTokens() (*auth.Tokens, error) {
+	c.TokensFile = c.cfg.Data.Tokens()
+	if _, err := auth.WriteFile(c.TokensFile, auth.Generate()); err != nil {
+		return nil, err
+	}
+	return auth.LoadTokens(c.TokensFile)
+}
+
+func (c *Cluster) openNATS() (bus.Endpoint, time.Duration, error) {
+	if c.cfg.NATSURL != "" {
+		c.Endpoints.NATS = c.cfg.NATSURL
+		return bus.Endpoint{URL: c.cfg.NATSURL}, c.cfg.Grace, nil
+	}
+	server, err := natsserver.Start(natsserver.Config{
+		Dir: c.cfg.Data.NATS(), Addr: c.cfg.NATS, SyncInterval: embeddedSync, Log: c.cfg.Logger,
+	})
+	if err != nil {
+		return bus.Endpoint{}, 0, err
+	}
+	c.onClose(func() error { server.Stop(); return nil })
+	c.Endpoints.NATS = server.URL()
+	return server.Endpoint(), embeddedGrace, nil
+}
+
+func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.Duration) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	relay, err := bus.NewRelay(st, bus.Config{
+		NATS: endpoint, Holder: fmt.Sprintf("up-%s-%d", host, os.Getpid()), Grace: grace, Log: c.cfg.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, c.stop = context.WithCancel(context.WithoutCancel(c.ctx))
+	c.relay = make(chan error, 1)
+	go func() {
+		err := relay.Run(ctx)
+		if err != nil && ctx.Err() == nil {
+			c.cancel(fmt.Errorf("relay: %w", err))
+		}
+		c.relay <- err
+	}()
+	return nil
+}
+
+func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *auth.Tokens) error {
+	server, err := rpc.NewServer(rpc.Config{
+		Listen: []string{c.cfg.GRPC}, Authenticator: tokens, Logger: c.cfg.Logger, TracerProvider: c.cfg.Tracer,
+	})
+	if err != nil {
+		return err
+	}
+	local := server.Local(rpc.ClientConfig{TracerProvider: c.cfg.Tracer})
+	e := engine.New(engine.Config{Store: st, Logger: c.cfg.Logger})
+	e.Register(server.GRPC())
+	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Logger: c.cfg.Logger}).Register(server.GRPC())
+	c.Endpoints.GRPC = server.Addrs()[0].String()
+	g, err := gateway.New(gateway.Config{
+		Engine: local, Policy: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: c.Endpoints.GRPC, Tokens: tokens,
+		Upstreams: c.cfg.Upstreams, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
+		Version: c.cfg.Version, Logger: c.cfg.Logger,
+	})
+	if err != nil {
+		server.Close()
+		return err
+	}
+	c.onClose(g.Close)
+	listeners, err := c.listen()
+	if err != nil {
+		server.Close()
+		return err
+	}
+	var ctx context.Context
+	ctx, c.drained = context.WithCancel(c.ctx)
+	c.edge, c.grpc = make(chan error, 1), make(chan error, 1)
+	go func() { c.edge <- c.failing("edge", g.Serve(ctx, listeners...)) }()
+	// The edge drains first: its requests in flight still need the services.
+	go func() { c.grpc <- c.failing("services", server.Serve(c.ctx)) }()
+	server.SetServing(true)
+	c.Endpoints.PID = os.Getpid()
+	return nil
+}
+
+// failing ends the cluster when a server ends with an error.
+func (c *Cluster) failing(part string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", part, err)
+		c.cancel(err)
+	}
+	return err
+}
+
+func (c *Cluster) listen() ([]net.Listener, error) {
+	lis, err := net.Listen("tcp", c.cfg.HTTP)
+	if err != nil {
+		return nil, fmt.Errorf("listen for HTTP: %w; stop the other process, or choose another address with --http", err)
+	}
+	c.Endpoints.HTTP = "http://" + lis.Addr().String()
+	listeners := []net.Listener{lis}
+	if path := c.cfg.Data.Socket(); path != "" {
+		// The store is open for this process alone, so a socket that is there
+		// was left behind.
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, errors.Join(fmt.Errorf("remove the old socket: %w", err), lis.Close())
+		}
+		socket, err := net.Listen("unix", path)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("listen on the hook's socket: %w", err), lis.Close())
+		}
+		if err := os.Chmod(path, 0o600); err != nil {
+			return nil, errors.Join(fmt.Errorf("protect the hook's socket: %w", err), lis.Close(), socket.Close())
+		}
+		c.Endpoints.Socket = path
+		listeners = append(listeners, socket)
+	}
+	return listeners, nil
+}
+
+// Failed ends when a part of the cluster has failed; Close then says why.
+func (c *Cluster) Failed() <-chan struct{} { return c.ctx.Done() }
+
+// Close drains: the edge and the services finish their calls, the relay
+// announces what they did, then everything ends.
+func (c *Cluster) Close() error {
+	c.cfg.Data.RemoveEndpoints()
+	return c.close()
+}
+
+func (c *Cluster) close() error {
+	var errs []error
+	if c.drained != nil {
+		c.drained()
+		errs = append(errs, <-c.edge)
+	}
+	c.cancel(nil)
+	if c.grpc != nil {
+		errs = append(errs, <-c.grpc)
+	}
+	if c.stop != nil {
+		c.stop()
+		<-c.relay
+	}
+	for i := len(c.closers) - 1; i >= 0; i-- {
+		errs = append(errs, c.closers[i]())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,223 @@
+// Package daemon is what the separate services have in common: flags, the
+// store, the relay of events, the gRPC server, the admin endpoints and an
+// orderly end. A service's main adds its own part and stays one readable page.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/telemetry"
+)
+
+// Flags of every service. Each can be given as an environment variable.
+type Flags struct {
+	GRPC           string `name:"grpc" help:"Address of the gRPC server." default:"127.0.0.1:0" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
+	Admin          string `help:"Address of /healthz, /readyz and /metrics; empty for none." default:"" env:"INTERLOCK_ADMIN" placeholder:"HOST:PORT"`
+	Tokens         string `help:"File with the callers' tokens." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
+	AllowAnonymous bool   `help:"Serve callers without a token as operators. For development on loopback only." env:"INTERLOCK_ALLOW_ANONYMOUS"`
+	TLSCert        string `name:"tls-cert" help:"Server certificate (PEM)." env:"INTERLOCK_TLS_CERT" type:"path" placeholder:"FILE"`
+	TLSKey         string `name:"tls-key" help:"Key of the certificate (PEM)." env:"INTERLOCK_TLS_KEY" type:"path" placeholder:"FILE"`
+	TLSClientCA    string `name:"tls-client-ca" help:"CA that clients' certificates must be signed by (PEM)." env:"INTERLOCK_TLS_CLIENT_CA" type:"path" placeholder:"FILE"`
+}
+
+// StoreFlags of the services that keep something.
+type StoreFlags struct {
+	Store           string        `help:"Store that all services share: redis://HOST:PORT/DB." required:"" env:"INTERLOCK_STORE" placeholder:"URL"`
+	AllowLossyStore bool          `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
+	NATSURL         string        `name:"nats-url" help:"NATS that events are announced on." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	StreamReplicas  int           `help:"Replicas of the NATS stream; 0 leaves an existing one as it is." env:"INTERLOCK_STREAM_REPLICAS"`
+	Grace           time.Duration `help:"How long announced events stay in the outbox; longer than NATS's sync interval." default:"150s" env:"INTERLOCK_GRACE"`
+}
+
+// Daemon is the running parts that a service is built on.
+type Daemon struct {
+	Name     string
+	Store    store.Store // nil without StoreFlags
+	Server   *rpc.Server
+	Registry *prometheus.Registry
+	Tracer   trace.TracerProvider
+	Log      *slog.Logger
+	NATS     bus.Endpoint
+	// Tokens are the callers' tokens; nil when there are none.
+	Tokens     auth.Authenticator
+	background []func(context.Context) error
+	closers    []func() error
+}
+
+// Go adds work that runs until the service stops; its error stops the service.
+func (d *Daemon) Go(work func(context.Context) error) { d.background = append(d.background, work) }
+
+// OnClose adds what is closed after the server has drained, last added first.
+func (d *Daemon) OnClose(fn func() error) { d.closers = append(d.closers, fn) }
+
+// Main runs a service until SIGTERM or SIGINT and ends the process.
+func Main(name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if err := Run(ctx, name, version, flags, storage, build); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(2)
+	}
+}
+
+// Run runs a service until ctx ends. storage is nil for one that keeps nothing.
+func Run(ctx context.Context, name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) (err error) {
+	shutdown, err := telemetry.Setup(ctx, name, version)
+	if err != nil {
+		return err
+	}
+	d := &Daemon{Name: name, Registry: NewRegistry(), Tracer: telemetry.TracerProvider(), Log: slog.Default()}
+	d.OnClose(func() error { return shutdown(context.WithoutCancel(ctx)) })
+	defer func() { err = errors.Join(err, d.close()) }()
+	if storage != nil {
+		if err := d.openStore(ctx, *storage); err != nil {
+			return err
+		}
+	}
+	if err := d.openServer(flags); err != nil {
+		return err
+	}
+	if err := build(d); err != nil {
+		return err
+	}
+	return d.serve(ctx, flags.Admin)
+}
+
+// NewRegistry is a metrics registry with the process's own metrics.
+func NewRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+func (d *Daemon) openStore(ctx context.Context, flags StoreFlags) error {
+	st, err := OpenStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, Logger: d.Log})
+	if err != nil {
+		return err
+	}
+	d.Store = st
+	d.OnClose(st.Close)
+	d.NATS = bus.Endpoint{URL: flags.NATSURL}
+	relay, err := bus.NewRelay(st, bus.Config{
+		NATS: d.NATS, Stream: bus.Stream{Replicas: flags.StreamReplicas}, Holder: holder(d.Name), Grace: flags.Grace,
+		Registerer: d.Registry, Log: d.Log,
+	})
+	if err != nil {
+		return err
+	}
+	d.Go(relay.Run)
+	return nil
+}
+
+// holder names this process among all that relay the same store.
+func holder(name string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%s-%d", name, host, os.Getpid())
+}
+
+func (d *Daemon) openServer(flags Flags) error {
+	if flags.Tokens != "" {
+		loaded, err := auth.LoadTokens(flags.Tokens)
+		if err != nil {
+			return err
+		}
+		d.Tokens = loaded
+	}
+	server, err := rpc.NewServer(rpc.Config{
+		Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
+		TLS:        rpc.ServerTLS{CertFile: flags.TLSCert, KeyFile: flags.TLSKey, ClientCAFile: flags.TLSClientCA},
+		Registerer: d.Registry, TracerProvider: d.Tracer, Logger: d.Log,
+	})
+	if err != nil {
+		return err
+	}
+	d.Server = server
+	return nil
+}
+
+// serve runs everything until ctx ends or a part fails: the server drains first,
+// so that the relay can announce what the last calls did.
+func (d *Daemon) serve(ctx context.Context, admin string) error {
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	done := make(chan struct{}, len(d.background))
+	for _, work := range d.background {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			if err := work(background); err != nil && background.Err() == nil {
+				fail(err)
+			}
+		}()
+	}
+	if admin != "" {
+		end, err := d.serveAdmin(admin)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	d.Server.SetServing(true)
+	d.Log.Info("serving", "service", d.Name, "grpc", d.Server.Addrs()[0].String())
+	err := d.Server.Serve(ctx)
+	stop()
+	for range d.background {
+		<-done
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = errors.Join(err, cause)
+	}
+	return err
+}
+
+func (d *Daemon) serveAdmin(address string) (end func(), err error) {
+	lis, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the admin endpoints: %w", err)
+	}
+	server := &http.Server{
+		Handler:           rpc.Admin(rpc.AdminConfig{Ready: d.ready, Gatherer: d.Registry}),
+		ReadHeaderTimeout: 5 * time.Second,
+	}
+	go func() { _ = server.Serve(lis) }() // ends when it is closed
+	return func() { _ = server.Close() }, nil
+}
+
+func (d *Daemon) ready(ctx context.Context) error {
+	if d.Store == nil {
+		return nil
+	}
+	return d.Store.Ping(ctx)
+}
+
+func (d *Daemon) close() error {
+	if d.Server != nil {
+		d.Server.Close()
+	}
+	var errs []error
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		errs = append(errs, d.closers[i]())
+	}
+	return errors.Join(errs...)
+}

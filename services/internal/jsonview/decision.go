@@ -1,0 +1,40 @@
+package jsonview
+
+import (
+	"strings"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+)
+
+// Decision is the decision on a tool call.
+type Decision struct {
+	Decision string `json:"decision" enum:"ALLOW,ASK,DENY"`
+	Code     string `json:"code,omitzero" doc:"Set unless allowed."`
+	Message  string `json:"message" doc:"What was refused, why, and what is allowed."`
+	// AllowedTools is nil when the state does not restrict tools.
+	AllowedTools *[]string    `json:"allowed_tools" doc:"null when the state does not restrict tools."`
+	LegalEvents  []LegalEvent `json:"legal_events"`
+	ApprovalID   string       `json:"approval_id,omitzero"`
+	CallID       string       `json:"call_id"`
+	RunVersion   int64        `json:"run_version" doc:"Version of the run that was decided on."`
+}
+
+// DecisionOf is the JSON of a decision. One that this build does not know is a
+// denial: it must not look like a yes.
+func DecisionOf(resp *policyv1.CheckToolCallResponse) Decision {
+	out := Decision{
+		Decision: strings.TrimPrefix(resp.GetDecision().String(), "DECISION_"), Message: resp.GetMessage(),
+		AllowedTools: ToolsOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
+		LegalEvents:  LegalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
+		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(),
+	}
+	switch resp.GetDecision() {
+	case policyv1.Decision_DECISION_ALLOW, policyv1.Decision_DECISION_ASK, policyv1.Decision_DECISION_DENY:
+	default:
+		out.Decision = "DENY"
+	}
+	if code := resp.GetCode(); code != policyv1.DecisionCode_DECISION_CODE_UNSPECIFIED {
+		out.Code = strings.TrimPrefix(code.String(), "DECISION_CODE_")
+	}
+	return out
+}

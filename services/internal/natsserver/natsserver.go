@@ -1,0 +1,176 @@
+// Package natsserver runs NATS with JetStream inside this process, for
+// `interlock up`. It keeps its files in one folder, listens on a loopback address
+// only, and stops cleanly. It must never listen where another machine can reach
+// it unless that was asked for by name.
+package natsserver
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/interlock-run/interlock/pkg/bus"
+)
+
+// DefaultSyncInterval is how often JetStream's files are synced.
+const DefaultSyncInterval = time.Second
+
+const (
+	defaultMaxPayload = 4 << 20
+	startTimeout      = 20 * time.Second
+)
+
+// Config of the server. Dir is required.
+type Config struct {
+	// Dir holds JetStream's files; it is made when it does not exist.
+	Dir string
+	// Addr to listen on, host:port with the host as an IP address or localhost.
+	// Port 0 takes a free one. Default 127.0.0.1:0.
+	Addr string
+	// AllowRemote lets Addr be other than loopback.
+	AllowRemote bool
+	// Token, when set, is asked of every client.
+	Token string
+	// SyncInterval, default DefaultSyncInterval. The relay's grace must be longer.
+	SyncInterval time.Duration
+	// MaxPayload is the largest message in bytes, default 4 MiB.
+	MaxPayload int32
+	// Log takes the server's warnings and errors, default slog.Default.
+	Log *slog.Logger
+}
+
+// Server is a running NATS server.
+type Server struct {
+	srv   *server.Server
+	token string
+}
+
+// Start starts a server and answers when it takes connections.
+func Start(cfg Config) (*Server, error) {
+	if cfg.Dir == "" {
+		return nil, errors.New("nats server: no data folder: set Dir")
+	}
+	host, port, err := listenOn(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := free(host, port); err != nil {
+		return nil, err
+	}
+	if cfg.SyncInterval <= 0 {
+		cfg.SyncInterval = DefaultSyncInterval
+	}
+	if cfg.MaxPayload <= 0 {
+		cfg.MaxPayload = defaultMaxPayload
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	srv, err := server.NewServer(&server.Options{
+		ServerName:    "interlock",
+		Host:          host,
+		Port:          port,
+		Authorization: cfg.Token,
+		JetStream:     true,
+		StoreDir:      cfg.Dir,
+		SyncInterval:  cfg.SyncInterval,
+		MaxPayload:    cfg.MaxPayload,
+		NoSigs:        true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("nats server: %w", err)
+	}
+	srv.SetLoggerV2(logger{cfg.Log.With("component", "nats")}, false, false, false)
+	srv.Start()
+	if !srv.ReadyForConnections(startTimeout) || !srv.JetStreamEnabled() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, fmt.Errorf("nats server: not ready on %s with data in %s: is the folder in use or not writable?",
+			net.JoinHostPort(host, strconv.Itoa(max(port, 0))), cfg.Dir)
+	}
+	return &Server{srv: srv, token: cfg.Token}, nil
+}
+
+// URL is where other processes connect to.
+func (s *Server) URL() string { return s.srv.ClientURL() }
+
+// Endpoint connects within this process, without a socket.
+func (s *Server) Endpoint() bus.Endpoint {
+	e := bus.Endpoint{URL: s.URL(), InProcess: s.srv}
+	if s.token != "" {
+		e.Options = []nats.Option{nats.Token(s.token)}
+	}
+	return e
+}
+
+// Stop ends all connections, writes everything out and waits for that.
+func (s *Server) Stop() {
+	s.srv.Shutdown()
+	s.srv.WaitForShutdown()
+}
+
+func listenOn(cfg Config) (host string, port int, err error) {
+	if cfg.Addr == "" {
+		cfg.Addr = "127.0.0.1:0"
+	}
+	host, text, err := net.SplitHostPort(cfg.Addr)
+	if err != nil {
+		return "", 0, fmt.Errorf("nats server: address %q: %w", cfg.Addr, err)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return "", 0, fmt.Errorf("nats server: address %q: the host must be an IP address or localhost", cfg.Addr)
+	}
+	if !ip.IsLoopback() && !cfg.AllowRemote {
+		return "", 0, fmt.Errorf("nats server: %q is not a loopback address: use 127.0.0.1, or run NATS by itself and give its URL", cfg.Addr)
+	}
+	number, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("nats server: address %q: bad port", cfg.Addr)
+	}
+	if number == 0 {
+		return host, server.RANDOM_PORT, nil
+	}
+	return host, int(number), nil
+}
+
+// free tells early, and clearly, that another listens there: the server itself
+// only logs it.
+func free(host string, port int) error {
+	if port == server.RANDOM_PORT {
+		return nil
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("nats server: %w: choose another address", err)
+	}
+	return l.Close() //nolint:wrapcheck // cannot fail
+}
+
+// logger takes the server's warnings and errors; its notices are of no use here.
+type logger struct{ log *slog.Logger }
+
+func (l logger) Noticef(string, ...any) {}
+func (l logger) Debugf(string, ...any)  {}
+func (l logger) Tracef(string, ...any)  {}
+func (l logger) Warnf(format string, args ...any) {
+	l.log.Warn(fmt.Sprintf(format, args...))
+}
+
+func (l logger) Errorf(format string, args ...any) {
+	l.log.Error(fmt.Sprintf(format, args...))
+}
+
+func (l logger) Fatalf(format string, args ...any) {
+	l.log.Error(fmt.Sprintf(format, args...))
+}

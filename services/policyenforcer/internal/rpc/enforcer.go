@@ -1,0 +1,152 @@
+// Package rpc translates between the policy enforcer's contract and its use
+// cases, and does nothing else.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// inFlight bounds how many messages of one stream are worked on at once: a
+// client that sends faster waits for its answers.
+const inFlight = 64
+
+// Enforcer serves PolicyEnforcerService.
+type Enforcer struct {
+	policyv1.UnimplementedPolicyEnforcerServiceServer
+	App  *app.App
+	Runs enginev1.RunServiceClient
+}
+
+func caller(ctx context.Context) app.Caller {
+	principal, _ := auth.FromContext(ctx)
+	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal}
+}
+
+// CheckToolCall implements PolicyEnforcerService.
+func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
+	d, err := s.App.Check(ctx, caller(ctx), app.Check{
+		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
+		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return decisionProto(d), nil
+}
+
+// ReportToolCall implements PolicyEnforcerService.
+func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
+	reported, err := s.App.Report(ctx, caller(ctx), app.Report{
+		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
+		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
+		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.Runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{RunId: reported.RunID})
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ReportToolCallResponse{Run: run.GetRun(), Accounted: reported.Accounted}, nil
+}
+
+// CheckToolCalls implements PolicyEnforcerService. Messages are worked on
+// concurrently, so a slow one does not hold up the others.
+func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) error {
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	var sending sync.Mutex
+	slots := make(chan struct{}, inFlight)
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			workers.Wait()
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		workers.Go(func() {
+			defer func() { <-slots }()
+			resp := s.checkAll(ctx, req)
+			sending.Lock()
+			defer sending.Unlock()
+			if err := stream.Send(resp); err != nil {
+				cancel(err)
+			}
+		})
+	}
+}
+
+// checkAll decides every call of a message at once: they share store commits.
+func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsRequest) *policyv1.CheckToolCallsResponse {
+	calls := req.GetCalls()
+	resp := &policyv1.CheckToolCallsResponse{
+		CorrelationId: req.GetCorrelationId(),
+		Results:       make([]*policyv1.CheckToolCallsResult, len(calls)),
+	}
+	var group sync.WaitGroup
+	for i := range calls[1:] {
+		group.Go(func() { resp.Results[i+1] = s.checkOne(ctx, calls[i+1]) })
+	}
+	resp.Results[0] = s.checkOne(ctx, calls[0])
+	group.Wait()
+	return resp
+}
+
+func (s *Enforcer) checkOne(ctx context.Context, req *policyv1.CheckToolCallRequest) *policyv1.CheckToolCallsResult {
+	decision, err := s.CheckToolCall(ctx, req)
+	if err != nil {
+		f := fault.From(err)
+		return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
+			Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
+		}}}
+	}
+	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Decision{Decision: decision}}
+}
+
+func decisionProto(d *app.Decision) *policyv1.CheckToolCallResponse {
+	resp := &policyv1.CheckToolCallResponse{
+		Decision: policyv1.Decision(policyv1.Decision_value["DECISION_"+string(d.Verdict.Decision)]),
+		Code:     policyv1.DecisionCode(policyv1.DecisionCode_value["DECISION_CODE_"+string(d.Verdict.Code)]),
+		Message:  d.Message, CallId: d.CallID, Iterations: d.Iterations,
+	}
+	if d.Run == nil {
+		return resp // nothing could be learnt of the run: a denial
+	}
+	state := d.Machine.State(d.Run.State)
+	resp.RunId, resp.RunVersion, resp.State = d.Run.ID, d.Run.Version, d.Run.State
+	resp.ToolsRestricted, resp.AllowedTools = state.ToolsRestricted, state.AllowedTools
+	resp.MaxIterations = state.MaxIterations
+	resp.LegalEvents = legalProto(d.Machine.LegalEvents(d.Run.State))
+	return resp
+}
+
+func legalProto(events []workflow.LegalEvent) []*enginev1.LegalEvent {
+	out := make([]*enginev1.LegalEvent, len(events))
+	for i, e := range events {
+		out[i] = &enginev1.LegalEvent{Event: e.Event, Targets: e.Targets, Guards: e.Guards, RequiresApproval: e.RequiresApproval}
+	}
+	return out
+}

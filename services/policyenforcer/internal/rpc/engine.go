@@ -1,0 +1,62 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// Engine reads runs and workflows through the engine's contract, with the
+// caller's own credentials.
+type Engine struct {
+	workflows enginev1.WorkflowServiceClient
+	runs      enginev1.RunServiceClient
+	machines  *snapshot.Cache[string, *workflow.Machine]
+}
+
+var _ app.Runs = (*Engine)(nil)
+
+// NewEngine makes the adapter.
+func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient) *Engine {
+	return &Engine{workflows: workflows, runs: runs, machines: snapshot.New[string, *workflow.Machine](4096)}
+}
+
+// Run implements app.Runs. Only what decides is taken: not the context.
+func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (*workflow.Run, error) {
+	resp, err := e.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{RunId: target.RunID, SessionId: target.SessionID})
+	if err != nil {
+		return nil, err
+	}
+	r := resp.GetRun()
+	return &workflow.Run{
+		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
+		SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(),
+		Status: workflow.Status(r.GetStatus().String()[len("RUN_STATUS_"):]), State: r.GetState(),
+		Entry: r.GetEntry(), Version: r.GetVersion(), Held: r.GetHeld(),
+	}, nil
+}
+
+// Machine implements app.Runs. Versions are immutable, so the cache is always
+// right.
+func (e *Engine) Machine(ctx context.Context, namespace, name string, version int64) (*workflow.Machine, error) {
+	key := fmt.Sprintf("%s\x00%s\x00%d", namespace, name, version)
+	if m, ok := e.machines.Get(key); ok {
+		return m, nil
+	}
+	resp, err := e.workflows.Get(rpc.Forward(ctx), &enginev1.WorkflowServiceGetRequest{Name: name, Version: version})
+	if err != nil {
+		return nil, err
+	}
+	def, problems := workflow.Parse(resp.GetWorkflow().GetDefinition())
+	if problems.HasErrors() {
+		return nil, fmt.Errorf("workflow %s version %d: %w", name, version, problems.Err())
+	}
+	m := workflow.Compile(def, version)
+	e.machines.Put(key, m, nil)
+	return m, nil
+}

@@ -1,0 +1,52 @@
+package rpc
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// Announcer writes decisions and reports as events of event.v1.
+type Announcer struct{}
+
+var _ app.Announcer = Announcer{}
+
+// verbs are the event types of the decisions.
+var verbs = map[toolcall.Decision]string{
+	toolcall.Allow: "allowed", toolcall.Ask: "asked", toolcall.Deny: "denied",
+}
+
+// Decided announces a decision.
+func (Announcer) Decided(namespace, actor string, d *app.Decision, at time.Time) (store.Event, error) {
+	verb := verbs[d.Verdict.Decision]
+	return bus.Encode(&eventv1.Event{
+		Namespace: namespace, Entity: "toolcall", EntityId: d.Run.ID, Type: verb,
+		Version: d.Run.Version, Time: timestamppb.New(at), Actor: actor,
+		Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
+			CallId: d.CallID, Tool: d.Tool, Decision: string(d.Verdict.Decision), Code: string(d.Verdict.Code),
+			Message: d.Message, State: d.Run.State, RunVersion: d.Run.Version, InputDigest: d.InputDigest,
+		}},
+	})
+}
+
+// Reported announces the result of a call.
+func (Announcer) Reported(namespace, actor string, r *app.Reported, at time.Time) (store.Event, error) {
+	verb := "reported"
+	if !r.Accounted {
+		verb = "unaccounted"
+	}
+	return bus.Encode(&eventv1.Event{
+		Namespace: namespace, Entity: "toolcall", EntityId: r.RunID, Type: verb,
+		Version: r.RunVersion, Time: timestamppb.New(at), Actor: actor,
+		Payload: &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
+			CallId: r.CallID, Tool: r.Tool, Ok: r.OK, ResultBytes: r.ResultBytes,
+			FilesChanged: r.FilesChanged, CostUsd: r.CostUSD, Unaccounted: !r.Accounted,
+		}},
+	})
+}
