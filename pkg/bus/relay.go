@@ -107,13 +107,12 @@ func (r *Relay) Run(ctx context.Context) error {
 	const shortest, longest = 50 * time.Millisecond, 5 * time.Second
 	pause := shortest
 	for ctx.Err() == nil {
-		began := time.Now()
-		err := r.serve(ctx)
+		useful, err := r.serve(ctx)
 		if ctx.Err() != nil {
 			break
 		}
 		r.m.failures.Inc()
-		if time.Since(began) > longest {
+		if useful {
 			pause = shortest
 		}
 		r.log.Warn("relay connection given up", "error", err, "retry_in", pause)
@@ -125,21 +124,21 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // serve opens a connection, verifies the stream and relays until something
-// fails.
-func (r *Relay) serve(ctx context.Context) error {
+// fails. It answers whether the stream took anything new.
+func (r *Relay) serve(ctx context.Context) (useful bool, err error) {
 	s, err := r.open(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer s.close()
 	if err := r.adopt(ctx, s); err != nil {
-		return err
+		return false, err
 	}
 	reading, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { r.readOutbox(reading, s) })
 	defer func() {
-		r.abandon(s)
+		useful = r.abandon(s)
 		stop()
 		wg.Wait()
 	}()
@@ -148,22 +147,23 @@ func (r *Relay) serve(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return false, nil
 		case err := <-s.failed:
-			return err
+			return false, err
 		case <-tick.C:
 			if err := r.check(s); err != nil {
-				return err
+				return false, err
 			}
 			if err := r.trim(ctx, s); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
 }
 
-// abandon ends a session: whatever it still acknowledges is not listened to.
-func (r *Relay) abandon(s *session) {
+// abandon ends a session: whatever it still acknowledges is not listened to. It
+// answers whether the session was of use.
+func (r *Relay) abandon(s *session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.session == s {
@@ -171,6 +171,7 @@ func (r *Relay) abandon(s *session) {
 		r.offline = time.Now()
 		r.m.connected.Set(0)
 	}
+	return s.useful
 }
 
 // readOutbox reads the shards' new entries for as long as the session lasts.
@@ -347,6 +348,7 @@ func (r *Relay) acknowledged(s *session, token string, ack pubAck) {
 		r.m.duplicates.Inc()
 	default:
 		r.m.relayed.Inc()
+		s.useful = true
 	}
 	r.raise(ack.seq, e.ID)
 	if !e.shard.gone {

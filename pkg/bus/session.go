@@ -31,6 +31,8 @@ type session struct {
 	inbox   string
 	last    uint64
 	flights map[string]*entry
+	// useful is set when the stream took something new.
+	useful bool
 
 	// scan is used by the reader only; rescan tells it that other processes may
 	// have published since.

@@ -246,6 +246,23 @@ func TestPanicsAreInternalAndLogged(t *testing.T) {
 	})
 }
 
+func TestFaultsThatCallsShareStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	shared := fault.New(fault.Internal, "x").Meta("k", "v").Wrap(errors.New("cause"))
+	h := open(t, &runs{get: func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		return nil, shared
+	}}, nil)
+	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
+		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+		if got := wantReason(t, err, fault.Internal); got.Metadata["request_id"] == "" || got.Metadata["k"] != "v" {
+			t.Errorf("got %v", got.Metadata)
+		}
+		if diff := cmp.Diff(map[string]string{"k": "v"}, shared.Metadata); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestRequestsAreValidated(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +79,32 @@ func TestDrainLosesNoCall(t *testing.T) {
 	wantReason(t, err, fault.Unavailable)
 	_, err = policyv1.NewPolicyEnforcerServiceClient(local).CheckToolCalls(within(t))
 	wantReason(t, err, fault.Unavailable)
+}
+
+func TestDrainWaitsForCallsWithinTheProcess(t *testing.T) {
+	t.Parallel()
+	entered, finished := make(chan struct{}), false
+	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		close(entered)
+		<-rpc.Draining(ctx)
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		finished = true
+		return &enginev1.RunServiceGetResponse{}, nil
+	}}, nil)
+	var call sync.WaitGroup
+	call.Go(func() {
+		_, err := enginev1.NewRunServiceClient(h.server.Local(h.as(auth.Agent))).Get(within(t), &enginev1.RunServiceGetRequest{})
+		wantReason(t, err, "")
+	})
+	waitFor(t, "the call", entered)
+	h.stop()
+	waitFor(t, "the end of the drain", h.done)
+	if !finished {
+		t.Error("the drain ended before the call")
+	}
+	call.Wait()
 }
 
 func TestDrainEndsStreamsThatOnlyTheServerFeeds(t *testing.T) {

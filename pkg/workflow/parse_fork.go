@@ -35,6 +35,8 @@ func (r *reader) fork(from int, outer document.Fields, t *Transition) {
 	facts := forkFacts{owner: from, at: f.At, ends: append([]edge(nil), r.edges[first:]...)}
 	if branches, ok := f.Object("branches"); ok {
 		r.readForkBranches(branches, t.Fork, &facts)
+	} else {
+		r.facts[from].opaque = true
 	}
 	if r.forkBranches += len(facts.branches); r.forkBranches > maxForks {
 		r.report.Errorf(f.At, document.CodeTooMany, "all forks together have more than %d branches; split the workflow", maxForks)

@@ -40,7 +40,8 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 		}},
 	}
 	out.Entry.From, out.Entry.Data = "", p.Context
-	return ended(out, initial)
+	out.announceEnd(initial)
+	return out
 }
 
 var tooLarge = fmt.Sprintf("the run's context would have more than %d bytes; store large data elsewhere and keep a reference", MaxContextBytes)
@@ -142,22 +143,23 @@ func (w *way) choose(context document.Value) (*arm, []GuardResult) {
 // passable refuses what is closed by guards, and what this version does not
 // execute.
 func (m *Machine) passable(run *Run, state *StateView, w *way, taken *arm, c *Fire, results []GuardResult) *Rejection {
-	event := document.Quote(c.Event)
+	refuse := func(code RejectionCode, why string) *Rejection {
+		return m.refused(run, code, "event %s refused in state %s: %s. %s",
+			document.Quote(c.Event), document.Quote(run.State), why, state.moves)
+	}
 	switch {
 	case w.unsupported != "":
-		return m.refused(run, RejectUnsupported, "event %s %s, which this version of Interlock validates but does not execute yet. %s",
-			event, w.unsupported, state.moves)
-	case taken == nil:
+		return refuse(RejectUnsupported, "it "+w.unsupported+", which this version of Interlock validates but does not execute yet")
+	case taken == nil && len(w.arms) > 0:
 		return m.guardsFailed(run, state, w, c.Data, results)
+	case taken == nil || taken.target == nil && !taken.returns:
+		return refuse(RejectUnsupported, "it leads to no state of this workflow")
 	case taken.returns:
-		return m.refused(run, RejectReturnOutsideInterrupt,
-			"event %s refused: it returns to an interrupted state, and no interrupt is active. %s", event, state.moves)
-	case taken.target == nil:
-		return m.refused(run, RejectUnsupported, "event %s refused: its target is not a state of this workflow. %s", event, state.moves)
+		return refuse(RejectReturnOutsideInterrupt, "it returns to an interrupted state, and no interrupt is active")
 	case taken.approval && !m.approvalAdvisory():
-		return m.refused(run, RejectUnsupported,
-			"event %s requires approval by a human (approval_mode %q), which this version of Interlock can not ask for yet. %s",
-			event, m.definition.Meta.ApprovalMode, state.moves)
+		return refuse(RejectUnsupported, fmt.Sprintf(
+			"it requires approval by a human (approval_mode %q), which this version of Interlock can not ask for yet",
+			m.definition.Meta.ApprovalMode))
 	default:
 		return nil
 	}
@@ -188,11 +190,16 @@ func move(run *Run, c Fire, now time.Time, taken *arm, context document.Value, r
 	if taken.approval {
 		out.Entry.Reason = advisory(taken.message)
 	}
-	out.Events = []Event{{
-		Type: EventTransitioned, Event: c.Event, From: run.State, To: target.Name,
-		Rationale: rationale.Str(), SafeNext: safeNext, Guards: guardNames(results, true),
-	}}
-	return ended(out, target)
+	announced := 1
+	if target.Final {
+		announced = 2
+	}
+	out.Events = make([]Event, 1, announced)
+	ev := &out.Events[0]
+	ev.Type, ev.Event, ev.From, ev.To = EventTransitioned, c.Event, run.State, target.Name
+	ev.Rationale, ev.SafeNext, ev.Guards = out.Entry.Rationale, safeNext, guardNames(results, true)
+	out.announceEnd(target)
+	return out
 }
 
 // advisory is what history says of an approval that nobody was asked for.
@@ -216,8 +223,8 @@ func (s *StateView) status() Status {
 	}
 }
 
-// ended adds the announcement that a run has reached a final state.
-func ended(out Result, state *StateView) Result {
+// announceEnd adds that the run has reached a final state, if it has.
+func (out *Result) announceEnd(state *StateView) {
 	switch out.Run.Status {
 	case Completed:
 		out.Events = append(out.Events, Event{Type: EventCompleted, To: state.Name})
@@ -225,7 +232,6 @@ func ended(out Result, state *StateView) Result {
 		out.Events = append(out.Events, Event{Type: EventFailed, To: state.Name})
 	default:
 	}
-	return out
 }
 
 // entryOf is the history entry of a run after a change that stays in its state.

@@ -143,7 +143,7 @@ func TestBadConfigs(t *testing.T) {
 		says   string
 		config redisstore.Config
 	}{
-		{"unknown scheme", redisstore.Config{URL: ""}},
+		{"cannot be read", redisstore.Config{URL: ""}},
 		{"unknown scheme", redisstore.Config{URL: "http://127.0.0.1"}},
 		{"lacks a host", redisstore.Config{URL: "redis://"}},
 		{"lacks a host", redisstore.Config{URL: "redis+cluster://127.0.0.1:1,"}},

@@ -180,7 +180,7 @@ func (w *writer) transact(group []*request) error {
 		return nil
 	}
 	if err := w.begin.run(); err != nil {
-		return unavailable("beginning a transaction", err)
+		return w.abandon(unavailable("beginning a transaction", err))
 	}
 	for _, r := range group {
 		if r.err = r.apply(w); failed(r.err) {

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
 )
 
@@ -21,7 +22,7 @@ func (f formatFlag) print(out io.Writer, value any, table func(*tabwriter.Writer
 	case "json":
 		return printJSON(out, value)
 	case "yaml":
-		data, err := json.Marshal(value)
+		data, err := json.Marshal(value, json.Deterministic(true))
 		if err != nil {
 			return fmt.Errorf("encode: %w", err)
 		}
@@ -39,7 +40,7 @@ func (f formatFlag) print(out io.Writer, value any, table func(*tabwriter.Writer
 }
 
 func printJSON(out io.Writer, value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
+	data, err := json.Marshal(value, json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -296,7 +297,7 @@ func (c *runWatch) next(stream grpc.ServerStreamingClient[enginev1.WatchResponse
 	}
 	view := jsonview.RunOf(resp.GetRun())
 	if c.Format == "json" {
-		return json.NewEncoder(out).Encode(view)
+		return json.MarshalEncode(jsontext.NewEncoder(out), view)
 	}
 	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n", view.UpdatedAt.Format(timeLayout), view.Version, view.Status, view.State)
 	return err

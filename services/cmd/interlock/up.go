@@ -24,6 +24,7 @@ type upCommand struct {
 }
 
 func (c *upCommand) Run(ctx context.Context, io streams) (err error) {
+	telemetry.TuneMemory()
 	shutdown, err := telemetry.Setup(ctx, "interlock", version)
 	if err != nil {
 		return err

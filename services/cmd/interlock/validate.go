@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,12 +50,7 @@ func (c *validateCommand) Run(_ context.Context, io streams) error {
 
 func (c *validateCommand) print(io streams, verdicts []verdict) error {
 	if c.Format == "json" {
-		data, err := json.MarshalIndent(verdicts, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encode: %w", err)
-		}
-		_, err = fmt.Fprintln(io.out, string(data))
-		return err
+		return printJSON(io.out, verdicts)
 	}
 	for _, v := range verdicts {
 		if v.OK {

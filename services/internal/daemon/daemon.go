@@ -79,6 +79,7 @@ func Main(name, version string, flags Flags, storage *StoreFlags, build func(*Da
 
 // Run runs a service until ctx ends. storage is nil for one that keeps nothing.
 func Run(ctx context.Context, name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) (err error) {
+	telemetry.TuneMemory()
 	shutdown, err := telemetry.Setup(ctx, name, version)
 	if err != nil {
 		return err

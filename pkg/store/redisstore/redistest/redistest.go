@@ -34,7 +34,8 @@ const patience = time.Minute
 type Server struct {
 	dir      string
 	port     int
-	busPort  int // of a cluster's node, else 0
+	busPort  int    // of a cluster's node, else 0
+	config   string // the file of a sentinel, else empty
 	settings []string
 
 	mu      sync.Mutex
@@ -54,35 +55,45 @@ func Start(tb testing.TB, settings ...string) *Server {
 	return server
 }
 
+// StartSentinel starts a sentinel for a test. The file says what it monitors,
+// and the sentinel writes to it.
+func StartSentinel(tb testing.TB, file string) *Server {
+	tb.Helper()
+	sentinel := &Server{dir: tb.TempDir(), config: file}
+	if err := sentinel.startAnywhere(false); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(sentinel.Kill)
+	return sentinel
+}
+
 // Launch starts a server whose files are in dir, for a TestMain. The caller
 // kills it.
 func Launch(dir string, settings ...string) (*Server, error) {
 	return launch(dir, false, settings)
 }
 
-// launch tries a few ports, for another process may take one meanwhile.
 func launch(dir string, cluster bool, settings []string) (*Server, error) {
-	var failed error
+	server := &Server{dir: dir, settings: settings}
+	return server, server.startAnywhere(cluster)
+}
+
+// startAnywhere tries a few ports, for another process may take one meanwhile.
+func (s *Server) startAnywhere(cluster bool) (err error) {
 	for range 5 {
-		server := &Server{dir: dir, settings: settings}
-		var err error
-		if server.port, err = freePort(); err != nil {
-			return nil, err
+		if s.port, err = freePort(); err != nil {
+			return err
 		}
 		if cluster {
-			if server.busPort, err = freePort(); err != nil {
-				return nil, err
+			if s.busPort, err = freePort(); err != nil {
+				return err
 			}
 		}
-		if err = server.Restart(); err == nil {
-			return server, nil
+		if err = s.Restart(); err == nil || !strings.Contains(err.Error(), "in use") {
+			return err
 		}
-		if !strings.Contains(err.Error(), "in use") {
-			return nil, err
-		}
-		failed = err
 	}
-	return nil, failed
+	return err
 }
 
 // freePort answers a free port outside of the range that the system hands out
@@ -191,6 +202,9 @@ func (s *Server) Restart() error {
 }
 
 func (s *Server) arguments() []string {
+	if s.config != "" {
+		return []string{s.config, "--sentinel", "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--logfile", ""}
+	}
 	arguments := []string{
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--daemonize", "no",
 		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--logfile", "",
@@ -209,7 +223,7 @@ func watchLog(log io.Reader, keep *tail, ready chan struct{}) {
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
 		keep.add(lines.Text())
-		if !said && strings.Contains(lines.Text(), "eady to accept connections") {
+		if !said && strings.Contains(lines.Text(), "eady to accept connections") || !said && strings.Contains(lines.Text(), "Sentinel ID is") {
 			said = true
 			close(ready)
 		}

@@ -5,10 +5,10 @@ package hook
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -167,7 +167,7 @@ func decision(verdict, reason string) (Answer, error) {
 }
 
 func output(specific map[string]any) (Answer, error) {
-	data, err := json.Marshal(map[string]any{"hookSpecificOutput": specific})
+	data, err := json.Marshal(map[string]any{"hookSpecificOutput": specific}, json.Deterministic(true))
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode the hook's answer: %w", err)
 	}

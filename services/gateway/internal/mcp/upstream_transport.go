@@ -121,7 +121,7 @@ func startProcess(cfg Upstream, edge Config) (*process, error) {
 
 func (p *process) wait() {
 	err := p.cmd.Wait()
-	// it leaves behind
+	signalGroup(p.cmd, true) // what it leaves behind
 	if err == nil {
 		err = errors.New("exit status 0")
 	}

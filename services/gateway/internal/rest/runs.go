@@ -11,6 +11,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // StartRunRequest begins a run.
@@ -70,7 +71,7 @@ func (e *edge) runRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/v1/runs", id: "listRuns", summary: "List runs",
 		params: []param{
-			{name: "status", in: "query", about: "Only runs in this status.", values: runStatuses()},
+			{name: "status", in: "query", about: "Only runs in this status.", values: jsonview.StatusNames()},
 			inQuery("workflow", "Only runs of this workflow."), pageSizeParam, pageTokenParam,
 		},
 		answers: answers[RunList](http.StatusOK), serve: e.listRuns,
@@ -111,7 +112,7 @@ func (e *edge) runRoutes() {
 
 // answerRun is a run with its version as the entity tag.
 func answerRun(r *enginev1.Run) *answer {
-	reply := ok(runOf(r))
+	reply := ok(jsonview.RunOf(r))
 	reply.etag = etag(r.GetVersion())
 	return reply
 }
@@ -146,9 +147,9 @@ func (e *edge) startRun(c *call) (*answer, error) {
 func (e *edge) listRuns(c *call) (*answer, error) {
 	status := enginev1.RunStatus_RUN_STATUS_UNSPECIFIED
 	if name := c.query.Get("status"); name != "" {
-		n, known := enginev1.RunStatus_value[runStatusPrefix+name]
+		n, known := enginev1.RunStatus_value["RUN_STATUS_"+name]
 		if !known || n == 0 {
-			return nil, badParameter("status", "ENUM", "must be one of "+strings.Join(runStatuses(), ", "))
+			return nil, badParameter("status", "ENUM", "must be one of "+strings.Join(jsonview.StatusNames(), ", "))
 		}
 		status = enginev1.RunStatus(n)
 	}
@@ -165,7 +166,7 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 	}
 	list := RunList{Runs: make([]Run, len(resp.GetRuns())), NextPageToken: resp.GetNextPageToken()}
 	for i, r := range resp.GetRuns() {
-		list.Runs[i] = runOf(r)
+		list.Runs[i] = jsonview.RunOf(r)
 	}
 	return ok(list), nil
 }
@@ -193,7 +194,7 @@ func (e *edge) history(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(History{Entries: historyOf(resp.GetEntries()), NextAfterVersion: resp.GetNextAfterVersion()}), nil
+	return ok(History{Entries: jsonview.HistoryOf(resp.GetEntries()), NextAfterVersion: resp.GetNextAfterVersion()}), nil
 }
 
 func (e *edge) transition(c *call) (*answer, error) {
@@ -223,8 +224,8 @@ func (e *edge) transition(c *call) (*answer, error) {
 		return nil, unmatched(err, match)
 	}
 	reply := ok(TransitionResponse{
-		Accepted: resp.GetAccepted(), Run: runOf(resp.GetRun()),
-		Rejection: rejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
+		Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()),
+		Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
 	})
 	reply.etag = etag(resp.GetRun().GetVersion())
 	return reply, nil

@@ -3,13 +3,13 @@ package rest
 import (
 	"net/http"
 	"reflect"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // CheckRequest asks whether a tool call is allowed.
@@ -18,19 +18,6 @@ type CheckRequest struct {
 	Input            jsontext.Value `json:"input,omitzero" doc:"The tool's arguments: a JSON object. Absent or null for none."`
 	CallID           string         `json:"call_id,omitzero" doc:"The caller's id of this call and its idempotency key; minted when absent."`
 	EstimatedCostUSD money          `json:"estimated_cost_usd,omitzero"`
-}
-
-// CheckResponse is the decision on a tool call.
-type CheckResponse struct {
-	Decision string `json:"decision" enum:"ALLOW,ASK,DENY"`
-	Code     string `json:"code,omitzero" doc:"Set unless allowed."`
-	Message  string `json:"message" doc:"What was refused, why, and what is allowed."`
-	// AllowedTools is nil when the state does not restrict tools.
-	AllowedTools *[]string    `json:"allowed_tools" doc:"null when the state does not restrict tools."`
-	LegalEvents  []LegalEvent `json:"legal_events"`
-	ApprovalID   string       `json:"approval_id,omitzero"`
-	CallID       string       `json:"call_id"`
-	RunVersion   int64        `json:"run_version" doc:"Version of the run that was decided on."`
 }
 
 // ReportRequest records the result of a tool call.
@@ -93,22 +80,7 @@ func (e *edge) check(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := CheckResponse{
-		Decision: strings.TrimPrefix(resp.GetDecision().String(), "DECISION_"), Message: resp.GetMessage(),
-		AllowedTools: toolsOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
-		LegalEvents:  legalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
-		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(),
-	}
-	switch resp.GetDecision() {
-	case policyv1.Decision_DECISION_ALLOW, policyv1.Decision_DECISION_ASK, policyv1.Decision_DECISION_DENY:
-	default:
-		// A decision that this edge does not know must not look like a yes.
-		out.Decision = "DENY"
-	}
-	if code := resp.GetCode(); code != policyv1.DecisionCode_DECISION_CODE_UNSPECIFIED {
-		out.Code = strings.TrimPrefix(code.String(), "DECISION_CODE_")
-	}
-	return ok(out), nil
+	return ok(jsonview.DecisionOf(resp)), nil
 }
 
 func (e *edge) report(c *call) (*answer, error) {
@@ -134,7 +106,7 @@ func (e *edge) report(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(ReportResponse{Run: runOf(resp.GetRun()), Accounted: resp.GetAccounted()}), nil
+	return ok(ReportResponse{Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted()}), nil
 }
 
 // outputBytes is a tool's output: the text of a JSON string, or any other JSON

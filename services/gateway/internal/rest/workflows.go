@@ -6,24 +6,12 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
-	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
-
-// Workflow is one immutable version of a workflow definition (S1.6).
-type Workflow struct {
-	Name       string         `json:"name"`
-	Version    int64          `json:"version"`
-	Digest     string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
-	Definition jsontext.Value `json:"definition,omitzero" doc:"The definition as it was written. Not in lists."`
-	CreatedAt  time.Time      `json:"created_at"`
-	CreatedBy  string         `json:"created_by"`
-}
 
 // Registration is the answer to registering a definition.
 type Registration struct {
@@ -123,7 +111,7 @@ func (e *edge) registerWorkflow(c *call) (*answer, error) {
 		return nil, e.allProblems(c, text, err)
 	}
 	w := resp.GetWorkflow()
-	reply := ok(Registration{Workflow: workflowOf(w), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings())})
+	reply := ok(Registration{Workflow: jsonview.WorkflowOf(w), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings())})
 	reply.location = "/v1/workflows/" + url.PathEscape(w.GetName()) + "/versions/" + strconv.FormatInt(w.GetVersion(), 10)
 	if resp.GetCreated() {
 		reply.status = http.StatusCreated
@@ -184,7 +172,7 @@ func (e *edge) listWorkflows(c *call) (*answer, error) {
 	}
 	list := WorkflowList{Workflows: make([]Workflow, len(resp.GetWorkflows())), NextPageToken: resp.GetNextPageToken()}
 	for i, w := range resp.GetWorkflows() {
-		list.Workflows[i] = workflowOf(w)
+		list.Workflows[i] = jsonview.WorkflowOf(w)
 	}
 	return ok(list), nil
 }
@@ -206,20 +194,9 @@ func (e *edge) getWorkflow(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := ok(workflowOf(resp.GetWorkflow()))
+	reply := ok(jsonview.WorkflowOf(resp.GetWorkflow()))
 	reply.etag = `"` + resp.GetWorkflow().GetDigest() + `"`
 	return reply, nil
-}
-
-func workflowOf(w *enginev1.Workflow) Workflow {
-	out := Workflow{
-		Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest(),
-		CreatedAt: timeOf(w.GetCreatedAt()), CreatedBy: w.GetCreatedBy(),
-	}
-	if len(w.GetDefinition()) > 0 {
-		out.Definition = jsontext.Value(w.GetDefinition())
-	}
-	return out
 }
 
 func findings(problems []*enginev1.Problem) []Finding {

@@ -5,8 +5,10 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -22,6 +24,12 @@ import (
 // inFlight bounds how many messages of one stream are worked on at once: a
 // client that sends faster waits for its answers.
 const inFlight = 64
+
+// maxBatch bounds the calls of one message, batchDeadline their time.
+const (
+	maxBatch      = 256
+	batchDeadline = 30 * time.Second
+)
 
 // Enforcer serves PolicyEnforcerService.
 type Enforcer struct {
@@ -65,31 +73,41 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 }
 
 // CheckToolCalls implements PolicyEnforcerService. Messages are worked on
-// concurrently, so a slow one does not hold up the others.
+// concurrently, so a slow one does not hold up the others. When the server
+// drains, what was received is answered and the stream ends.
 func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	var sending sync.Mutex
+	received := receive(ctx, stream)
 	slots := make(chan struct{}, inFlight)
 	for {
-		req, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			workers.Wait()
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return err
-		}
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		var next message
+		select {
+		case next = <-received:
+		case <-rpc.Draining(ctx):
+			workers.Wait()
+			return fault.New(fault.Unavailable, "this server is shutting down; open the stream anew")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		switch {
+		case errors.Is(next.err, io.EOF):
+			workers.Wait()
+			return context.Cause(ctx)
+		case next.err != nil:
+			return next.err
+		}
 		workers.Go(func() {
 			defer func() { <-slots }()
-			resp := s.checkAll(ctx, req)
+			resp := s.checkAll(ctx, next.req)
 			sending.Lock()
 			defer sending.Unlock()
 			if err := stream.Send(resp); err != nil {
@@ -99,6 +117,32 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 	}
 }
 
+// message is what a stream received.
+type message struct {
+	req *policyv1.CheckToolCallsRequest
+	err error
+}
+
+// receive reads a stream until its end or ctx's, so that its reader can wait for
+// something else at the same time.
+func receive(ctx context.Context, stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) <-chan message {
+	out := make(chan message)
+	go func() {
+		for {
+			req, err := stream.Recv()
+			select {
+			case out <- message{req, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return out
+}
+
 // checkAll decides every call of a message at once: they share store commits.
 func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsRequest) *policyv1.CheckToolCallsResponse {
 	calls := req.GetCalls()
@@ -106,6 +150,13 @@ func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsReq
 		CorrelationId: req.GetCorrelationId(),
 		Results:       make([]*policyv1.CheckToolCallsResult, len(calls)),
 	}
+	if len(calls) == 0 || len(calls) > maxBatch {
+		f := fault.New(fault.InvalidRequest, "a message holds 1 to %d calls, not %d", maxBatch, len(calls))
+		resp.Results = []*policyv1.CheckToolCallsResult{errorResult(f)}
+		return resp
+	}
+	ctx, cancel := context.WithTimeout(ctx, batchDeadline)
+	defer cancel()
 	var group sync.WaitGroup
 	for i := range calls[1:] {
 		group.Go(func() { resp.Results[i+1] = s.checkOne(ctx, calls[i+1]) })
@@ -115,15 +166,27 @@ func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsReq
 	return resp
 }
 
-func (s *Enforcer) checkOne(ctx context.Context, req *policyv1.CheckToolCallRequest) *policyv1.CheckToolCallsResult {
+func (s *Enforcer) checkOne(ctx context.Context, req *policyv1.CheckToolCallRequest) (result *policyv1.CheckToolCallsResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			// One call's panic must not end the process, nor allow anything.
+			result = errorResult(fault.From(fmt.Errorf("panic: %v", p)))
+		}
+	}()
+	if err := rpc.Validate(req); err != nil {
+		return errorResult(fault.From(err))
+	}
 	decision, err := s.CheckToolCall(ctx, req)
 	if err != nil {
-		f := fault.From(err)
-		return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
-			Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
-		}}}
+		return errorResult(fault.From(err))
 	}
 	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Decision{Decision: decision}}
+}
+
+func errorResult(f *fault.Error) *policyv1.CheckToolCallsResult {
+	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
+		Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
+	}}}
 }
 
 func decisionProto(d *app.Decision) *policyv1.CheckToolCallResponse {
