@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,13 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"go.uber.org/goleak"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
-	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
-	"github.com/interlock-run/interlock/pkg/bus/natstest"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 )
 
 func TestNATSStoppedUnderLoad(t *testing.T) {

@@ -206,7 +206,7 @@ func assign(members []string, shards int, holder string) map[int]bool {
 
 func rendezvous(name string, shard int) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(name + "/" + strconv.Itoa(shard))) //nolint:errcheck // hash.Hash never fails
+	h.Write([]byte(name + "/" + strconv.Itoa(shard)))
 	// FNV's high bits hardly depend on the last bytes: mix (murmur3's finaliser).
 	x := h.Sum64()
 	x ^= x >> 33

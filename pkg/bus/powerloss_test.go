@@ -77,12 +77,12 @@ func fsyncloss(t *testing.T) *disk {
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "mounted\n" {
 		t.Logf("fsyncloss does not mount: %q %v", line, err)
-		cmd.Process.Kill() //nolint:errcheck // it may be gone
-		cmd.Wait()         //nolint:errcheck // it may have failed
+		cmd.Process.Kill() // it may be gone
+		cmd.Wait()         // it may have failed
 		return nil
 	}
 	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // Wait tells
+		cmd.Process.Signal(syscall.SIGTERM) // Wait tells
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("fsyncloss: %v", err)
 		}

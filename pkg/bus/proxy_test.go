@@ -55,7 +55,7 @@ func (p *proxy) accept() {
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
 		p.wg.Go(func() {
-			io.Copy(server, client) //nolint:errcheck // ends when either does
+			io.Copy(server, client) // ends when either does
 			server.Close()
 		})
 		p.wg.Go(func() {

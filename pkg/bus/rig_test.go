@@ -2,21 +2,15 @@ package bus
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -264,4 +258,3 @@ func (r *rig) checkAll(s *source) {
 		r.tb.Errorf("%d events in the stream, %d committed", len(seen), len(s.ids))
 	}
 }
-

@@ -178,6 +178,8 @@ func isText(n *yaml.Node) bool {
 
 func (y *yamlReader) scalar(n *yaml.Node, at *Path) Value {
 	switch tag := n.ShortTag(); {
+	case n.Style == 0 && isNumber(n.Value): // also those beyond what YAML reads as one
+		return y.number(n, at)
 	case isText(n):
 		return StringValue(strings.ToValidUTF8(n.Value, "\ufffd"))
 	case tag == "!!null":

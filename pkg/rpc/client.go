@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,8 +55,8 @@ const maxAnswer = 64 << 20
 
 // Dial makes a connection, which connects when it is first used. Targets are
 // gRPC's: "127.0.0.1:7421", "unix:///run/interlock.sock", and "dns:///engine:7421"
-// for all replicas behind a name: calls then go around those that say that they
-// serve.
+// for all replicas behind a name, or "10.0.0.1:7421,10.0.0.2:7421" for those that
+// are listed: calls then go around those that say that they serve.
 func Dial(target string, cfg ClientConfig) (*grpc.ClientConn, error) {
 	creds, err := cfg.credentials(target)
 	if err != nil {
@@ -68,7 +69,12 @@ func Dial(target string, cfg ClientConfig) (*grpc.ClientConn, error) {
 	if c := newCaller(cfg); len(c.pairs) > 0 {
 		options = append(options, grpc.WithUnaryInterceptor(c.unary), grpc.WithStreamInterceptor(c.stream))
 	}
-	if strings.HasPrefix(target, "dns:///") {
+	several := replicas(target)
+	if len(several) > 1 {
+		options = append(options, grpc.WithResolvers(addressList{several}))
+		target = listScheme + ":///" + several[0]
+	}
+	if len(several) > 1 || strings.HasPrefix(target, "dns:///") {
 		options = append(options, grpc.WithDefaultServiceConfig(
 			`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":""}}`))
 	}
@@ -126,6 +132,10 @@ func (c ClientConfig) credentials(target string) (credentials.TransportCredentia
 
 // isLoopback is true when nothing that is sent to the target leaves the machine.
 func isLoopback(target string) bool {
+	return !slices.ContainsFunc(replicas(target), func(one string) bool { return !isLoopbackAddress(one) })
+}
+
+func isLoopbackAddress(target string) bool {
 	if strings.HasPrefix(target, unixPrefix) || strings.HasPrefix(target, "unix-abstract:") {
 		return true
 	}

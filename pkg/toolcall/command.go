@@ -21,21 +21,18 @@ const (
 // calls of a shell (S3.3). Command lines are not parsed in this version, so in a
 // state where one of them applies every such call is denied.
 func checkCommand(state *workflow.StateView, call Call) (Code, string) {
-	if !state.CommandsRestricted && !state.ToolsRestricted && len(state.BlockedEnv) == 0 {
-		return "", ""
-	}
-	if !shell(state, call.Tool) {
-		return "", ""
-	}
 	why := ""
 	switch {
 	case state.CommandsRestricted:
 		why = byCommands
-	case state.ToolsRestricted && !editable(state):
+	case state.ToolsRestricted && !state.Editable():
 		why = byWriteDetection
 	case len(state.BlockedEnv) > 0:
 		why = byBlockedEnv
 	default:
+		return "", ""
+	}
+	if !shell(state, call.Tool) {
 		return "", ""
 	}
 	if _, ok := commandOf(call.Input); !ok {
@@ -76,17 +73,4 @@ func shell(state *workflow.StateView, tool string) bool {
 	default:
 		return false
 	}
-}
-
-// editable reports that the state has a tool that writes files: only then may
-// its shell write too (R3).
-func editable(state *workflow.StateView) bool {
-	return allows(state, "Edit") || allows(state, "Write") ||
-		allows(state, "MultiEdit") || allows(state, "NotebookEdit") ||
-		allows(state, "write_file") || allows(state, "edit_file") ||
-		allows(state, "create_file") || allows(state, "apply_patch")
-}
-
-func allows(state *workflow.StateView, tool string) bool {
-	return state.Tool(tool) == workflow.ToolAllowed
 }

@@ -25,6 +25,13 @@ type toolTable struct {
 	disallowed prefixes
 	allowed    prefixes
 	otherwise  ToolRule
+	editable   bool
+}
+
+// writers are the tools that write files: only where one of them is allowed may
+// the shell write too (R3 of the rules for command lines).
+var writers = []string{
+	"Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "edit_file", "create_file", "apply_patch",
 }
 
 func newToolTable(s *State) toolTable {
@@ -45,13 +52,18 @@ func newToolTable(s *State) toolTable {
 	for _, name := range disallowed {
 		t.exact[name] = ToolDisallowed
 	}
+	t.editable = slices.ContainsFunc(writers, func(name string) bool { return t.rule(name) == ToolAllowed })
 	return t
 }
 
 // Tool judges a tool by its exact name. A * in the name is a character like any
 // other; only a trailing * of an entry is a wildcard.
-func (s *StateView) Tool(name string) ToolRule {
-	t := &s.tools
+func (s *StateView) Tool(name string) ToolRule { return s.tools.rule(name) }
+
+// Editable reports that the state allows a tool that writes files.
+func (s *StateView) Editable() bool { return s.tools.editable }
+
+func (t *toolTable) rule(name string) ToolRule {
 	if rule, ok := t.exact[name]; ok {
 		return rule
 	}

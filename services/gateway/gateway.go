@@ -146,6 +146,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Write
 func (g *Gateway) Serve(ctx context.Context, listeners ...net.Listener) error {
 	server := rest.Server(g.handler)
 	server.ErrorLog = slog.NewLogLogger(g.log.Handler(), slog.LevelDebug)
+	server.RegisterOnShutdown(g.mcp.Drain)
 	failures := make(chan error, len(listeners))
 	for _, lis := range listeners {
 		go func() { failures <- server.Serve(lis) }()

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,12 +20,15 @@ import (
 // callers is how many goroutines commit at once.
 var callers = []int{1, 16, 64, 256}
 
-// together runs op b.N times from n goroutines.
+// together runs op b.N times from n goroutines. Beside the rate it reports the
+// processor time that one commit costs here and in the server, which say more
+// on a busy machine.
 func together(b *testing.B, n int, op func(caller, i int) error) {
 	b.Helper()
 	b.ReportAllocs()
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	ours, theirs := ourTime(b), serverTime(b)
 	b.ResetTimer()
 	for caller := range n {
 		wg.Go(func() {
@@ -39,7 +45,42 @@ func together(b *testing.B, n int, op func(caller, i int) error) {
 		})
 	}
 	wg.Wait()
+	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+	b.ReportMetric((ourTime(b)-ours)*1e6/float64(b.N), "client-us/op")
+	b.ReportMetric((serverTime(b)-theirs)*1e6/float64(b.N), "server-us/op")
+}
+
+// ourTime is the processor time of this process in seconds.
+func ourTime(b *testing.B) float64 {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+}
+
+// serverTime is the processor time of the server in seconds.
+func serverTime(b *testing.B) float64 {
+	b.Helper()
+	client := server(b).Client(b)
+	info, err := client.Info(context.Background(), "cpu").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	sum := 0.0
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "used_cpu_user" || name == "used_cpu_sys" {
+			seconds, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			sum += seconds
+		}
+	}
+	return sum
 }
 
 // payload is about what a run has.

@@ -10,7 +10,7 @@
 
 local call = redis.call
 local KEYS, ARGV = KEYS, ARGV
-local tonumber, format, match, gmatch, find = tonumber, string.format, string.match, string.gmatch, string.find
+local tonumber, format, match, gmatch, sub = tonumber, string.format, string.match, string.gmatch, string.sub
 local floor, max, min = math.floor, math.max, math.min
 
 local OK, REPLAY, MISMATCH, FENCED, CONFLICT, LIMIT, REFUSED, BROKEN = 0, 1, 2, 3, 4, 5, 6, 7
@@ -121,220 +121,254 @@ local function unindex(index, labels, id)
   for label in gmatch(labels, '[^\n]+') do call('ZREM', index .. '/' .. label, id) end
 end
 
+-- What is known of the batch under way.
+local result, n           -- the result and its length
+local condition, counter  -- indexes of the precondition and the counter at hand
+local known               -- by the place of a record's key: its version and labels before
+local reset               -- by the key of an owner's counters: the windowed ones that go
+local plain               -- by the key of an owner's counters: value by field
+local windows             -- by the key of a windowed counter: see window
+
+local check, write = {}, {} -- by operation: where the next begins, and why not
+
+-- Idempotency key: digest, answer, time to live.
+function check.I(k, a)
+  local value = call('GET', KEYS[k])
+  if value then
+    local expires, size, at = match(value, '^(%-?%d+):(%d+):()')
+    if now < tonumber(expires) then
+      if sub(value, at, at + size - 1) ~= ARGV[a + 1] then return k, a, {MISMATCH} end
+      return k, a, {REPLAY, sub(value, at + size)}
+    end
+  end
+  return k + 1, a + 4
+end
+
+function write.I(k, a)
+  local digest, ttl = ARGV[a + 1], tonumber(ARGV[a + 3])
+  local value = format('%.0f:%d:', now + ttl, #digest) .. digest .. ARGV[a + 2]
+  if own then
+    call('SET', KEYS[k], value, 'PX', floor(ttl / 1000) + 1000)
+  else
+    call('SET', KEYS[k], value)
+  end
+  return k + 1, a + 4
+end
+
+-- Fence: token.
+function check.F(k, a)
+  local r = call('HMGET', KEYS[k], 't', 'e')
+  if r[1] ~= ARGV[a + 1] or tonumber(r[2]) <= now then return k, a, {FENCED} end
+  return k + 1, a + 2
+end
+
+function write.F(k, a) return k + 1, a + 2 end
+
+-- Check: version.
+function check.C(k, a)
+  condition = condition + 1
+  local want = ARGV[a + 1]
+  if want ~= '-1' then
+    local have = call('HGET', KEYS[k], 'v') or '0'
+    if want ~= have then return k, a, {CONFLICT, condition, tonumber(have)} end
+  end
+  return k + 1, a + 2
+end
+
+write.C = write.F
+
+-- Put: expected version, id, data, labels, number of labels, whether there is a
+-- history entry, and that.
+function check.P(k, a)
+  condition = condition + 1
+  local want, labels = ARGV[a + 1], ARGV[a + 4]
+  local r = call('HMGET', KEYS[k], 'v', 'l', 'x')
+  local have = r[1] or '0'
+  if want ~= have and want ~= '-1' then return k, a, {CONFLICT, condition, tonumber(have)} end
+  local old = r[2] or ''
+  if old ~= '' and old ~= labels then touch(KEYS[k + 1], old, ARGV[a + 2]) end
+  known[k] = {r[1], old}
+  n = n + 1
+  result[n] = (r[1] or r[3] or 0) + 1
+  k, a = k + 2 + tonumber(ARGV[a + 5]), a + 7
+  if ARGV[a - 1] == '1' then return k + 1, a + 1 end
+  return k, a
+end
+
+function write.P(k, a)
+  n = n + 1
+  local record, index, id, labels, number = KEYS[k], KEYS[k + 1], ARGV[a + 2], ARGV[a + 4], tonumber(ARGV[a + 5])
+  local version, old = known[k][1], known[k][2]
+  if old == labels then
+    call('HSET', record, 'v', result[n], 'd', ARGV[a + 3], 't', now)
+  else
+    call('HSET', record, 'v', result[n], 'd', ARGV[a + 3], 't', now, 'l', labels)
+    unindex(index, old, id)
+    for i = 1, number do call('ZADD', KEYS[k + 1 + i], 0, id) end
+  end
+  if not version then call('ZADD', index, 0, id) end
+  k, a = k + 2 + number, a + 7
+  if ARGV[a - 1] == '0' then return k, a end
+  call('XADD', KEYS[k], format('%.0f-0', result[n]), 't', now, 'd', ARGV[a])
+  return k + 1, a + 1
+end
+
+-- Delete: version, id.
+function check.D(k, a)
+  condition = condition + 1
+  local want = ARGV[a + 1]
+  local r = call('HMGET', KEYS[k], 'v', 'l')
+  local have = r[1] or '0'
+  if want ~= have and want ~= '-1' then return k, a, {CONFLICT, condition, tonumber(have)} end
+  local old = r[2] or ''
+  touch(KEYS[k + 1], old, ARGV[a + 2])
+  known[k] = {r[1], old}
+  return k + 2, a + 3
+end
+
+function write.D(k, a)
+  local record, index, id = KEYS[k], KEYS[k + 1], ARGV[a + 2]
+  local version, old = known[k][1], known[k][2]
+  if version then
+    call('HSET', record, 'x', version) -- a record that comes back continues here
+    call('HDEL', record, 'v', 'd', 't', 'l')
+    call('ZREM', index, id)
+    unindex(index, old, id)
+  end
+  return k + 2, a + 3
+end
+
+-- Reset of an owner's counters.
+function check.R(k, a)
+  local all, keys = call('HGETALL', KEYS[k]), {}
+  for i = 1, #all, 2 do
+    if sub(all[i], 1, 1) == 'w' then
+      call('LLEN', all[i + 1])
+      keys[#keys + 1] = all[i + 1]
+    end
+  end
+  reset[KEYS[k]] = keys
+  return k + 1, a + 1
+end
+
+function write.R(k, a)
+  for _, key in ipairs(reset[KEYS[k]]) do call('DEL', key) end
+  call('DEL', KEYS[k])
+  return k + 1, a + 1
+end
+
+-- The values that an owner's counters have before the batch.
+local function stored(key, a, number)
+  if reset[key] then return {} end
+  if number == 1 then return {call('HGET', key, ARGV[a + 2])} end
+  local fields = {}
+  for i = 1, number do fields[i] = ARGV[a - 1 + 3 * i] end
+  return call('HMGET', key, unpack(fields))
+end
+
+-- Plain counters of one owner: their number, and of each its field, delta, limit.
+function check.N(k, a)
+  local key, number = KEYS[k], tonumber(ARGV[a + 1])
+  local values, before = plain[key] or {}, stored(key, a, number)
+  plain[key] = values
+  for i = 1, number do
+    counter = counter + 1
+    local field, delta, limit = ARGV[a - 1 + 3 * i], tonumber(ARGV[a + 3 * i]), tonumber(ARGV[a + 1 + 3 * i])
+    local value = values[field] or tonumber(before[i] or 0)
+    local sum = value + delta
+    if delta >= 0 and (limit >= 0 and sum > limit or sum > MOST) then return k, a, {LIMIT, counter, value} end
+    values[field] = max(sum, 0)
+    n = n + 1
+    result[n] = values[field]
+  end
+  return k + 1, a + 2 + 3 * number
+end
+
+function write.N(k, a)
+  local key, number = KEYS[k], tonumber(ARGV[a + 1])
+  local values = plain[key]
+  if number == 1 then
+    call('HSET', key, ARGV[a + 2], values[ARGV[a + 2]])
+  else
+    local pairs = {}
+    for i = 1, number do
+      local field = ARGV[a - 1 + 3 * i]
+      pairs[2 * i - 1], pairs[2 * i] = field, values[field]
+    end
+    call('HSET', key, unpack(pairs))
+  end
+  return k + 1, a + 2 + 3 * number
+end
+
+-- Windowed counter: field, delta, limit, length of the window.
+function check.W(k, a)
+  counter = counter + 1
+  local key, delta, limit, length = KEYS[k + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
+  local w = windows[key] or window(key, length, reset[KEYS[k]])
+  windows[key] = w
+  if delta < 0 then
+    local back = min(-delta, w.sum)
+    local pending = min(back, w.add)
+    w.add, w.take, w.sum = w.add - pending, w.take + back - pending, w.sum - back
+  else
+    local sum = w.sum + delta
+    if limit >= 0 and sum > limit or w.total + w.add + delta > MOST then
+      if limit < 0 or delta > limit or sum <= limit then return k, a, {LIMIT, counter, w.sum} end
+      return k, a, {LIMIT, counter, w.sum, reopens(key, w, length, sum - limit)}
+    end
+    w.sum, w.add = sum, w.add + delta
+  end
+  n = n + 1
+  result[n] = w.sum
+  return k + 2, a + 5
+end
+
+function write.W(k, a)
+  local w = windows[KEYS[k + 1]]
+  if w.add + w.take > 0 then
+    save(KEYS[k + 1], w, tonumber(ARGV[a + 4]), KEYS[k], ARGV[a + 1])
+    w.add, w.take = 0, 0
+  end
+  return k + 2, a + 5
+end
+
+-- Event: id, subject, payload.
+function check.E(k, a) return k + 1, a + 4 end
+
+function write.E(k, a)
+  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3])
+  return k + 1, a + 4
+end
+
+-- Timer: member, due, value.
+function check.T(k, a) return k + 2, a + 4 end
+
+function write.T(k, a)
+  call('ZADD', KEYS[k], ARGV[a + 2], ARGV[a + 1])
+  call('HSET', KEYS[k + 1], ARGV[a + 1], ARGV[a + 3])
+  return k + 2, a + 4
+end
+
+-- Timer to be cleared: member.
+function check.X(k, a) return k + 2, a + 2 end
+
+function write.X(k, a)
+  call('ZREM', KEYS[k], ARGV[a + 1])
+  call('HDEL', KEYS[k + 1], ARGV[a + 1])
+  return k + 2, a + 2
+end
+
+-- One batch, whose arguments end before stop.
 local function commit(k0, a0, stop)
-  local k, a = k0, a0
-  local result, n = {OK}, 1
-  local condition, counter = -1, -1
-  local known, reset, plain, windows -- tables that few batches need
-
-  -- First pass: check everything.
-  local op = ARGV[a]
+  result, n, condition, counter = {OK}, 1, -1, -1
+  known, reset, plain, windows = {}, {}, {}, {}
+  local k, a, failure = k0, a0, nil
   while a < stop do
-    if op == 'P' then -- expected version, id, data, labels, number of labels, history
-      condition = condition + 1
-      local want, labels, number = ARGV[a + 1], ARGV[a + 4], tonumber(ARGV[a + 5])
-      local r = call('HMGET', KEYS[k], 'v', 'l', 'x')
-      local have = r[1] or '0'
-      if want ~= have and want ~= '-1' then return {CONFLICT, condition, tonumber(have)} end
-      local old = r[2] or ''
-      if old ~= '' and old ~= labels then touch(KEYS[k + 1], old, ARGV[a + 2]) end
-      known = known or {}
-      known[k] = {r[1], old}
-      n = n + 1
-      result[n] = (r[1] or r[3] or 0) + 1
-      k, a = k + 2 + number, a + 7
-      if ARGV[a - 1] == '1' then k, a = k + 1, a + 1 end
-    elseif op == 'C' then -- version
-      condition = condition + 1
-      local want = ARGV[a + 1]
-      if want ~= '-1' then
-        local have = call('HGET', KEYS[k], 'v') or '0'
-        if want ~= have then return {CONFLICT, condition, tonumber(have)} end
-      end
-      k, a = k + 1, a + 2
-    elseif op == 'N' then -- number of counters, and of each: field, delta, limit
-      local key, number = KEYS[k], tonumber(ARGV[a + 1])
-      plain = plain or {}
-      local values = plain[key]
-      if not values then
-        values = {}
-        plain[key] = values
-      end
-      local stored
-      if not (reset and reset[key]) then
-        if number == 1 then
-          stored = {call('HGET', key, ARGV[a + 2])}
-        else
-          local fields = {}
-          for i = 1, number do fields[i] = ARGV[a - 1 + 3 * i] end
-          stored = call('HMGET', key, unpack(fields))
-        end
-      end
-      for i = 1, number do
-        counter = counter + 1
-        local field, delta, limit = ARGV[a - 1 + 3 * i], tonumber(ARGV[a + 3 * i]), tonumber(ARGV[a + 1 + 3 * i])
-        local value = values[field] or tonumber(stored and stored[i] or 0)
-        local sum = value + delta
-        if delta >= 0 and (limit >= 0 and sum > limit or sum > MOST) then return {LIMIT, counter, value} end
-        if sum < 0 then sum = 0 end
-        values[field] = sum
-        n = n + 1
-        result[n] = sum
-      end
-      k, a = k + 1, a + 2 + 3 * number
-    elseif op == 'W' then -- field, delta, limit, length of the window
-      counter = counter + 1
-      local key, delta, limit, length = KEYS[k + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
-      windows = windows or {}
-      local w = windows[key]
-      if not w then
-        w = window(key, length, reset and reset[KEYS[k]])
-        windows[key] = w
-      end
-      if delta < 0 then
-        local back = min(-delta, w.sum)
-        local pending = min(back, w.add)
-        w.add, w.take, w.sum = w.add - pending, w.take + back - pending, w.sum - back
-      else
-        local sum = w.sum + delta
-        if limit >= 0 and sum > limit or w.total + w.add + delta > MOST then
-          if limit < 0 or delta > limit then return {LIMIT, counter, w.sum} end
-          return {LIMIT, counter, w.sum, reopens(key, w, length, sum - limit)}
-        end
-        w.sum, w.add = sum, w.add + delta
-      end
-      n = n + 1
-      result[n] = w.sum
-      k, a = k + 2, a + 5
-    elseif op == 'E' then -- id, subject, payload
-      k, a = k + 1, a + 4
-    elseif op == 'I' then -- digest, answer, time to live
-      local value = call('GET', KEYS[k])
-      if value then
-        local expires, size, at = match(value, '^(%-?%d+):(%d+):()')
-        if now < tonumber(expires) then
-          if string.sub(value, at, at + size - 1) ~= ARGV[a + 1] then return {MISMATCH} end
-          return {REPLAY, string.sub(value, at + size)}
-        end
-      end
-      k, a = k + 1, a + 4
-    elseif op == 'F' then -- token
-      local r = call('HMGET', KEYS[k], 't', 'e')
-      if r[1] ~= ARGV[a + 1] or tonumber(r[2]) <= now then return {FENCED} end
-      k, a = k + 1, a + 2
-    elseif op == 'D' then -- version, id
-      condition = condition + 1
-      local want = ARGV[a + 1]
-      local r = call('HMGET', KEYS[k], 'v', 'l')
-      local have = r[1] or '0'
-      if want ~= have and want ~= '-1' then return {CONFLICT, condition, tonumber(have)} end
-      local old = r[2] or ''
-      touch(KEYS[k + 1], old, ARGV[a + 2])
-      known = known or {}
-      known[k] = {r[1], old}
-      k, a = k + 2, a + 3
-    elseif op == 'R' then
-      local all, keys = call('HGETALL', KEYS[k]), {}
-      for i = 1, #all, 2 do
-        if find(all[i], '^w') then
-          call('LLEN', all[i + 1])
-          keys[#keys + 1] = all[i + 1]
-        end
-      end
-      reset = reset or {}
-      reset[KEYS[k]] = keys
-      k, a = k + 1, a + 1
-    elseif op == 'T' then -- member, due, value
-      k, a = k + 2, a + 4
-    elseif op == 'X' then -- member
-      k, a = k + 2, a + 2
-    else
-      return {REFUSED, 'unknown operation ' .. tostring(op)}
-    end
-    op = ARGV[a]
+    k, a, failure = check[ARGV[a]](k, a)
+    if failure then return failure end
   end
-
-  -- Second pass: write.
-  k, a, n = k0, a0, 1
-  wrote = true
-  while a < stop do
-    op = ARGV[a]
-    if op == 'P' then
-      n = n + 1
-      local record, index, id, labels, number = KEYS[k], KEYS[k + 1], ARGV[a + 2], ARGV[a + 4], tonumber(ARGV[a + 5])
-      local old = known[k]
-      if old[2] == labels then
-        call('HSET', record, 'v', result[n], 'd', ARGV[a + 3], 't', now)
-      else
-        call('HSET', record, 'v', result[n], 'd', ARGV[a + 3], 't', now, 'l', labels)
-        unindex(index, old[2], id)
-        for i = 1, number do call('ZADD', KEYS[k + 1 + i], 0, id) end
-      end
-      if not old[1] then call('ZADD', index, 0, id) end
-      k, a = k + 2 + number, a + 7
-      if ARGV[a - 1] == '1' then
-        call('XADD', KEYS[k], format('%.0f-0', result[n]), 't', now, 'd', ARGV[a])
-        k, a = k + 1, a + 1
-      end
-    elseif op == 'C' or op == 'F' then
-      k, a = k + 1, a + 2
-    elseif op == 'N' then
-      local key, number = KEYS[k], tonumber(ARGV[a + 1])
-      local values = plain[key]
-      if number == 1 then
-        call('HSET', key, ARGV[a + 2], values[ARGV[a + 2]])
-      else
-        local pairs = {}
-        for i = 1, number do
-          local field = ARGV[a - 1 + 3 * i]
-          pairs[2 * i - 1], pairs[2 * i] = field, values[field]
-        end
-        call('HSET', key, unpack(pairs))
-      end
-      k, a = k + 1, a + 2 + 3 * number
-    elseif op == 'W' then
-      local w = windows[KEYS[k + 1]]
-      if w.add + w.take > 0 then
-        save(KEYS[k + 1], w, tonumber(ARGV[a + 4]), KEYS[k], ARGV[a + 1])
-        w.add, w.take = 0, 0
-      end
-      k, a = k + 2, a + 5
-    elseif op == 'E' then
-      call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3])
-      k, a = k + 1, a + 4
-    elseif op == 'I' then
-      local digest, ttl = ARGV[a + 1], tonumber(ARGV[a + 3])
-      local value = format('%.0f:%d:', now + ttl, #digest) .. digest .. ARGV[a + 2]
-      if own then
-        call('SET', KEYS[k], value, 'PX', floor(ttl / 1000) + 1000)
-      else
-        call('SET', KEYS[k], value)
-      end
-      k, a = k + 1, a + 4
-    elseif op == 'D' then
-      local record, index, id = KEYS[k], KEYS[k + 1], ARGV[a + 2]
-      local old = known[k]
-      if old[1] then
-        call('HSET', record, 'x', old[1]) -- a record that comes back continues here
-        call('HDEL', record, 'v', 'd', 't', 'l')
-        call('ZREM', index, id)
-        unindex(index, old[2], id)
-      end
-      k, a = k + 2, a + 3
-    elseif op == 'R' then
-      for _, key in ipairs(reset[KEYS[k]]) do call('DEL', key) end
-      call('DEL', KEYS[k])
-      k, a = k + 1, a + 1
-    elseif op == 'T' then
-      call('ZADD', KEYS[k], ARGV[a + 2], ARGV[a + 1])
-      call('HSET', KEYS[k + 1], ARGV[a + 1], ARGV[a + 3])
-      k, a = k + 2, a + 4
-    elseif op == 'X' then
-      call('ZREM', KEYS[k], ARGV[a + 1])
-      call('HDEL', KEYS[k + 1], ARGV[a + 1])
-      k, a = k + 2, a + 2
-    end
-  end
+  k, a, n, wrote = k0, a0, 1, true
+  while a < stop do k, a = write[ARGV[a]](k, a) end
   return result
 end
 

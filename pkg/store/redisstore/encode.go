@@ -26,6 +26,9 @@ type encoder struct {
 	order      []bool
 }
 
+// maxKept is the largest buffer that an encoder keeps for the next batch.
+const maxKept = 64 << 10
+
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // encode answers the strings of a batch: keys first, then arguments.
@@ -35,10 +38,12 @@ func (s *Store) encode(batch *store.Batch, shard int) (keys, args []string, err 
 	}
 	e := encoders.Get().(*encoder) //nolint:forcetypeassert // the pool holds nothing else
 	defer encoders.Put(e)
-	e.prefix, e.buf, e.keys, e.args, e.order = s.prefixes[shard], make([]byte, 0, size(batch)), e.keys[:0], e.args[:0], e.order[:0]
+	e.prefix, e.buf, e.keys, e.args, e.order = s.prefixes[shard], e.buf[:0], e.keys[:0], e.args[:0], e.order[:0]
 	e.batch(batch)
 	all := string(e.buf)
-	e.buf = nil
+	if cap(e.buf) > maxKept {
+		e.buf = nil
+	}
 	parts := make([]string, len(e.keys)+len(e.args))
 	keys, args = parts[:len(e.keys):len(e.keys)], parts[len(e.keys):]
 	start, k, a := 0, 0, 0
@@ -269,24 +274,6 @@ func score(due time.Time) int64 {
 		return -most
 	}
 	return due.UnixMicro()
-}
-
-// size estimates the buffer of a batch.
-func size(b *store.Batch) int {
-	n := 256 * (1 + len(b.Checks) + len(b.Deletes) + len(b.Reset) + len(b.Counters) + len(b.ClearTimers))
-	if b.Idempotency != nil {
-		n += len(b.Idempotency.Answer)
-	}
-	for i := range b.Puts {
-		n += 512 + len(b.Puts[i].Data) + len(b.Puts[i].History)
-	}
-	for i := range b.Events {
-		n += 256 + len(b.Events[i].Payload)
-	}
-	for i := range b.SetTimers {
-		n += 256 + len(b.SetTimers[i].Data)
-	}
-	return n
 }
 
 // valid refuses batches that mean nothing.

@@ -197,6 +197,7 @@ func (d *Daemon) serveAdmin(address string) (end func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the admin endpoints: %w", err)
 	}
+	d.Log.Info("serving", "service", d.Name, "admin", lis.Addr().String())
 	server := &http.Server{
 		Handler:           rpc.Admin(rpc.AdminConfig{Ready: d.ready, Gatherer: d.Registry}),
 		ReadHeaderTimeout: 5 * time.Second,

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
@@ -24,7 +25,7 @@ const (
 // gRPC metadata that the services read.
 const (
 	authorizationKey = "authorization"
-	namespaceKey     = "interlock-namespace"
+	namespaceKey     = rpc.NamespaceKey
 )
 
 // Limits of ids, as the contracts have them.

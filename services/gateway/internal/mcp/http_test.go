@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/metadata"
@@ -305,7 +306,25 @@ func TestDrain(t *testing.T) {
 	}, nil)
 	call(t, older, "get_state", `{}`)
 	call(t, newer, "get_state", `{}`)
+	_, _, header := post(t, url, initialize)
+	listen, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	listen.Header = http.Header{mcpSessionHeader: {header.Get(mcpSessionHeader)}, "Accept": {"text/event-stream"}}
+	stream, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(listen)
+	if err != nil || stream.StatusCode != http.StatusOK {
+		t.Fatal(stream, err)
+	}
+	defer stream.Body.Close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		io.Copy(io.Discard, stream.Body)
+	}()
 	s.Drain()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatal("a stream outlives Drain")
+	}
 	if status, _, _ := post(t, url, initialize); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d", status)
 	}

@@ -96,7 +96,7 @@ func (s *sessions) moved(c caller, runID, state string, force bool) {
 	for _, have := range s.live {
 		same := have.caller.Namespace == c.Namespace &&
 			(have.caller.Binding == c.Binding && c.Bound() || runID != "" && (have.runID == runID || have.caller.RunID == runID))
-		if !same || !force && have.runID == runID && have.state == state {
+		if !same || !force {
 			continue
 		}
 		have.runID, have.state = runID, state

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -52,10 +54,21 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if closer, ok := in.(io.Closer); ok {
 		closer.Close() //nolint:errcheck // nothing more is read
 	}
-	if ctx.Err() != nil || err == nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
+	if ctx.Err() != nil || err == nil || clientGone(err) {
 		return nil
 	}
 	return fmt.Errorf("mcp: serve stdio: %w", err)
+}
+
+// clientGone is whether an error only says that the client has left, which it may
+// do at any time.
+func clientGone(err error) bool {
+	for _, gone := range []error{io.EOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
 }
 
 // lineFilter stands between the wire and the SDK, which ends a connection at the

@@ -74,7 +74,7 @@ func (u *upstream) run(ctx context.Context) {
 		case time.Since(up) > healthyAfter:
 			wait = u.edge.backoff
 		}
-		return
+		u.set(nil, err)
 		u.log.Warn("mcp: an upstream server is down", "error", err, "retry_in", wait.String())
 		timer := time.NewTimer(wait + rand.N(wait/4+1))
 		select {

@@ -17,7 +17,7 @@ import (
 
 const (
 	// exitNotice is how long the end of a process may come after that of its pipe.
-	exitNotice = 250 * time.Millisecond
+	exitNotice = time.Second
 	// lastWords is how long output that a process left behind is still read.
 	lastWords = time.Second
 )

@@ -1,0 +1,229 @@
+package toolcall_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// inState compiles a workflow around one state and starts a run in it.
+func inState(t testing.TB, state, meta string) (*workflow.Machine, *workflow.Run) {
+	t.Helper()
+	src := `{"id": "w", "initial": "a", "meta": ` + meta + `, "states": {"a": ` +
+		strings.TrimSuffix(strings.TrimSpace(state), "}")
+	if strings.TrimSpace(state) != "{}" {
+		src += ", "
+	}
+	src += `"on": {"GO": "done", "FAIL": "failed"}}, "done": {"type": "final"}, "failed": {"type": "final"}}}`
+	def, problems := workflow.Parse([]byte(src))
+	if problems.HasErrors() {
+		t.Fatalf("%s is not valid: %v", src, problems)
+	}
+	m := workflow.Compile(def, 1)
+	out := m.Start(workflow.StartParams{ID: "run_1", Owner: "ann"}, "ann", time.Time{})
+	return m, &out.Run
+}
+
+func decide(m *workflow.Machine, run *workflow.Run, tool, input string) toolcall.Verdict {
+	return toolcall.Decide(m, run, toolcall.Call{Tool: tool, Input: []byte(input)})
+}
+
+// want checks a verdict; an empty code is an allowance. Every denial must have
+// its sentence.
+func want(t *testing.T, m *workflow.Machine, run *workflow.Run, v toolcall.Verdict, code toolcall.Code) {
+	t.Helper()
+	decision := toolcall.Deny
+	if code == "" {
+		decision = toolcall.Allow
+	}
+	if v.Decision != decision || v.Code != code {
+		t.Errorf("%q: %s %s, want %s %s", v.Tool, v.Decision, v.Code, decision, code)
+	}
+	if message := v.Message(m, run); (message == "") != (decision == toolcall.Allow) {
+		t.Errorf("%q: %s says %q", v.Tool, v.Decision, message)
+	}
+	if v.Decision != toolcall.Allow && v.Counted {
+		t.Errorf("%q: a denied call is counted", v.Tool)
+	}
+}
+
+const reading = `{"allowed_tools": ["Read", "Grep", "mcp__fs__*"], "disallowed_tools": ["mcp__fs__write*"], "max_iterations": 10}`
+
+// TestGate: S3.1, codes and sentences.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	m, run := inState(t, reading, `{}`)
+	for tool, code := range map[string]toolcall.Code{
+		"Read": "", "Grep": "", "mcp__fs__read_file": "",
+		"Edit": toolcall.CodeToolNotAllowed, "read": toolcall.CodeToolNotAllowed, "Read ": toolcall.CodeToolNotAllowed,
+		"Re\u0301ad": toolcall.CodeToolNotAllowed, "*": toolcall.CodeToolNotAllowed, "mcp__*": toolcall.CodeToolNotAllowed,
+		"read_file": toolcall.CodeToolNotAllowed, "../Read": toolcall.CodeToolNotAllowed,
+		"mcp__fs__write_file": toolcall.CodeToolDisallowed,
+		"":                    toolcall.CodeInvalidInput,
+	} {
+		want(t, m, run, decide(m, run, tool, ""), code)
+	}
+	message := decide(m, run, "Edit", "").Message(m, run)
+	for _, part := range []string{`"Edit"`, `"a"`, "Read, Grep, mcp__fs__*", "GO -> done", "FAIL -> failed"} {
+		if !strings.Contains(message, part) {
+			t.Errorf("the denial does not say %s: %s", part, message)
+		}
+	}
+	if strings.Contains(decide(m, run, "Ed\u202eit\x00", "").Message(m, run), "\u202e") {
+		t.Error("a message repeats invisible characters")
+	}
+	m, run = inState(t, `{"allowed_tools": []}`, `{}`)
+	want(t, m, run, decide(m, run, "Read", ""), toolcall.CodeToolNotAllowed)
+	m, run = inState(t, `{}`, `{}`)
+	want(t, m, run, decide(m, run, "Anything", ""), "")
+	want(t, m, run, decide(m, run, "", ""), toolcall.CodeInvalidInput)
+}
+
+// TestIterations: S3.2. What counts, against what; the counting itself is the
+// store's.
+func TestIterations(t *testing.T) {
+	t.Parallel()
+	m, run := inState(t, reading, `{}`)
+	if v := decide(m, run, "Read", ""); !v.Counted || v.MaxIterations != 10 {
+		t.Errorf("an allowed call: %+v", v)
+	}
+	if v := decide(m, run, "transition", ""); v.Counted || v.MaxIterations != 0 {
+		t.Errorf("an own tool: %+v", v)
+	}
+	v := toolcall.IterationLimitReached(m, run, 10)
+	want(t, m, run, v, toolcall.CodeMaxIterations)
+	if message := v.Message(m, run); !strings.Contains(message, "limit of 10") || !strings.Contains(message, "GO -> done") {
+		t.Errorf("message: %s", message)
+	}
+	m, run = inState(t, `{}`, `{}`)
+	if v := decide(m, run, "Read", ""); !v.Counted || v.MaxIterations != 0 {
+		t.Errorf("without a limit: %+v", v)
+	}
+	run.State, run.Status = "done", workflow.Completed
+	if v := decide(m, run, "Read", ""); v.Counted {
+		t.Errorf("after the end: %+v", v)
+	}
+}
+
+// TestOwnTools: S3. Exactly these names, and no one else's.
+func TestOwnTools(t *testing.T) {
+	t.Parallel()
+	m, run := inState(t, `{"allowed_tools": [], "disallowed_tools": ["*"]}`, `{}`)
+	names := strings.Fields(`transition get_state list_workflows load_workflow create_workflow pause deactivate force_state
+		get_status process_step state_create state_read state_update state_patch state_schema wait_approval`)
+	for _, name := range names {
+		for _, prefix := range []string{
+			"", "statewright_", "interlock_", "mcp__interlock__", "mcp__statewright__statewright_",
+			"mcp__interlock__statewright_", "mcp__interlock__interlock_",
+		} {
+			tool := prefix + name
+			if !toolcall.Own(tool) {
+				t.Errorf("%s is not own", tool)
+			}
+			want(t, m, run, decide(m, run, tool, ""), "")
+			for _, foreign := range []string{
+				"mcp__evil__" + tool, tool + " ", " " + tool, tool + "2", "x" + tool, tool + "\x00", tool + "\u200b",
+				strings.ToUpper(tool), strings.Replace(tool, "t", "T", 1), strings.Replace(tool, "a", "\u0430", 1),
+				"mcp__interlock2__" + name, "mcp__statewright__" + name, "mcp__interlock_" + name,
+				"Mcp__interlock__" + name, "mcp__mcp__interlock__" + name, "statewright_mcp__interlock__" + name,
+				"statewright_statewright_" + name, "interlock_statewright_" + name, "statewright-" + name,
+			} {
+				if foreign != tool && toolcall.Own(foreign) {
+					t.Errorf("%q is taken for own", foreign)
+				}
+			}
+		}
+	}
+	for _, tool := range []string{"", "statewright_", "mcp__interlock__", "mcp__statewright__statewright_", "*", "transition*", "mcp__interlock__*", "state_delete"} {
+		if toolcall.Own(tool) {
+			t.Errorf("%q is taken for own", tool)
+		}
+	}
+}
+
+// TestStatus: S2.9, S6.1, S6.2, the first check of S3.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	const no = toolcall.CodeRunNotActive
+	for _, c := range []struct {
+		status workflow.Status
+		state  string
+		held   bool
+		// codes of Read (listed) and Edit (not listed), and of both under
+		// meta.enforcement "always".
+		read, edit, alwaysRead, alwaysEdit toolcall.Code
+	}{
+		{workflow.Running, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
+		{workflow.Waiting, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
+		{workflow.AwaitingApproval, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
+		{workflow.Completed, "done", false, "", "", no, no},
+		{workflow.Failed, "failed", false, "", "", no, no},
+		{workflow.Failed, "a", false, no, no, no, no}, // it failed on the way
+		{workflow.Completed, "a", false, no, no, no, no},
+		{workflow.Paused, "a", false, "", "", no, no},
+		{workflow.Paused, "a", true, no, no, no, no},
+		{workflow.Cancelled, "a", false, no, no, no, no},
+		{workflow.Cancelled, "done", false, no, no, no, no},
+		{workflow.Blocked, "a", false, no, no, no, no},
+		{"", "a", false, no, no, no, no},
+		{"running", "a", false, no, no, no, no},
+		{workflow.Running, "gone", false, no, no, no, no},
+		{workflow.Running, "", false, no, no, no, no},
+	} {
+		for meta, codes := range map[string][2]toolcall.Code{
+			`{}`:                        {c.read, c.edit},
+			`{"enforcement": "always"}`: {c.alwaysRead, c.alwaysEdit},
+		} {
+			m, run := inState(t, reading, meta)
+			run.Status, run.State, run.Held = c.status, c.state, c.held
+			t.Logf("%s in %q, held %t, meta %s", c.status, c.state, c.held, meta)
+			want(t, m, run, decide(m, run, "Read", ""), codes[0])
+			want(t, m, run, decide(m, run, "Edit", ""), codes[1])
+			want(t, m, run, decide(m, run, "transition", ""), "")
+		}
+	}
+}
+
+// TestForeignRun: a call is never judged by another version's rules.
+func TestForeignRun(t *testing.T) {
+	t.Parallel()
+	m, run := inState(t, `{}`, `{}`)
+	run.WorkflowVersion = 2
+	want(t, m, run, decide(m, run, "Read", ""), toolcall.CodeRunNotActive)
+	run.WorkflowVersion, run.Workflow = 1, "other"
+	want(t, m, run, decide(m, run, "Read", ""), toolcall.CodeRunNotActive)
+	want(t, nil, run, decide(nil, run, "Read", ""), toolcall.CodePolicyUnavailable)
+	want(t, m, nil, decide(m, nil, "Read", ""), toolcall.CodePolicyUnavailable)
+}
+
+// TestUnavailable: S7.2, nothing known is a denial with a sentence.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	v := toolcall.Unavailable()
+	want(t, nil, nil, v, toolcall.CodePolicyUnavailable)
+	if (toolcall.Verdict{}).Decision == toolcall.Allow {
+		t.Error("no verdict is an allowance")
+	}
+}
+
+// TestVerdictKeeps: a verdict survives being stored for repeats.
+func TestVerdictKeeps(t *testing.T) {
+	t.Parallel()
+	m, run := inState(t, reading, `{}`)
+	for _, v := range []toolcall.Verdict{
+		decide(m, run, "Read", ""), decide(m, run, "Edit", ""), toolcall.IterationLimitReached(m, run, 10), toolcall.Unavailable(),
+	} {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again toolcall.Verdict
+		if err := json.Unmarshal(data, &again); err != nil || again != v || again.Message(m, run) != v.Message(m, run) {
+			t.Errorf("%+v became %+v (%v)", v, again, err)
+		}
+	}
+}
