@@ -190,13 +190,15 @@ func TestRefusedPublishesKeepTheOrder(t *testing.T) {
 	r, st := newRig(t), newMemStore(4)
 	src := newSource(t, st)
 	js := r.js()
-	stream, err := (Stream{}).Ensure(t.Context(), js)
+	relay, _ := run(t, st, r.config("a"))
+	// The relay has the settings that it wants and won't change them again.
+	eventually(t, "the relay is connected", func() bool { return testutil.ToFloat64(relay.m.connected) == 1 })
+	stream, err := js.Stream(t.Context(), DefaultStream)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := stream.CachedInfo().Config
 	cfg.MaxMsgs, cfg.Discard = 150, jetstream.DiscardNew
-	relay, _ := run(t, st, r.config("a"))
 	for range 3 {
 		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
 			t.Fatal(err)

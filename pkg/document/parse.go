@@ -86,12 +86,22 @@ type parser struct {
 	lenient bool // reads over invalid UTF-8 and reports it
 	decoder *jsontext.Decoder
 	report  Report
+	path    []Path // where we are, from the top; nodes without their up
+}
+
+// here returns where we are. It is only built for a problem.
+func (p *parser) here() *Path {
+	var at *Path
+	for _, node := range p.path {
+		at = &Path{up: at, name: node.name, index: node.index}
+	}
+	return at
 }
 
 func (p *parser) document(src []byte) (Value, error) {
 	p.decoder = jsontext.NewDecoder(bytes.NewBuffer(src),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(p.lenient))
-	v, err := p.value(nil, 0)
+	v, err := p.value(0)
 	if err != nil {
 		return Value{}, err
 	}
@@ -106,9 +116,9 @@ func (p *parser) document(src []byte) (Value, error) {
 
 var errTrailing = errors.New("there is more after the end of the document; remove it")
 
-func (p *parser) value(at *Path, depth int) (Value, error) {
+func (p *parser) value(depth int) (Value, error) {
 	if p.decoder.PeekKind() == '"' {
-		s, err := p.string(at)
+		s, err := p.string()
 		return StringValue(s), err
 	}
 	token, err := p.decoder.ReadToken()
@@ -123,39 +133,38 @@ func (p *parser) value(at *Path, depth int) (Value, error) {
 	case '0':
 		text := token.String()
 		if problem := numberProblem(text); problem != "" {
-			p.report.Errorf(at, CodeNumber, "%s %s", shorten(text), problem)
+			p.report.Errorf(p.here(), CodeNumber, "%s %s", shorten(text), problem)
 		}
 		return Value{kind: Number, text: text}, nil
 	}
 	if depth == p.limits.Depth {
-		p.tooDeep(at)
+		p.tooDeep()
 		return Value{}, errTooDeep
 	}
 	if token.Kind() == '[' {
-		return p.array(at, depth+1)
+		return p.array(depth + 1)
 	}
-	return p.object(at, depth+1)
+	return p.object(depth + 1)
 }
 
 // tooDeep reports the document, and the part of it to look at.
-func (p *parser) tooDeep(at *Path) {
+func (p *parser) tooDeep() {
 	p.report.Errorf(nil, CodeTooDeep, "lists and objects nest more than %d levels deep; flatten them", p.limits.Depth)
-	top := at
-	for top.Up() != nil {
-		top = top.Up()
-	}
-	if top != nil {
-		p.report.Errorf(top, CodeTooDeep, "nests more than %d levels deep; flatten it", p.limits.Depth)
+	if len(p.path) > 0 {
+		p.path = p.path[:1]
+		p.report.Errorf(p.here(), CodeTooDeep, "nests more than %d levels deep; flatten it", p.limits.Depth)
 	}
 }
 
-func (p *parser) array(at *Path, depth int) (Value, error) {
+func (p *parser) array(depth int) (Value, error) {
 	var elements []Value
 	for p.decoder.PeekKind() != ']' {
-		v, err := p.value(at.At(len(elements)), depth)
+		p.path = append(p.path, Path{index: len(elements)})
+		v, err := p.value(depth)
 		if err != nil {
 			return Value{}, err
 		}
+		p.path = p.path[:len(p.path)-1]
 		elements = append(elements, v)
 	}
 	if _, err := p.decoder.ReadToken(); err != nil {
@@ -164,24 +173,28 @@ func (p *parser) array(at *Path, depth int) (Value, error) {
 	return ArrayValue(elements), nil
 }
 
-func (p *parser) object(at *Path, depth int) (Value, error) {
+func (p *parser) object(depth int) (Value, error) {
 	var members []Member
 	var seen map[string]bool
 	for p.decoder.PeekKind() != '}' {
-		name, err := p.string(at)
+		name, err := p.string()
 		if err != nil {
 			return Value{}, err
 		}
-		here := at.Key(name)
-		v, err := p.value(here, depth)
+		p.path = append(p.path, Path{name: name, index: -1})
+		v, err := p.value(depth)
 		if err != nil {
 			return Value{}, err
 		}
 		if len(members) == indexFrom {
 			seen = namesOf(members)
 		}
-		if seen[name] || seen == nil && place(members, name) >= 0 {
-			p.report.Errorf(here, CodeDuplicateKey, "the key %q is written more than once; keep one", shorten(name))
+		repeated := seen[name] || seen == nil && place(members, name) >= 0
+		if repeated {
+			p.report.Errorf(p.here(), CodeDuplicateKey, "the key %q is written more than once; keep one", shorten(name))
+		}
+		p.path = p.path[:len(p.path)-1]
+		if repeated {
 			continue
 		}
 		if seen != nil {
@@ -203,7 +216,7 @@ func namesOf(members []Member) map[string]bool {
 	return names
 }
 
-func (p *parser) string(at *Path) (string, error) {
+func (p *parser) string() (string, error) {
 	if !p.lenient {
 		token, err := p.decoder.ReadToken()
 		if err != nil {
@@ -220,7 +233,7 @@ func (p *parser) string(at *Path) (string, error) {
 	}
 	text, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
-		p.report.Errorf(at, CodeUTF8, "is not valid UTF-8, or has half of a surrogate pair; write the characters as UTF-8")
+		p.report.Errorf(p.here(), CodeUTF8, "is not valid UTF-8, or has half of a surrogate pair; write the characters as UTF-8")
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
 	return string(text), nil

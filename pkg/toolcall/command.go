@@ -21,7 +21,7 @@ const (
 // calls of a shell (S3.3). Command lines are not parsed in this version, so in a
 // state where one of them applies every such call is denied.
 func checkCommand(state *workflow.StateView, call Call) (Code, string) {
-	why := ""
+	var why string
 	switch {
 	case state.CommandsRestricted:
 		why = byCommands

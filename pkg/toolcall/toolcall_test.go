@@ -59,7 +59,7 @@ func TestGate(t *testing.T) {
 	m, run := inState(t, reading, `{}`)
 	for tool, code := range map[string]toolcall.Code{
 		"Read": "", "Grep": "", "mcp__fs__read_file": "",
-		"Edit": toolcall.CodeToolNotAllowed, "read": toolcall.CodeToolNotAllowed, "Read ": toolcall.CodeToolNotAllowed,
+		"Edit": toolcall.CodeToolNotAllowed, "read": toolcall.CodeToolNotAllowed, "Read\x20": toolcall.CodeToolNotAllowed,
 		"Re\u0301ad": toolcall.CodeToolNotAllowed, "*": toolcall.CodeToolNotAllowed, "mcp__*": toolcall.CodeToolNotAllowed,
 		"read_file": toolcall.CodeToolNotAllowed, "../Read": toolcall.CodeToolNotAllowed,
 		"mcp__fs__write_file": toolcall.CodeToolDisallowed,

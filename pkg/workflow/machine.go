@@ -1,3 +1,9 @@
+// Package workflow holds the rules of workflows: it reads and validates
+// definitions (S1), compiles them, and steps runs by commands (S2, S6).
+//
+// It is pure: values in, values out. It must never do I/O, look at the clock,
+// mint an id, or change a value that it was given; whoever calls it makes the
+// result durable before anyone sees it. What it does not execute it refuses.
 package workflow
 
 // Machine is one version of a workflow, compiled into tables: immutable, and

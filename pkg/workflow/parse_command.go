@@ -50,7 +50,6 @@ var (
 	// never matches an entry that does (bash.md R2).
 	operators = regexp.MustCompile("&&|\\|\\||[|<>`]|\\$[({A-Za-z_]|(^|[^\\\\]);|&\\s*$")
 	optIn     = regexp.MustCompile(`^@[A-Za-z]*$`)
-	onlyStars = regexp.MustCompile(`^[*?\s]+$`)
 )
 
 // anyProgram run whatever they are given: an entry of that name alone allows
@@ -72,12 +71,12 @@ func (r *reader) command(entry string, at *document.Path) {
 		r.report.Errorf(at, CodeCommand, "an empty command matches nothing, or everything; write one or remove the item")
 	case strings.ContainsFunc(entry, unseen):
 		r.report.Errorf(at, CodeCommand, "%s has control or invisible characters; write one command on one line", document.Quote(entry))
-	case operators.MatchString(entry):
+	case strings.ContainsAny(entry, "&|<>`$;") && operators.MatchString(entry):
 		r.report.Errorf(at, CodeCommand, "%s is more than one plain command and never matches; list each command alone", document.Quote(entry))
-	case optIn.MatchString(entry) && entry != "@inert":
+	case entry[0] == '@' && optIn.MatchString(entry) && entry != "@inert":
 		r.report.Errorf(at, CodeCommand, "there is no %s%s; the one set of commands is \"@inert\"", document.Quote(entry),
 			r.report.DidYouMean(entry, slices.Values([]string{"@inert"})))
-	case onlyStars.MatchString(entry):
+	case strings.Trim(entry, "*? \t") == "":
 		r.report.Warnf(at, CodeTooBroad, "%s allows every command; list the commands", document.Quote(entry))
 	case tooBroad(words):
 		r.report.Warnf(at, CodeTooBroad, "%s runs any program it is given, so it allows everything; list the commands you would trust", document.Quote(entry))
@@ -91,5 +90,5 @@ func tooBroad(words []string) bool {
 	if !slices.Contains(anyProgram, strings.TrimSuffix(program, "*")) {
 		return false
 	}
-	return len(words) == 1 || len(words) == 2 && (slices.Contains(inlineCode, words[1]) || onlyStars.MatchString(words[1]))
+	return len(words) == 1 || len(words) == 2 && (slices.Contains(inlineCode, words[1]) || strings.Trim(words[1], "*?") == "")
 }

@@ -12,15 +12,38 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
+// validationRow is one row of testdata/validation.txt: a changed workflow and
+// what is said of it.
+type validationRow struct {
+	name, line string
+	changed    document.Value
+	want       []string
+}
+
 // TestValidation runs testdata/validation.txt, whose head says how to read it.
 func TestValidation(t *testing.T) {
 	t.Parallel()
+	rows := validationRows(t)
+	if len(rows) < 300 {
+		t.Errorf("only %d rows were read", len(rows))
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			checkRow(t, row)
+		})
+	}
+}
+
+func validationRows(t *testing.T) []validationRow {
+	t.Helper()
 	src, err := os.ReadFile(filepath.Join("testdata", "validation.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var base document.Value
-	section, rows := "", 0
+	var rows []validationRow
+	section := ""
 	for i, line := range strings.Split(string(src), "\n") {
 		switch line = strings.TrimSpace(line); {
 		case line == "" || strings.HasPrefix(line, "#"):
@@ -29,17 +52,12 @@ func TestValidation(t *testing.T) {
 		case strings.HasPrefix(line, "{"):
 			base = parse(t, line)
 		default:
-			rows++
-			base := base
-			t.Run(section+"/"+strconv.Itoa(i+1), func(t *testing.T) {
-				t.Parallel()
-				checkRow(t, base, line)
-			})
+			row := readRow(t, base, line)
+			row.name = section + "/" + strconv.Itoa(i+1)
+			rows = append(rows, row)
 		}
 	}
-	if rows < 300 {
-		t.Errorf("only %d rows were read", rows)
-	}
+	return rows
 }
 
 func parse(t *testing.T, text string) document.Value {
@@ -51,28 +69,33 @@ func parse(t *testing.T, text string) document.Value {
 	return v
 }
 
-func checkRow(t *testing.T, base document.Value, line string) {
+func readRow(t *testing.T, base document.Value, line string) validationRow {
 	t.Helper()
 	cut := strings.LastIndex(line, "->")
 	edits, expect := line[:cut], strings.TrimSpace(line[cut+2:])
-	changed := base
+	row := validationRow{line: line, changed: base}
 	for edit := range strings.SplitSeq(edits, ";;") {
 		edit = strings.TrimSpace(edit)
 		if pointer, ok := strings.CutSuffix(edit, " -"); ok {
-			changed = set(changed, segments(pointer), document.Value{})
+			row.changed = set(row.changed, segments(pointer), document.Value{})
 			continue
 		}
 		pointer, text, ok := strings.Cut(edit, " = ")
 		if !ok {
 			t.Fatalf("cannot read %q", edit)
 		}
-		changed = set(changed, segments(pointer), parse(t, text))
+		row.changed = set(row.changed, segments(pointer), parse(t, text))
 	}
-	var want []string
 	if expect != "ok" {
-		want = strings.Split(expect, ", ")
+		row.want = strings.Split(expect, ", ")
 	}
-	definition, problems := workflow.Parse(changed.AppendJSON(nil))
+	return row
+}
+
+func checkRow(t *testing.T, row validationRow) {
+	t.Helper()
+	line, want := row.line, row.want
+	definition, problems := workflow.Parse(row.changed.AppendJSON(nil))
 	var got []string
 	for _, p := range problems {
 		mark := ""

@@ -41,7 +41,7 @@ func New(cfg Config) *Enforcer {
 	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs)
 	return &Enforcer{service: &rpc.Enforcer{
 		App:  app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger),
-		Runs: runs, Log: cfg.Logger,
+		Runs: runs,
 	}}
 }
 

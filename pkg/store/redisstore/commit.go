@@ -71,7 +71,8 @@ var argLists = sync.Pool{New: func() any { return new([]any) }}
 // send runs the commits of one flight as one EVALSHA.
 func (s *Store) send(calls []*call) {
 	list := argLists.Get().(*[]any) //nolint:forcetypeassert // the pool holds nothing else
-	args := append((*list)[:0], nil, nil, nil)
+	args := (*list)[:0]
+	args = append(args, nil, nil, nil) // the command, the script, the number of keys
 	keys := 0
 	for _, c := range calls {
 		for i := range c.keys {

@@ -121,7 +121,9 @@ local function unindex(index, labels, id)
   for label in gmatch(labels, '[^\n]+') do call('ZREM', index .. '/' .. label, id) end
 end
 
--- What is known of the batch under way.
+-- What is known of the batch under way. A table that is still none is made
+-- when it is needed, for most batches need few.
+local none = {}
 local result, n           -- the result and its length
 local condition, counter  -- indexes of the precondition and the counter at hand
 local known               -- by the place of a record's key: its version and labels before
@@ -187,6 +189,7 @@ function check.P(k, a)
   if want ~= have and want ~= '-1' then return k, a, {CONFLICT, condition, tonumber(have)} end
   local old = r[2] or ''
   if old ~= '' and old ~= labels then touch(KEYS[k + 1], old, ARGV[a + 2]) end
+  if known == none then known = {} end
   known[k] = {r[1], old}
   n = n + 1
   result[n] = (r[1] or r[3] or 0) + 1
@@ -222,6 +225,7 @@ function check.D(k, a)
   if want ~= have and want ~= '-1' then return k, a, {CONFLICT, condition, tonumber(have)} end
   local old = r[2] or ''
   touch(KEYS[k + 1], old, ARGV[a + 2])
+  if known == none then known = {} end
   known[k] = {r[1], old}
   return k + 2, a + 3
 end
@@ -247,6 +251,7 @@ function check.R(k, a)
       keys[#keys + 1] = all[i + 1]
     end
   end
+  if reset == none then reset = {} end
   reset[KEYS[k]] = keys
   return k + 1, a + 1
 end
@@ -270,6 +275,7 @@ end
 function check.N(k, a)
   local key, number = KEYS[k], tonumber(ARGV[a + 1])
   local values, before = plain[key] or {}, stored(key, a, number)
+  if plain == none then plain = {} end
   plain[key] = values
   for i = 1, number do
     counter = counter + 1
@@ -305,6 +311,7 @@ function check.W(k, a)
   counter = counter + 1
   local key, delta, limit, length = KEYS[k + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
   local w = windows[key] or window(key, length, reset[KEYS[k]])
+  if windows == none then windows = {} end
   windows[key] = w
   if delta < 0 then
     local back = min(-delta, w.sum)
@@ -336,7 +343,7 @@ end
 function check.E(k, a) return k + 1, a + 4 end
 
 function write.E(k, a)
-  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3])
+  call('XADD', KEYS[k], '*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3])
   return k + 1, a + 4
 end
 
@@ -361,7 +368,7 @@ end
 -- One batch, whose arguments end before stop.
 local function commit(k0, a0, stop)
   result, n, condition, counter = {OK}, 1, -1, -1
-  known, reset, plain, windows = {}, {}, {}, {}
+  known, reset, plain, windows = none, none, none, none
   local k, a, failure = k0, a0, nil
   while a < stop do
     k, a, failure = check[ARGV[a]](k, a)

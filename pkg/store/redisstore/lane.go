@@ -39,6 +39,8 @@ const (
 // that finds nothing in flight goes at once.
 type lane struct {
 	send func([]*call)
+	// work counts the flights, which may outlast their callers.
+	work *sync.WaitGroup
 	// flights is how many may be under way at once.
 	flights int
 
@@ -54,7 +56,7 @@ func (l *lane) do(ctx context.Context, c *call) error {
 	l.queue = append(l.queue, c)
 	if l.flying < l.flights {
 		l.flying++
-		go l.fly()
+		l.work.Go(l.fly)
 	}
 	l.mu.Unlock()
 	select {

@@ -61,8 +61,8 @@ func (s *Store) lease(ctx context.Context, verb string, key store.Key, who strin
 	if len(answer) != 3 {
 		return store.Lease{}, 0, fmt.Errorf("redisstore: %s lease: %w: the script answered %v", verb, store.ErrUncertain, answer)
 	}
-	token, holder := number(answer, 0), ""
-	holder, _ = answer[2].(string)
+	token := number(answer, 0)
+	holder, _ := answer[2].(string)
 	return store.Lease{Key: key, Holder: holder, Token: token, Expires: time.UnixMicro(number(answer, 1)).UTC()}, token, nil
 }
 

@@ -84,11 +84,11 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		s.tracer = config.TracerProvider.Tracer("github.com/interlock-run/interlock/pkg/store/redisstore")
 	}
 	s.lanes = make([]*lane, shards)
-	common := &lane{send: s.send, flights: config.Flights}
+	common := &lane{send: s.send, work: &s.work, flights: config.Flights}
 	for shard := range s.lanes {
 		s.lanes[shard] = common
 		if cluster { // one call stays within one slot
-			s.lanes[shard] = &lane{send: s.send, flights: 1}
+			s.lanes[shard] = &lane{send: s.send, work: &s.work, flights: 1}
 		}
 	}
 	return s, nil

@@ -104,7 +104,7 @@ type statement struct {
 
 // prepare prepares a statement, to be closed with the connection.
 func (c *conn) prepare(text string) (*statement, error) {
-	s, err := c.Conn.Prepare(text)
+	s, err := c.Prepare(text)
 	if err != nil {
 		return nil, fmt.Errorf("preparing %q: %w", text, err)
 	}

@@ -92,7 +92,7 @@ func (w *writer) add(c *store.Counter, now int64) (value int64, refusal *store.L
 		return 0, &store.LimitError{Value: value}, nil
 	}
 	value = max(0, value+c.Delta)
-	if err := w.statements.setCounter.run(owner, c.Name, value); err != nil {
+	if err := w.setCounter.run(owner, c.Name, value); err != nil {
 		return 0, nil, fail("storing a counter", err)
 	}
 	w.cache.setCounter(owner, c.Name, value)
@@ -112,7 +112,8 @@ func exceeds(value int64, c *store.Counter) bool {
 // window is the state of a windowed counter.
 type window struct {
 	// span is the longest window that was asked for: units are kept as long.
-	span, total, newest int64
+	// total is the sum of all that are kept.
+	span, total int64
 }
 
 // addWindowed adds to a windowed counter. Units are kept by the moment of their
@@ -121,17 +122,16 @@ type window struct {
 func (w *writer) addWindowed(c *store.Counter, owner string, now int64) (value int64, refusal *store.LimitError, err error) {
 	var state window
 	_, err = w.findWindow.first(func(row []driver.Value) {
-		state = window{span: row[0].(int64), total: row[1].(int64), newest: row[2].(int64)}
+		state = window{span: row[0].(int64), total: row[1].(int64)}
 	}, owner, c.Name)
 	if err != nil {
 		return 0, nil, fail("reading a counter", err)
 	}
-	// A clock that steps back must not admit more: time never goes back for a
-	// counter, so that the window which ends now is always the fullest.
-	now = max(now, state.newest)
 	length := c.Window.Microseconds()
 	state.span = max(state.span, length)
 
+	// All units after the window's begin count, also those that are later than
+	// now: a clock that steps back must not admit more.
 	expired, err := w.sum(owner, c.Name, now-state.span)
 	if err != nil {
 		return 0, nil, err
@@ -158,13 +158,13 @@ func (w *writer) addWindowed(c *store.Counter, owner string, now int64) (value i
 	}
 	switch {
 	case c.Delta > 0:
-		state.total, state.newest = state.total+c.Delta, now
+		state.total += c.Delta
 		err = w.addUnits.run(owner, c.Name, now, c.Delta)
 	case c.Delta < 0:
 		err = w.giveBack(c, owner, &state)
 	}
 	if err == nil {
-		err = w.statements.setWindow.run(owner, c.Name, state.span, state.total, state.newest)
+		err = w.setWindow.run(owner, c.Name, state.span, state.total)
 	}
 	return max(0, value+c.Delta), nil, fail("storing a counter", err)
 }
@@ -175,11 +175,9 @@ func (w *writer) sum(owner, name string, until int64) (sum int64, err error) {
 	return sum, fail("reading a counter", err)
 }
 
-// reopensAt answers when enough of the units in the window will have left it.
+// reopensAt answers when enough of the units in the window will have left it,
+// or no time when there never are enough.
 func (w *writer) reopensAt(c *store.Counter, owner string, now, value int64) (at time.Time, err error) {
-	if c.Delta > c.Limit {
-		return time.Time{}, nil
-	}
 	excess := value + c.Delta - c.Limit
 	length := c.Window.Microseconds()
 	err = w.oldestUnits.each(func(row []driver.Value) bool {

@@ -33,7 +33,7 @@ func (s *Store) List(ctx context.Context, query store.Query) (store.Page, error)
 	if err != nil {
 		return store.Page{}, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close() // rows.Err tells of failures
 	var page store.Page
 	for rows.Next() {
 		var key string

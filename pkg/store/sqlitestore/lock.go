@@ -28,7 +28,7 @@ func lockFile(path string) (*fileLock, error) {
 		return nil, fmt.Errorf("sqlitestore: locking %s: %w", path, err)
 	}
 	if err := tryLock(file); err != nil {
-		defer file.Close() //nolint:errcheck // nothing was written
+		defer file.Close()
 		if !errors.Is(err, errLocked) {
 			return nil, fmt.Errorf("sqlitestore: locking %s: %w", path, err)
 		}

@@ -83,7 +83,7 @@ func (s *Store) entries(ctx context.Context, entries []store.OutboxEntry, shard 
 	if err != nil {
 		return nil, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close() // rows.Err tells of failures
 	for rows.Next() {
 		var row int64
 		entry := store.OutboxEntry{Shard: shard}

@@ -89,7 +89,7 @@ func (s *Store) History(ctx context.Context, key store.Key, after int64, limit i
 	if err != nil {
 		return nil, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close() // rows.Err tells of failures
 	var entries []store.HistoryEntry
 	for rows.Next() {
 		var entry store.HistoryEntry
@@ -116,7 +116,7 @@ func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64
 	if err != nil {
 		return nil, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close() // rows.Err tells of failures
 	values := map[string]int64{}
 	for rows.Next() {
 		var name string
@@ -145,7 +145,7 @@ func (s *Store) Due(ctx context.Context, shard int, now time.Time, limit int) ([
 	if err != nil {
 		return nil, s.readError(ctx, doing, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close() // rows.Err tells of failures
 	var timers []store.Timer
 	for rows.Next() {
 		var timer store.Timer

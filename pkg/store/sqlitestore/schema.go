@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"errors"
 	"fmt"
 )
 
@@ -51,11 +52,10 @@ CREATE TABLE counters (
 	PRIMARY KEY (owner, name)
 ) WITHOUT ROWID;
 CREATE TABLE windows (
-	owner  TEXT    NOT NULL,
-	name   TEXT    NOT NULL,
-	span   INTEGER NOT NULL, -- microseconds for which units are kept
-	total  INTEGER NOT NULL, -- the sum of units.n
-	newest INTEGER NOT NULL, -- the latest time at which units were admitted
+	owner TEXT    NOT NULL,
+	name  TEXT    NOT NULL,
+	span  INTEGER NOT NULL, -- microseconds for which units are kept
+	total INTEGER NOT NULL, -- the sum of units.n
 	PRIMARY KEY (owner, name)
 ) WITHOUT ROWID;
 CREATE TABLE units (
@@ -138,7 +138,7 @@ func schemaVersion(c *conn) (int, error) {
 	}
 	empty := version == 0 && id == 0 && tables == 0
 	if !empty && id != applicationID {
-		return 0, fmt.Errorf("the file is a database of another program: name another path")
+		return 0, errors.New("the file is a database of another program: name another path")
 	}
 	return int(version), nil
 }

@@ -55,9 +55,9 @@ func (w *writer) prepare(h *heads) error {
 		{&s.setCounter, "INSERT INTO counters (owner, name, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"},
 		{&s.dropCounters, "DELETE FROM counters WHERE owner = ?"},
 
-		{&s.findWindow, "SELECT span, total, newest FROM windows WHERE owner = ? AND name = ?"},
-		{&s.setWindow, "INSERT INTO windows (owner, name, span, total, newest) VALUES (?, ?, ?, ?, ?) " +
-			"ON CONFLICT DO UPDATE SET span = excluded.span, total = excluded.total, newest = excluded.newest"},
+		{&s.findWindow, "SELECT span, total FROM windows WHERE owner = ? AND name = ?"},
+		{&s.setWindow, "INSERT INTO windows (owner, name, span, total) VALUES (?, ?, ?, ?) " +
+			"ON CONFLICT DO UPDATE SET span = excluded.span, total = excluded.total"},
 		{&s.dropWindows, "DELETE FROM windows WHERE owner = ?"},
 		{&s.dropUnits, "DELETE FROM units WHERE owner = ?"},
 		{&s.sumUnits, "SELECT coalesce(sum(n), 0) FROM units WHERE owner = ? AND name = ? AND at <= ?"},

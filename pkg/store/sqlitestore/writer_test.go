@@ -175,6 +175,11 @@ func TestFullDisk(t *testing.T) {
 	if err != nil || len(entries) != 3 {
 		t.Errorf("%d events, not 3, %v", len(entries), err)
 	}
+	for _, entry := range entries {
+		if after[entry.Shard]++; entry.Seq != after[entry.Shard] {
+			t.Errorf("event %d of shard %d has sequence number %d", after[entry.Shard], entry.Shard, entry.Seq)
+		}
+	}
 }
 
 // TestBrokenCommit tests that after a commit of unknown outcome nothing is

@@ -229,7 +229,7 @@ func orderOfEvaluation(f *fixture) {
 	bad.Deletes = []store.Check{{Key: s.b, Version: 9}, {Key: s.d, Version: 9}}
 	bad.Counters = []store.Counter{{Owner: s.a, Name: "plain", Delta: 1, Limit: 1}, {Owner: s.c, Name: "plain", Delta: 1, Limit: 0}}
 
-	err := f.refused(bad, store.ErrReplayMismatch)
+	err := f.refusal(bad, store.ErrReplayMismatch)
 	var mismatch *store.ReplayMismatchError
 	if !errors.As(err, &mismatch) || *mismatch != (store.ReplayMismatchError{Owner: s.a, Name: "used"}) {
 		f.Errorf("mismatch is %+v", mismatch)
@@ -240,7 +240,7 @@ func orderOfEvaluation(f *fixture) {
 
 	conflict := func(key store.Key, want, have int64) {
 		f.Helper()
-		wantConflict(f.T, f.refused(bad, store.ErrConflict), store.ConflictError{Key: key, Want: want, Have: have})
+		wantConflict(f.T, f.refusal(bad, store.ErrConflict), store.ConflictError{Key: key, Want: want, Have: have})
 	}
 	conflict(s.a, 7, 2)
 	bad.Checks = bad.Checks[1:]
@@ -255,9 +255,9 @@ func orderOfEvaluation(f *fixture) {
 	conflict(s.d, 9, store.Absent)
 	bad.Deletes = good.Deletes
 
-	wantLimit(f.T, f.refused(bad, store.ErrLimit), store.LimitError{Index: 0, Owner: s.a, Name: "plain", Value: 1, Limit: 1})
+	wantLimit(f.T, f.refusal(bad, store.ErrLimit), store.LimitError{Index: 0, Owner: s.a, Name: "plain", Value: 1, Limit: 1})
 	bad.Counters[0] = good.Counters[0]
-	wantLimit(f.T, f.refused(bad, store.ErrLimit), store.LimitError{Index: 1, Owner: s.c, Name: "plain", Value: 0, Limit: 0})
+	wantLimit(f.T, f.refusal(bad, store.ErrLimit), store.LimitError{Index: 1, Owner: s.c, Name: "plain", Value: 0, Limit: 0})
 	bad.Counters[1] = good.Counters[1]
 	f.commit(bad)
 }

@@ -21,7 +21,7 @@ func exactConflicts(f *fixture) {
 	a := run("a")
 	conflict := func(batch store.Batch, want, have int64) {
 		f.Helper()
-		wantConflict(f.T, f.refused(batch, store.ErrConflict), store.ConflictError{Key: a, Want: want, Have: have})
+		wantConflict(f.T, f.refusal(batch, store.ErrConflict), store.ConflictError{Key: a, Want: want, Have: have})
 	}
 	put := func(version int64) store.Batch { return store.Batch{Puts: []store.Put{{Key: a, Expect: version}}} }
 	check := func(version int64) store.Batch { return store.Batch{Checks: []store.Check{{Key: a, Version: version}}} }

@@ -36,9 +36,9 @@ func addToLimit(f *fixture) {
 			f.Errorf("adding %d answered %d, not %d", tt.delta, got, tt.want)
 		}
 	}
-	wantLimit(f.T, f.refused(add(a, "calls", 2, 5), store.ErrLimit), store.LimitError{Owner: a, Name: "calls", Value: 4, Limit: 5})
+	wantLimit(f.T, f.refusal(add(a, "calls", 2, 5), store.ErrLimit), store.LimitError{Owner: a, Name: "calls", Value: 4, Limit: 5})
 	f.commit(add(a, "calls", 1, 5))
-	wantLimit(f.T, f.refused(add(a, "calls", 1, 5), store.ErrLimit), store.LimitError{Owner: a, Name: "calls", Value: 5, Limit: 5})
+	wantLimit(f.T, f.refusal(add(a, "calls", 1, 5), store.ErrLimit), store.LimitError{Owner: a, Name: "calls", Value: 5, Limit: 5})
 	f.refused(add(a, "first", 1, 0), store.ErrLimit)
 	f.commit(add(a, "calls", 1<<40, store.NoLimit))
 	f.commit(add(a, "other", 1, 1))
@@ -79,10 +79,10 @@ func countersInOrder(f *fixture) {
 		{Owner: a, Name: "w", Delta: 1, Limit: 3, Window: hour},
 		{Owner: a, Name: "n", Delta: 1, Limit: 3},
 	}}
-	wantLimit(f.T, f.refused(b, store.ErrLimit), store.LimitError{Index: 4, Owner: a, Name: "n", Value: 3, Limit: 3})
+	wantLimit(f.T, f.refusal(b, store.ErrLimit), store.LimitError{Index: 4, Owner: a, Name: "n", Value: 3, Limit: 3})
 	b.Counters[4].Delta = -1
 	b.Counters = append(b.Counters, store.Counter{Owner: a, Name: "w", Delta: 1, Limit: 3, Window: hour})
-	wantLimit(f.T, f.refused(b, store.ErrLimit), store.LimitError{
+	wantLimit(f.T, f.refusal(b, store.ErrLimit), store.LimitError{
 		Index: 5, Owner: a, Name: "w", Value: 3, Limit: 3, ReopensAt: f.clock.Now().Add(hour),
 	})
 	b.Counters[5].Delta = -2

@@ -31,7 +31,7 @@ func TestFaulty(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &storetest.Faulty{Store: inner, Decide: storetest.Nth(2, tt.fault)}
-			defer s.Close() //nolint:errcheck // nothing to lose
+			defer s.Close()
 			for n := 1; n <= 3; n++ {
 				_, err := s.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: key, Expect: store.AnyVersion}}})
 				want := tt.want

@@ -54,7 +54,16 @@ func (f *fixture) commit(batch store.Batch) store.Result {
 }
 
 // refused commits a batch that must fail with target.
-func (f *fixture) refused(batch store.Batch, target error) error {
+func (f *fixture) refused(batch store.Batch, target error) {
+	f.Helper()
+	_, err := f.Commit(f.ctx, batch)
+	if !errors.Is(err, target) {
+		f.Fatalf("commit answered %v, not %v", err, target)
+	}
+}
+
+// refusal is refused, and answers the error.
+func (f *fixture) refusal(batch store.Batch, target error) error {
 	f.Helper()
 	_, err := f.Commit(f.ctx, batch)
 	if !errors.Is(err, target) {

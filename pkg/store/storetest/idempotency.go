@@ -87,7 +87,7 @@ func replayFirst(f *fixture) {
 func replayMismatch(f *fixture) {
 	a := run("a")
 	f.commit(once(a, "k", "d", "first"))
-	err := f.refused(once(a, "k", "other", "second"), store.ErrReplayMismatch)
+	err := f.refusal(once(a, "k", "other", "second"), store.ErrReplayMismatch)
 	var got *store.ReplayMismatchError
 	if !errors.As(err, &got) || *got != (store.ReplayMismatchError{Owner: a, Name: "k"}) {
 		f.Errorf("mismatch is %+v", got)

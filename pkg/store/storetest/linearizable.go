@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -153,21 +154,28 @@ func CheckHistory(t testing.TB, history History) {
 	case porcupine.Unknown:
 		t.Errorf("the check of a history of %d operations took too long", len(history))
 	default:
-		t.Errorf("a history of %d operations is not linearizable; the longest parts that are:\n%s", len(history), longest(history, info))
+		t.Errorf("a history of %d operations is not linearizable; as far as it goes:\n%s", len(history), longest(info))
 	}
 }
 
-// longest describes, for each key, the operations that do not fit.
-func longest(history History, info porcupine.LinearizationInfo) string {
-	text := ""
-	for i, partition := range info.PartialLinearizationsOperations() {
-		most := 0
-		for _, operations := range partition {
-			most = max(most, len(operations))
+// longest describes, for each key, the end of the longest order that fits.
+func longest(info porcupine.LinearizationInfo) string {
+	const tail = 5
+	var b strings.Builder
+	for _, partials := range info.PartialLinearizationsOperations() {
+		var most []porcupine.Operation
+		for _, operations := range partials {
+			if len(operations) > len(most) {
+				most = operations
+			}
 		}
-		text += fmt.Sprintf("key %d: %d operations in order\n", i, most)
+		for i, operation := range most {
+			if i >= len(most)-tail {
+				fmt.Fprintf(&b, "%d. %s\n", i+1, model.DescribeOperation(operation.Input, operation.Output))
+			}
+		}
 	}
-	return text
+	return b.String()
 }
 
 func (w *Workload) key(i int) string { return fmt.Sprintf("%s%d", w.Prefix, i) }

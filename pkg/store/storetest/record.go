@@ -52,7 +52,7 @@ func deleteRecord(f *fixture) {
 	f.commit(store.Batch{Deletes: []store.Check{{Key: run("a"), Version: 2}}})
 	f.gone(run("a"))
 
-	err := f.refused(store.Batch{Puts: []store.Put{{Key: run("a"), Expect: 2}}}, store.ErrConflict)
+	err := f.refusal(store.Batch{Puts: []store.Put{{Key: run("a"), Expect: 2}}}, store.ErrConflict)
 	wantConflict(f.T, err, store.ConflictError{Key: run("a"), Want: 2, Have: store.Absent})
 
 	result := f.commit(create(run("a"), "three"))

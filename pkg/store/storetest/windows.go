@@ -42,11 +42,11 @@ func windowEdges(f *fixture) {
 	f.commit(one)
 	f.clock.Advance(10 * second)
 	f.commit(one)
-	wantLimit(f.T, f.refused(one, store.ErrLimit), full)
+	wantLimit(f.T, f.refusal(one, store.ErrLimit), full)
 
 	// The last moment at which the first unit is still in the window.
 	f.clock.Advance(50*second - microsecond)
-	wantLimit(f.T, f.refused(one, store.ErrLimit), full)
+	wantLimit(f.T, f.refusal(one, store.ErrLimit), full)
 	f.clock.Advance(microsecond)
 	if got := admitted(f, a, "w", minute); got != 1 {
 		f.Errorf("%d units in the window (t-1m, t] when the first is 1m old, not 1", got)
@@ -55,7 +55,7 @@ func windowEdges(f *fixture) {
 		f.Errorf("the value is %d, not 2", got)
 	}
 	full.ReopensAt = first.Add(10 * second).Add(minute)
-	wantLimit(f.T, f.refused(one, store.ErrLimit), full)
+	wantLimit(f.T, f.refusal(one, store.ErrLimit), full)
 	f.clock.Advance(hour)
 	if got := admitted(f, a, "w", minute); got != 0 {
 		f.Errorf("%d units an hour later, not 0", got)
@@ -73,7 +73,7 @@ func windowUnits(f *fixture) {
 		delta  int64
 		reopen time.Duration
 	}{{1, minute}, {2, 70 * second}, {3, 70 * second}, {4, 80 * second}, {6, 80 * second}} {
-		wantLimit(f.T, f.refused(admit(a, "w", tt.delta, 6, minute), store.ErrLimit),
+		wantLimit(f.T, f.refusal(admit(a, "w", tt.delta, 6, minute), store.ErrLimit),
 			store.LimitError{Owner: a, Name: "w", Value: 6, Limit: 6, ReopensAt: start.Add(tt.reopen)})
 	}
 	f.clock.Advance(40 * second) // 70 s after the start: 3 units are left
@@ -95,7 +95,7 @@ func windowGiveBack(f *fixture) {
 	}
 	// What is left is the oldest.
 	f.commit(admit(a, "w", 3, 4, minute))
-	wantLimit(f.T, f.refused(admit(a, "w", 1, 4, minute), store.ErrLimit),
+	wantLimit(f.T, f.refusal(admit(a, "w", 1, 4, minute), store.ErrLimit),
 		store.LimitError{Owner: a, Name: "w", Value: 4, Limit: 4, ReopensAt: start.Add(minute)})
 	if got := f.commit(admit(a, "w", -9, 4, minute)).Counters[0]; got != 0 {
 		f.Errorf("4 units less 9 are %d", got)
@@ -108,10 +108,10 @@ func windowGiveBack(f *fixture) {
 
 func windowNever(f *fixture) {
 	a := run("a")
-	wantLimit(f.T, f.refused(admit(a, "w", 3, 2, minute), store.ErrLimit), store.LimitError{Owner: a, Name: "w", Limit: 2})
-	wantLimit(f.T, f.refused(admit(a, "w", 1, 0, minute), store.ErrLimit), store.LimitError{Owner: a, Name: "w", Limit: 0})
+	wantLimit(f.T, f.refusal(admit(a, "w", 3, 2, minute), store.ErrLimit), store.LimitError{Owner: a, Name: "w", Limit: 2})
+	wantLimit(f.T, f.refusal(admit(a, "w", 1, 0, minute), store.ErrLimit), store.LimitError{Owner: a, Name: "w", Limit: 0})
 	f.commit(admit(a, "w", 2, 2, minute))
-	wantLimit(f.T, f.refused(admit(a, "w", 3, 2, minute), store.ErrLimit), store.LimitError{Owner: a, Name: "w", Value: 2, Limit: 2})
+	wantLimit(f.T, f.refusal(admit(a, "w", 3, 2, minute), store.ErrLimit), store.LimitError{Owner: a, Name: "w", Value: 2, Limit: 2})
 }
 
 func windowNoLimit(f *fixture) {

@@ -74,9 +74,9 @@ type Cluster struct {
 
 // Start starts everything; when it returns nil, calls succeed. The caller ends
 // it with Close.
-func Start(ctx context.Context, cfg Config) (c *Cluster, err error) {
+func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	cfg = cfg.withDefaults()
-	c = &Cluster{cfg: cfg}
+	c := &Cluster{cfg: cfg}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -86,6 +86,11 @@ func Start(ctx context.Context, cfg Config) (c *Cluster, err error) {
 	if err := cfg.Data.Make(); err != nil {
 		return nil, err
 	}
+	unlock, err := cfg.Data.Lock()
+	if err != nil {
+		return nil, err
+	}
+	c.onClose(unlock)
 	tokens, err := c.openTokens()
 	if err != nil {
 		return nil, err

@@ -1,5 +1,8 @@
 // Package datadir is the layout of the folder in which `interlock up` keeps
 // everything, and in which the CLI and the hook on the same machine find it.
+//
+// It must never hold a secret itself, and it stays light: the hook starts with
+// it before every tool call.
 package datadir
 
 import (
@@ -8,43 +11,57 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"strings"
 )
 
 // Default is the data folder unless told otherwise.
 const Default = ".interlock"
 
-// maxSocketPath is the longest path of a unix socket on Linux.
-const maxSocketPath = 107
+// maxSocketPath is the longest path of a unix socket that every system takes.
+const maxSocketPath = 103
 
 // Dir is a data folder.
 type Dir string
 
 // Database is the embedded store.
-func (d Dir) Database() string { return filepath.Join(string(d), "interlock.db") }
+func (d Dir) Database() string { return d.join("interlock.db") }
 
 // NATS is the embedded NATS server's storage.
-func (d Dir) NATS() string { return filepath.Join(string(d), "nats") }
+func (d Dir) NATS() string { return d.join("nats") }
 
 // Tokens is the file with a token per role.
-func (d Dir) Tokens() string { return filepath.Join(string(d), "tokens.json") }
+func (d Dir) Tokens() string { return d.join("tokens.json") }
 
 // Socket is the unix socket of the hook, or empty when its path would be too
 // long for one.
 func (d Dir) Socket() string {
-	path, err := filepath.Abs(filepath.Join(string(d), "hook.sock"))
-	if err != nil || len(path) > maxSocketPath {
+	path := d.join("hook.sock")
+	if !strings.HasPrefix(path, "/") {
+		wd, err := os.Getwd()
+		if err != nil {
+			return ""
+		}
+		path = Dir(wd).join(path)
+	}
+	if len(path) > maxSocketPath {
 		return ""
 	}
 	return path
 }
 
-func (d Dir) endpoints() string { return filepath.Join(string(d), "endpoints.json") }
+func (d Dir) endpoints() string { return d.join("endpoints.json") }
+
+func (d Dir) join(name string) string {
+	if d == "" {
+		return name
+	}
+	return strings.TrimSuffix(string(d), "/") + "/" + name
+}
 
 // Make creates the folder, for its owner only.
 func (d Dir) Make() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return fmt.Errorf("create the data folder: %w", err)
+		return fmt.Errorf("create the data folder: %w; choose another with --data", err)
 	}
 	return nil
 }
@@ -88,7 +105,27 @@ func (d Dir) ReadEndpoints() (Endpoints, error) {
 		return e, fmt.Errorf("read endpoints: %w", err)
 	}
 	if err := json.Unmarshal(data, &e); err != nil {
-		return e, fmt.Errorf("read endpoints %s: %w", d.endpoints(), err)
+		return Endpoints{}, fmt.Errorf("%s can not be read: %w; restart `interlock up`", d.endpoints(), err)
 	}
 	return e, nil
+}
+
+// Find is the data folder of a server that serves folder start: the nearest
+// .interlock there or upwards that a server has used, else the one that a server
+// started in start would use. Agents run commands in whatever folder they are in.
+//
+// Folders of other users do not count: their owner could answer every question
+// with yes.
+func Find(start string) Dir {
+	for folder := start; ; {
+		dir := Dir(Dir(folder).join(Default))
+		if _, err := os.Stat(dir.Tokens()); err == nil && ours(string(dir)) {
+			return dir
+		}
+		cut := strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')
+		if cut < 0 || folder == "/" {
+			return Dir(Dir(start).join(Default))
+		}
+		folder = folder[:max(cut, 1)]
+	}
 }

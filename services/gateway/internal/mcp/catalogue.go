@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
 // qualifiedPrefix begins the full name of an upstream tool, mcp__SERVER__TOOL.
@@ -72,12 +74,8 @@ func (s *Server) reservedName(plain string) bool {
 	if strings.HasPrefix(plain, qualifiedPrefix) {
 		return true
 	}
-	for _, prefix := range []string{s.cfg.ToolPrefix, "statewright_", "interlock_"} {
-		if bare, ok := strings.CutPrefix(plain, prefix); ok && reserved[bare] {
-			return true
-		}
-	}
-	return reserved[plain]
+	bare, ok := strings.CutPrefix(plain, s.cfg.ToolPrefix)
+	return toolcall.Own(plain) || ok && reserved[bare]
 }
 
 // upstreamChanged takes over an upstream's new list of tools.
@@ -100,8 +98,8 @@ func (s *Server) rebuild() {
 				continue
 			}
 			t := &upstreamTool{upstream: u, tool: tool, qualified: qualifiedPrefix + name + "__" + tool.Name}
-			if c.tools[t.qualified] != nil {
-				continue // the same tool twice in one list
+			if c.tools[t.qualified] != nil || toolcall.Own(t.qualified) {
+				continue // the same tool twice in one list, or one that the gate would take for ours
 			}
 			c.tools[t.qualified] = t
 			all = append(all, t)

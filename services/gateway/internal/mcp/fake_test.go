@@ -185,7 +185,7 @@ func (r planeRuns) Transition(ctx context.Context, in *enginev1.TransitionReques
 		return reject(enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, "no event "+in.GetEvent()+" in "+run.GetState())
 	}
 	values := map[string]json.RawMessage{}
-	json.Unmarshal(run.GetContext(), &values) //nolint:errcheck // ours
+	json.Unmarshal(run.GetContext(), &values) // ours
 	if key := state.guard[in.GetEvent()]; key != "" && string(values[key]) != `"pass"` {
 		return reject(enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, "a guard failed", &enginev1.GuardResult{
 			Name: "tests_passed", Field: key, Op: "eq", Expected: []byte(`"pass"`), Actual: values[key],
@@ -295,7 +295,7 @@ func (p planePolicy) ReportToolCall(ctx context.Context, in *policyv1.ReportTool
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p.plane.reports = append(p.plane.reports, in)
+	p.reports = append(p.reports, in)
 	p.reported <- struct{}{}
 	run, err := p.find(in.GetRunId(), in.GetSessionId())
 	if err != nil {

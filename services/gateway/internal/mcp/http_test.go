@@ -309,11 +309,14 @@ func TestDrain(t *testing.T) {
 	_, _, header := post(t, url, initialize)
 	listen, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	listen.Header = http.Header{mcpSessionHeader: {header.Get(mcpSessionHeader)}, "Accept": {"text/event-stream"}}
-	stream, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(listen)
-	if err != nil || stream.StatusCode != http.StatusOK {
-		t.Fatal(stream, err)
+	stream, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(listen) //nolint:bodyclose // it is closed below
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer stream.Body.Close()
+	if stream.StatusCode != http.StatusOK {
+		t.Fatal(stream.Status)
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -13,13 +13,13 @@ import (
 // listTools answers tools/list. Clients of the stateless protocol get everything:
 // its list must not vary as a side effect of calls. Older clients get what the
 // current state allows, and are told when that changes.
-func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (*sdk.ListToolsResult, error) {
+func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
 	s.awaitUpstreams(ctx)
 	s.sessions.rebind(req.Session, c)
 	list := slices.Clone(s.ownList)
 	catalogue := s.catalogue.Load()
 	if req.ProtocolVersion() >= protocolStateless || len(catalogue.list) == 0 {
-		return &sdk.ListToolsResult{Tools: append(list, catalogue.list...)}, nil
+		return &sdk.ListToolsResult{Tools: append(list, catalogue.list...)}
 	}
 	run, all := s.listedFor(ctx, c)
 	if run != nil {
@@ -30,7 +30,7 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 			list = append(list, tool)
 		}
 	}
-	return &sdk.ListToolsResult{Tools: list}, nil
+	return &sdk.ListToolsResult{Tools: list}
 }
 
 // awaitUpstreams gives upstreams that just start a moment: many clients list

@@ -157,7 +157,7 @@ func (s *Server) serve(
 	c := callerFor(req, fixed)
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
-		return s.listTools(ctx, c, r)
+		return s.listTools(ctx, c, r), nil
 	case *sdk.CallToolRequest:
 		return s.callTool(ctx, c, r)
 	}

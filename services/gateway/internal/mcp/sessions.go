@@ -96,7 +96,7 @@ func (s *sessions) moved(c caller, runID, state string, force bool) {
 	for _, have := range s.live {
 		same := have.caller.Namespace == c.Namespace &&
 			(have.caller.Binding == c.Binding && c.Bound() || runID != "" && (have.runID == runID || have.caller.RunID == runID))
-		if !same || !force {
+		if !same || !force && have.runID == runID && have.state == state {
 			continue
 		}
 		have.runID, have.state = runID, state
@@ -130,7 +130,7 @@ func (s *sessions) close() {
 	}
 	s.mu.Unlock()
 	for _, ss := range open {
-		ss.Close() //nolint:errcheck // it is gone either way
+		ss.Close() // it is gone either way
 	}
 	s.wg.Wait()
 }

@@ -35,10 +35,10 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if closer, ok := in.(io.Closer); ok {
-			closer.Close() //nolint:errcheck // nothing more is read
+			closer.Close() // nothing more is read
 		}
 		lines.abandon()
-		session.Close() //nolint:errcheck // it ends either way
+		session.Close() // it ends either way
 	})
 	defer stop()
 	go func() {
@@ -46,13 +46,13 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		late := time.AfterFunc(s.cfg.CallTimeout, lines.abandon)
 		lines.awaitAnswers()
 		late.Stop()
-		feed.CloseWithError(err) //nolint:errcheck // it always answers nil
+		feed.CloseWithError(err) // it always answers nil
 	}()
 	err = session.Wait()
-	messages.Close() //nolint:errcheck // unblocks the feed
+	messages.Close() // unblocks the feed
 	lines.abandon()
 	if closer, ok := in.(io.Closer); ok {
-		closer.Close() //nolint:errcheck // nothing more is read
+		closer.Close() // nothing more is read
 	}
 	if ctx.Err() != nil || err == nil || clientGone(err) {
 		return nil

@@ -63,7 +63,7 @@ func (u *upstream) run(ctx context.Context) {
 		err := u.serve(ctx, protocol, func() { up = time.Now(); first() })
 		first()
 		if ctx.Err() != nil {
-			u.set(nil, errors.New("Interlock is stopping"))
+			u.set(nil, errors.New("the gateway is stopping"))
 			return
 		}
 		switch {
@@ -103,7 +103,7 @@ func (u *upstream) serve(ctx context.Context, protocol string, connected func())
 	if err != nil {
 		return err
 	}
-	defer ended(true)
+	defer ended(true) //nolint:errcheck // stopping has no result
 	starting, cancel := context.WithTimeout(ctx, u.edge.ConnectTimeout)
 	defer cancel()
 	session, err := client.Connect(starting, transport, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
@@ -142,7 +142,7 @@ func closeWithin(session *sdk.ClientSession, limit time.Duration) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		session.Close() //nolint:errcheck // it is gone either way
+		session.Close() // it is gone either way
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -109,8 +109,8 @@ func startProcess(cfg Upstream, edge Config) (*process, error) {
 	cmd.WaitDelay = lastWords
 	ownGroup(cmd)
 	err = cmd.Start()
-	childIn.Close()  //nolint:errcheck // the child has its own
-	childOut.Close() //nolint:errcheck // the child has its own
+	childIn.Close()  // the child has its own
+	childOut.Close() // the child has its own
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start it: %w", err), stdin.Close(), stdout.Close())
 	}
@@ -146,7 +146,7 @@ func (p *process) end(stop bool) error {
 		}
 	}
 	p.endOnce.Do(func() {
-		p.stdin.Close() //nolint:errcheck // it may be closed already
+		p.stdin.Close() // it may be closed already
 		if !p.gone() {
 			signalGroup(p.cmd, false)
 			if !p.gone() {
@@ -154,7 +154,7 @@ func (p *process) end(stop bool) error {
 			}
 		}
 		<-p.done
-		p.stdout.Close() //nolint:errcheck // it may be closed already
+		p.stdout.Close() // it may be closed already
 	})
 	return nil
 }

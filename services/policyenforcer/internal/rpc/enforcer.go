@@ -25,9 +25,6 @@ import (
 // client that sends faster waits for its answers.
 const inFlight = 64
 
-// maxCalls is how many calls one message of a stream may hold, by contract.
-const maxCalls = 256
-
 // maxBatch bounds the calls of one message, batchDeadline their time.
 const (
 	maxBatch      = 256
@@ -39,7 +36,6 @@ type Enforcer struct {
 	policyv1.UnimplementedPolicyEnforcerServiceServer
 	App  *app.App
 	Runs enginev1.RunServiceClient
-	Log  *slog.Logger
 }
 
 func caller(ctx context.Context) app.Caller {
@@ -78,84 +74,89 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 
 // CheckToolCalls implements PolicyEnforcerService. Messages are worked on
 // concurrently, so a slow one does not hold up the others. When the server
-// drains, what has been begun is answered and the client connects elsewhere.
+// drains, what was received is answered and the stream ends.
 func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
-	c := &checks{enforcer: s, stream: stream, cancel: cancel, slots: make(chan struct{}, inFlight)}
-	ended := make(chan error, 1)
-	go func() { ended <- c.receive(ctx) }()
-	select {
-	case err := <-ended:
-		c.settle()
-		return errors.Join(err, context.Cause(ctx))
-	case <-rpc.Draining(ctx):
-		c.settle()
-		return fault.New(fault.Unavailable, "this server is going away; connect again")
-	}
-}
-
-// checks is one open stream of checks.
-type checks struct {
-	enforcer *Enforcer
-	stream   grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]
-	cancel   context.CancelCauseFunc
-	// slots are taken by messages that are worked on.
-	slots   chan struct{}
-	sending sync.Mutex
-}
-
-// receive begins work on every message until the client has sent its last one.
-func (c *checks) receive(ctx context.Context) error {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	var sending sync.Mutex
+	received := receive(ctx, stream)
+	slots := make(chan struct{}, inFlight)
 	for {
-		req, err := c.stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
 		select {
-		case c.slots <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		go func() {
-			defer func() { <-c.slots }()
-			c.answer(ctx, req)
-		}()
+		var next message
+		select {
+		case next = <-received:
+		case <-rpc.Draining(ctx):
+			workers.Wait()
+			return fault.New(fault.Unavailable, "this server is shutting down; open the stream anew")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		switch {
+		case errors.Is(next.err, io.EOF):
+			workers.Wait()
+			return context.Cause(ctx)
+		case next.err != nil:
+			return next.err
+		}
+		workers.Go(func() {
+			defer func() { <-slots }()
+			resp := s.checkAll(ctx, next.req)
+			sending.Lock()
+			defer sending.Unlock()
+			if err := stream.Send(resp); err != nil {
+				cancel(err)
+			}
+		})
 	}
 }
 
-func (c *checks) answer(ctx context.Context, req *policyv1.CheckToolCallsRequest) {
-	resp := c.enforcer.checkAll(ctx, req)
-	c.sending.Lock()
-	defer c.sending.Unlock()
-	if err := c.stream.Send(resp); err != nil {
-		c.cancel(err)
-	}
+// message is what a stream received.
+type message struct {
+	req *policyv1.CheckToolCallsRequest
+	err error
 }
 
-// settle waits until everything that was begun is answered, and lets nothing
-// begin any more: it takes all slots.
-func (c *checks) settle() {
-	for range inFlight {
-		c.slots <- struct{}{}
-	}
+// receive reads a stream until its end or ctx's, so that its reader can wait for
+// something else at the same time.
+func receive(ctx context.Context, stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) <-chan message {
+	out := make(chan message)
+	go func() {
+		for {
+			req, err := stream.Recv()
+			select {
+			case out <- message{req, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return out
 }
 
-// checkAll decides every call of a message at once: they share store commits. A
-// message without calls, or with too many, is answered with one error: a bad
-// message does not end the stream for the good ones.
+// checkAll decides every call of a message at once: they share store commits.
 func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsRequest) *policyv1.CheckToolCallsResponse {
 	calls := req.GetCalls()
-	resp := &policyv1.CheckToolCallsResponse{CorrelationId: req.GetCorrelationId()}
-	if len(calls) == 0 || len(calls) > maxCalls {
-		resp.Results = []*policyv1.CheckToolCallsResult{checkError(fault.New(fault.InvalidRequest,
-			"a message holds 1 to %d calls, not %d", maxCalls, len(calls)))}
+	resp := &policyv1.CheckToolCallsResponse{
+		CorrelationId: req.GetCorrelationId(),
+		Results:       make([]*policyv1.CheckToolCallsResult, len(calls)),
+	}
+	if len(calls) == 0 || len(calls) > maxBatch {
+		f := fault.New(fault.InvalidRequest, "a message holds 1 to %d calls, not %d", maxBatch, len(calls))
+		resp.Results = []*policyv1.CheckToolCallsResult{errorResult(f)}
 		return resp
 	}
-	resp.Results = make([]*policyv1.CheckToolCallsResult, len(calls))
+	ctx, cancel := context.WithTimeout(ctx, batchDeadline)
+	defer cancel()
 	var group sync.WaitGroup
 	for i := range calls[1:] {
 		group.Go(func() { resp.Results[i+1] = s.checkOne(ctx, calls[i+1]) })
@@ -165,30 +166,26 @@ func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsReq
 	return resp
 }
 
-// checkOne decides one call of a message. What is invalid, or panics, is an
-// error of this call alone.
 func (s *Enforcer) checkOne(ctx context.Context, req *policyv1.CheckToolCallRequest) (result *policyv1.CheckToolCallsResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.Log.LogAttrs(ctx, slog.LevelError, "a check panicked",
-				slog.String("value", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
-			result = checkError(fault.New(fault.Internal, "panic"))
+			// One call's panic must not end the process, nor allow anything.
+			result = errorResult(fault.From(fmt.Errorf("panic: %v", p)))
 		}
 	}()
 	if err := rpc.Validate(req); err != nil {
-		return checkError(fault.From(err))
+		return errorResult(fault.From(err))
 	}
 	decision, err := s.CheckToolCall(ctx, req)
 	if err != nil {
-		return checkError(fault.From(err))
+		return errorResult(fault.From(err))
 	}
 	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Decision{Decision: decision}}
 }
 
-func checkError(f *fault.Error) *policyv1.CheckToolCallsResult {
-	shown := f.GRPCStatus()
+func errorResult(f *fault.Error) *policyv1.CheckToolCallsResult {
 	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
-		Status: int32(shown.Code()), Reason: string(f.Reason), Message: shown.Message(),
+		Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
 	}}}
 }
 

@@ -1,0 +1,185 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rules"
+)
+
+func codes(problems document.Problems) string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.Code+" "+p.Pointer)
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestParsePolicyProblems covers S7 and the codes of fields (S1.3).
+func TestParsePolicyProblems(t *testing.T) {
+	t.Parallel()
+	with := func(fields string) string { return `{"role":"agent",` + fields + `}` }
+	rule := func(fields string) string { return with(`"allow":[{"capability":"bash",` + fields + `}]`) }
+	capability := func(c string) string { return with(`"deny":[{"capability":"` + c + `"}]`) }
+	const at = "CAPABILITY /deny/0/capability"
+	tests := map[string]struct{ src, want string }{
+		"smallest":            {`{"role":"agent"}`, ""},
+		"empty":               {`{}`, "REQUIRED /role"},
+		"a list":              {`[]`, "TYPE "},
+		"syntax":              {`{`, "JSON_SYNTAX "},
+		"role a number":       {`{"role":1}`, "TYPE /role"},
+		"role empty":          {`{"role":""}`, "EMPTY /role"},
+		"role null":           {`{"role":null}`, "TYPE /role"},
+		"unknown field":       {with(`"comment":"x"`), "UNKNOWN_FIELD /comment"},
+		"near miss":           {with(`"denys":[]`), "UNKNOWN_FIELD /denys"},
+		"case variant":        {with(`"Deny":[]`), "UNKNOWN_FIELD /Deny"},
+		"default":             {with(`"default":"deny"`), ""},
+		"default unknown":     {with(`"default":"Deny"`), "ENUM /default"},
+		"allow a string":      {with(`"allow":"bash"`), "TYPE /allow"},
+		"deny null":           {with(`"deny":null`), "TYPE /deny"},
+		"deny empty":          {with(`"deny":[]`), ""},
+		"rule a string":       {with(`"deny":["bash"]`), "TYPE /deny/0"},
+		"rule empty":          {with(`"ask":[{}]`), "REQUIRED /ask/0/capability"},
+		"rule unknown":        {with(`"ask":[{"capability":"bash","tool":"x"}]`), "UNKNOWN_FIELD /ask/0/tool"},
+		"limit of deny":       {with(`"deny":[{"capability":"bash","rate_limit":{"max_calls":1,"window_seconds":1}}]`), "UNKNOWN_FIELD /deny/0/rate_limit"},
+		"twice":               {with(`"deny":[{"capability":"bash"},{"capability":"bash"}]`), "DUPLICATE_ITEM /deny/1/capability"},
+		"allowed and denied":  {with(`"allow":[{"capability":"bash"}],"deny":[{"capability":"bash"}]`), "NO_EFFECT /allow/0/capability"},
+		"allow all":           {with(`"allow":[{"capability":"*"}]`), "TOO_BROAD /allow/0/capability"},
+		"capability a number": {with(`"deny":[{"capability":5}]`), "TYPE /deny/0/capability"},
+		"capability empty":    {capability(""), "EMPTY /deny/0/capability"},
+
+		"all":               {capability("*"), ""},
+		"bash":              {capability("bash"), ""},
+		"bash*":             {capability("bash*"), ""},
+		"mcp":               {capability("mcp"), ""},
+		"mcp:*":             {capability("mcp:*"), ""},
+		"mcp*":              {capability("mcp*"), ""},
+		"m*":                {capability("m*"), ""},
+		"server":            {capability("mcp:filesystem"), ""},
+		"server:*":          {capability("mcp:filesystem:*"), ""},
+		"tool":              {capability("mcp:filesystem:write_file"), ""},
+		"tool prefix":       {capability("mcp:filesystem:write_*"), ""},
+		"built in":          {capability("tool:WebFetch"), ""},
+		"blank":             {capability(" "), at},
+		"blanks":            {capability("mcp: fs"), at},
+		"newline":           {capability(`bash\n`), at},
+		"invisible":         {capability(`bash\u200b`), at},
+		"star in the mid":   {capability("mcp:*:delete"), at},
+		"star in front":     {capability("*:delete"), at},
+		"two stars":         {capability("mcp:**"), at},
+		"empty part":        {capability("mcp::x"), at},
+		"colon at the end":  {capability("mcp:fs:"), at},
+		"colon first":       {capability(":mcp"), at},
+		"other case":        {capability("Bash"), at},
+		"other kind":        {capability("shell"), at},
+		"kind prefix":       {capability("filesystem:*"), at},
+		"bash with parts":   {capability("bash:rm"), at},
+		"bash with a star":  {capability("bash:*"), at},
+		"bare email tool":   {capability("resend-email"), at},
+		"prefix of no kind": {capability("x*"), at},
+
+		"rate":                 {rule(`"rate_limit":{"max_calls":100,"window_seconds":3600}`), ""},
+		"rate null":            {rule(`"rate_limit":null`), "TYPE /allow/0/rate_limit"},
+		"rate empty":           {rule(`"rate_limit":{}`), "REQUIRED /allow/0/rate_limit/max_calls; REQUIRED /allow/0/rate_limit/window_seconds"},
+		"rate 0":               {rule(`"rate_limit":{"max_calls":0,"window_seconds":1}`), "RANGE /allow/0/rate_limit/max_calls"},
+		"rate negative":        {rule(`"rate_limit":{"max_calls":-1,"window_seconds":1}`), "RANGE /allow/0/rate_limit/max_calls"},
+		"rate a string":        {rule(`"rate_limit":{"max_calls":"1","window_seconds":1}`), "TYPE /allow/0/rate_limit/max_calls"},
+		"rate with a fraction": {rule(`"rate_limit":{"max_calls":1.5,"window_seconds":1}`), "TYPE /allow/0/rate_limit/max_calls"},
+		"window 0":             {rule(`"rate_limit":{"max_calls":1,"window_seconds":0}`), "RANGE /allow/0/rate_limit/window_seconds"},
+		"window a century":     {rule(`"rate_limit":{"max_calls":1,"window_seconds":3153600000}`), "RANGE /allow/0/rate_limit/window_seconds"},
+		"rate unknown":         {rule(`"rate_limit":{"max_calls":1,"window_seconds":1,"burst":2}`), "UNKNOWN_FIELD /allow/0/rate_limit/burst"},
+
+		"budget":           {rule(`"budget_limit":{"max_usd":5.00,"period":"daily"}`), ""},
+		"budget empty":     {rule(`"budget_limit":{}`), "REQUIRED /allow/0/budget_limit/max_usd; REQUIRED /allow/0/budget_limit/period"},
+		"budget 0":         {rule(`"budget_limit":{"max_usd":0,"period":"daily"}`), "RANGE /allow/0/budget_limit/max_usd"},
+		"budget negative":  {rule(`"budget_limit":{"max_usd":-0.01,"period":"daily"}`), "RANGE /allow/0/budget_limit/max_usd"},
+		"budget a string":  {rule(`"budget_limit":{"max_usd":"5","period":"daily"}`), "TYPE /allow/0/budget_limit/max_usd"},
+		"budget too fine":  {rule(`"budget_limit":{"max_usd":0.0000001,"period":"daily"}`), "RANGE /allow/0/budget_limit/max_usd"},
+		"budget too large": {rule(`"budget_limit":{"max_usd":1e300,"period":"daily"}`), "RANGE /allow/0/budget_limit/max_usd"},
+		"budget overflow":  {rule(`"budget_limit":{"max_usd":1e999,"period":"daily"}`), "NUMBER /allow/0/budget_limit/max_usd; RANGE /allow/0/budget_limit/max_usd"},
+		"period unknown":   {rule(`"budget_limit":{"max_usd":1,"period":"yearly"}`), "ENUM /allow/0/budget_limit/period"},
+		"period case":      {rule(`"budget_limit":{"max_usd":1,"period":"Daily"}`), "ENUM /allow/0/budget_limit/period"},
+		"period null":      {rule(`"budget_limit":{"max_usd":1,"period":null}`), "TYPE /allow/0/budget_limit/period"},
+		"budget unknown":   {rule(`"budget_limit":{"max_usd":1,"period":"daily","max_eur":1}`), "UNKNOWN_FIELD /allow/0/budget_limit/max_eur"},
+		"session 0":        {with(`"session_budget_usd":0`), "RANGE /session_budget_usd"},
+		"session a string": {with(`"session_budget_usd":"1"`), "TYPE /session_budget_usd"},
+
+		"email":              {with(`"email_config":{"max_emails_per_session":3,"allowed_from":["a@b.c"],"allowed_to":["*@example.com"]}`), ""},
+		"email none":         {with(`"email_config":{"max_emails_per_session":0}`), ""},
+		"email negative":     {with(`"email_config":{"max_emails_per_session":-1}`), "RANGE /email_config/max_emails_per_session"},
+		"email null":         {with(`"email_config":null`), "TYPE /email_config"},
+		"email unknown":      {with(`"email_config":{"allowed_cc":[]}`), "UNKNOWN_FIELD /email_config/allowed_cc"},
+		"address a string":   {with(`"email_config":{"allowed_to":"a@b.c"}`), "TYPE /email_config/allowed_to"},
+		"address without @":  {with(`"email_config":{"allowed_to":["example.com"]}`), "NAME /email_config/allowed_to/0"},
+		"address empty":      {with(`"email_config":{"allowed_to":[""]}`), "EMPTY /email_config/allowed_to/0; NAME /email_config/allowed_to/0"},
+		"address with two @": {with(`"email_config":{"allowed_to":["a@b@c"]}`), "NAME /email_config/allowed_to/0"},
+		"address all":        {with(`"email_config":{"allowed_to":["*"]}`), "TOO_BROAD /email_config/allowed_to/0"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, problems := rules.ParsePolicy([]byte(tt.src))
+			if got := codes(problems); got != tt.want {
+				t.Errorf("got %q, want %q: %v", got, tt.want, problems)
+			}
+			if (p == nil) != problems.HasErrors() {
+				t.Errorf("policy %v with %v", p, problems)
+			}
+		})
+	}
+}
+
+// TestParsePolicySeed reads the example of seed 003, with all the rest of S7.
+func TestParsePolicySeed(t *testing.T) {
+	t.Parallel()
+	p, problems := rules.ParsePolicy([]byte(`{
+		"role": "agent", "default": "deny", "session_budget_usd": 0.5,
+		"allow": [{"capability": "bash", "rate_limit": {"max_calls": 100, "window_seconds": 3600}}],
+		"ask": [{"capability": "mcp:filesystem:write_file", "budget_limit": {"max_usd": 5.00, "period": "daily"}}],
+		"deny": [{"capability": "mcp:filesystem:delete_file"}],
+		"email_config": {"max_emails_per_session": 0, "allowed_to": []}
+	}`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	budget := rules.MicroUSD(500_000)
+	want := &rules.Policy{
+		Role: "agent", DefaultDeny: true, SessionBudget: &budget,
+		Allow: []rules.Rule{{Capability: "bash", Rate: &rules.RateLimit{MaxCalls: 100, WindowSeconds: 3600}}},
+		Ask:   []rules.Rule{{Capability: "mcp:filesystem:write_file", Budget: &rules.BudgetLimit{Max: 5_000_000, Period: rules.Daily}}},
+		Deny:  []rules.Rule{{Capability: "mcp:filesystem:delete_file"}},
+		Email: &rules.EmailLimits{Limited: true, AllowedTo: []string{}},
+	}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Errorf("differs (-want +got):\n%s", diff)
+	}
+	yaml, problems := rules.ParsePolicyYAML([]byte("role: agent\nallow:\n  - capability: bash\n"))
+	if yaml == nil || yaml.Allow[0].Capability != "bash" {
+		t.Errorf("YAML: %v", problems)
+	}
+}
+
+// TestMicroUSD holds S7.5: decimal money, never rounded.
+func TestMicroUSD(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[document.Decimal]rules.MicroUSD{
+		"0": 0, "1": 1_000_000, "0.02": 20_000, "0.000001": 1, "1e-6": 1, "-0.5": -500_000, "12.345678": 12_345_678,
+		"9223372036854.775807": 9_223_372_036_854_775_807,
+	} {
+		got, ok := rules.ParseUSD(text)
+		if !ok || got != want {
+			t.Errorf("%s: got %d %v, want %d", text, got, ok, want)
+		}
+		if again, ok := rules.ParseUSD(document.Decimal(got.String())); !ok || again != got {
+			t.Errorf("%s is written as %s", text, got)
+		}
+	}
+	for _, text := range []document.Decimal{"", "x", "0.0000001", "9223372036854.775808", "1e300", "0.1.2", "$1", " 1"} {
+		if got, ok := rules.ParseUSD(text); ok {
+			t.Errorf("%q became %d", text, got)
+		}
+	}
+}

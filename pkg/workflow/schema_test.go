@@ -1,0 +1,100 @@
+package workflow_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+func compiledSchema(t *testing.T) *document.Schema {
+	t.Helper()
+	s, problems := document.CompileSchema(parse(t, string(workflow.Schema())))
+	if s == nil {
+		t.Fatal(problems)
+	}
+	return s
+}
+
+// TestSchemaAcceptsValid: whatever Parse accepts, the schema does (S1.7).
+func TestSchemaAcceptsValid(t *testing.T) {
+	t.Parallel()
+	s := compiledSchema(t)
+	sources := map[string]string{"everything": everything, "ladder": string(ladder(20))}
+	files, err := filepath.Glob("testdata/examples/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[file] = string(src)
+	}
+	for _, row := range sharedCases(t, "workflow_valid.jsonl") {
+		sources[row.ID] = row.JSON
+	}
+	for _, row := range validationRows(t) {
+		if _, problems := workflow.Parse(row.changed.AppendJSON(nil)); !problems.HasErrors() {
+			sources[row.line] = row.changed.String()
+		}
+	}
+	if len(sources) < 100 {
+		t.Errorf("only %d valid documents", len(sources))
+	}
+	for name, src := range sources {
+		if problems := s.Validate(parse(t, src)); len(problems) > 0 {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+}
+
+// beyondSchema are codes that tell what no schema can: references, the graph,
+// closeness of names, and what it means.
+var beyondSchema = []string{
+	"UNKNOWN_STATE", "UNKNOWN_GUARD", "RETURN_OUTSIDE", "INITIAL_FINAL", "NO_FINAL", "INTERRUPT_FINAL", "INVOKE_CYCLE", "FORK_", "SAFE_NEXT_BYPASS",
+	"UNKNOWN_FIELD", "GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME",
+}
+
+// TestSchemaRejectsInvalid: of the rows of validation.txt, the schema rejects
+// all with wrong types, missing fields, ranges and enumerations.
+func TestSchemaRejectsInvalid(t *testing.T) {
+	t.Parallel()
+	s := compiledSchema(t)
+	rejected := 0
+	for _, row := range validationRows(t) {
+		_, problems := workflow.Parse(row.changed.AppendJSON(nil))
+		judged := false
+		for _, p := range problems {
+			if p.Severity != document.SeverityError {
+				continue
+			}
+			judged = true
+			for _, code := range beyondSchema {
+				if strings.HasPrefix(p.Code, code) {
+					judged = false
+				}
+			}
+			if judged {
+				break
+			}
+		}
+		if !judged {
+			continue
+		}
+		rejected++
+		if len(s.Validate(row.changed)) == 0 {
+			// A NUL in a variable, or a name that is only blank, is for Parse.
+			if !strings.Contains(row.line, `\u0000y`) {
+				t.Errorf("the schema accepts %s: %v", row.line, problems)
+			}
+		}
+	}
+	if rejected < 80 {
+		t.Errorf("only %d rows were judged", rejected)
+	}
+}

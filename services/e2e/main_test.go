@@ -1,0 +1,59 @@
+// Package e2e tests Interlock as its users run it: the built binaries, in one
+// process and as separate services on a real Redis and a real NATS, driven by
+// real clients. It knows only what callers can see, and must never reach into a
+// service.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must happen. Only a failing test
+// waits that long.
+const patience = 60 * time.Second
+
+// workspace is a folder for what all tests share; it goes with the process.
+var workspace string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	var err error
+	if workspace, err = os.MkdirTemp("", "interlock-e2e-"); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer os.RemoveAll(workspace)
+	return m.Run()
+}
+
+// binaries builds every command, once, and answers their folder. The flags are
+// those of `make build`, so that its cache serves.
+var binaries = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(workspace, "bin")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=e2e", "-o", dir+"/", "../cmd/...")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the binaries: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// binary is the path of a built command.
+func binary(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}

@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus/natstest"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// shape is a running Interlock, in one of the ways in which it can be run.
+type shape struct {
+	name string
+	// engines and policies are the gRPC addresses of the replicas; in one
+	// process they are all the same.
+	engines, policies []string
+	// http is the base URL of the edge, nats that of NATS.
+	http, nats string
+	tokens     map[auth.Role]string
+	tokensFile string
+}
+
+// together is `interlock up`: everything in one process.
+type together struct {
+	shape
+	data    datadir.Dir
+	args    []string
+	process *process
+}
+
+// startUp starts `interlock up` in a new data folder.
+func startUp(t testing.TB, args ...string) *together {
+	t.Helper()
+	u := &together{shape: shape{name: "up"}, data: datadir.Dir(t.TempDir()), args: args}
+	u.restart(t)
+	return u
+}
+
+// restart starts `interlock up` again on the same data.
+func (u *together) restart(t testing.TB) {
+	t.Helper()
+	args := append([]string{
+		"up", "--data", string(u.data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0",
+	}, u.args...)
+	p := start(t, "interlock", args...)
+	var at datadir.Endpoints
+	eventually(t, "interlock up is ready", func() error {
+		if !p.running() {
+			t.Fatalf("interlock up ended: %v\n%s", p.err, p.log)
+		}
+		var err error
+		if at, err = u.data.ReadEndpoints(); err != nil {
+			return err
+		}
+		if at.PID != p.pid() { // what a killed process left says nothing
+			return fmt.Errorf("endpoints of process %d, not %d", at.PID, p.pid())
+		}
+		return ready(at.HTTP)
+	})
+	u.process = p
+	u.engines, u.policies = []string{at.GRPC, at.GRPC}, []string{at.GRPC, at.GRPC}
+	u.http, u.nats = at.HTTP, at.NATS
+	u.tokensFile = u.data.Tokens()
+	u.readTokens(t)
+}
+
+// separate is every service in processes of its own, the engine and the policy
+// enforcer in two replicas each.
+type separate struct {
+	shape
+	redis      *redistest.Server
+	natsServer *natstest.Server
+	engine     []*process
+	policy     []*process
+	gateway    *process
+	admin      map[*process]string // address of the admin endpoints
+}
+
+const replicaCount = 2
+
+// startSeparate starts everything; args are the gateway's.
+func startSeparate(t testing.TB, args ...string) *separate {
+	t.Helper()
+	s := &separate{
+		shape: shape{name: "separate"}, admin: map[*process]string{},
+		redis: redistest.Start(t), natsServer: natstest.Start(t),
+	}
+	s.nats = s.natsServer.URL()
+	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
+	if _, err := auth.WriteFile(s.tokensFile, auth.Generate()); err != nil {
+		t.Fatal(err)
+	}
+	s.readTokens(t)
+	for range replicaCount {
+		s.engine = append(s.engine, s.service(t, "interlock-engine", s.storage()...))
+	}
+	for _, p := range s.engine {
+		s.engines = append(s.engines, p.serving(t, "grpc"))
+	}
+	for range replicaCount {
+		s.policy = append(s.policy, s.service(t, "interlock-policy-enforcer",
+			append(s.storage(), "--engine", strings.Join(s.engines, ","))...))
+	}
+	for _, p := range s.policy {
+		s.policies = append(s.policies, p.serving(t, "grpc"))
+	}
+	s.gateway = s.service(t, "interlock-gateway", append([]string{
+		"--http", "127.0.0.1:0", "--nats-url", s.nats,
+		"--engine", strings.Join(s.engines, ","), "--policy", strings.Join(s.policies, ","),
+	}, args...)...)
+	s.http = "http://" + s.gateway.serving(t, "http")
+	eventually(t, "the gateway is ready", func() error { return ready(s.http) })
+	return s
+}
+
+func (s *separate) storage() []string {
+	return []string{"--store", s.redis.URL(), "--nats-url", s.nats}
+}
+
+func (s *separate) service(t testing.TB, name string, args ...string) *process {
+	t.Helper()
+	return start(t, name, append([]string{"--tokens", s.tokensFile, "--admin", "127.0.0.1:0"}, args...)...)
+}
+
+// restartEngine starts a killed replica again, where it was.
+func (s *separate) restartEngine(t testing.TB, i int) {
+	t.Helper()
+	s.engine[i] = s.service(t, "interlock-engine", append(s.storage(), "--grpc", s.engines[i])...)
+	s.engine[i].serving(t, "grpc")
+}
+
+func (s *shape) readTokens(t testing.TB) {
+	t.Helper()
+	s.tokens = map[auth.Role]string{}
+	for _, role := range auth.Roles() {
+		token, err := auth.FileToken(s.tokensFile, role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.tokens[role] = token
+	}
+}
+
+func ready(base string) error {
+	resp, err := http.Get(base + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz answers %s", resp.Status)
+	}
+	return nil
+}
+
+// onBothShapes runs a test on Interlock in one process and as separate services.
+func onBothShapes(t *testing.T, test func(*testing.T, *shape)) {
+	t.Run("up", func(t *testing.T) {
+		t.Parallel()
+		test(t, &startUp(t).shape)
+	})
+	t.Run("separate", func(t *testing.T) {
+		t.Parallel()
+		test(t, &startSeparate(t).shape)
+	})
+}

@@ -1,0 +1,323 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
+	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+const definition = `{
+	"id": "w", "initial": "planning",
+	"states": {
+		"planning": {"allowed_tools": ["Read"], "max_iterations": 10, "on": {"READY": "implementing"}},
+		"implementing": {"allowed_tools": ["Edit"], "on": {"DONE": "done"}},
+		"done": {"type": "final"}
+	}
+}`
+
+// engine is the engine as the enforcer sees it: one run, in a store.
+type engine struct {
+	store   store.Store
+	machine *workflow.Machine
+
+	mu   sync.Mutex
+	run  workflow.Run
+	down bool
+}
+
+var errDown = fault.New(fault.Unavailable, "the engine is down")
+
+func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.down:
+		return nil, errDown
+	case target.RunID != e.run.ID && target.SessionID != "s":
+		return nil, fault.New(fault.NotFound, "no such run")
+	}
+	run := e.run
+	return &run, nil
+}
+
+func (e *engine) Machine(context.Context, string, string, int64) (*workflow.Machine, error) {
+	return e.machine, nil
+}
+
+// fire steps the run, as the engine does.
+func (e *engine) fire(t *testing.T, event string) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := e.machine.Step(e.run, workflow.Fire{Event: event, Actor: "x"}, time.Now())
+	if !out.Changed {
+		t.Fatalf("%s: %+v", event, out.Rejection)
+	}
+	key := runKey("default", e.run.ID)
+	_, err := e.store.Commit(t.Context(), store.Batch{
+		Puts: []store.Put{{Key: key, Expect: e.run.Version}}, Reset: []store.Key{key},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.run = out.Run
+}
+
+type announcer struct{}
+
+func (announcer) Decided(ns, _ string, d *Decision, _ time.Time) (store.Event, error) {
+	return event(ns, d.Run.ID, d.CallID, string(d.Verdict.Decision)), nil
+}
+
+func (announcer) Reported(ns, _ string, r *Reported, _ time.Time) (store.Event, error) {
+	return event(ns, r.RunID, r.CallID, fmt.Sprintf("reported accounted=%t", r.Accounted)), nil
+}
+
+func event(ns, run, call, payload string) store.Event {
+	return store.Event{Key: runKey(ns, run), ID: run + call + payload, Subject: "interlock.x", Payload: []byte(payload)}
+}
+
+var agent = Caller{Namespace: "default", Principal: auth.Principal{Name: "amir", Role: auth.Agent}}
+
+func newEngine(t *testing.T) (*engine, *storetest.Faulty) {
+	t.Helper()
+	st, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(t.TempDir(), "store.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	def, problems := workflow.Parse([]byte(definition))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{store: st, machine: workflow.Compile(def, 1)}
+	out := e.machine.Start(workflow.StartParams{ID: "run_1", SessionID: "s"}, "x", time.Now())
+	if out.Rejection != nil {
+		t.Fatalf("start: %+v", out.Rejection)
+	}
+	e.run = out.Run
+	if _, err := st.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: runKey("default", "run_1")}}}); err != nil {
+		t.Fatal(err)
+	}
+	return e, &storetest.Faulty{Store: st}
+}
+
+func newApp(e *engine, st store.Store) *App {
+	return New(st, e, announcer{}, time.Now, slog.New(slog.DiscardHandler))
+}
+
+func check(t *testing.T, a *App, tool, call string) *Decision {
+	t.Helper()
+	d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: tool, CallID: call})
+	if err != nil {
+		t.Fatalf("check %s: %v", tool, err)
+	}
+	return d
+}
+
+// payloads answers what the outbox holds.
+func payloads(t *testing.T, st store.Store) []string {
+	t.Helper()
+	after := map[int]int64{}
+	for i := range st.Shards() {
+		after[i] = 0
+	}
+	entries, err := st.Tail(t.Context(), after, 1000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, string(e.Payload))
+	}
+	return out
+}
+
+// A decision is never made on an old state: each replica's cache goes stale with
+// every transition, and the very next check is judged in the new state.
+func TestNeverDecidesOnAStaleState(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	replicas := []*App{newApp(e, st), newApp(e, st)}
+	for _, a := range replicas {
+		if d := check(t, a, "Read", ""); d.Verdict.Decision != toolcall.Allow {
+			t.Fatalf("Read while planning: %+v", d)
+		}
+	}
+	e.fire(t, "READY")
+	for i, a := range replicas {
+		if d := check(t, a, "Read", ""); d.Verdict.Decision != toolcall.Deny || d.Run.Version != 2 {
+			t.Errorf("replica %d allows Read after the transition: %+v", i, d)
+		}
+		if d := check(t, a, "Edit", ""); d.Verdict.Decision != toolcall.Allow {
+			t.Errorf("replica %d denies Edit after the transition: %+v", i, d)
+		}
+	}
+}
+
+// S3.2: 100 concurrent calls with 10 left allow exactly 10.
+func TestIterationsAreCountedExactly(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	replicas := []*App{newApp(e, st), newApp(e, st), newApp(e, st)}
+	var allowed, denied atomic.Int64
+	var group sync.WaitGroup
+	for i := range 100 {
+		group.Go(func() {
+			d, err := replicas[i%3].Check(context.Background(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Read"})
+			switch {
+			case err != nil:
+				t.Error(err)
+			case d.Verdict.Decision == toolcall.Allow:
+				allowed.Add(1)
+			case d.Verdict.Code == toolcall.CodeMaxIterations:
+				denied.Add(1)
+			default:
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+	group.Wait()
+	if allowed.Load() != 10 || denied.Load() != 90 {
+		t.Fatalf("%d allowed, %d denied", allowed.Load(), denied.Load())
+	}
+	if n := len(payloads(t, st)); n != 100 {
+		t.Errorf("%d decisions were announced", n)
+	}
+	// Denied calls and own tools do not count; a new entry counts anew.
+	if d := check(t, replicas[0], "transition", ""); d.Verdict.Decision != toolcall.Allow {
+		t.Errorf("own tool: %+v", d)
+	}
+}
+
+// S7.2: what can not be decided and recorded is denied.
+func TestFailsClosed(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]storetest.Fault{
+		"failed": storetest.Failed, "applied": storetest.FailedButApplied, "uncertain": storetest.Uncertain,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, st := newEngine(t)
+			st.Decide = func(int, *store.Batch) storetest.Fault { return f }
+			if d := check(t, newApp(e, st), "Read", ""); d.Verdict.Decision != toolcall.Deny || d.Verdict.Code != toolcall.CodePolicyUnavailable {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+	t.Run("engine down", func(t *testing.T) {
+		t.Parallel()
+		e, st := newEngine(t)
+		a := newApp(e, st)
+		e.down = true
+		if d := check(t, a, "Read", ""); d.Verdict.Code != toolcall.CodePolicyUnavailable {
+			t.Errorf("%+v", d)
+		}
+	})
+	t.Run("unknown run", func(t *testing.T) {
+		t.Parallel()
+		e, st := newEngine(t)
+		_, err := newApp(e, st).Check(t.Context(), agent, Check{Target: Target{RunID: "run_2"}, Tool: "Read"})
+		if fault.ReasonOf(err) != fault.NotFound {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A call id is one call: a repeat answers the first decision and is not counted
+// again; for anything else, or after the run has moved, it is refused.
+func TestCallIDs(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	a := newApp(e, st)
+	for range 3 {
+		if d := check(t, a, "Read", "c1"); d.Verdict.Decision != toolcall.Allow || d.Iterations != 1 {
+			t.Fatalf("%+v", d)
+		}
+	}
+	if n := len(payloads(t, st)); n != 1 {
+		t.Errorf("%d events of one call", n)
+	}
+	ask := func(tool string) error {
+		_, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: tool, CallID: "c1"})
+		return err
+	}
+	if err := ask("Edit"); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+		t.Errorf("the id for another tool: %v", err)
+	}
+	e.fire(t, "READY")
+	if err := ask("Read"); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+		t.Errorf("the id after a transition: %v", err)
+	}
+}
+
+func TestSessionFollowsItsRun(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	a := newApp(e, st)
+	d, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "s"}, Tool: "Read"})
+	if err != nil || d.Run.ID != "run_1" || d.Verdict.Decision != toolcall.Allow {
+		t.Fatalf("%+v, %v", d, err)
+	}
+}
+
+// S3.9
+func TestReports(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	a := newApp(e, st)
+	check(t, a, "Read", "allowed")
+	check(t, a, "Edit", "denied")
+	for _, c := range []struct {
+		call, cost string
+		accounted  bool
+		reason     fault.Reason
+	}{
+		{"allowed", "0.02", true, ""},
+		{"allowed", "0.02", true, ""},
+		{"allowed", "0.03", false, fault.IdempotencyMismatch},
+		{"denied", "", false, ""},
+		{"never asked", "1", false, ""},
+		{"x", "1e3", false, fault.InvalidRequest},
+		{"x", "-1", false, fault.InvalidRequest},
+		{"x", ".5", false, fault.InvalidRequest},
+	} {
+		r, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: c.call, Tool: "Read", OK: true, CostUSD: c.cost})
+		if fault.ReasonOf(err) != c.reason || err == nil && r.Accounted != c.accounted {
+			t.Errorf("%s at %q: %+v, %v", c.call, c.cost, r, err)
+		}
+	}
+	reports := 0
+	for _, p := range payloads(t, st) {
+		if p == "reported accounted=true" || p == "reported accounted=false" {
+			reports++
+		}
+	}
+	if reports != 3 {
+		t.Errorf("%d reports were announced, want one per call", reports)
+	}
+}
+
+func TestCancelledCheckIsNoDenial(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newApp(e, st).Check(ctx, agent, Check{Target: Target{RunID: "run_1"}, Tool: "Read"}); !errors.Is(err, fault.New(fault.Cancelled, "")) && !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
