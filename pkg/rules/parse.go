@@ -105,8 +105,11 @@ func readRules(f document.Fields, name string, limits bool) []Rule {
 
 func readRule(f document.Fields, rule *Rule, limits bool) {
 	f.Require("capability")
-	if capability, ok := f.Text("capability"); ok {
+	if capability, ok := f.Str("capability"); ok {
 		rule.Capability = capability
+		if capability == "" {
+			f.Report.Errorf(f.At.Key("capability"), document.CodeEmpty, "the capability is empty; name one")
+		}
 		if mend := capabilityMend(capability); mend != "" {
 			f.Report.Errorf(f.At.Key("capability"), CodeCapability, "%s matches no call; %s", document.Quote(capability), mend)
 		}
@@ -230,7 +233,7 @@ func capabilityMend(pattern string) string {
 	prefix, wild := strings.CutSuffix(pattern, "*")
 	switch {
 	case strings.TrimSpace(pattern) == "" || strings.ContainsFunc(pattern, notInCapability):
-		return "remove the blanks and control characters"
+		return "write one, without blanks and control characters"
 	case strings.Contains(prefix, "*"):
 		return "a * stands only at the end, for any rest"
 	case pattern == "*":

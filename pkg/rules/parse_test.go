@@ -49,7 +49,7 @@ func TestParsePolicyProblems(t *testing.T) {
 		"allowed and denied":  {with(`"allow":[{"capability":"bash"}],"deny":[{"capability":"bash"}]`), "NO_EFFECT /allow/0/capability"},
 		"allow all":           {with(`"allow":[{"capability":"*"}]`), "TOO_BROAD /allow/0/capability"},
 		"capability a number": {with(`"deny":[{"capability":5}]`), "TYPE /deny/0/capability"},
-		"capability empty":    {capability(""), "EMPTY /deny/0/capability"},
+		"capability empty":    {capability(""), "EMPTY /deny/0/capability; CAPABILITY /deny/0/capability"},
 
 		"all":               {capability("*"), ""},
 		"bash":              {capability("bash"), ""},

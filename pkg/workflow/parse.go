@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -180,11 +181,29 @@ func (r *reader) context(f document.Fields) {
 // the engine keeps its own facts out of the context (S2.6), and keys that other
 // languages give a meaning to are refused.
 func (r *reader) reservedKeys(f document.Fields) {
-	for name := range f.Value.Members() {
+	for name, v := range f.Value.Members() {
 		if reservedKey(name) {
 			r.report.Errorf(f.At.Key(name), document.CodeReserved,
 				"the key %s is reserved; choose one that begins with a letter", document.Quote(name))
 		}
+		r.prototypes(v, f.At, name)
+	}
+}
+
+// prototypes reports __proto__ at any depth.
+func (r *reader) prototypes(v document.Value, up *document.Path, name string) {
+	if v.Len() == 0 {
+		return
+	}
+	at := up.Key(name)
+	for i, e := range v.Elements() {
+		r.prototypes(e, at, strconv.Itoa(i))
+	}
+	for key, e := range v.Members() {
+		if key == "__proto__" {
+			r.report.Errorf(at.Key(key), document.CodeReserved, "the key \"__proto__\" is reserved; choose another")
+		}
+		r.prototypes(e, at, key)
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *reader) interrupts(f document.Fields) {
 		default:
 			patterns[pattern] = i
 		}
-		if pattern == "**" || pattern == "**/*" || pattern == "**/**" {
+		if matchesAll(pattern) {
 			everything = name
 		}
 	}
@@ -85,6 +85,11 @@ func (r *reader) interrupt(f document.Fields, i *Interrupt) {
 	r.handlers = append(r.handlers, handlerFacts{place, at})
 }
 
+// matchesAll reports a cleaned pattern that every file matches.
+func matchesAll(pattern string) bool {
+	return pattern == "**" || pattern == "**/*" || pattern == "**/**"
+}
+
 // Bounds of a pattern: the matcher is exponential in braces.
 const (
 	maxPattern = 1024
@@ -96,6 +101,8 @@ const (
 func (r *reader) pattern(pattern string, at *document.Path) {
 	if mend := patternMend(pattern); mend != "" {
 		r.report.Errorf(at, CodeGlob, "%s never matches a changed file, or is not a pattern; %s", document.Quote(pattern), mend)
+	} else if matchesAll(path.Clean(pattern)) {
+		r.report.Warnf(at, CodeTooBroad, "%s matches every changed file; name the files that matter", document.Quote(pattern))
 	}
 }
 

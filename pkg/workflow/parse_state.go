@@ -88,6 +88,7 @@ func (r *reader) state(i int, name string, v document.Value, at *document.Path) 
 	s.MaxEditLines, _ = f.Integer("max_edit_lines", 1)
 	s.MaxFilesPerState, _ = f.Integer("max_files_per_state", 1)
 	s.ContextBudgetBytes, _ = f.Integer("context_budget_bytes", 1)
+	r.idleLimits(f, s)
 	r.exits(i, f, s)
 	if facts.final {
 		r.finalState(f)
@@ -176,6 +177,31 @@ func (r *reader) tools(f document.Fields, s *State) {
 	for i, tool := range s.AllowedTools {
 		if slices.Contains(s.DisallowedTools, tool) {
 			r.report.Warnf(at.At(i), document.CodeNoEffect, "%s is in disallowed_tools too, which wins; remove one", document.Quote(tool))
+		}
+	}
+}
+
+// noEdits are tools that change no file by themselves. Any other may.
+var noEdits = []string{
+	"Read", "Grep", "Glob", "LS", "Bash", "BashOutput", "KillShell", "WebFetch", "WebSearch", "TodoWrite", "Task", "NotebookRead",
+}
+
+// idleLimits warns of limits that the tools of the state can never reach.
+func (r *reader) idleLimits(f document.Fields, s *State) {
+	if !s.ToolsRestricted || s.Final {
+		return
+	}
+	idle := []string{"max_edit_lines", "max_files_per_state"}
+	why := "no tool of the state edits files"
+	switch {
+	case len(s.AllowedTools) == 0:
+		idle, why = append(idle, "max_iterations", "context_budget_bytes"), "the state allows no tool"
+	case slices.ContainsFunc(s.AllowedTools, func(tool string) bool { return !slices.Contains(noEdits, tool) }):
+		return
+	}
+	for _, name := range idle {
+		if f.Has(name) {
+			r.report.Warnf(f.At.Key(name), document.CodeNoEffect, "%s, so %q does nothing; add the tool or remove the limit", why, name)
 		}
 	}
 }

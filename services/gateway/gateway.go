@@ -12,6 +12,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -62,6 +65,11 @@ type Config struct {
 	// UpstreamStderr gets what stdio upstreams write to stderr.
 	UpstreamStderr io.Writer
 
+	// Metrics are served at /metrics; nil for none.
+	Metrics prometheus.Gatherer
+	// Tracer makes spans of requests; nil for none.
+	Tracer trace.TracerProvider
+
 	Version string
 	Logger  *slog.Logger // default slog.Default()
 }
@@ -110,7 +118,10 @@ func New(cfg Config) (*Gateway, error) {
 	mux.Handle("/mcp/", g.mcp.HTTPHandler())
 	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{Runs: runs, Policy: policy}))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
-	g.handler = mux
+	if cfg.Metrics != nil {
+		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
+	}
+	g.handler = traced(mux, cfg.Tracer)
 	return g, nil
 }
 

@@ -51,7 +51,7 @@ func (f *flags) build(d *daemon.Daemon) error {
 	g, err := gateway.New(gateway.Config{
 		Engine: engine, Policy: policy, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound,
-		AllowAnonymous: f.AllowAnonymous, Version: version, Logger: d.Log,
+		AllowAnonymous: f.AllowAnonymous, Tracer: d.Tracer, Version: version, Logger: d.Log,
 	})
 	if err != nil {
 		return err

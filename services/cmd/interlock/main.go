@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/earlyhook" // answers hooks before all else
 )
 
 var version = "dev"
@@ -50,9 +51,6 @@ type streams struct {
 }
 
 func main() {
-	if code, ok := fastHook(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); ok {
-		os.Exit(code)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()

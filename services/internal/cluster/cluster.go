@@ -11,12 +11,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
@@ -61,22 +63,23 @@ type Cluster struct {
 	// TokensFile holds a token per role.
 	TokensFile string
 
-	cfg     Config
-	closers []func() error
-	cancel  context.CancelCauseFunc
-	ctx     context.Context
-	edge    chan error
-	grpc    chan error
-	relay   chan error
-	stop    context.CancelFunc // ends the relay
-	drained context.CancelFunc // ends the servers
+	cfg      Config
+	registry *prometheus.Registry
+	closers  []func() error
+	cancel   context.CancelCauseFunc
+	ctx      context.Context
+	edge     chan error
+	grpc     chan error
+	relay    chan error
+	stop     context.CancelFunc // ends the relay
+	drained  context.CancelFunc // ends the servers
 }
 
 // Start starts everything; when it returns nil, calls succeed. The caller ends
 // it with Close.
 func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	cfg = cfg.withDefaults()
-	c := &Cluster{cfg: cfg}
+	c := &Cluster{cfg: cfg, registry: daemon.NewRegistry()}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -102,6 +105,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	c.onClose(st.Close)
+	st = telemetry.Store(st, cfg.Tracer)
 	endpoint, grace, err := c.openNATS()
 	if err != nil {
 		return nil, err
@@ -163,7 +167,7 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 		host = "localhost"
 	}
 	relay, err := bus.NewRelay(st, bus.Config{
-		NATS: endpoint, Holder: fmt.Sprintf("up-%s-%d", host, os.Getpid()), Grace: grace, Log: c.cfg.Logger,
+		NATS: endpoint, Holder: fmt.Sprintf("up-%s-%d", host, os.Getpid()), Grace: grace, Registerer: c.registry, Log: c.cfg.Logger,
 	})
 	if err != nil {
 		return err
@@ -183,7 +187,8 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 
 func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *auth.Tokens) error {
 	server, err := rpc.NewServer(rpc.Config{
-		Listen: []string{c.cfg.GRPC}, Authenticator: tokens, Logger: c.cfg.Logger, TracerProvider: c.cfg.Tracer,
+		Listen: []string{c.cfg.GRPC}, Authenticator: tokens, Logger: c.cfg.Logger,
+		Registerer: c.registry, TracerProvider: c.cfg.Tracer,
 	})
 	if err != nil {
 		return err
@@ -196,7 +201,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *au
 	g, err := gateway.New(gateway.Config{
 		Engine: local, Policy: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: c.Endpoints.GRPC, Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
-		Version: c.cfg.Version, Logger: c.cfg.Logger,
+		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger,
 	})
 	if err != nil {
 		server.Close()

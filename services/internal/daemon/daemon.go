@@ -113,7 +113,7 @@ func (d *Daemon) openStore(ctx context.Context, flags StoreFlags) error {
 	if err != nil {
 		return err
 	}
-	d.Store = st
+	d.Store = telemetry.Store(st, d.Tracer)
 	d.OnClose(st.Close)
 	d.NATS = bus.Endpoint{URL: flags.NATSURL}
 	relay, err := bus.NewRelay(st, bus.Config{

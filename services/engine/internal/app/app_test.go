@@ -362,6 +362,9 @@ func TestOperatorHolds(t *testing.T) {
 	if _, err := a.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("resume by an agent: %v", err)
 	}
+	if _, err := a.Cancel(t.Context(), agent, run.ID, "", ""); fault.ReasonOf(err) != fault.RunHeld {
+		t.Errorf("cancel by an agent: %v", err)
+	}
 	if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("another run by an agent: %v", err)
 	}

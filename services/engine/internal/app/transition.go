@@ -150,8 +150,10 @@ func (a *App) attempt(ctx context.Context, caller Caller, key store.Key, run *wo
 func (a *App) refuse(ctx context.Context, caller Caller, key store.Key, run *workflow.Run, m *workflow.Machine, c change) (*Outcome, error) {
 	agent := caller.Principal.Role == auth.Agent
 	conflict := c.expected != 0 && c.expected != run.Version
+	held := agent && run.Held && (c.leaves || c.resumes)
+	escapes := agent && c.leaves && m.AlwaysEnforce()
 	switch {
-	case !conflict && !(agent && c.leaves && m.AlwaysEnforce()) && !(agent && c.resumes && run.Held):
+	case !conflict && !held && !escapes:
 		return nil, nil
 	case c.key != "":
 		// The request may be a repeat, whose answer is the first one (S6.5).
@@ -169,8 +171,8 @@ func (a *App) refuse(ctx context.Context, caller Caller, key store.Key, run *wor
 		e := fault.New(fault.VersionConflict, "run %s is at version %d, not %d; read it and decide again", run.ID, run.Version, c.expected)
 		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
 		return nil, e
-	case run.Held && c.resumes:
-		return nil, fault.New(fault.RunHeld, "run %s is held by an operator; only an operator can resume it", run.ID)
+	case held:
+		return nil, fault.New(fault.RunHeld, "run %s is held by an operator; only an operator can resume or cancel it", run.ID)
 	case run.Status.Ended():
 		return nil, nil // the machine says why this can not be
 	default:

@@ -22,9 +22,13 @@ const (
 	maxBody = 1<<20 + 64<<10
 )
 
-// HTTPHandler serves /mcp and the paths below it. Requests of the stateless
-// protocol and of older ones are told apart by their protocol-version header.
-func (s *Server) HTTPHandler() http.Handler {
+// HTTPHandler serves /mcp and the paths below it. It is the same one each time:
+// the sessions of older clients live in it.
+func (s *Server) HTTPHandler() http.Handler { return s.handler }
+
+// newHandler makes the handler. Requests of the stateless protocol and of older
+// ones are told apart by their protocol-version header.
+func (s *Server) newHandler() http.Handler {
 	options := sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes:        maxBody,
 		DisableLocalhostProtection: true, // refuseForeignHost does it, with AllowedHosts

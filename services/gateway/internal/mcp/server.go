@@ -47,6 +47,7 @@ type Server struct {
 
 	stateless *sdk.Server // serves every request of the stateless protocol
 	versions  *sdk.Server // names the protocol versions; never serves
+	handler   http.Handler
 
 	streams    context.Context // ends with Drain
 	endStreams context.CancelFunc
@@ -77,6 +78,7 @@ func New(cfg Config) (*Server, error) {
 	s.own, s.ownList = ownTools(cfg.ToolPrefix)
 	s.stateless = s.newSDKServer(nil)
 	s.versions = s.newSDKServer(nil)
+	s.handler = s.newHandler()
 	for _, u := range cfg.Upstreams {
 		s.upstreams[u.Name] = newUpstream(u, cfg, s.progress, s.upstreamChanged)
 	}

@@ -111,6 +111,11 @@ const (
 	// The transition needs a part of the workflow language that this version of
 	// Interlock validates but does not execute yet.
 	RejectionCode_REJECTION_CODE_UNSUPPORTED RejectionCode = 13
+	// The data can not be merged: not an object, or the context would grow over
+	// its limit.
+	RejectionCode_REJECTION_CODE_INVALID_DATA RejectionCode = 14
+	// Only a paused run can be resumed.
+	RejectionCode_REJECTION_CODE_RUN_NOT_PAUSED RejectionCode = 15
 )
 
 // Enum value maps for RejectionCode.
@@ -130,6 +135,8 @@ var (
 		11: "REJECTION_CODE_RESERVED_KEY",
 		12: "REJECTION_CODE_DEBUG_DISABLED",
 		13: "REJECTION_CODE_UNSUPPORTED",
+		14: "REJECTION_CODE_INVALID_DATA",
+		15: "REJECTION_CODE_RUN_NOT_PAUSED",
 	}
 	RejectionCode_value = map[string]int32{
 		"REJECTION_CODE_UNSPECIFIED":              0,
@@ -146,6 +153,8 @@ var (
 		"REJECTION_CODE_RESERVED_KEY":             11,
 		"REJECTION_CODE_DEBUG_DISABLED":           12,
 		"REJECTION_CODE_UNSUPPORTED":              13,
+		"REJECTION_CODE_INVALID_DATA":             14,
+		"REJECTION_CODE_RUN_NOT_PAUSED":           15,
 	}
 )
 
@@ -1972,7 +1981,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14RUN_STATUS_COMPLETED\x10\x05\x12\x15\n" +
 	"\x11RUN_STATUS_FAILED\x10\x06\x12\x16\n" +
 	"\x12RUN_STATUS_BLOCKED\x10\a\x12\x18\n" +
-	"\x14RUN_STATUS_CANCELLED\x10\b*\x82\x04\n" +
+	"\x14RUN_STATUS_CANCELLED\x10\b*\xc6\x04\n" +
 	"\rRejectionCode\x12\x1e\n" +
 	"\x1aREJECTION_CODE_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cREJECTION_CODE_UNKNOWN_EVENT\x10\x01\x12\x1f\n" +
@@ -1988,7 +1997,9 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x12\x1f\n" +
 	"\x1bREJECTION_CODE_RESERVED_KEY\x10\v\x12!\n" +
 	"\x1dREJECTION_CODE_DEBUG_DISABLED\x10\f\x12\x1e\n" +
-	"\x1aREJECTION_CODE_UNSUPPORTED\x10\r2\x98\x06\n" +
+	"\x1aREJECTION_CODE_UNSUPPORTED\x10\r\x12\x1f\n" +
+	"\x1bREJECTION_CODE_INVALID_DATA\x10\x0e\x12!\n" +
+	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f2\x98\x06\n" +
 	"\n" +
 	"RunService\x12N\n" +
 	"\x05Start\x12!.interlock.engine.v1.StartRequest\x1a\".interlock.engine.v1.StartResponse\x12\\\n" +

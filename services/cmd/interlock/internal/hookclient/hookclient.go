@@ -1,0 +1,270 @@
+// Package hookclient carries one hook event of a coding agent to the server and
+// the answer back. It decides nothing, and it must fail closed: whatever goes
+// wrong blocks what the agent was about to do.
+//
+// Agents start it before every tool call, so it imports nothing that is slow to
+// start: no net, no net/http.
+package hookclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// Exit codes of a hook command. Agents go on after any code but 2.
+const (
+	ExitDone  = 0
+	ExitBlock = 2
+)
+
+const (
+	// Timeout bounds the whole hook. It is below the limit that `interlock init`
+	// gives the agent, after which the agent would go on as if there were no hook.
+	Timeout = 10 * time.Second
+	// maxMessage bounds an event, and an answer.
+	maxMessage = 8 << 20
+)
+
+// Agents whose hooks are understood.
+const (
+	ClaudeCode = "claude-code"
+	Codex      = "codex"
+)
+
+// Call is one command line of the hook, with the environment as its defaults.
+type Call struct {
+	Agent    string
+	Workflow string // for sessions that drive no run; may be empty
+	Server   string // http:// or https:// address of the edge; empty to find it
+	Token    string // empty to find it in the data folder
+	Data     string // empty to find it upwards from the project
+	Project  string // where to look from; empty for the working folder
+}
+
+// FromEnv is a call with what the environment says.
+func FromEnv(getenv func(string) string) Call {
+	c := Call{
+		Agent: ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
+		Token: getenv("INTERLOCK_TOKEN"), Data: getenv("INTERLOCK_DATA"), Project: getenv("CLAUDE_PROJECT_DIR"),
+	}
+	if c.Server == "" {
+		c.Server = getenv("INTERLOCK_SERVER")
+	}
+	return c
+}
+
+// Parse takes the plain flags, those that `interlock init` writes among them. It
+// answers false for anything else, which is for the full parser.
+func (c *Call) Parse(args []string) bool {
+	flags := map[string]*string{
+		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--data-dir": &c.Data,
+	}
+	for ; len(args) > 0; args = args[1:] {
+		name, value, joined := strings.Cut(args[0], "=")
+		target, known := flags[name]
+		if !known {
+			return false
+		}
+		if !joined {
+			if len(args) < 2 || strings.HasPrefix(args[1], "-") {
+				return false
+			}
+			args = args[1:]
+			value = args[0]
+		}
+		*target = value
+	}
+	return c.Agent == ClaudeCode || c.Agent == Codex
+}
+
+// Request is what a transport carries to Target.
+type Request struct {
+	Headers [][2]string
+	Body    []byte
+}
+
+// Path of the hook on the edge.
+const Path = "/v1/hook"
+
+// Transport posts a request to a target and answers the status and the body. It
+// gives up at the deadline and answers at most limit bytes.
+type Transport func(deadline time.Time, target Target, req Request, limit int64) (status int, body []byte, err error)
+
+// Target is the edge: its unix socket, or its URL.
+type Target struct {
+	Socket string
+	URL    string
+}
+
+// Target finds the edge.
+func (c *Call) Target() (Target, error) {
+	if c.Server != "" {
+		if !strings.HasPrefix(c.Server, "http://") && !strings.HasPrefix(c.Server, "https://") {
+			return Target{}, fmt.Errorf("the server %q is not an http:// address, which hooks need: "+
+				"give --server or INTERLOCK_HTTP_SERVER with that of the edge", c.Server)
+		}
+		return Target{URL: strings.TrimSuffix(c.Server, "/")}, nil
+	}
+	folder := c.folder()
+	endpoints, err := folder.ReadEndpoints()
+	switch {
+	case err != nil:
+		return Target{}, err
+	case endpoints.Socket != "":
+		return Target{Socket: endpoints.Socket}, nil
+	case endpoints.HTTP != "":
+		return Target{URL: endpoints.HTTP}, nil
+	default:
+		return Target{}, fmt.Errorf("no server runs in %s: start `interlock up` there", folder)
+	}
+}
+
+func (c *Call) folder() datadir.Dir {
+	if c.Data != "" {
+		return datadir.Dir(c.Data)
+	}
+	start := c.Project
+	if start == "" {
+		start, _ = os.Getwd() // without one nothing is found, which blocks
+	}
+	return datadir.Find(start)
+}
+
+// Run reads the event, asks the edge and answers the exit code. It takes at most
+// Timeout, however slow its parts are.
+func (c *Call) Run(in io.Reader, out, errs io.Writer, post Transport) int {
+	return c.run(in, out, errs, post, time.Now().Add(Timeout))
+}
+
+func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline time.Time) int {
+	type result struct {
+		event  []byte
+		answer *answer
+		err    error
+	}
+	results := make(chan result, 1)
+	go func() {
+		var r result
+		if r.event, r.err = read(in); r.err == nil {
+			r.answer, r.err = c.ask(deadline, r.event, post)
+		}
+		results <- r
+	}()
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	var r result
+	select {
+	case r = <-results:
+	case <-timer.C:
+		r.err = errors.New("the server did not answer in time")
+	}
+	if r.err != nil {
+		fmt.Fprintf(errs, "Interlock blocks this: no decision could be had: %v\n", r.err)
+		if stopped(r.event) {
+			return ExitDone
+		}
+		return ExitBlock
+	}
+	return r.answer.give(out, errs)
+}
+
+func read(in io.Reader) ([]byte, error) {
+	event, err := io.ReadAll(io.LimitReader(in, maxMessage+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the event: %w", err)
+	case len(event) > maxMessage:
+		return nil, fmt.Errorf("the event has more than %d bytes", maxMessage)
+	case strings.TrimSpace(string(event)) == "":
+		return nil, errors.New("there is no event on standard input; agents write one there")
+	}
+	return event, nil
+}
+
+// stopped is whether the event is an agent's second try to stop. Blocking that
+// too would keep it going for ever (Claude Code's documentation of
+// stop_hook_active).
+func stopped(event []byte) bool {
+	var e struct {
+		Name   string `json:"hook_event_name"`
+		Active bool   `json:"stop_hook_active"`
+	}
+	if json.Unmarshal(event, &e) != nil {
+		return false
+	}
+	return e.Active && (e.Name == "Stop" || e.Name == "SubagentStop")
+}
+
+func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, error) {
+	target, err := c.Target()
+	if err != nil {
+		return nil, err
+	}
+	token := c.Token
+	if token == "" {
+		if token, err = auth.FileToken(c.folder().Tokens(), auth.Agent); err != nil {
+			return nil, fmt.Errorf("no token: %w; give INTERLOCK_TOKEN, or --data-dir with the folder of `interlock up`", err)
+		}
+	}
+	req := Request{Body: event, Headers: [][2]string{
+		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
+	}}
+	if c.Workflow != "" {
+		req.Headers = append(req.Headers, [2]string{"X-Interlock-Workflow", c.Workflow})
+	}
+	for _, h := range req.Headers {
+		if strings.ContainsFunc(h[1], func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return nil, fmt.Errorf("the value for %s has control characters", h[0])
+		}
+	}
+	status, body, err := post(deadline, target, req, maxMessage)
+	if err != nil {
+		return nil, fmt.Errorf("%w; is `interlock up` running?", err)
+	}
+	if status != 200 {
+		return nil, fmt.Errorf("the server answered with status %d; is it Interlock's edge?", status)
+	}
+	return parse(body)
+}
+
+// answer is what the edge answers: what to print, and how to end.
+type answer struct {
+	Exit   *int   `json:"exit"`
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+}
+
+// parse takes no answer that does not say how to end: an empty object from some
+// other server must not be a yes.
+func parse(body []byte) (*answer, error) {
+	var a answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, errors.New("the server's answer is not JSON; is it Interlock's edge?")
+	}
+	if a.Exit == nil || (*a.Exit != ExitDone && *a.Exit != ExitBlock) {
+		return nil, errors.New("the server's answer is not one of Interlock's edge")
+	}
+	return &a, nil
+}
+
+func (a *answer) give(out, errs io.Writer) int {
+	if a.Stderr != "" {
+		fmt.Fprintln(errs, a.Stderr)
+	}
+	if *a.Exit != ExitDone {
+		return ExitBlock
+	}
+	if _, err := io.WriteString(out, a.Stdout); err != nil {
+		fmt.Fprintf(errs, "Interlock blocks this: the answer could not be written: %v\n", err)
+		return ExitBlock
+	}
+	return ExitDone
+}

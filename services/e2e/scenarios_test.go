@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// scenarios are walked on every shape. Each has a namespace of its own, so they
+// share one running Interlock and do not see each other.
+var scenarios = []struct {
+	name string
+	walk func(*testing.T, *world)
+}{
+	{"a gated workflow from start to end", walkWorkflow},
+	{"the iteration limit holds for concurrent calls", limitExactly},
+	{"checks in a stream and in batches", streamOfChecks},
+	{"reports are accounted once", reports},
+	{"no decision on an old state", neverStale},
+	{"no decision on an old state in a race", neverStaleInRaces},
+	{"repeats get the first answer", repeats},
+	{"concurrent repeats happen once", concurrentRepeats},
+	{"an expected version that is not there", expectedVersion},
+	{"concurrent writers lose nothing", concurrentWriters},
+	{"history and events are the same", historyIsAnnounced},
+	{"decisions are announced", decisionsAreAnnounced},
+	{"watching a run", watchRun},
+	{"pause and resume", pauseAndResume},
+	{"cancel", cancelRun},
+	{"one session drives one run", oneSessionOneRun},
+	{"concurrent starts in one session", concurrentStarts},
+	{"runs are pinned to their version", pinnedVersions},
+	{"agents do not replace operators' workflows", noReplacement},
+	{"roles", roles},
+	{"credentials", credentials},
+	{"namespaces", namespaces},
+	{"the walk over REST", restWalk},
+	{"live events over REST", restEvents},
+}
+
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	onBothShapes(t, func(t *testing.T, s *shape) {
+		for _, scenario := range scenarios {
+			t.Run(scenario.name, func(t *testing.T) {
+				t.Parallel()
+				namespace := strings.ReplaceAll(strings.ToLower(scenario.name), " ", "-")
+				scenario.walk(t, &world{shape: s, namespace: strings.ReplaceAll(namespace, "'", "")})
+			})
+		}
+	})
+}
