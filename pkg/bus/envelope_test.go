@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
@@ -98,9 +97,9 @@ func TestEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const payload = `{"id":"default.run.run_01j.3.transitioned","namespace":"default","entity":"run","entityId":"run_01j",` +
+	const payload = `{"id":"default.run.run_01j.3.transitioned","namespace":"default","entity":"run","entity_id":"run_01j",` +
 		`"type":"transitioned","version":"3","time":"2026-01-02T03:04:05.006Z","actor":"agent-1",` +
-		`"runTransitioned":{"event":"READY","from":"planning","to":"implementing"}}`
+		`"run_transitioned":{"event":"READY","from":"planning","to":"implementing"}}`
 	if string(got.Payload) != payload {
 		t.Errorf("payload %s", got.Payload)
 	}
@@ -226,7 +225,7 @@ func TestMarshalAgreesWithProtojson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := protojson.Marshal(ev)
+		want, err := protoNames.Marshal(ev)
 		if err != nil {
 			t.Fatal(err)
 		}

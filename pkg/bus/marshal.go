@@ -13,6 +13,10 @@ import (
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 )
 
+// protoNames is proto3 JSON with the contract's own field names, as everywhere in
+// Interlock.
+var protoNames = protojson.MarshalOptions{UseProtoNames: true}
+
 // marshal writes an event as proto3 JSON. The events of the two hot paths, tool
 // calls and transitions, are written by hand, at a tenth of protojson's cost; a
 // test proves that both agree.
@@ -22,7 +26,7 @@ func marshal(ev *eventv1.Event) ([]byte, error) {
 	o.text("id", ev.GetId())
 	o.text("namespace", ev.GetNamespace())
 	o.text("entity", ev.GetEntity())
-	o.text("entityId", ev.GetEntityId())
+	o.text("entity_id", ev.GetEntityId())
 	o.text("type", ev.GetType())
 	o.integer("version", ev.GetVersion())
 	o.time("time", ev.GetTime())
@@ -40,7 +44,7 @@ func marshal(ev *eventv1.Event) ([]byte, error) {
 	}
 	o.close()
 	if o.slow || len(ev.ProtoReflect().GetUnknown()) > 0 {
-		out, err := protojson.Marshal(ev)
+		out, err := protoNames.Marshal(ev)
 		if err != nil {
 			return nil, fmt.Errorf("encode event: %w", err)
 		}
@@ -50,40 +54,40 @@ func marshal(ev *eventv1.Event) ([]byte, error) {
 }
 
 func (o *object) decided(p *eventv1.ToolCallDecided) {
-	o.name("toolcallDecided")
+	o.name("toolcall_decided")
 	o.open()
-	o.text("callId", p.GetCallId())
+	o.text("call_id", p.GetCallId())
 	o.text("tool", p.GetTool())
 	o.text("decision", p.GetDecision())
 	o.text("code", p.GetCode())
 	o.text("message", p.GetMessage())
 	o.text("state", p.GetState())
-	o.integer("runVersion", p.GetRunVersion())
-	o.text("inputDigest", p.GetInputDigest())
+	o.integer("run_version", p.GetRunVersion())
+	o.text("input_digest", p.GetInputDigest())
 	o.close()
 }
 
 func (o *object) reported(p *eventv1.ToolCallReported) {
-	o.name("toolcallReported")
+	o.name("toolcall_reported")
 	o.open()
-	o.text("callId", p.GetCallId())
+	o.text("call_id", p.GetCallId())
 	o.text("tool", p.GetTool())
 	o.truth("ok", p.GetOk())
-	o.integer("resultBytes", p.GetResultBytes())
-	o.texts("filesChanged", p.GetFilesChanged())
-	o.text("costUsd", p.GetCostUsd())
+	o.integer("result_bytes", p.GetResultBytes())
+	o.texts("files_changed", p.GetFilesChanged())
+	o.text("cost_usd", p.GetCostUsd())
 	o.truth("unaccounted", p.GetUnaccounted())
 	o.close()
 }
 
 func (o *object) transitioned(p *eventv1.RunTransitioned) {
-	o.name("runTransitioned")
+	o.name("run_transitioned")
 	o.open()
 	o.text("event", p.GetEvent())
 	o.text("from", p.GetFrom())
 	o.text("to", p.GetTo())
 	o.text("rationale", p.GetRationale())
-	o.truth("safeNext", p.GetSafeNext())
+	o.truth("safe_next", p.GetSafeNext())
 	o.texts("guards", p.GetGuards())
 	o.close()
 }

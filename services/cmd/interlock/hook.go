@@ -22,6 +22,8 @@ type hookCommand struct {
 	Token    string `help:"Token to call with; by default that of the agent in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" placeholder:"DIR"`
 	Project  string `hidden:"" env:"CLAUDE_PROJECT_DIR"`
+
+	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 }
 
 // errBlocked ends the hook with the exit code that blocks.

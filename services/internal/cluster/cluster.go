@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,7 +31,7 @@ import (
 // Embedded NATS syncs every second, so events may leave the outbox soon after.
 const (
 	embeddedSync  = time.Second
-	embeddedGrace = 15 * time.Second
+	embeddedGrace = 5 * time.Second
 )
 
 // Config of a cluster. The zero value runs on free loopback ports in the default
@@ -162,12 +163,12 @@ func (c *Cluster) openNATS() (bus.Endpoint, time.Duration, error) {
 }
 
 func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.Duration) error {
-	host, err := os.Hostname()
+	holder, err := c.holder()
 	if err != nil {
-		host = "localhost"
+		return err
 	}
 	relay, err := bus.NewRelay(st, bus.Config{
-		NATS: endpoint, Holder: fmt.Sprintf("up-%s-%d", host, os.Getpid()), Grace: grace, Registerer: c.registry, Log: c.cfg.Logger,
+		NATS: endpoint, Holder: holder, Grace: grace, Registerer: c.registry, Log: c.cfg.Logger,
 	})
 	if err != nil {
 		return err
@@ -183,6 +184,20 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 		c.relay <- err
 	}()
 	return nil
+}
+
+// holder names this cluster among all that relay the same store. It is the same
+// after a restart, which then has its shards back at once.
+func (c *Cluster) holder() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("name this process: %w", err)
+	}
+	folder, err := filepath.Abs(string(c.cfg.Data))
+	if err != nil {
+		return "", fmt.Errorf("name this process: %w", err)
+	}
+	return "up " + host + " " + folder, nil
 }
 
 func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *auth.Tokens) error {

@@ -1,24 +1,29 @@
 package hook
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // event is what coding agents send to a hook on standard input. Fields that this
 // project does not act on are ignored: agents add new ones.
 type event struct {
-	SessionID      string          `json:"session_id"`
-	Name           string          `json:"hook_event_name"`
-	WorkingDir     string          `json:"cwd"`
-	Tool           string          `json:"tool_name"`
-	Input          json.RawMessage `json:"tool_input"`
-	Response       json.RawMessage `json:"tool_response"`
-	ToolUseID      string          `json:"tool_use_id"`
-	StopHookActive bool            `json:"stop_hook_active"`
+	SessionID      string         `json:"session_id"`
+	Name           string         `json:"hook_event_name"`
+	WorkingDir     string         `json:"cwd"`
+	Tool           string         `json:"tool_name"`
+	Input          jsontext.Value `json:"tool_input"`
+	Response       jsontext.Value `json:"tool_response"`
+	Error          string         `json:"error"`
+	ToolUseID      string         `json:"tool_use_id"`
+	StopHookActive bool           `json:"stop_hook_active"`
 }
 
-// Names of the events, as Claude Code documents them.
+// Names of the events, as Claude Code documents them. Codex has the same but
+// PostToolUseFailure.
 const (
 	preToolUse         = "PreToolUse"
 	postToolUse        = "PostToolUse"
@@ -29,13 +34,16 @@ const (
 	subagentStop       = "SubagentStop"
 )
 
+// parseEvent reads an event strictly: a name twice, or in another case, must not
+// hide what a tool is asked to do. Invalid UTF-8 passes here, because tools may
+// print anything; the input is checked where it is decided on.
 func parseEvent(data []byte) (*event, error) {
 	var ev event
-	if err := json.Unmarshal(data, &ev); err != nil {
-		return nil, fmt.Errorf("the hook event is not JSON: %w", err)
+	if err := json.Unmarshal(data, &ev, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, fmt.Errorf("the hook event can not be read: %w", err)
 	}
 	if ev.SessionID == "" {
-		return nil, fmt.Errorf("the hook event has no session_id")
+		return nil, errors.New("the hook event has no session_id")
 	}
 	if ev.Tool == "" && (ev.Name == preToolUse || ev.Name == postToolUse || ev.Name == postToolUseFailure) {
 		return nil, fmt.Errorf("the %s event has no tool_name", ev.Name)
@@ -43,21 +51,11 @@ func parseEvent(data []byte) (*event, error) {
 	return &ev, nil
 }
 
-// editTools change the file that their input names.
-var editTools = map[string]string{
-	"Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path",
+// stoppedBefore is an agent's second try to stop. It is let go: blocking it again
+// would keep the agent going for ever.
+func (ev *event) stoppedBefore() bool {
+	return ev.StopHookActive && (ev.Name == stop || ev.Name == subagentStop)
 }
 
-// filesChanged answers the file that a successful call changed, if any.
-func (ev *event) filesChanged() []string {
-	field, ok := editTools[ev.Tool]
-	if !ok {
-		return nil
-	}
-	var input map[string]json.RawMessage
-	var file string
-	if json.Unmarshal(ev.Input, &input) != nil || json.Unmarshal(input[field], &file) != nil || file == "" {
-		return nil
-	}
-	return []string{file}
-}
+// resultBytes is the size of what the tool gave back.
+func (ev *event) resultBytes() int64 { return int64(len(ev.Response) + len(ev.Error)) }

@@ -15,6 +15,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
@@ -41,28 +42,50 @@ type Handler struct {
 	Policy policyv1.PolicyEnforcerServiceClient
 }
 
-// Handle answers one hook event. workflow, when not empty, is the workflow that
-// a session without a run is put on.
-func (h *Handler) Handle(ctx context.Context, data []byte, workflow string) Answer {
+// Agent is a coding agent whose hooks are understood.
+type Agent string
+
+// The agents. They differ in the answers that they take.
+const (
+	ClaudeCode Agent = "claude-code"
+	// Codex knows denials only: it takes "ask" for an error of the hook, and goes
+	// on as if there were none.
+	Codex Agent = "codex"
+)
+
+// Options of one hook event.
+type Options struct {
+	Agent Agent // ClaudeCode when empty
+	// Workflow, when not empty, is the one that a session without a run is put on.
+	Workflow string
+}
+
+// Handle answers one hook event.
+func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer {
+	switch opts.Agent {
+	case "", ClaudeCode, Codex:
+	default:
+		return block(fmt.Errorf("unknown agent %q: use %s or %s", opts.Agent, ClaudeCode, Codex))
+	}
 	ev, err := parseEvent(data)
 	if err != nil {
 		return block(err)
 	}
-	answer, err := h.handle(ctx, ev, workflow)
+	answer, err := h.handle(ctx, ev, opts)
 	if err == nil {
 		return answer
 	}
-	if ev.StopHookActive {
-		// The agent was kept from stopping already; once is enough.
-		return Answer{}
+	if ev.stoppedBefore() {
+		return Answer{Stderr: block(err).Stderr}
 	}
 	return block(err)
 }
 
-func (h *Handler) handle(ctx context.Context, ev *event, workflow string) (Answer, error) {
+func (h *Handler) handle(ctx context.Context, ev *event, opts Options) (Answer, error) {
+	workflow := opts.Workflow
 	switch ev.Name {
 	case preToolUse:
-		return h.before(ctx, ev, workflow)
+		return h.before(ctx, ev, opts)
 	case postToolUse:
 		return h.after(ctx, ev, true)
 	case postToolUseFailure:
@@ -106,8 +129,8 @@ func (h *Handler) run(ctx context.Context, ev *event, workflow string) (*enginev
 
 // before decides a tool call. Without a run there is nothing to enforce, and the
 // agent's own permissions go on as if there were no hook.
-func (h *Handler) before(ctx context.Context, ev *event, workflow string) (Answer, error) {
-	run, err := h.run(ctx, ev, workflow)
+func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, error) {
+	run, err := h.run(ctx, ev, opts.Workflow)
 	if err != nil || run == nil {
 		return Answer{}, err
 	}
@@ -117,24 +140,31 @@ func (h *Handler) before(ctx context.Context, ev *event, workflow string) (Answe
 	if err != nil {
 		return Answer{}, err
 	}
+	message := d.GetMessage()
+	if message == "" {
+		message = "the workflow does not allow it" // agents refuse a denial without a reason
+	}
 	switch d.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
-		if !d.GetToolsRestricted() {
+		if !d.GetToolsRestricted() || opts.Agent == Codex {
 			// Not refused is less than granted: the user's own permissions decide.
 			return Answer{}, nil
 		}
 		return decision("allow", "allowed by workflow state "+d.GetState())
 	case policyv1.Decision_DECISION_ASK:
-		return decision("ask", d.GetMessage())
+		if opts.Agent == Codex {
+			return decision("deny", message)
+		}
+		return decision("ask", message)
 	default:
-		return decision("deny", d.GetMessage())
+		return decision("deny", message)
 	}
 }
 
 // after reports a call's result. A call that never got an id cannot be told from
-// another, and is not reported.
+// another, and Interlock's own tools are no calls (S3): neither is reported.
 func (h *Handler) after(ctx context.Context, ev *event, ok bool) (Answer, error) {
-	if ev.ToolUseID == "" {
+	if ev.ToolUseID == "" || toolcall.Own(ev.Tool) {
 		return Answer{}, nil
 	}
 	run, err := h.run(ctx, ev, "")
@@ -142,7 +172,7 @@ func (h *Handler) after(ctx context.Context, ev *event, ok bool) (Answer, error)
 		return Answer{}, err
 	}
 	report := &policyv1.ReportToolCallRequest{
-		RunId: run.GetRunId(), CallId: ev.ToolUseID, Tool: ev.Tool, Ok: ok, ResultBytes: int64(len(ev.Response)),
+		RunId: run.GetRunId(), CallId: ev.ToolUseID, Tool: ev.Tool, Ok: ok, ResultBytes: ev.resultBytes(),
 	}
 	if ok {
 		report.FilesChanged = ev.filesChanged()

@@ -7,13 +7,19 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc/metadata"
+
+	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
+// Request headers of the hook.
 const (
 	// WorkflowHeader names the workflow that a session without a run is put on.
 	WorkflowHeader = "X-Interlock-Workflow"
-	maxEvent       = 8 << 20
+	// AgentHeader names the agent whose event this is.
+	AgentHeader = "X-Interlock-Agent"
 )
+
+const maxEvent = 8 << 20
 
 // HTTP serves hook events: the event as the body, an Answer as the answer.
 func HTTP(h *Handler) http.Handler {
@@ -25,13 +31,15 @@ func HTTP(h *Handler) http.Handler {
 		}
 		ctx := r.Context()
 		for header, key := range map[string]string{
-			"Authorization": "authorization", "X-Interlock-Namespace": "interlock-namespace",
+			"Authorization": "authorization", "X-Interlock-Namespace": rpc.NamespaceKey,
 		} {
 			if v := r.Header.Get(header); v != "" {
 				ctx = metadata.AppendToOutgoingContext(ctx, key, v)
 			}
 		}
-		write(w, h.Handle(ctx, data, r.Header.Get(WorkflowHeader)))
+		write(w, h.Handle(ctx, data, Options{
+			Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader),
+		}))
 	})
 }
 

@@ -47,6 +47,8 @@ type Call struct {
 	Token    string // empty to find it in the data folder
 	Data     string // empty to find it upwards from the project
 	Project  string // where to look from; empty for the working folder
+
+	Namespace string // empty for the default
 }
 
 // FromEnv is a call with what the environment says.
@@ -54,6 +56,7 @@ func FromEnv(getenv func(string) string) Call {
 	c := Call{
 		Agent: ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
 		Token: getenv("INTERLOCK_TOKEN"), Data: getenv("INTERLOCK_DATA"), Project: getenv("CLAUDE_PROJECT_DIR"),
+		Namespace: getenv("INTERLOCK_NAMESPACE"),
 	}
 	if c.Server == "" {
 		c.Server = getenv("INTERLOCK_SERVER")
@@ -66,6 +69,7 @@ func FromEnv(getenv func(string) string) Call {
 func (c *Call) Parse(args []string) bool {
 	flags := map[string]*string{
 		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--data-dir": &c.Data,
+		"--namespace": &c.Namespace,
 	}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, joined := strings.Cut(args[0], "=")
@@ -217,8 +221,10 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	req := Request{Body: event, Headers: [][2]string{
 		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
 	}}
-	if c.Workflow != "" {
-		req.Headers = append(req.Headers, [2]string{"X-Interlock-Workflow", c.Workflow})
+	for _, h := range [][2]string{{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Namespace", c.Namespace}} {
+		if h[1] != "" {
+			req.Headers = append(req.Headers, h)
+		}
 	}
 	for _, h := range req.Headers {
 		if strings.ContainsFunc(h[1], func(r rune) bool { return r < ' ' || r == 0x7f }) {
