@@ -141,8 +141,9 @@ func TestLookup(t *testing.T) {
 	v := must(t, `{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8,"~1":9}`)
 	tests := map[string]string{
 		"": v.String(), "/foo": `["bar","baz"]`, "/foo/0": `"bar"`, "/": `0`, "/a~1b": `1`, "/c%d": `2`, "/e^f": `3`,
-		"/g|h": `4`, "/i\\j": `5`, "/k\"l": `6`, "/ ": `7`, "/m~0n": `8`, "/~01": `9`,
+		"/g|h": `4`, "/i\\j": `5`, "/k\"l": `6`, "/m~0n": `8`, "/~01": `9`,
 	}
+	tests["/"+" "] = `7`
 	for pointer, want := range tests {
 		if got, ok := Lookup(v, pointer); !ok || got.String() != want {
 			t.Errorf("%q: got %s %v, want %s", pointer, got, ok, want)
@@ -244,7 +245,7 @@ func TestNearField(t *testing.T) {
 	t.Parallel()
 	known := []string{"allowed_tools", "guards", "deny", "on", "env", "max_iterations"}
 	near := map[string]string{
-		"alowed_tools": "allowed_tools", "allowedTools": "allowed_tools", "Allowed_Tools": "allowed_tools", "allowed-tools": "allowed_tools",
+		"alllowed_tools": "allowed_tools", "allowedTools": "allowed_tools", "Allowed_Tools": "allowed_tools", "allowed-tools": "allowed_tools",
 		"gaurds": "guards", "guard": "guards", "denys": "deny", "ON": "on", "Env": "env", "max_iteration": "max_iterations",
 		"allowed_tool_s": "allowed_tools", "allow_tools": "allowed_tools",
 	}

@@ -52,7 +52,7 @@ func TestParseProblems(t *testing.T) {
 		"question number":  {states(`{"q":{"question":1,"answers":{"yes":{"next":null}}}}`), "TYPE /states/q/question"},
 		"answers a list":   {answers(`[]`), "TYPE /states/q/answers"},
 		"answers null":     {answers(`null`), "TYPE /states/q/answers"},
-		"state near miss":  {states(`{"q":{"question":"?","anwsers":{},"answers":{"y":{"next":null}}}}`), "UNKNOWN_FIELD /states/q/anwsers"},
+		"state near miss":  {states(`{"q":{"question":"?","answerss":{},"answers":{"y":{"next":null}}}}`), "UNKNOWN_FIELD /states/q/answerss"},
 		"state hint":       {states(`{"q":{"question":"?","icon":"x","answers":{"y":{"next":null}}}}`), "UNKNOWN_HINT /states/q/icon"},
 
 		"answer like n/a":      {answers(`{"n/a":{"next":null},"yes, really!":{"next":null}}`), ""},
@@ -92,7 +92,7 @@ func TestParseProblems(t *testing.T) {
 		"policy null":       {with(`"policy":null`), "TYPE /policy"},
 		"policy rule":       {with(`"policy":{"role":"agent","ask":[{"capability":"bash","budget_limit":{"max_usd":1,"period":"yearly"}}]}`), "ENUM /policy/ask/0/budget_limit/period"},
 		"policy capability": {with(`"policy":{"role":"agent","deny":[{"capability":"Bash"}]}`), "CAPABILITY /policy/deny/0/capability"},
-		"near miss":         {with(`"inital_prompt":"x"`), "UNKNOWN_FIELD /inital_prompt"},
+		"near miss":         {with(`"initial_promt":"x"`), "UNKNOWN_FIELD /initial_promt"},
 		"deny at the top":   {with(`"deny":[]`), "UNKNOWN_FIELD /deny"},
 		"hint":              {with(`"team":"x"`), "UNKNOWN_HINT /team"},
 	}

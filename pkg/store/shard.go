@@ -18,9 +18,9 @@ func (k Key) String() string { return k.Namespace + "/" + k.Kind + "/" + k.ID }
 // the stored format: changing it orphans every record.
 func Shard(namespace, id string, n int) int {
 	h := fnv.New64a()
-	h.Write([]byte(namespace)) //nolint:errcheck // hash.Hash never fails
-	h.Write([]byte{0})         //nolint:errcheck // hash.Hash never fails
-	h.Write([]byte(id))        //nolint:errcheck // hash.Hash never fails
+	h.Write([]byte(namespace))
+	h.Write([]byte{0})
+	h.Write([]byte(id))
 	return int(h.Sum64() % uint64(n))
 }
 

@@ -61,7 +61,9 @@ type Store interface {
 	// Commit applies a batch: all of it or nothing, isolated from every other
 	// commit. It evaluates, in this order: the idempotency key, the fence, the
 	// preconditions of Checks, Puts and Deletes, the counters' limits; the first
-	// that fails is the error and nothing is changed.
+	// that fails is the error and nothing is changed. Everything is judged by the
+	// state before the batch, except that counters see Reset and the counters
+	// before them. A batch names each record, timer and owner to reset once.
 	Commit(ctx context.Context, batch Batch) (Result, error)
 
 	// AcquireLease takes a lease, free or lapsed, for holder; the holder itself
@@ -97,7 +99,8 @@ type Store interface {
 }
 
 // Key names a record. Records of one namespace and id, of whatever kind, live in
-// one shard, and a batch stays within one shard.
+// one shard, and a batch stays within one shard. Ids are ordered by their bytes,
+// and have at most MaxIDBytes of them.
 type Key struct {
 	Namespace string
 	// Kind is a lower-case noun: "run", "workflow", "session".
@@ -108,7 +111,9 @@ type Key struct {
 // Record is one versioned value.
 type Record struct {
 	Key Key
-	// Version is 1 for the first put and grows by one with each.
+	// Version is 1 for the first put and grows by one with each. It outlives a
+	// delete: a record that is created again goes on with the next version, so
+	// that no version means two things.
 	Version int64
 	Data    []byte
 	// Labels can be listed by.
@@ -183,7 +188,7 @@ type Put struct {
 // Plain (Window 0): refused when the sum would exceed Limit; never falls below 0.
 // Windowed: Delta units are admitted now; refused when the units admitted in any
 // half-open window of this length, (t-Window, t], would exceed Limit. A negative
-// Delta gives back the newest units.
+// Delta gives back the newest units, and is never refused.
 type Counter struct {
 	Owner  Key
 	Name   string
@@ -244,7 +249,7 @@ type Fence struct {
 }
 
 // Lease is an exclusive claim that lapses unless it is renewed. Time is the
-// backend's.
+// backend's; the lease is held while that is before Expires.
 type Lease struct {
 	Key     Key
 	Holder  string

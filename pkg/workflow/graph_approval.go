@@ -24,7 +24,7 @@ func (r *reader) checkBypasses(g graph) {
 			r.report.Errorf(r.facts[s].at, document.CodeTooMany, "more than %d states have both \"safe_next\" and an approval; split the workflow", maxBypassChecks)
 			return
 		}
-		open := func(e edge) bool { return !e.approval && !(e.from == s && e.kind == bySafeNext) }
+		open := func(e edge) bool { return !e.approval && (e.from != s || e.kind != bySafeNext) }
 		byEvents.clear()
 		byEvents.add(s)
 		g.walk(byEvents, open)

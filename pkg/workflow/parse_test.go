@@ -196,7 +196,7 @@ func TestMessages(t *testing.T) {
 			`did you mean "eq"?`,
 		},
 		"field": {
-			`{"id":"w","initial":"a","states":{"a":{"alowed_tools":[],"on":{"X":"done"}},"done":{"type":"final"}}}`,
+			`{"id":"w","initial":"a","states":{"a":{"allowd_tools":[],"on":{"X":"done"}},"done":{"type":"final"}}}`,
 			`which is close to "allowed_tools"`,
 		},
 		"return": {

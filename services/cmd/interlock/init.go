@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -23,19 +25,23 @@ type initClaudeCode struct {
 	Yes      bool   `short:"y" help:"Write without asking."`
 }
 
-// hookEvents are those that the hook answers; those with a matcher are about
-// tools.
+// hookTimeout is when Claude Code gives up on a hook, in seconds, and goes on as
+// if there were none. The hook itself gives up before, and blocks.
+const hookTimeout = 15
+
+// hookEvents are those that the hook answers. Tool events need a matcher. A stop
+// must not be blocked for ever by a binary that is gone.
 var hookEvents = []struct {
-	name    string
-	matcher bool
+	name       string
+	tool, stop bool
 }{
-	{"PreToolUse", true},
-	{"PostToolUse", true},
-	{"PostToolUseFailure", true},
-	{"UserPromptSubmit", false},
-	{"SessionStart", false},
-	{"Stop", false},
-	{"SubagentStop", false},
+	{name: "PreToolUse", tool: true},
+	{name: "PostToolUse", tool: true},
+	{name: "PostToolUseFailure", tool: true},
+	{name: "UserPromptSubmit"},
+	{name: "SessionStart"},
+	{name: "Stop", stop: true},
+	{name: "SubagentStop", stop: true},
 }
 
 func (c *initClaudeCode) Run(_ context.Context, io streams) error {
@@ -47,35 +53,48 @@ func (c *initClaudeCode) Run(_ context.Context, io streams) error {
 		}
 		command = append(command, "--workflow", name)
 	}
-	settings := filepath.Join(c.Dir, ".claude", "settings.json")
-	servers := filepath.Join(c.Dir, ".mcp.json")
-	files := map[string]func(map[string]any) error{
-		settings: func(doc map[string]any) error { return addHooks(doc, shellJoin(command)) },
-		servers:  func(doc map[string]any) error { return addServer(doc, c.binary()) },
+	settings, err := editJSON(filepath.Join(c.Dir, ".claude", "settings.json"), func(doc []member, indent string) ([]member, error) {
+		return addHooks(doc, shellJoin(command), indent)
+	})
+	if err != nil {
+		return err
 	}
-	contents := map[string][]byte{}
-	for _, file := range []string{settings, servers} {
-		data, err := edited(file, files[file])
-		if err != nil {
-			return err
+	servers, err := editJSON(filepath.Join(c.Dir, ".mcp.json"), func(doc []member, indent string) ([]member, error) {
+		return addServer(doc, c.binary(), indent)
+	})
+	if err != nil {
+		return err
+	}
+	var changed []*jsonFile
+	for _, file := range []*jsonFile{settings, servers} {
+		if !file.changed() {
+			fmt.Fprintf(io.out, "%s: nothing to change\n", file.path)
+			continue
 		}
-		contents[file] = data
-		fmt.Fprintf(io.out, "%s:\n%s\n", file, data)
+		changed = append(changed, file)
+		fmt.Fprintf(io.out, "%s:\n%s\n", file.path, file.after)
+	}
+	if len(changed) == 0 {
+		return nil
 	}
 	if !c.Yes && !confirmed(io) {
 		fmt.Fprintln(io.out, "nothing written; say yes, or give --yes")
 		return errNo
 	}
-	for file, data := range contents {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
-		if err := os.WriteFile(file, data, 0o644); err != nil {
-			return fmt.Errorf("write: %w", err)
+	for _, file := range changed {
+		if err := file.save(); err != nil {
+			return err
 		}
 	}
-	fmt.Fprintln(io.out, "written; start `interlock up` in this workspace, register the workflow, and restart Claude Code")
+	fmt.Fprintf(io.out, "written; %sstart `interlock up` in this workspace, and restart Claude Code\n", c.register())
 	return nil
+}
+
+func (c *initClaudeCode) register() string {
+	if c.Workflow == "" {
+		return ""
+	}
+	return "register the workflow with `interlock workflow register " + shellJoin([]string{c.Workflow}) + "`, "
 }
 
 func (c *initClaudeCode) binary() string {
@@ -101,89 +120,146 @@ func (c *initClaudeCode) workflowName(io streams) (string, error) {
 	return def.ID, nil
 }
 
-// edited answers a JSON file with a change, keeping everything else in it.
-func edited(file string, change func(map[string]any) error) ([]byte, error) {
-	doc := map[string]any{}
-	data, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read: %w", err)
-	}
-	if err == nil {
-		if err := json.Unmarshal(data, &doc); err != nil {
-			return nil, fmt.Errorf("%s is not a JSON object, and is left alone: %w", file, err)
-		}
-	}
-	if err := change(doc); err != nil {
-		return nil, fmt.Errorf("%s is left alone: %w", file, err)
-	}
-	out, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
-	}
-	return append(out, '\n'), nil
+// hookEntry and hookGroup are the parts of Claude Code's settings that are written.
+type hookEntry struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"`
 }
 
-// addHooks adds our command to each event, once, beside the hooks of others.
-func addHooks(doc map[string]any, command string) error {
-	hooks, err := object(doc, "hooks")
+type hookGroup struct {
+	Matcher string      `json:"matcher,omitempty"`
+	Hooks   []hookEntry `json:"hooks"`
+}
+
+// addHooks puts our command on each event, once, beside the hooks of others.
+func addHooks(doc []member, command, indent string) ([]member, error) {
+	hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, event := range hookEvents {
-		entry := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 15}}}
-		if event.matcher {
-			entry["matcher"] = "*"
+		groups, err := inside(hooks, event.name, jsontext.KindBeginArray)
+		if err != nil {
+			return nil, fmt.Errorf("hooks: %w", err)
 		}
-		groups, ok := hooks[event.name].([]any)
-		if hooks[event.name] != nil && !ok {
-			return fmt.Errorf("hooks.%s is not a list", event.name)
+		entry := hookEntry{Type: "command", Command: command, Timeout: hookTimeout}
+		if !event.stop {
+			// A missing binary is exit 127, after which the agent would go on.
+			entry.Command += " || exit 2"
 		}
-		hooks[event.name] = append(withoutOurs(groups), entry)
+		group := hookGroup{Hooks: []hookEntry{entry}}
+		if event.tool {
+			group.Matcher = "*"
+		}
+		groups, err = placed(groups, render(group, indent, 3), indent)
+		if err != nil {
+			return nil, fmt.Errorf("hooks: %s: %w", event.name, err)
+		}
+		hooks = set(hooks, event.name, write(groups, jsontext.KindBeginArray, indent, 2))
 	}
-	return nil
+	return set(doc, "hooks", write(hooks, jsontext.KindBeginObject, indent, 1)), nil
 }
 
-// withoutOurs drops groups that an earlier init wrote.
-func withoutOurs(groups []any) []any {
-	kept := []any{}
-	for _, g := range groups {
-		if !ours(g) {
-			kept = append(kept, g)
-		}
+// inside reads a member one level deep; a missing one is empty.
+func inside(doc []member, name string, kind jsontext.Kind) ([]member, error) {
+	i := find(doc, name)
+	if i < 0 {
+		return nil, nil
 	}
-	return kept
-}
-
-func ours(group any) bool {
-	g, _ := group.(map[string]any)
-	hooks, _ := g["hooks"].([]any)
-	for _, h := range hooks {
-		entry, _ := h.(map[string]any)
-		command, _ := entry["command"].(string)
-		words := splitFields(command)
-		if len(words) >= 2 && filepath.Base(words[0]) == "interlock" && words[1] == "hook" {
-			return true
-		}
-	}
-	return false
-}
-
-func addServer(doc map[string]any, binary string) error {
-	servers, err := object(doc, "mcpServers")
+	all, err := members(doc[i].value, kind)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%q: %w", name, err)
 	}
-	servers["interlock"] = map[string]any{"command": binary, "args": []any{"mcp"}}
-	return nil
+	return all, nil
 }
 
-func object(doc map[string]any, key string) (map[string]any, error) {
-	if doc[key] == nil {
-		doc[key] = map[string]any{}
+// placed puts our group where an earlier init had it, else last. Our entries in
+// groups that others share are taken out, and nothing else is.
+func placed(groups []member, ours jsontext.Value, indent string) ([]member, error) {
+	var kept []member
+	at := -1
+	for _, g := range groups {
+		rest, had, err := withoutOurs(g.value, indent)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !had:
+			kept = append(kept, g)
+		case rest != nil:
+			kept = append(kept, member{value: rest})
+		case at < 0:
+			at = len(kept)
+			if same(g.value, ours) {
+				ours = g.value
+			}
+			kept = append(kept, member{value: ours})
+		}
 	}
-	o, ok := doc[key].(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("%q is not an object", key)
+	if at < 0 {
+		kept = append(kept, member{value: ours})
 	}
-	return o, nil
+	return kept, nil
+}
+
+// withoutOurs is a group without our entries: nil when nothing is left.
+func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had bool, err error) {
+	fields, err := members(group, jsontext.KindBeginObject)
+	if err != nil {
+		return nil, false, err
+	}
+	hooks, err := inside(fields, "hooks", jsontext.KindBeginArray)
+	if err != nil {
+		return nil, false, err
+	}
+	var others []member
+	for _, h := range hooks {
+		var entry struct {
+			Command string `json:"command"`
+		}
+		if json.Unmarshal(h.value, &entry) == nil && isHook(entry.Command) {
+			had = true
+			continue
+		}
+		others = append(others, h)
+	}
+	if !had || len(others) == 0 {
+		return nil, had, nil
+	}
+	fields = set(fields, "hooks", write(others, jsontext.KindBeginArray, indent, 4))
+	return write(fields, jsontext.KindBeginObject, indent, 3), true, nil
+}
+
+// isHook recognises a command that init wrote.
+func isHook(command string) bool {
+	words := splitWords(command)
+	return len(words) >= 2 && strings.HasPrefix(filepath.Base(words[0]), "interlock") && words[1] == "hook"
+}
+
+// same compares JSON values, whatever their blanks and order.
+func same(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
+}
+
+// addServer adds our MCP server. One that is there is kept with all its options.
+func addServer(doc []member, binary, indent string) ([]member, error) {
+	servers, err := inside(doc, "mcpServers", jsontext.KindBeginObject)
+	if err != nil {
+		return nil, err
+	}
+	type server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	if i := find(servers, "interlock"); i >= 0 {
+		var there server
+		if json.Unmarshal(servers[i].value, &there) == nil && len(there.Args) > 0 && there.Args[0] == "mcp" {
+			return doc, nil
+		}
+		return nil, errors.New(`"mcpServers" has another server of the name "interlock": rename it`)
+	}
+	servers = set(servers, "interlock", render(server{binary, []string{"mcp"}}, indent, 2))
+	return set(doc, "mcpServers", write(servers, jsontext.KindBeginObject, indent, 1)), nil
 }

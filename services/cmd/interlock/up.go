@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/cluster"
+	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -25,6 +25,10 @@ type upCommand struct {
 
 func (c *upCommand) Run(ctx context.Context, io streams) (err error) {
 	telemetry.TuneMemory()
+	log, err := daemon.Log()
+	if err != nil {
+		return err
+	}
 	shutdown, err := telemetry.Setup(ctx, "interlock", version)
 	if err != nil {
 		return err
@@ -38,7 +42,7 @@ func (c *upCommand) Run(ctx context.Context, io streams) (err error) {
 		Data: datadir.Dir(c.Data), HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS,
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, NATSURL: c.NATSURL,
 		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
-		Version: version, Tracer: telemetry.TracerProvider(), Logger: slog.Default(),
+		Version: version, Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if err != nil {
 		return err

@@ -6,25 +6,54 @@ import (
 	"strings"
 )
 
+// plain are the characters that no POSIX shell gives a meaning.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:@"
+
 // shellJoin quotes words for a POSIX shell.
 func shellJoin(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = w
-		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:@") != "" {
+		if w == "" || strings.Trim(w, plain) != "" {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
 }
 
-// splitFields splits what shellJoin joined well enough to recognise a command.
-func splitFields(command string) []string {
-	fields := strings.Fields(command)
-	for i, f := range fields {
-		fields[i] = strings.Trim(f, `'"`)
+// splitWords splits what shellJoin joined. It expands nothing.
+func splitWords(command string) []string {
+	var words []string
+	var word strings.Builder
+	open := false
+	var quote rune
+	escaped := false
+	for _, r := range command {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case quote == 0 && r == '\\':
+			open, escaped = true, true
+		case r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			open, quote = true, r
+		case quote == 0 && strings.ContainsRune(" \t\n", r):
+			if open {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			open = false
+		default:
+			open = true
+			word.WriteRune(r)
+		}
 	}
-	return fields
+	if open {
+		words = append(words, word.String())
+	}
+	return words
 }
 
 // confirmed asks on standard input.

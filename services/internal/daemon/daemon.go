@@ -80,11 +80,15 @@ func Main(name, version string, flags Flags, storage *StoreFlags, build func(*Da
 // Run runs a service until ctx ends. storage is nil for one that keeps nothing.
 func Run(ctx context.Context, name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) (err error) {
 	telemetry.TuneMemory()
+	log, err := Log()
+	if err != nil {
+		return err
+	}
 	shutdown, err := telemetry.Setup(ctx, name, version)
 	if err != nil {
 		return err
 	}
-	d := &Daemon{Name: name, Registry: NewRegistry(), Tracer: telemetry.TracerProvider(), Log: slog.Default()}
+	d := &Daemon{Name: name, Registry: NewRegistry(), Tracer: telemetry.TracerProvider(), Log: log}
 	d.OnClose(func() error { return shutdown(context.WithoutCancel(ctx)) })
 	defer func() { err = errors.Join(err, d.close()) }()
 	if storage != nil {
