@@ -29,7 +29,7 @@ func TestParseComponent(t *testing.T) {
 		"tags wrong":           {with(`"tags":["a",1]`), "TYPE /tags/1"},
 		"tags a string":        {with(`"tags":"a"`), "TYPE /tags"},
 		"description wrong":    {with(`"description":1`), "TYPE /description"},
-		"near miss":            {with(`"persistense":"none"`), "UNKNOWN_FIELD /persistense"},
+		"near miss":            {with(`"persistnce":"none"`), "UNKNOWN_FIELD /persistnce"},
 		"hint":                 {with(`"team":"x"`), "UNKNOWN_HINT /team"},
 
 		"schema is a list":           {schema(`[]`), "TYPE /schema_definition"},

@@ -21,6 +21,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
@@ -98,7 +99,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	restHandler, err := rest.New(rest.Config{
 		Workflows: workflows, Runs: runs, Policy: policy, Events: source, Ready: cfg.Ready,
-		Schema: nil, AllowAnonymous: cfg.AllowAnonymous,
+		Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
 		Version: cfg.Version, Logger: cfg.Logger,
 	})
 	if err != nil {

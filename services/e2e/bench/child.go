@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/natsserver"
+)
+
+// childVariable makes this program a server, which ends with its standard input.
+const childVariable = "INTERLOCK_BENCH_CHILD"
+
+// Roles of a child.
+const (
+	roleInterlock = "interlock" // the services, as in `interlock up`
+	roleBare      = "bare"      // see bare
+	roleEcho      = "echo"      // a bare server that commits nothing
+	roleRelay     = "relay"     // carries a backlog to NATS, once it is told to
+)
+
+// childConfig is what a child reads from its standard input.
+type childConfig struct {
+	Role    string
+	Dir     string // its own
+	Store   string // "sqlite" or a Redis URL
+	Path    string // of the SQLite file
+	Tokens  string
+	Relay   bool
+	Callers int
+	Procs   int
+	Sample  *sample
+}
+
+// childAddresses is what it answers, on one line.
+type childAddresses struct {
+	GRPC, Admin, NATS string
+	pid               int
+}
+
+// child is a running server.
+type child struct {
+	childAddresses
+	stdin io.WriteCloser
+	cmd   *exec.Cmd
+}
+
+// launch starts a child and waits until it serves.
+func launch(cfg childConfig) (*child, error) {
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: exec.Command(self)}
+	c.cmd.Env = append(os.Environ(), childVariable+"=1")
+	c.cmd.Stderr = os.Stderr
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.pid = c.cmd.Process.Pid
+	if err := json.NewEncoder(c.stdin).Encode(cfg); err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &c.childAddresses)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the %s server did not start: %w", cfg.Role, err), c.stop())
+	}
+	return c, nil
+}
+
+// stop ends a child and waits for it.
+func (c *child) stop() error {
+	if c == nil {
+		return nil
+	}
+	return errors.Join(c.stdin.Close(), c.cmd.Wait())
+}
+
+// serveChild is the main function of a child.
+func serveChild() error {
+	in := bufio.NewReader(os.Stdin)
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	var cfg childConfig
+	if err := json.Unmarshal(line, &cfg); err != nil {
+		return err
+	}
+	runtime.GOMAXPROCS(cfg.Procs)
+	telemetry.TuneMemory()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s := &served{cfg: cfg, told: make(chan struct{})}
+	defer s.close()
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(s.at); err != nil {
+		return err
+	}
+	if _, err := in.ReadBytes('\n'); err == nil {
+		close(s.told)
+		_, _ = io.Copy(io.Discard, in)
+	}
+	return nil
+}
+
+// served is what a child runs.
+type served struct {
+	cfg     childConfig
+	at      childAddresses
+	told    chan struct{} // closed when the parent says so
+	closers []func()
+}
+
+func (s *served) onClose(fn func()) { s.closers = append(s.closers, fn) }
+
+func (s *served) close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+}
+
+func (s *served) start(ctx context.Context) error {
+	admin, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.at.Admin = admin.Addr().String()
+	go func() {
+		server := http.Server{Handler: rpc.Admin(rpc.AdminConfig{Profile: true}), ReadHeaderTimeout: time.Second}
+		_ = server.Serve(admin) // ends with the process
+	}()
+	var st store.Store
+	if s.cfg.Role != roleEcho && (s.cfg.Role != roleBare || s.cfg.Store == "sqlite") {
+		st, err = daemon.OpenStore(ctx, daemon.StoreConfig{URL: s.cfg.Store, Path: s.cfg.Path})
+		if err != nil {
+			return err
+		}
+		s.onClose(func() { _ = st.Close() })
+	}
+	switch s.cfg.Role {
+	case roleInterlock:
+		if s.cfg.Relay {
+			if err := s.relay(ctx, st, nil); err != nil {
+				return err
+			}
+		}
+		return s.services(ctx, st)
+	case roleRelay:
+		return s.relay(ctx, st, s.told)
+	default:
+		return s.bare(ctx, st)
+	}
+}
+
+// services serves as `interlock up` does, tokens, limits and metrics included.
+func (s *served) services(ctx context.Context, st store.Store) error {
+	tokens, err := auth.LoadTokens(s.cfg.Tokens)
+	if err != nil {
+		return err
+	}
+	server, err := rpc.NewServer(rpc.Config{Listen: []string{"127.0.0.1:0"}, Authenticator: tokens, Registerer: daemon.NewRegistry()})
+	if err != nil {
+		return err
+	}
+	register(server.GRPC(), st, server.Local(rpc.ClientConfig{}))
+	s.at.GRPC = server.Addrs()[0].String()
+	s.onClose(server.Close)
+	server.SetServing(true)
+	go func() { _ = server.Serve(ctx) }()
+	return nil
+}
+
+func (s *served) bare(ctx context.Context, st store.Store) (err error) {
+	var b backend
+	switch {
+	case s.cfg.Role == roleEcho:
+	case st != nil:
+		b = &grouped{store: st, sample: s.cfg.Sample}
+	default:
+		address := strings.TrimSuffix(strings.TrimPrefix(s.cfg.Store, "redis://"), "/0")
+		if b, err = newEvalsha(ctx, address, s.cfg.Callers, s.cfg.Sample); err != nil {
+			return err
+		}
+	}
+	handler, err := newBare(s.cfg.Sample, b)
+	if err != nil {
+		return err
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.at.GRPC = lis.Addr().String()
+	server := grpc.NewServer()
+	policyv1.RegisterPolicyEnforcerServiceServer(server, handler)
+	enginev1.RegisterRunServiceServer(server, handler)
+	s.onClose(server.Stop)
+	go func() { _ = server.Serve(lis) }()
+	return nil
+}
+
+// relay runs NATS in this process and a relay to it, once wait is closed.
+func (s *served) relay(ctx context.Context, st store.Store, wait <-chan struct{}) error {
+	nats, err := natsserver.Start(natsserver.Config{Dir: filepath.Join(s.cfg.Dir, "nats")})
+	if err != nil {
+		return err
+	}
+	s.at.NATS = nats.URL()
+	relay, err := bus.NewRelay(st, bus.Config{NATS: nats.Endpoint(), Holder: "bench", Grace: 15 * time.Second})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if wait != nil {
+			select {
+			case <-wait:
+			case <-ctx.Done():
+				return
+			}
+		}
+		_ = relay.Run(ctx) // ends with its context
+	}()
+	s.onClose(func() { cancel(); <-ended; nats.Stop() })
+	return nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
+	"github.com/interlock-run/interlock/services/engine"
+	"github.com/interlock-run/interlock/services/policyenforcer"
+)
+
+//go:embed workflow.json
+var definition []byte
+
+// sample is what the services commit and answer: the bare servers commit and
+// answer as much.
+type sample struct {
+	Check, Transition             store.Batch
+	CheckAnswer, TransitionAnswer []byte
+}
+
+// recorder keeps the last batch.
+type recorder struct {
+	store.Store
+	mu   sync.Mutex
+	last store.Batch
+}
+
+// Commit keeps a batch and commits it.
+func (r *recorder) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
+	r.mu.Lock()
+	r.last = batch
+	r.mu.Unlock()
+	return r.Store.Commit(ctx, batch)
+}
+
+// record runs the services once, within this process, and keeps what they did.
+func record(ctx context.Context, dir string) (_ *sample, err error) {
+	st, err := sqlitestore.Open(ctx, sqlitestore.Config{Path: filepath.Join(dir, "sample.db")})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	rec := &recorder{Store: st}
+	server, err := rpc.NewServer(rpc.Config{Listen: []string{"127.0.0.1:0"}, AllowAnonymous: true})
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	local := server.Local(rpc.ClientConfig{})
+	register(server.GRPC(), rec, local)
+	ids, err := begin(ctx, local, 1)
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{}
+	checked, err := policyv1.NewPolicyEnforcerServiceClient(local).CheckToolCall(ctx, checkRequest(ids[0]))
+	if err != nil {
+		return nil, err
+	}
+	s.Check = rec.last
+	moved, err := enginev1.NewRunServiceClient(local).Transition(ctx, transitionRequest(ids[0], 0))
+	if err != nil {
+		return nil, err
+	}
+	s.Transition = rec.last
+	if checked.GetDecision() != policyv1.Decision_DECISION_ALLOW || !moved.GetAccepted() {
+		return nil, errors.New("the sample calls were refused")
+	}
+	if s.CheckAnswer, err = proto.Marshal(checked); err != nil {
+		return nil, err
+	}
+	s.TransitionAnswer, err = proto.Marshal(moved)
+	return s, err
+}
+
+// register adds the services to a server, as all binaries do.
+func register(r grpc.ServiceRegistrar, st store.Store, local grpc.ClientConnInterface) {
+	engine.New(engine.Config{Store: st}).Register(r)
+	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local}).Register(r)
+}
+
+// begin registers the workflow and starts n runs of it.
+func begin(ctx context.Context, conn grpc.ClientConnInterface, n int) ([]string, error) {
+	_, err := enginev1.NewWorkflowServiceClient(conn).Register(ctx, &enginev1.RegisterRequest{Definition: definition})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, n)
+	for i := range ids {
+		started, err := enginev1.NewRunServiceClient(conn).Start(ctx, &enginev1.StartRequest{Workflow: "bench"})
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = started.GetRun().GetRunId()
+	}
+	return ids, nil
+}
+
+// input is what an agent's small edit has.
+var input = []byte(`{"file_path": "src/server/handler.go", "old_string": "if err != nil {\n\treturn err\n}", ` +
+	`"new_string": "if err != nil {\n\treturn fmt.Errorf(\"handle: %w\", err)\n}"}`)
+
+func checkRequest(run string) *policyv1.CheckToolCallRequest {
+	return &policyv1.CheckToolCallRequest{RunId: run, Tool: "Edit", Input: input}
+}
+
+// transitionRequest is the nth transition of a run: to and fro, with three guards
+// on the way to.
+func transitionRequest(run string, n int) *enginev1.TransitionRequest {
+	event := "TEST"
+	if n%2 == 1 {
+		event = "FIX"
+	}
+	return &enginev1.TransitionRequest{
+		RunId: run, Event: event, Data: []byte(`{"attempt": ` + strconv.Itoa(n) + `, "rationale": "the fix is in"}`),
+		IdempotencyKey: run + "/" + strconv.Itoa(n),
+	}
+}
