@@ -16,6 +16,8 @@ import (
 // events reads what NATS carries, from the first event of a subject on.
 type events struct {
 	ctx     context.Context
+	js      jetstream.JetStream
+	filter  string
 	watcher *bus.Watcher
 	seen    map[string]bool
 }
@@ -26,10 +28,10 @@ func (w *world) events(t testing.TB, about bus.Subject) *events {
 	nc := must[*nats.Conn](t)(bus.Endpoint{URL: w.nats}.Connect("e2e"))
 	t.Cleanup(nc.Close)
 	js := must[jetstream.JetStream](t)(jetstream.New(nc))
-	e := &events{ctx: within(t), seen: map[string]bool{}}
+	e := &events{ctx: within(t), js: js, filter: about.Filter(), seen: map[string]bool{}}
 	eventually(t, "the stream is there", func() error {
 		var err error
-		e.watcher, err = bus.Watch(e.ctx, js, bus.WatchConfig{Subjects: []string{about.Filter()}, From: 1})
+		e.watcher, err = bus.Watch(e.ctx, js, bus.WatchConfig{Subjects: []string{e.filter}, From: 1})
 		return err
 	})
 	t.Cleanup(e.watcher.Stop)
@@ -43,7 +45,7 @@ func (e *events) next(t testing.TB) *eventv1.Event {
 	for {
 		m, err := e.watcher.Next(e.ctx)
 		if err != nil {
-			t.Fatalf("after %d events no more came: %v", len(e.seen), err)
+			t.Fatalf("after %d events no more came: %v; the stream holds %v", len(e.seen), err, e.holds(t))
 		}
 		ev := must[*eventv1.Event](t)(bus.Decode(m.Payload))
 		if ev.GetId() != m.ID {
@@ -54,6 +56,15 @@ func (e *events) next(t testing.TB) *eventv1.Event {
 			return ev
 		}
 	}
+}
+
+// holds counts what the stream has of each subject.
+func (e *events) holds(t testing.TB) map[string]uint64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	stream := must[jetstream.Stream](t)(e.js.Stream(ctx, bus.DefaultStream))
+	return must[*jetstream.StreamInfo](t)(stream.Info(ctx, jetstream.WithSubjectFilter(e.filter))).State.Subjects
 }
 
 // announced reads a run's events until the version of its history's end, and

@@ -56,7 +56,7 @@ func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int) (stor
 	if err != nil || len(keys) == 0 {
 		return store.Result{}, err
 	}
-	c := &call{keys: keys, args: args, done: make(chan struct{})}
+	c := &call{shard: shard, keys: keys, args: args, done: make(chan struct{})}
 	for _, part := range args {
 		c.size += len(part)
 	}
@@ -82,7 +82,11 @@ func (s *Store) send(calls []*call) {
 	}
 	// The number of keys is a string too, for the client looks at it.
 	args[2], args[3] = strconv.Itoa(keys), calls[0].keys[0]
-	args = append(args, s.now())
+	probe := ""
+	if s.cluster {
+		probe = s.prefixes[calls[0].shard]
+	}
+	args = append(args, s.now(), probe)
 	for _, c := range calls {
 		args = append(args, len(c.keys), len(c.args))
 		for i := range c.args {

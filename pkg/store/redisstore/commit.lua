@@ -4,9 +4,10 @@
 -- rolled back, and one that fails does not affect its neighbours.
 --
 -- KEYS are the keys of all operations, in their order. ARGV[1] is the time in
--- microseconds, or empty for the server's own. Then, for each batch: its number
--- of keys, its number of arguments and its operations, in the order in which
--- the contract evaluates them. commit.go says what the results are.
+-- microseconds, or empty for the server's own; ARGV[2] is, on a cluster, the
+-- beginning of the shard's keys. Then, for each batch: its number of keys, its
+-- number of arguments and its operations, in the order in which the contract
+-- evaluates them. commit.go says what the results are.
 
 local call = redis.call
 local KEYS, ARGV = KEYS, ARGV
@@ -24,6 +25,12 @@ if own then
 else
   now = tonumber(ARGV[1])
 end
+
+-- While a slot moves to another node, any key that is not there may be on the
+-- other one, also one that this script has just emptied: a write could fail half
+-- way. Asking for two keys that never exist is an error then, on either node, so
+-- that nothing runs.
+if ARGV[2] ~= '' then call('EXISTS', ARGV[2] .. '-', ARGV[2] .. '--') end
 
 local wrote = false -- whether the batch has written anything yet
 
@@ -111,12 +118,6 @@ local function save(key, w, length, owner, field)
   end
 end
 
--- Reads the label indexes that a record leaves, so that one which is out of
--- reach is an error before anything is written.
-local function touch(index, labels, id)
-  for label in gmatch(labels, '[^\n]+') do call('ZSCORE', index .. '/' .. label, id) end
-end
-
 local function unindex(index, labels, id)
   for label in gmatch(labels, '[^\n]+') do call('ZREM', index .. '/' .. label, id) end
 end
@@ -188,7 +189,6 @@ function check.P(k, a)
   local have = r[1] or '0'
   if want ~= have and want ~= '-1' then return k, a, {CONFLICT, condition, tonumber(have)} end
   local old = r[2] or ''
-  if old ~= '' and old ~= labels then touch(KEYS[k + 1], old, ARGV[a + 2]) end
   if known == none then known = {} end
   known[k] = {r[1], old}
   n = n + 1
@@ -224,7 +224,6 @@ function check.D(k, a)
   local have = r[1] or '0'
   if want ~= have and want ~= '-1' then return k, a, {CONFLICT, condition, tonumber(have)} end
   local old = r[2] or ''
-  touch(KEYS[k + 1], old, ARGV[a + 2])
   if known == none then known = {} end
   known[k] = {r[1], old}
   return k + 2, a + 3
@@ -246,10 +245,7 @@ end
 function check.R(k, a)
   local all, keys = call('HGETALL', KEYS[k]), {}
   for i = 1, #all, 2 do
-    if sub(all[i], 1, 1) == 'w' then
-      call('LLEN', all[i + 1])
-      keys[#keys + 1] = all[i + 1]
-    end
+    if sub(all[i], 1, 1) == 'w' then keys[#keys + 1] = all[i + 1] end
   end
   if reset == none then reset = {} end
   reset[KEYS[k]] = keys
@@ -343,7 +339,7 @@ end
 function check.E(k, a) return k + 1, a + 4 end
 
 function write.E(k, a)
-  call('XADD', KEYS[k], '*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3])
+  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3])
   return k + 1, a + 4
 end
 
@@ -380,7 +376,7 @@ local function commit(k0, a0, stop)
 end
 
 local answers, number = {}, 0
-local k, a, last = 1, 2, #ARGV
+local k, a, last = 1, 3, #ARGV
 while a <= last do
   local keys, arguments = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
   wrote = false

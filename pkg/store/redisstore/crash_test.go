@@ -93,7 +93,10 @@ func runKey(writer int) store.Key {
 func writeNext(t *testing.T, s *redisstore.Store, writer int, version int64) (int64, error) {
 	key, text := runKey(writer), fmt.Appendf(nil, "%d", version+1)
 	result, err := s.Commit(context.Background(), store.Batch{
-		Puts:   []store.Put{{Key: key, Expect: version, Data: text, History: text}},
+		Puts: []store.Put{{
+			Key: key, Expect: version, Data: text, History: text,
+			Labels: map[string]string{"parity": fmt.Sprint(version % 2), "writer": fmt.Sprint(writer)},
+		}},
 		Events: []store.Event{{Key: key, ID: fmt.Sprintf("%d/%s", writer, text), Subject: key.ID}},
 	})
 	switch {
@@ -118,6 +121,11 @@ func checkRun(t *testing.T, s *redisstore.Store, writer int, acknowledged int64)
 	}
 	if want := fmt.Sprint(record.Version); string(record.Data) != want {
 		t.Errorf("version %s has data %q", want, record.Data)
+	}
+	labels := map[string]string{"parity": fmt.Sprint((record.Version - 1) % 2), "writer": fmt.Sprint(writer)}
+	page, err := s.List(t.Context(), store.Query{Namespace: "test", Kind: "run", Labels: labels, Limit: 10})
+	if err != nil || len(page.Records) != 1 || page.Records[0].Key != record.Key {
+		t.Errorf("listed by its labels: %+v, %v", page, err)
 	}
 	history, err := s.History(t.Context(), runKey(writer), 0, 1<<20)
 	if err != nil {

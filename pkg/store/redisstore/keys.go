@@ -22,6 +22,7 @@ import (
 //	l:ns/kind/id        hash    lease: t token, h holder, e expiry
 //	o                   stream  outbox, the sequence number is the id's second part
 //	t, T                zset, hash  due times and contents of timers
+//	-, --               never there, see commit.lua
 //
 // Times are microseconds since 1970.
 const (

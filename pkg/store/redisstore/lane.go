@@ -18,6 +18,7 @@ const (
 
 // call is one commit on its way.
 type call struct {
+	shard      int
 	keys, args []string
 	size       int
 	state      atomic.Int32

@@ -121,7 +121,10 @@ func TestTailWakesWhenAnotherCommits(t *testing.T) {
 				}
 				for _, entry := range entries {
 					after[entry.Shard] = entry.Seq
-					seen <- entry
+					select {
+					case seen <- entry:
+					case <-ctx.Done():
+					}
 				}
 			}
 		})

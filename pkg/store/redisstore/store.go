@@ -9,7 +9,9 @@
 // to sync its append-only file with every write, and Open refuses one that does
 // not. It must never repeat a commit whose answer was lost, for that might apply
 // it twice. A failover to a replica can lose what the replica had not received,
-// whatever this package does; Open warns of replicas.
+// whatever this package does; Open warns of replicas. While a Cluster moves the
+// slot of a shard, commits to that shard are refused with store.ErrUnavailable,
+// for a script cannot span the two nodes.
 //
 // Counters are exact up to MaxUnits.
 package redisstore

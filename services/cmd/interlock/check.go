@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -20,7 +21,7 @@ type checkCommand struct {
 }
 
 func (c *checkCommand) Run(ctx context.Context, io streams) error {
-	input, err := jsonArgument(c.Input)
+	input, err := jsonArgument("input", c.Input, io)
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (c *checkCommand) Run(ctx context.Context, io streams) error {
 	}
 	view := jsonview.DecisionOf(resp)
 	err = c.print(io.out, view, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "%s\t%s\n", view.Decision, view.Code)
+		fmt.Fprintln(w, strings.TrimSpace(view.Decision+"  "+view.Code))
 		if view.Message != "" {
 			fmt.Fprintln(w, visible(view.Message))
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ type clientFlags struct {
 	Server    string `help:"The server: a gRPC address, or the http:// address of its edge. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS"`
 	Token     string `help:"Token to call with. By default that of the operator in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
-	Data      string `name:"data-dir" help:"Data folder of the server on this machine." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Insecure  bool   `help:"Talk to another machine without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE"`
 	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
 }
@@ -47,23 +48,40 @@ func (f *clientFlags) credentials(role auth.Role) (string, error) {
 	if f.Token != "" {
 		return f.Token, nil
 	}
-	token, err := auth.FileToken(datadir.Dir(f.Data).Tokens(), role)
+	token, err := auth.FileToken(dataFolder(f.Data).Tokens(), role)
 	if err != nil {
 		return "", fmt.Errorf("no token: give --token or INTERLOCK_TOKEN, or --data-dir with the folder of `interlock up`: %w", err)
 	}
 	return token, nil
 }
 
+// dataFolder is the data folder as told, or else the nearest one.
+func dataFolder(told string) datadir.Dir {
+	if told != "" {
+		return datadir.Dir(told)
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return datadir.Default
+	}
+	return datadir.Find(wd)
+}
+
 func (f *clientFlags) target(ctx context.Context) (string, error) {
 	if f.Server == "" {
-		endpoints, err := datadir.Dir(f.Data).ReadEndpoints()
-		if err != nil {
+		folder := dataFolder(f.Data)
+		endpoints, err := folder.ReadEndpoints()
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if endpoints.GRPC == "" {
+		case endpoints.GRPC != "":
+			return endpoints.GRPC, nil
+		case f.Token == "":
+			// Its token is for its server, not for whoever else listens.
+			return "", fmt.Errorf("no server runs in %s: start `interlock up` there, or give --server and --token", folder)
+		default:
 			return defaultServer, nil
 		}
-		return endpoints.GRPC, nil
 	}
 	if strings.HasPrefix(f.Server, "http://") || strings.HasPrefix(f.Server, "https://") {
 		return discover(ctx, f.Server)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -11,44 +14,108 @@ type completionCommand struct {
 	Shell string `arg:"" help:"bash, zsh or fish." enum:"bash,zsh,fish"`
 }
 
-// Run prints a script that completes commands and flags. Its words are those of
-// the parser itself, so it can not fall behind.
+// Run prints a script that completes commands, flags and the values of flags
+// that have a choice. Its words are those of the parser itself, so it can not
+// fall behind.
 func (c *completionCommand) Run(parser *kong.Kong, io streams) error {
-	words := map[string][]string{}
-	collect(parser.Model.Node, "", words)
+	t := words{next: map[string][]string{}, values: map[string][]string{}}
+	t.collect(parser.Model.Node, "", nil)
 	switch c.Shell {
 	case "fish":
-		for path, next := range words {
-			condition := "test (count (commandline -opc)) -eq 1"
-			if path != "" {
-				condition = "__fish_seen_subcommand_from " + path[strings.LastIndexByte(path, ' ')+1:]
-			}
-			fmt.Fprintf(io.out, "complete -c interlock -n %q -a %q\n", condition, strings.Join(next, " "))
-		}
-		return nil
+		t.fish(io.out)
 	case "zsh":
-		fmt.Fprintln(io.out, "autoload -U +X bashcompinit && bashcompinit")
+		fmt.Fprintln(io.out, "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit")
+		t.bash(io.out)
+	default:
+		t.bash(io.out)
 	}
-	fmt.Fprintln(io.out, "_interlock() {\n  local path=\"${COMP_WORDS[*]:1:COMP_CWORD-1}\" words=\"\"\n  case \"$path\" in")
-	for path, next := range words {
-		fmt.Fprintf(io.out, "    %q) words=%q ;;\n", path, strings.Join(next, " "))
-	}
-	fmt.Fprintln(io.out, "  esac\n  COMPREPLY=($(compgen -W \"$words\" -f -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -F _interlock interlock")
 	return nil
 }
 
-// collect fills, for each path of commands, the words that may follow it.
-func collect(node *kong.Node, path string, words map[string][]string) {
-	for _, child := range node.Children {
-		if child.Hidden {
-			continue
+// words is what may follow: next by the path of commands ("run list"), values by
+// path and flag ("run list --format").
+type words struct {
+	next, values map[string][]string
+}
+
+// collect fills in a command and what is below it. Flags of a command are those
+// of its parents too.
+func (t words) collect(node *kong.Node, path string, above []*kong.Flag) {
+	var flags []*kong.Flag
+	for _, flag := range slices.Concat(above, node.Flags) {
+		if !flag.Hidden && !slices.Contains(flags, flag) {
+			flags = append(flags, flag)
 		}
-		words[path] = append(words[path], child.Name)
-		collect(child, strings.TrimSpace(path+" "+child.Name), words)
 	}
-	for _, flag := range node.Flags {
-		if !flag.Hidden {
-			words[path] = append(words[path], "--"+flag.Name)
+	for _, child := range node.Children {
+		if !child.Hidden {
+			t.next[path] = append(t.next[path], child.Name)
+			t.collect(child, strings.TrimSpace(path+" "+child.Name), flags)
+		}
+	}
+	for _, flag := range flags {
+		t.next[path] = append(t.next[path], "--"+flag.Name)
+		if flag.Enum != "" {
+			t.values[strings.TrimSpace(path+" --"+flag.Name)] = strings.Split(flag.Enum, ",")
+		}
+	}
+	for _, arg := range node.Positional {
+		if arg.Enum != "" {
+			t.next[path] = append(t.next[path], strings.Split(arg.Enum, ",")...)
 		}
 	}
 }
+
+// paths are the paths of all commands but the first, sorted.
+func (t words) paths() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.next)), func(p string) bool { return p == "" })
+}
+
+// bash prints a function that finds the command that the line is at, and what may
+// follow there. No name in it is special to zsh, which takes it too.
+func (t words) bash(out io.Writer) {
+	fmt.Fprint(out, `_interlock() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" at="" choice="" i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "${at:+$at }${COMP_WORDS[i]}" in
+`)
+	for _, path := range t.paths() {
+		fmt.Fprintf(out, "      %s) at=%s ;;\n", shellQuote(path), shellQuote(path))
+	}
+	fmt.Fprint(out, "    esac\n  done\n  case \"${at:+$at }$prev\" in\n")
+	for _, flag := range slices.Sorted(maps.Keys(t.values)) {
+		fmt.Fprintf(out, "    %s) choice=%s ;;\n", shellQuote(flag), shellQuote(strings.Join(t.values[flag], " ")))
+	}
+	fmt.Fprint(out, "  esac\n  if [ -z \"$choice\" ]; then\n    case \"$at\" in\n")
+	for _, path := range slices.Sorted(maps.Keys(t.next)) {
+		fmt.Fprintf(out, "      %s) choice=%s ;;\n", shellQuote(path), shellQuote(strings.Join(t.next[path], " ")))
+	}
+	fmt.Fprint(out, `    esac
+  fi
+  COMPREPLY=($(compgen -W "$choice" -- "$cur"))
+}
+complete -o default -F _interlock interlock
+`)
+}
+
+func (t words) fish(out io.Writer) {
+	var quoted []string
+	for _, path := range t.paths() {
+		quoted = append(quoted, shellQuote(path))
+	}
+	fmt.Fprintf(out, `function __interlock_at
+  set -l at
+  for word in (commandline -opc)[2..-1]
+    set -l next (string trim -- "$at $word")
+    contains -- $next %s; and set at $next
+  end
+  echo $at
+end
+`, strings.Join(quoted, " "))
+	for _, path := range slices.Sorted(maps.Keys(t.next)) {
+		fmt.Fprintf(out, "complete -c interlock -n %s -a %s\n",
+			shellQuote(`test "$(__interlock_at)" = "`+path+`"`), shellQuote(strings.Join(t.next[path], " ")))
+	}
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

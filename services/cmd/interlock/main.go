@@ -13,7 +13,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/interlock-run/interlock/pkg/fault"
 	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/earlyhook" // answers hooks before all else
 )
 
@@ -75,7 +74,7 @@ func run(ctx context.Context, args []string, io streams) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(io.err, "interlock: %v; see interlock --help\n", err)
+		fmt.Fprintf(io.err, "interlock: %s; see interlock %s--help\n", visibleLines(err.Error()), parsed(command, err))
 		return exitUsage
 	}
 	switch err := command.Run(parser); {
@@ -91,11 +90,19 @@ func run(ctx context.Context, args []string, io streams) int {
 	}
 }
 
-// explain is an error as a user reads it: a service's message without the
-// trappings of the transport.
-func explain(err error) string {
-	if f := fault.From(err); f.Reason != fault.Internal {
-		return f.Message
+// parsed is the part of the command line that was understood.
+func parsed(command *kong.Context, err error) string {
+	var failed *kong.ParseError
+	if command == nil && errors.As(err, &failed) {
+		command = failed.Context
 	}
-	return err.Error()
+	path := ""
+	if command != nil {
+		for _, p := range command.Path {
+			if p.Command != nil {
+				path += p.Command.Name + " "
+			}
+		}
+	}
+	return path
 }

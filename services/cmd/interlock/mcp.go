@@ -13,9 +13,10 @@ import (
 type mcpCommand struct {
 	clientFlags
 	gateway.Flags
-	Session   string `help:"Session whose run is driven; one for this process by default." env:"INTERLOCK_SESSION" placeholder:"ID"`
+	// Claude Code tells its session, which its hooks are judged by.
+	Session   string `help:"Session whose run is driven; one for this process by default." env:"INTERLOCK_SESSION,CLAUDE_CODE_SESSION_ID" placeholder:"ID"`
 	RunID     string `name:"run" help:"Run that is driven." env:"INTERLOCK_RUN" placeholder:"RUN"`
-	Workspace string `help:"Root that file patterns are relative to; this folder by default." env:"INTERLOCK_WORKSPACE" placeholder:"DIR"`
+	Workspace string `help:"Root that file patterns are relative to; this folder by default." env:"INTERLOCK_WORKSPACE,CLAUDE_PROJECT_DIR" placeholder:"DIR"`
 }
 
 func (c *mcpCommand) Run(ctx context.Context, streams streams) error {

@@ -15,6 +15,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -49,13 +50,19 @@ func (f formatFlag) printRun(out io.Writer, run *enginev1.Run) error {
 		fmt.Fprintf(w, "run\t%s\n", view.RunID)
 		fmt.Fprintf(w, "workflow\t%s (version %d)\n", visible(view.Workflow), view.WorkflowVersion)
 		fmt.Fprintf(w, "status\t%s\n", view.Status)
-		fmt.Fprintf(w, "state\t%s\n", view.State)
-		fmt.Fprintf(w, "tools\t%s\n", toolsText(view.AllowedTools))
+		fmt.Fprintf(w, "state\t%s\n", visible(view.State))
+		if view.Instructions != "" {
+			fmt.Fprintf(w, "instructions\t%s\n", visible(view.Instructions))
+		}
+		fmt.Fprintf(w, "tools\t%s\n", visible(toolsText(view.AllowedTools)))
 		for _, e := range view.LegalEvents {
-			fmt.Fprintf(w, "event\t%s -> %s%s\n", e.Event, strings.Join(e.Targets, " | "), guardsText(e.Guards))
+			fmt.Fprintf(w, "event\t%s\n", visible(e.Event+" -> "+strings.Join(e.Targets, " | ")+guardsText(e.Guards)))
 		}
 		fmt.Fprintf(w, "tool calls\t%d in this state\n", view.Iterations)
 		fmt.Fprintf(w, "context\t%s\n", visible(string(view.Context)))
+		if view.SessionID != "" {
+			fmt.Fprintf(w, "session\t%s\n", visible(view.SessionID))
+		}
 		fmt.Fprintf(w, "version\t%d\n", view.Version)
 	})
 }
@@ -91,7 +98,7 @@ type runStart struct {
 }
 
 func (c *runStart) Run(ctx context.Context, io streams) error {
-	context, err := jsonArgument(c.Context)
+	context, err := jsonArgument("context", c.Context, io)
 	if err != nil {
 		return err
 	}
@@ -112,15 +119,25 @@ func (c *runStart) Run(ctx context.Context, io streams) error {
 	})
 }
 
-// jsonArgument is JSON given on the command line, or in a file named @FILE.
-func jsonArgument(arg string) ([]byte, error) {
-	file, ok := strings.CutPrefix(arg, "@")
-	if !ok {
-		return []byte(arg), nil
+// jsonArgument is a JSON object given on the command line, or in a file named
+// @FILE, or on standard input (@-).
+func jsonArgument(flag, arg string, io streams) ([]byte, error) {
+	if arg == "" {
+		return nil, nil
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+	data := []byte(arg)
+	if file, ok := strings.CutPrefix(arg, "@"); ok {
+		var err error
+		if data, err = readFile(file, io); err != nil {
+			return nil, err
+		}
+	}
+	value, problems := document.ParseAll(data, document.Limits{})
+	if problems.HasErrors() {
+		return nil, fmt.Errorf("--%s is not good JSON: %s; write it like '{\"key\": \"value\"}', or @FILE", flag, problems[0].Message)
+	}
+	if value.Kind() != document.Object {
+		return nil, fmt.Errorf("--%s must be a JSON object, like '{\"key\": \"value\"}'", flag)
 	}
 	return data, nil
 }
@@ -137,7 +154,7 @@ func (c *runList) Run(ctx context.Context, io streams) error {
 	status := enginev1.RunStatus_RUN_STATUS_UNSPECIFIED
 	if c.Status != "" {
 		n, ok := enginev1.RunStatus_value["RUN_STATUS_"+strings.ToUpper(c.Status)]
-		if !ok {
+		if !ok || n == 0 {
 			return fmt.Errorf("unknown status %q; one of %s", c.Status, strings.Join(jsonview.StatusNames(), ", "))
 		}
 		status = enginev1.RunStatus(n)
@@ -166,7 +183,7 @@ func (c *runList) Run(ctx context.Context, io streams) error {
 	return c.print(io.out, all, func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "RUN\tWORKFLOW\tSTATUS\tSTATE\tUPDATED")
 		for _, r := range all {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.RunID, visible(r.Workflow), r.Status, r.State, r.UpdatedAt.Format(timeLayout))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.RunID, visible(r.Workflow), r.Status, visible(r.State), r.UpdatedAt.Format(timeLayout))
 		}
 	})
 }
@@ -207,7 +224,7 @@ type transitionView struct {
 }
 
 func (c *runTransition) Run(ctx context.Context, io streams) error {
-	data, err := jsonArgument(c.DataJSON)
+	data, err := jsonArgument("data", c.DataJSON, io)
 	if err != nil {
 		return err
 	}
@@ -227,7 +244,7 @@ func (c *runTransition) Run(ctx context.Context, io streams) error {
 				fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, visible(r.Message))
 				return
 			}
-			fmt.Fprintf(w, "accepted\t%s\t%s\n", view.Run.State, view.Run.Status)
+			fmt.Fprintf(w, "accepted\t%s\t%s\n", visible(view.Run.State), view.Run.Status)
 		})
 		if err != nil {
 			return err
@@ -266,7 +283,7 @@ func (c *runHistory) Run(ctx context.Context, io streams) error {
 		fmt.Fprintln(w, "VERSION\tTIME\tACTOR\tCHANGE\tEVENT\tFROM\tTO\tRATIONALE")
 		for _, h := range views {
 			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, h.Time.Format(timeLayout),
-				visible(h.Actor), h.Type, h.Event, h.From, h.To, visible(h.Rationale))
+				visible(h.Actor), visible(h.Type), visible(h.Event), visible(h.From), visible(h.To), visible(h.Rationale))
 		}
 	})
 }
@@ -299,7 +316,7 @@ func (c *runWatch) next(stream grpc.ServerStreamingClient[enginev1.WatchResponse
 	if c.Format == "json" {
 		return json.MarshalEncode(jsontext.NewEncoder(out), view)
 	}
-	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n", view.UpdatedAt.Format(timeLayout), view.Version, view.Status, view.State)
+	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n", view.UpdatedAt.Format(timeLayout), view.Version, view.Status, visible(view.State))
 	return err
 }
 

@@ -8,13 +8,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
 type tailCommand struct {
 	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
 	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
-	Data    string `name:"data-dir" help:"Data folder of the server on this machine." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Last    int    `help:"Begin with the last so many events of the stream." default:"0"`
 	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
 }
@@ -46,7 +45,7 @@ func (c *tailCommand) Run(ctx context.Context, io streams) error {
 		if c.Format == "json" {
 			_, err = fmt.Fprintf(io.out, "%s\n", m.Payload)
 		} else {
-			_, err = fmt.Fprintf(io.out, "%s  %s  %s\n", m.Time.Local().Format(time.TimeOnly), m.Subject, visible(string(m.Payload)))
+			_, err = fmt.Fprintf(io.out, "%s  %s  %s\n", m.Time.Local().Format(time.TimeOnly), visible(m.Subject), visible(string(m.Payload)))
 		}
 		if err != nil {
 			return err
@@ -58,12 +57,13 @@ func (c *tailCommand) url() (string, error) {
 	if c.NATSURL != "" {
 		return c.NATSURL, nil
 	}
-	endpoints, err := datadir.Dir(c.Data).ReadEndpoints()
+	folder := dataFolder(c.Data)
+	endpoints, err := folder.ReadEndpoints()
 	if err != nil {
 		return "", err
 	}
 	if endpoints.NATS == "" {
-		return "nats://127.0.0.1:7422", nil
+		return "", fmt.Errorf("no server runs in %s: start `interlock up` there, or give --nats-url", folder)
 	}
 	return endpoints.NATS, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/gateway"
@@ -44,6 +45,9 @@ func (c *upCommand) Run(ctx context.Context, io streams) (err error) {
 		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
 		Version: version, Tracer: telemetry.TracerProvider(), Logger: log,
 	})
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; another program has that port: stop it, or choose other ones with --http, --grpc and --nats (127.0.0.1:0 is any free one)", err)
+	}
 	if err != nil {
 		return err
 	}

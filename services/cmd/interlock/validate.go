@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,16 +31,19 @@ type verdict struct {
 func (c *validateCommand) Run(_ context.Context, io streams) error {
 	verdicts := make([]verdict, 0, len(c.Files))
 	ok := true
+	var unread []error
 	for _, file := range c.Files {
 		src, err := readFile(file, io)
 		if err != nil {
-			return err
+			unread = append(unread, err)
+			continue
 		}
 		v := validate(file, src, c.Strict)
 		ok = ok && v.OK
 		verdicts = append(verdicts, v)
 	}
-	if err := c.print(io, verdicts); err != nil {
+	// What could be read is judged in any case.
+	if err := errors.Join(append(unread, c.print(io, verdicts))...); err != nil {
 		return err
 	}
 	if !ok {
@@ -54,10 +58,10 @@ func (c *validateCommand) print(io streams, verdicts []verdict) error {
 	}
 	for _, v := range verdicts {
 		if v.OK {
-			fmt.Fprintf(io.out, "%s: ok (%s)\n", v.File, v.Kind)
+			fmt.Fprintf(io.out, "%s: ok (%s)\n", visible(v.File), v.Kind)
 		}
 		for _, p := range v.Problems {
-			fmt.Fprintf(io.out, "%s: %s: %s\n", v.File, p.Severity, p)
+			fmt.Fprintln(io.out, visible(fmt.Sprintf("%s: %s: %s", v.File, p.Severity, p)))
 		}
 	}
 	return nil
@@ -129,5 +133,8 @@ func readFile(file string, io streams) ([]byte, error) {
 		return nil, fmt.Errorf("read: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name the files in it, e.g. %s", file, filepath.Join(file, "*.json"))
+	}
 	return readAtMost(f, maxFile)
 }

@@ -15,7 +15,7 @@ func shellJoin(words []string) string {
 	for i, w := range words {
 		quoted[i] = w
 		if w == "" || strings.Trim(w, plain) != "" {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+			quoted[i] = shellQuote(w)
 		}
 	}
 	return strings.Join(quoted, " ")

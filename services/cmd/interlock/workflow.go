@@ -25,44 +25,74 @@ type workflowRegister struct {
 }
 
 func (c *workflowRegister) Run(ctx context.Context, io streams) error {
+	sources := make([][]byte, len(c.Files))
+	for i, file := range c.Files {
+		var err error
+		if sources[i], err = definition(file, io); err != nil {
+			return err
+		}
+	}
 	conn, err := c.dial(ctx, auth.Operator)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	workflows := enginev1.NewWorkflowServiceClient(conn)
-	for _, file := range c.Files {
-		src, err := definition(file, io)
-		if err != nil {
-			return err
-		}
-		resp, err := workflows.Register(ctx, &enginev1.RegisterRequest{Definition: src})
+	registered := []registeredView{}
+	invalid := false
+	for i, file := range c.Files {
+		resp, err := workflows.Register(ctx, &enginev1.RegisterRequest{Definition: sources[i]})
 		if f := fault.From(err); err != nil && f.Reason == fault.InvalidDefinition {
+			invalid = true
 			for _, v := range f.Violations {
-				fmt.Fprintf(io.err, "%s: %s: %s: %s\n", file, v.Pointer, v.Code, v.Message)
+				fmt.Fprintln(io.err, visible(fmt.Sprintf("%s: %s: %s: %s", file, v.Pointer, v.Code, v.Message)))
 			}
-			return errNo
+			continue
 		}
 		if err != nil {
 			return err
 		}
 		for _, w := range resp.GetWarnings() {
-			fmt.Fprintf(io.err, "%s: warning: %s: %s: %s\n", file, w.GetPointer(), w.GetCode(), w.GetMessage())
+			fmt.Fprintln(io.err, visible(fmt.Sprintf("%s: warning: %s: %s: %s", file, w.GetPointer(), w.GetCode(), w.GetMessage())))
 		}
-		view := jsonview.WorkflowOf(resp.GetWorkflow())
+		view := registeredView{jsonview.WorkflowOf(resp.GetWorkflow()), resp.GetCreated()}
 		view.Definition = nil
-		err = c.print(io.out, view, func(w *tabwriter.Writer) {
-			verb := "registered"
-			if !resp.GetCreated() {
-				verb = "unchanged"
-			}
-			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, view.Name, view.Version)
-		})
-		if err != nil {
-			return err
-		}
+		registered = append(registered, view)
+	}
+	if err := c.printRegistered(io, registered); err != nil {
+		return err
+	}
+	if invalid {
+		return errNo
 	}
 	return nil
+}
+
+// registeredView is the JSON of a registered workflow. Created is false when the
+// same definition was registered before.
+type registeredView struct {
+	jsonview.Workflow
+	Created bool `json:"created"`
+}
+
+// printRegistered prints one object for one file, and a list for several.
+func (c *workflowRegister) printRegistered(io streams, registered []registeredView) error {
+	var value any = registered
+	if len(c.Files) == 1 {
+		if len(registered) == 0 {
+			return nil
+		}
+		value = registered[0]
+	}
+	return c.print(io.out, value, func(w *tabwriter.Writer) {
+		for _, view := range registered {
+			verb := "registered"
+			if !view.Created {
+				verb = "unchanged"
+			}
+			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, visible(view.Name), view.Version)
+		}
+	})
 }
 
 // definition reads a file as the JSON that servers take.
@@ -130,6 +160,7 @@ func (c *workflowGet) Run(ctx context.Context, io streams) error {
 	}
 	view := jsonview.WorkflowOf(resp.GetWorkflow())
 	return c.print(io.out, view, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "%s\tversion %d\t%s\n%s\n", view.Name, view.Version, view.Digest, view.Definition)
+		fmt.Fprintf(w, "%s\tversion %d\t%s\n", visible(view.Name), view.Version, view.Digest)
+		fmt.Fprintln(w, visibleLines(string(view.Definition)))
 	})
 }

@@ -61,7 +61,7 @@ func (b *bare) Transition(ctx context.Context, req *enginev1.TransitionRequest) 
 type evalsha struct {
 	client *redis.Client
 	sample *sample
-	next    atomic.Int64
+	next   atomic.Int64
 }
 
 var (

@@ -140,8 +140,24 @@ func (s *Server) Kill() {
 }
 
 // Pause stops the server from running, without closing its connections, until
-// Resume.
-func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+// Resume. It returns when the server has stopped, where the system tells.
+func (s *Server) Pause() error {
+	if err := s.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid)
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-poll.C {
+		stat, err := os.ReadFile(state) //nolint:gosec // the path is the system's
+		if err != nil || strings.Contains(string(stat), ") T ") {
+			return nil //nolint:nilerr // a system without /proc does not tell
+		}
+	}
+	return errors.New("redistest: the server does not stop")
+}
 
 // Resume lets a paused server go on.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }

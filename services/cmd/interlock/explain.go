@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// explain is an error as a user reads it: a service's message without the
+// trappings of the transport, every violation, and the mend.
+func explain(err error) string {
+	var grpcError interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &grpcError) {
+		return visibleLines(err.Error())
+	}
+	f := fault.From(err)
+	text := f.Message
+	st := grpcError.GRPCStatus()
+	switch {
+	case st.Code() == codes.Unavailable && len(st.Details()) == 0:
+		// The transport's own: the services say more.
+		text = "the server can not be reached: is `interlock up` running? --server names another one"
+	case st.Code() == codes.Unauthenticated:
+		text += ": give --token or INTERLOCK_TOKEN, or --data-dir with the folder of that server's `interlock up`"
+	}
+	for _, v := range f.Violations {
+		text += "\n  " + strings.TrimPrefix(v.Pointer+": ", ": ") + v.Message
+	}
+	return visibleLines(text)
+}
+
+// visibleLines is visible for text of several lines.
+func visibleLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = visible(line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,352 @@
+//go:build unix
+
+package hookclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+const (
+	token    = "ilk_aaaaaaaaaaaaaaaaaaaaaaaa"
+	preTool  = `{"hook_event_name":"PreToolUse","session_id":"s"}`
+	stopping = `{"hook_event_name":"Stop","session_id":"s","stop_hook_active":true}`
+)
+
+// folder is a data folder with a token and endpoints. Sockets need short paths.
+func folder(t *testing.T, e datadir.Endpoints) datadir.Dir {
+	t.Helper()
+	name, err := os.MkdirTemp("", "ilk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(name) })
+	d := datadir.Dir(name)
+	if err := os.WriteFile(d.Tokens(), []byte(`{"agent":"`+token+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e != (datadir.Endpoints{}) {
+		if err := d.WriteEndpoints(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// hook runs one call with the given transport.
+func hook(c Call, event string, post Transport) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	code = c.run(strings.NewReader(event), &stdout, &stderr, post, time.Now().Add(time.Minute))
+	return code, stdout.String(), stderr.String()
+}
+
+// wantBlocked is that the call blocked, with a sentence that has the given words.
+func wantBlocked(t *testing.T, code int, out, errs, words string) {
+	t.Helper()
+	if code != ExitBlock || out != "" || !strings.Contains(errs, words) || !strings.HasSuffix(errs, "\n") {
+		t.Errorf("exit %d, stdout %q, stderr %q; want a block with %q", code, out, errs, words)
+	}
+}
+
+func answering(status int, body string) Transport {
+	return func(time.Time, Target, Request, int64) (int, []byte, error) { return status, []byte(body), nil }
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	c := Call{Agent: ClaudeCode, Server: "http://edge", Token: token}
+	for name, tc := range map[string]struct {
+		status    int
+		body      string
+		out, errs string
+		code      int
+	}{
+		"silence":  {200, `{"exit":0}`, "", "", ExitDone},
+		"output":   {200, `{"exit":0,"stdout":"{}","stderr":"note"}`, "{}", "note\n", ExitDone},
+		"block":    {200, `{"exit":2,"stderr":"no"}`, "", "no\n", ExitBlock},
+		"no print": {200, `{"exit":2,"stdout":"{}","stderr":"no"}`, "", "no\n", ExitBlock},
+	} {
+		code, out, errs := hook(c, preTool, answering(tc.status, tc.body))
+		if code != tc.code || out != tc.out || errs != tc.errs {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", name, code, out, errs)
+		}
+	}
+	for body, words := range map[string]string{
+		``: "not JSON", `{}`: "not one of Interlock's", `null`: "not one of", `[]`: "not JSON", `"x"`: "not JSON",
+		`{"exit":1}`: "not one of", `{"exit":"0"}`: "not JSON", `{"exit":null}`: "not one of", `{"exit":0}x`: "not JSON",
+		`{"exit":0`: "not JSON", `<html>`: "not JSON", `{"exit":-2}`: "not one of", `{"exit":0,"stdout":7}`: "not JSON",
+	} {
+		code, out, errs := hook(c, preTool, answering(200, body))
+		wantBlocked(t, code, out, errs, words)
+	}
+	for _, status := range []int{100, 201, 204, 301, 400, 401, 403, 404, 413, 500, 503} {
+		code, out, errs := hook(c, preTool, answering(status, `{"exit":0}`))
+		wantBlocked(t, code, out, errs, fmt.Sprint(status))
+	}
+}
+
+func TestFailuresBlock(t *testing.T) {
+	t.Parallel()
+	running := folder(t, datadir.Endpoints{Socket: "/nowhere"})
+	noToken := datadir.Dir(t.TempDir())
+	if err := noToken.WriteEndpoints(datadir.Endpoints{HTTP: "http://127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(time.Time, Target, Request, int64) (int, []byte, error) { return 0, nil, errors.New("refused") }
+	never := func(time.Time, Target, Request, int64) (int, []byte, error) { panic("asked") }
+	for name, tc := range map[string]struct {
+		call  Call
+		event string
+		post  Transport
+		words string
+	}{
+		"unreachable":    {Call{Data: string(running)}, preTool, refused, "interlock up"},
+		"no server":      {Call{Data: string(folder(t, datadir.Endpoints{}))}, preTool, never, "start `interlock up`"},
+		"no folder":      {Call{Project: t.TempDir()}, preTool, never, "start `interlock up`"},
+		"no token":       {Call{Data: string(noToken)}, preTool, never, "INTERLOCK_TOKEN"},
+		"gRPC address":   {Call{Server: "127.0.0.1:7421", Token: token}, preTool, never, "http://"},
+		"header in flag": {Call{Data: string(running), Workflow: "x\r\nAuthorization: y"}, preTool, never, "control characters"},
+		"empty":          {Call{Data: string(running)}, "", never, "no event"},
+		"blank":          {Call{Data: string(running)}, " \n", never, "no event"},
+		"too large":      {Call{Data: string(running)}, strings.Repeat(" ", maxMessage) + "{}", never, "more than"},
+		"not yet stopped": {
+			Call{Data: string(running)},
+			`{"hook_event_name":"Stop","session_id":"s","stop_hook_active":false}`, refused, "refused",
+		},
+		"active elsewhere": {
+			Call{Data: string(running)},
+			`{"hook_event_name":"PreToolUse","session_id":"s","stop_hook_active":true}`, refused, "refused",
+		},
+	} {
+		code, out, errs := hook(tc.call, tc.event, tc.post)
+		if code != ExitBlock || out != "" || !strings.Contains(errs, tc.words) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q; want a block with %q", name, code, out, errs, tc.words)
+		}
+	}
+	// A second try to stop is let go, or the agent would go on for ever.
+	for _, event := range []string{stopping, strings.Replace(stopping, "Stop", "SubagentStop", 1)} {
+		if code, _, errs := hook(Call{Data: string(running)}, event, refused); code != ExitDone || !strings.Contains(errs, "refused") {
+			t.Errorf("%s: exit %d, stderr %q", event, code, errs)
+		}
+	}
+	var errs bytes.Buffer
+	c := Call{Data: string(running)}
+	if code := c.Run(iotest.ErrReader(errors.New("torn")), io.Discard, &errs, never); code != ExitBlock || !strings.Contains(errs.String(), "torn") {
+		t.Errorf("exit %d, %s", code, &errs)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestAnswerThatCanNotBeWrittenBlocks(t *testing.T) {
+	t.Parallel()
+	c := Call{Server: "http://edge", Token: token}
+	var errs bytes.Buffer
+	code := c.Run(strings.NewReader(preTool), brokenPipe{}, &errs, answering(200, `{"exit":0,"stdout":"{}"}`))
+	wantBlocked(t, code, "", errs.String(), "broken pipe")
+}
+
+func TestSlownessBlocks(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	defer close(release)
+	slow := func(time.Time, Target, Request, int64) (int, []byte, error) {
+		<-release
+		return 200, []byte(`{"exit":0}`), nil
+	}
+	c := Call{Server: "http://edge", Token: token}
+	var out, errs bytes.Buffer
+	code := c.run(strings.NewReader(preTool), &out, &errs, slow, time.Now().Add(time.Millisecond))
+	wantBlocked(t, code, out.String(), errs.String(), "in time")
+	// So does an event that never ends.
+	in, w := io.Pipe()
+	defer w.Close()
+	errs.Reset()
+	code = c.run(in, &out, &errs, slow, time.Now().Add(time.Millisecond))
+	wantBlocked(t, code, out.String(), errs.String(), "in time")
+}
+
+// serve serves connections on a unix socket in a data folder.
+func serve(t *testing.T, handle func(net.Conn)) Call {
+	t.Helper()
+	d := folder(t, datadir.Endpoints{})
+	lis, err := net.Listen("unix", d.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lis.Close() })
+	if err := d.WriteEndpoints(datadir.Endpoints{Socket: d.Socket()}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			conn, err := lis.Accept()
+			if err != nil {
+				return
+			}
+			go handle(conn)
+		}
+	}()
+	return Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d)}
+}
+
+func TestSocketSpeaksHTTP(t *testing.T) {
+	t.Parallel()
+	d := folder(t, datadir.Endpoints{})
+	lis, err := net.Listen("unix", d.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.WriteEndpoints(datadir.Endpoints{Socket: d.Socket(), HTTP: "http://127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 1<<20)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_ = json.NewEncoder(w).Encode(map[string]any{"exit": 0, "stderr": long, "stdout": strings.Join([]string{
+			r.Method, r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), r.Header.Get("X-Interlock-Agent"),
+			r.Header.Get("X-Interlock-Workflow"), r.Header.Get("X-Interlock-Namespace"), string(body),
+		}, "|")})
+	})}
+	go func() { _ = server.Serve(lis) }()
+	t.Cleanup(func() { server.Close() })
+	c := Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d)}
+	code, out, errs := hook(c, preTool, Socket)
+	want := "POST|/v1/hook|Bearer " + token + "|application/json|codex|wörk|ns|" + preTool
+	if code != ExitDone || out != want || len(errs) != len(long)+1 {
+		t.Errorf("exit %d, %q, %d bytes on stderr", code, out, len(errs))
+	}
+}
+
+func TestSocketAnswersThatBlock(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ answer, words string }{
+		"nothing":      {"", "not HTTP"},
+		"garbage":      {"SSH-2.0-x\r\n\r\n{\"exit\":0}", "not HTTP"},
+		"no body":      {"HTTP/1.0 200 OK\r\n", "not HTTP"},
+		"cut off":      {"HTTP/1.0 200 OK\r\nContent-Length: 99\r\n\r\n{\"exit\":0}", "cut off"},
+		"chunked":      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n{\"exit\":0}\r\n0\r\n\r\n", "not HTTP"},
+		"other status": {"HTTP/1.0 503 Service Unavailable\r\n\r\n{\"exit\":0}", "503"},
+		"no status":    {"HTTP/1.0\r\n\r\n{\"exit\":0}", "not HTTP"},
+		"odd status":   {"HTTP/1.0 +20 OK\r\n\r\n{\"exit\":0}", "not HTTP"},
+		"not JSON":     {"HTTP/1.0 200 OK\r\n\r\nhello", "not JSON"},
+	} {
+		c := serve(t, func(conn net.Conn) {
+			defer conn.Close()
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = io.WriteString(conn, tc.answer)
+		})
+		code, out, errs := hook(c, preTool, Socket)
+		if code != ExitBlock || out != "" || !strings.Contains(errs, tc.words) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", name, code, out, errs)
+		}
+	}
+	// Gone, never there, and silent.
+	c := serve(t, func(conn net.Conn) { conn.Close() })
+	code, out, errs := hook(c, preTool, Socket)
+	wantBlocked(t, code, out, errs, "interlock up")
+	gone := folder(t, datadir.Endpoints{Socket: filepath.Join(t.TempDir(), "s")})
+	code, out, errs = hook(Call{Data: string(gone)}, preTool, Socket)
+	wantBlocked(t, code, out, errs, "interlock up")
+	done := make(chan struct{})
+	defer close(done)
+	c = serve(t, func(conn net.Conn) { <-done; conn.Close() })
+	target, err := c.Target()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Socket(time.Now().Add(time.Millisecond), target, Request{}, 10); err == nil || !strings.Contains(err.Error(), "in time") {
+		t.Errorf("a server that says nothing: %v", err)
+	}
+	if _, _, err := Socket(time.Now().Add(time.Minute), Target{Socket: strings.Repeat("s", 500)}, Request{}, 10); err == nil {
+		t.Error("a path that is too long")
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	var c Call
+	if !c.Parse([]string{"--agent", "codex", "--workflow=a=b", "--server", "http://x", "--token", "t", "--data-dir", "d"}) {
+		t.Error("refused")
+	}
+	if want := (Call{Agent: Codex, Workflow: "a=b", Server: "http://x", Token: "t", Data: "d"}); c != want {
+		t.Errorf("%+v", c)
+	}
+	for _, args := range [][]string{{"--help"}, {"--agent"}, {"--agent", "cursor"}, {"x"}, {"--agent", "codex", "--x", "y"}, {"--workflow", "--agent"}} {
+		c := Call{Agent: ClaudeCode}
+		if c.Parse(args) {
+			t.Errorf("%v is for the full parser", args)
+		}
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{
+		"INTERLOCK_WORKFLOW": "w", "INTERLOCK_SERVER": "http://a", "INTERLOCK_TOKEN": "t", "INTERLOCK_DATA": "d",
+		"CLAUDE_PROJECT_DIR": "p", "INTERLOCK_NAMESPACE": "n",
+	}
+	getenv := func(name string) string { return env[name] }
+	want := Call{Agent: ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", Data: "d", Project: "p", Namespace: "n"}
+	if got := FromEnv(getenv); got != want {
+		t.Errorf("%+v", got)
+	}
+	env["INTERLOCK_HTTP_SERVER"] = "http://b"
+	if got := FromEnv(getenv); got.Server != "http://b" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTargetIsFoundUpwards(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	d := datadir.Dir(filepath.Join(root, datadir.Default))
+	if err := d.Make(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(d.Tokens(), []byte(`{"agent":"`+token+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.WriteEndpoints(datadir.Endpoints{HTTP: "http://127.0.0.1:9", Socket: "/s"}); err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := Call{Project: deep}
+	if got, err := c.Target(); err != nil || got != (Target{Socket: "/s"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c.Server = "https://edge/"
+	if got, err := c.Target(); err != nil || got != (Target{URL: "https://edge"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// FuzzDecode: whatever a server sends, it is an answer in full or an error.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\n{\"exit\":0}"))
+	f.Add([]byte("HTTP/1.1 200\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		status, body, err := decode(raw)
+		if err == nil && (status < 100 || !bytes.HasPrefix(raw, []byte("HTTP/1.")) || !bytes.HasSuffix(raw, body)) {
+			t.Errorf("status %d, body %q of %q", status, body, raw)
+		}
+	})
+}

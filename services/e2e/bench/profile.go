@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// profiles writes CPU profiles of the services under 64 callers.
+func (b *bencher) profiles(ctx context.Context) error {
+	if err := os.MkdirAll(b.profile, 0o755); err != nil {
+		return err
+	}
+	b.callers = []int{64}
+	for _, backend := range []string{"redis", "sqlite"} {
+		if b.only != "" && b.only != backend {
+			continue
+		}
+		if err := b.profileOf(ctx, backend); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bencher) profileOf(ctx context.Context, backend string) (err error) {
+	s, err := b.newStage(backend)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	c, err := s.serve(childConfig{Role: roleInterlock})
+	if err != nil {
+		return err
+	}
+	p, err := s.dial(c, 64)
+	if err != nil {
+		return err
+	}
+	loads, err := b.gate(ctx, 64, [3]pool{p, p, p}, [3]int{c.pid, c.pid, c.pid}, 0)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"check", "check, streamed", "check, 16 a message", "transition"} {
+		l := find(loads, name)
+		file := filepath.Join(b.profile, backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name)+".pprof")
+		failed := make(chan error, 1)
+		const seconds = 4
+		go func() {
+			time.Sleep(500 * time.Millisecond) // the load warms up
+			failed <- fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", c.Admin, seconds), file)
+		}()
+		err := measure(ctx, []*load{l}, 1, (seconds+1)*time.Second)
+		if err := errors.Join(err, <-failed); err != nil {
+			return err
+		}
+		fmt.Printf("%s: %.0f calls/s, %.1f us of the server each\n", file, l.of(rate), l.of(serverTime))
+	}
+	return nil
+}
+
+func fetch(ctx context.Context, url, file string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+)
+
+// stage is a store and servers over it, all new. What one group of measurements
+// leaves behind is nothing to the next.
+type stage struct {
+	b       *bencher
+	dir     string
+	backend string
+	redis   *redistest.Server
+	token   string
+	servers []*child
+	conns   []*grpc.ClientConn
+}
+
+// newStage starts what the servers need.
+func (b *bencher) newStage(backend string) (*stage, error) {
+	dir, err := os.MkdirTemp(b.dir, backend+"-")
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{b: b, dir: dir, backend: backend}
+	tokens := auth.Generate()
+	s.token = tokens[auth.Agent]
+	if _, err := auth.WriteFile(s.tokens(), tokens); err != nil {
+		return nil, err
+	}
+	if backend == "redis" {
+		// A rewrite of the log in the middle of a round would help nobody.
+		s.redis, err = redistest.Launch(dir, "--auto-aof-rewrite-percentage", "0")
+	}
+	return s, err
+}
+
+func (s *stage) tokens() string { return filepath.Join(s.dir, "tokens.json") }
+
+// store is the URL that the servers open.
+func (s *stage) store() string {
+	if s.redis != nil {
+		return s.redis.URL()
+	}
+	return "sqlite"
+}
+
+// serve starts a server of a role.
+func (s *stage) serve(cfg childConfig) (*child, error) {
+	cfg.Dir = filepath.Join(s.dir, cfg.Role+strconv.Itoa(len(s.servers)))
+	cfg.Store, cfg.Tokens, cfg.Procs, cfg.Sample = s.store(), s.tokens(), s.b.procs, s.b.sample
+	if cfg.Path == "" {
+		cfg.Path = s.path(cfg.Role)
+	}
+	c, err := launch(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.servers = append(s.servers, c)
+	return c, nil
+}
+
+// storePID is the process of Redis, 0 when the store is in the server's own.
+func (s *stage) storePID(ctx context.Context) (int, error) {
+	if s.redis == nil {
+		return 0, nil
+	}
+	client := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), Protocol: 2, DisableIdentity: true})
+	defer func() { _ = client.Close() }()
+	info, err := client.InfoMap(ctx, "server").Result()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(info["Server"]["process_id"])
+}
+
+// path of the SQLite file of a role.
+func (s *stage) path(role string) string { return filepath.Join(s.dir, role+".db") }
+
+// dial makes the connections of a number of callers: sixteen share one.
+func (s *stage) dial(c *child, callers int) (pool, error) {
+	p := make(pool, (callers+15)/16)
+	for i := range p {
+		conn, err := rpc.Dial(c.GRPC, rpc.ClientConfig{Token: s.token})
+		if err != nil {
+			return nil, err
+		}
+		p[i] = conn
+		s.conns = append(s.conns, conn)
+	}
+	return p, nil
+}
+
+// hangUp ends the servers and the connections to them; the store stays.
+func (s *stage) hangUp() error {
+	var errs []error
+	for _, conn := range s.conns {
+		errs = append(errs, conn.Close())
+	}
+	for _, c := range s.servers {
+		errs = append(errs, c.stop())
+	}
+	s.conns, s.servers = nil, nil
+	return errors.Join(errs...)
+}
+
+// close ends everything and removes what it wrote.
+func (s *stage) close() error {
+	err := s.hangUp()
+	if s.redis != nil {
+		s.redis.Kill()
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
+}
+
+// pool is the connections to one server.
+type pool []*grpc.ClientConn
+
+func (p pool) of(caller int) *grpc.ClientConn { return p[caller%len(p)] }
+
+// runs starts a run for each caller.
+func (p pool) runs(ctx context.Context, callers int) ([]string, error) {
+	return begin(ctx, p[0], callers)
+}

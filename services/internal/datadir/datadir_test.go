@@ -1,0 +1,165 @@
+package datadir_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	d := datadir.Dir("/data/x/") // a slash at the end changes nothing
+	for got, want := range map[string]string{
+		d.Database(): "/data/x/interlock.db", d.NATS(): "/data/x/nats",
+		d.Tokens(): "/data/x/tokens.json", d.Socket(): "/data/x/hook.sock",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := datadir.Dir("/" + strings.Repeat("d", 100)).Socket(); got != "" {
+		t.Errorf("a socket that no system can have: %s", got)
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := datadir.Dir("x").Socket(), filepath.Join(wd, "x", "hook.sock"); len(want) < 100 && got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestMake(t *testing.T) {
+	t.Parallel()
+	d := datadir.Dir(filepath.Join(t.TempDir(), "a", "b"))
+	for range 2 {
+		if err := d.Make(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(string(d))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+	if ignored, err := os.ReadFile(filepath.Join(string(d), ".gitignore")); err != nil || string(ignored) != "*\n" {
+		t.Errorf("git would take the tokens: %q, %v", ignored, err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := datadir.Dir(file).Make(); err == nil || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	d := datadir.Dir(t.TempDir())
+	if got, err := d.ReadEndpoints(); err != nil || got != (datadir.Endpoints{}) {
+		t.Fatalf("nothing recorded: %+v, %v", got, err)
+	}
+	want := datadir.Endpoints{HTTP: "http://127.0.0.1:1", GRPC: "127.0.0.1:2", NATS: "nats://127.0.0.1:3", Socket: "/s", PID: 4}
+	for range 2 {
+		if err := d.WriteEndpoints(want); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.ReadEndpoints(); err != nil || got != want {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	file := filepath.Join(string(d), "endpoints.json")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if left, err := os.ReadDir(string(d)); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	d.RemoveEndpoints()
+	if got, err := d.ReadEndpoints(); err != nil || got != (datadir.Endpoints{}) {
+		t.Errorf("removed: %+v, %v", got, err)
+	}
+	if err := os.WriteFile(file, []byte(`{"grpc": "127.0.0.1:2"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.ReadEndpoints(); err == nil || got != (datadir.Endpoints{}) {
+		t.Errorf("half a file: %+v, %v", got, err)
+	}
+	if err := datadir.Dir(filepath.Join(string(d), "none")).WriteEndpoints(want); err == nil {
+		t.Error("written to a folder that does not exist")
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	deep := filepath.Join(root, "a", "b", "c")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	used := func(folder string) string {
+		d := datadir.Dir(filepath.Join(folder, datadir.Default))
+		if err := d.Make(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(d.Tokens(), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return string(d)
+	}
+	expect := func(want string) {
+		t.Helper()
+		for _, start := range []string{deep, deep + "/"} {
+			if got := filepath.Clean(string(datadir.Find(start))); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	}
+	expect(filepath.Join(deep, datadir.Default)) // none: where one would be
+	top := used(root)
+	expect(top)
+	// A folder that no server has used is not one.
+	if err := os.MkdirAll(filepath.Join(root, "a", "b", datadir.Default), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	expect(top)
+	expect(used(filepath.Join(root, "a")))
+	expect(used(deep))
+	if got := datadir.Find("/"); string(got) != "/.interlock" {
+		t.Errorf("at the top: %s", got)
+	}
+	if got := datadir.Find(""); string(got) != ".interlock" {
+		t.Errorf("nowhere: %s", got)
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	d := datadir.Dir(t.TempDir())
+	unlock, err := d.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.WriteEndpoints(datadir.Endpoints{PID: 42}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Lock(); err == nil || !strings.Contains(err.Error(), "process 42") || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("taken twice: %v", err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err = d.Lock()
+	if err != nil {
+		t.Fatalf("not free after unlock: %v", err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := datadir.Dir(filepath.Join(string(d), "none")).Lock(); err == nil {
+		t.Error("a folder that does not exist is locked")
+	}
+}
