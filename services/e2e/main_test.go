@@ -16,7 +16,7 @@ import (
 
 // patience is how long a test waits for what must happen. Only a failing test
 // waits that long.
-const patience = 12 * time.Second
+const patience = 45 * time.Second
 
 // workspace is a folder for what all tests share; it goes with the process.
 var workspace string

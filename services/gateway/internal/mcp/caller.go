@@ -120,9 +120,13 @@ func tokenDigest(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// tokenSession is the session of clients that name none: one for each token.
+func tokenSession(token string) string { return "token-" + tokenDigest(token)[:16] }
+
 // bindRequest writes the binding of a request's URL into its headers, where the
 // handlers of a session find it with each request: the binding is never that of
-// the MCP session. URL and headers must not contradict each other.
+// the MCP session. URL and headers must not contradict each other; a request that
+// names neither run nor session is bound to the session of its token.
 func bindRequest(r *http.Request) error {
 	fromURL, err := urlBinding(r.URL)
 	if err != nil {
@@ -146,6 +150,11 @@ func bindRequest(r *http.Request) error {
 	c := callerOf(r.Header)
 	if c.RunID != "" && c.SessionID != "" {
 		return fmt.Errorf("name a run or a session, not both")
+	}
+	if !c.Bound() && c.Token != "" {
+		// The token is all that this client says of itself, so that is its session.
+		c.SessionID = tokenSession(c.Token)
+		r.Header.Set(SessionHeader, c.SessionID)
 	}
 	if len(c.Namespace) > maxNamespace || !printable(c.Namespace) {
 		return fmt.Errorf("the header %s must be at most %d printable ASCII characters", NamespaceHeader, maxNamespace)

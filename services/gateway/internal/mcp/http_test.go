@@ -150,6 +150,22 @@ func TestBindings(t *testing.T) {
 	}
 }
 
+// TestTokenBindsOtherwise: a client that names neither run nor session drives the
+// session of its token, and no other token's.
+func TestTokenBindsOtherwise(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.start(tokenSession("first"))
+	p.start(tokenSession("second"))
+	url := endpoint(t, server(t, p, nil))
+	for _, version := range versions {
+		for token, run := range map[string]string{"first": "run_1", "second": "run_2"} {
+			session := overHTTP(t, url, version, nil, http.Header{"Authorization": {"Bearer " + token}})
+			wantOK(t, call(t, session, "get_state", `{}`), "Run: "+run+" ")
+		}
+	}
+}
+
 // TestMCPSessionBindsNothing: each request is judged by its own URL, whatever MCP
 // session it belongs to.
 func TestMCPSessionBindsNothing(t *testing.T) {
