@@ -29,7 +29,8 @@ type flags struct {
 
 func main() {
 	var f flags
-	kong.Parse(&f, kong.Name("interlock-gateway"), kong.Description("The edge: REST, events, MCP and hooks."))
+	kong.Parse(&f, kong.Name("interlock-gateway"), kong.Description("The edge: REST, events, MCP and hooks."),
+		kong.Vars{"grpc": "127.0.0.1:7433"})
 	daemon.Main("interlock-gateway", version, f.Flags, nil, f.build)
 }
 

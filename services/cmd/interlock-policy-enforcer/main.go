@@ -19,7 +19,8 @@ func main() {
 		daemon.ClientFlags
 		Engine string `help:"Address of the engine, e.g. dns:///engine:7431." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
 	}
-	kong.Parse(&flags, kong.Name("interlock-policy-enforcer"), kong.Description("Decides tool calls."))
+	kong.Parse(&flags, kong.Name("interlock-policy-enforcer"), kong.Description("Decides tool calls."),
+		kong.Vars{"grpc": "127.0.0.1:7432"})
 	daemon.Main("interlock-policy-enforcer", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		engine, err := rpc.Dial(flags.Engine, flags.Client(d.Tracer))
 		if err != nil {

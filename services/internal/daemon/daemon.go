@@ -28,7 +28,7 @@ import (
 
 // Flags of every service. Each can be given as an environment variable.
 type Flags struct {
-	GRPC           string `name:"grpc" help:"Address of the gRPC server." default:"127.0.0.1:0" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
+	GRPC           string `name:"grpc" help:"Address of the gRPC server." default:"${grpc}" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
 	Admin          string `help:"Address of /healthz, /readyz and /metrics; empty for none." default:"" env:"INTERLOCK_ADMIN" placeholder:"HOST:PORT"`
 	Tokens         string `help:"File with the callers' tokens." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
 	AllowAnonymous bool   `help:"Serve callers without a token as operators. For development on loopback only." env:"INTERLOCK_ALLOW_ANONYMOUS"`
