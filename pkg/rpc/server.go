@@ -74,6 +74,7 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.StreamInterceptor(s.stream),
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return errUnknownMethod() }),
 		grpc.InTapHandle(s.arrive),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(transportLimit(cfg)),
 		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
 		grpc.ConnectionTimeout(cfg.ConnectionTimeout),
@@ -90,6 +91,9 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.ReadBufferSize(16 << 10),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.WaitForHandlers(true),
+		// Goroutines whose stacks have grown serve the next call too: that measured
+		// 15 % of a transition's cost.
+		grpc.NumStreamWorkers(256),
 	}
 	if cfg.TracerProvider != nil {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(

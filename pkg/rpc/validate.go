@@ -50,6 +50,9 @@ func (s *Server) accept(msg any, rules bool) error {
 	if !ok {
 		return fault.New(fault.Internal, "not a protobuf message")
 	}
+	if isMalformed(m) {
+		return errMalformed(nil)
+	}
 	// No document can be too large unless the whole message is.
 	if size := proto.Size(m); size > MaxDocument {
 		if pointer := largeDocument(m.ProtoReflect(), ""); pointer != "" {

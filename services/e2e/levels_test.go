@@ -19,6 +19,7 @@ var levels = map[string]int{
 	"pkg/rules": 0, "pkg/document": 0, "pkg/consent": 0,
 
 	"pkg/store": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
+	"services/internal/jsonobject": 1,
 
 	"services/engine/internal/app": 2, "services/policyenforcer/internal/app": 2,
 
@@ -27,7 +28,7 @@ var levels = map[string]int{
 	"pkg/store/redisstore": 3, "pkg/store/sqlitestore": 3, "pkg/store/storetest": 3,
 	"pkg/bus": 3, "pkg/rpc": 3, "pkg/telemetry": 3,
 	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3,
-	"services/gateway/internal": 3, "services/internal/jsonview": 3,
+	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/wire": 3,
 	"services/internal/natsserver": 3, "services/internal/datadir": 3,
 
 	"services/engine": 4, "services/policyenforcer": 4, "services/gateway": 4, "services/internal/daemon": 4,

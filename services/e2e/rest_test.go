@@ -53,6 +53,11 @@ func (w *world) sendAs(t testing.TB, method, path, token, body, media string) re
 	}
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	req.Header.Set("X-Interlock-Namespace", w.namespace)
+	return w.roundTrip(t, req)
+}
+
+func (w *world) roundTrip(t testing.TB, req *http.Request) reply {
+	t.Helper()
 	resp := must[*http.Response](t)(http.DefaultClient.Do(req))
 	defer resp.Body.Close()
 	data := must[[]byte](t)(io.ReadAll(resp.Body))

@@ -124,7 +124,7 @@ func (s *separate) storage() []string {
 
 func (s *separate) service(t testing.TB, name string, args ...string) *process {
 	t.Helper()
-	return start(t, name, append([]string{"--tokens", s.tokensFile, "--admin", "127.0.0.1:0"}, args...)...)
+	return start(t, name, append([]string{"--tokens", s.tokensFile, "--grpc", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)...)
 }
 
 // restartEngine starts a killed replica again, where it was.

@@ -38,5 +38,5 @@ func New(cfg Config) *Engine {
 // Register adds the engine's services to a server.
 func (e *Engine) Register(r grpc.ServiceRegistrar) {
 	enginev1.RegisterWorkflowServiceServer(r, &rpc.Workflows{App: e.app})
-	enginev1.RegisterRunServiceServer(r, &rpc.Runs{App: e.app})
+	enginev1.RegisterRunServiceServer(r, rpc.NewRuns(e.app))
 }

@@ -39,10 +39,7 @@ func New(cfg Config) *Enforcer {
 	}
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
 	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs)
-	return &Enforcer{service: &rpc.Enforcer{
-		App:  app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger),
-		Runs: runs,
-	}}
+	return &Enforcer{service: rpc.NewEnforcer(app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger), runs)}
 }
 
 // Register adds the enforcer's service to a server.

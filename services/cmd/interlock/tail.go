@@ -15,6 +15,7 @@ type tailCommand struct {
 	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Last    int    `help:"Begin with the last so many events of the stream." default:"0"`
+	Count   int    `help:"End after so many events; 0 for never." default:"0"`
 	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
 }
 
@@ -37,10 +38,13 @@ func (c *tailCommand) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	defer watcher.Stop()
-	for {
+	for n := 0; c.Count == 0 || n < c.Count; n++ {
 		m, err := watcher.Next(ctx)
-		if err != nil {
+		if ctx.Err() != nil {
 			return nil // told to stop
+		}
+		if err != nil {
+			return fmt.Errorf("tail: %w", err)
 		}
 		if c.Format == "json" {
 			_, err = fmt.Fprintf(io.out, "%s\n", m.Payload)
@@ -51,6 +55,7 @@ func (c *tailCommand) Run(ctx context.Context, io streams) error {
 			return err
 		}
 	}
+	return nil
 }
 
 func (c *tailCommand) url() (string, error) {

@@ -32,8 +32,8 @@ type settings struct {
 }
 
 func parse() (settings, error) {
-	// The client and the server are busy at the same time, and so is Redis.
-	s := settings{rounds: 5, round: 800 * time.Millisecond, stored: []int{1, 10_000, 1_000_000}, procs: max(1, runtime.NumCPU()/2)}
+	// As many processors as the services use of their own accord.
+	s := settings{rounds: 5, round: 600 * time.Millisecond, stored: []int{1, 10_000, 1_000_000}, procs: runtime.NumCPU()}
 	callers := "1,16,64,256"
 	if os.Getenv("BENCH_QUICK") != "" {
 		s.rounds, s.round, s.stored, callers = 3, 300*time.Millisecond, []int{1, 10_000}, "1,64"
@@ -43,7 +43,7 @@ func parse() (settings, error) {
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.StringVar(&callers, "callers", callers, "numbers of callers")
 	flag.StringVar(&s.only, "only", "", "one section: process, redis, sqlite, events or stored")
-	flag.StringVar(&s.profile, "profile", "", "write CPU profiles of the servers to this folder instead")
+	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.Parse()
 	for text := range strings.SplitSeq(callers, ",") {
 		n, err := strconv.Atoi(text)

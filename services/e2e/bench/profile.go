@@ -9,10 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
-// profiles writes CPU profiles of the services under 64 callers.
+// profiles writes profiles of the processor time and the allocations of the services under 64 callers.
 func (b *bencher) profiles(ctx context.Context) error {
 	if err := os.MkdirAll(b.profile, 0o755); err != nil {
 		return err
@@ -49,12 +50,20 @@ func (b *bencher) profileOf(ctx context.Context, backend string) (err error) {
 	}
 	for _, name := range []string{"check", "check, streamed", "check, 16 a message", "transition"} {
 		l := find(loads, name)
-		file := filepath.Join(b.profile, backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name)+".pprof")
+		file := filepath.Join(b.profile, backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name))
 		failed := make(chan error, 1)
 		const seconds = 4
 		go func() {
 			time.Sleep(500 * time.Millisecond) // the load warms up
-			failed <- fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", c.Admin, seconds), file)
+			var kinds sync.WaitGroup
+			var errs [2]error
+			for i, kind := range []string{"profile", "allocs"} {
+				kinds.Go(func() {
+					errs[i] = fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", c.Admin, kind, seconds), file+"."+kind)
+				})
+			}
+			kinds.Wait()
+			failed <- errors.Join(errs[:]...)
 		}()
 		err := measure(ctx, []*load{l}, 1, (seconds+1)*time.Second)
 		if err := errors.Join(err, <-failed); err != nil {

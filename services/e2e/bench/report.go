@@ -15,7 +15,9 @@ type goal struct {
 
 // table prints loads beside what they are compared with.
 func (b *bencher) table(title string, loads []*load) {
-	fmt.Print("\n", title, "\n")
+	if title != "" {
+		fmt.Print("\n", title, "\n")
+	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "callers\tcall\tcalls/s\tp50 ms\tp99 ms\tserver us/call\tredis us/call\trate ratio\tp99 ratio\tbeside\tgoals\t")
 	for _, l := range loads {

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/jsonobject"
 )
 
 // Outcome is a run after a request, and the rejection when it was refused.
@@ -37,21 +38,28 @@ func rejectionOf(out *workflow.Result) *Rejection {
 
 // answer is the stored form of an Outcome, for repeats of its request (S6.5).
 type answer struct {
+	Digest    string          `json:"digest"` // of the request
 	Run       json.RawMessage `json:"run"`
 	Version   int64           `json:"version"`
 	Rejection *Rejection      `json:"rejection,omitempty"`
 }
 
 func remembered(owner store.Key, name, digest string, out *workflow.Result) (*store.Idempotency, error) {
-	run, err := encodeRun(&out.Run)
-	if err != nil {
-		return nil, err
+	w := jsonobject.New(640)
+	w.Open()
+	w.Text("digest", digest)
+	w.Name("run")
+	writeRun(w, &out.Run)
+	w.Integer("version", out.Run.Version)
+	if out.Rejection != nil {
+		rejection, err := json.Marshal(rejectionOf(out))
+		if err != nil {
+			return nil, fmt.Errorf("encode answer: %w", err)
+		}
+		w.Raw("rejection", rejection)
 	}
-	data, err := json.Marshal(answer{Run: run, Version: out.Run.Version, Rejection: rejectionOf(out)})
-	if err != nil {
-		return nil, fmt.Errorf("encode answer: %w", err)
-	}
-	return &store.Idempotency{Owner: owner, Name: name, Digest: digest, Answer: data, TTL: answersKept}, nil
+	w.Close()
+	return &store.Idempotency{Owner: owner, Name: name, Digest: digest, Answer: w.Bytes(), TTL: answersKept}, nil
 }
 
 func (a *App) decodeAnswer(ctx context.Context, namespace string, data []byte) (*Outcome, error) {
@@ -59,6 +67,10 @@ func (a *App) decodeAnswer(ctx context.Context, namespace string, data []byte) (
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
 	}
+	return a.outcome(ctx, namespace, &stored)
+}
+
+func (a *App) outcome(ctx context.Context, namespace string, stored *answer) (*Outcome, error) {
 	run, err := decodeRun(stored.Run, stored.Version)
 	if err != nil {
 		return nil, fault.From(err)
@@ -70,10 +82,19 @@ func (a *App) decodeAnswer(ctx context.Context, namespace string, data []byte) (
 	return &Outcome{View: &View{Run: run, Machine: m}, Rejection: stored.Rejection}, nil
 }
 
-// firstAnswer answers a repeated request, or nil when it is none. The digest is
-// not compared: only a commit can do that, so this is for answers that commit
-// nothing.
-func (a *App) firstAnswer(ctx context.Context, owner store.Key, name string) (*Outcome, error) {
+// requestName is the name of a request's first answer, by its idempotency key;
+// empty when it has none. Others have names of other forms beside it (the
+// decisions on a run's tool calls, say), which no key may be taken for.
+func requestName(idempotencyKey string) string {
+	if idempotencyKey == "" {
+		return ""
+	}
+	return "request/" + idempotencyKey
+}
+
+// firstAnswer answers a repeated request without a commit, or nil when it is
+// none.
+func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest string) (*Outcome, error) {
 	data, err := a.store.Answer(ctx, owner, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -81,5 +102,12 @@ func (a *App) firstAnswer(ctx context.Context, owner store.Key, name string) (*O
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return a.decodeAnswer(ctx, owner.Namespace, data)
+	var stored answer
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
+	}
+	if stored.Digest != digest {
+		return nil, fault.From(&store.ReplayMismatchError{Owner: owner, Name: name})
+	}
+	return a.outcome(ctx, owner.Namespace, &stored)
 }

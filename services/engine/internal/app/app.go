@@ -18,6 +18,8 @@ import (
 // Kinds of the records that the engine owns.
 const (
 	kindWorkflow = "workflow"
+	// kindClaim marks a workflow of an agent that an operator registered too.
+	kindClaim = "workflow_claim"
 	// KindRun is public to the policy enforcer by contract: a run's record is at
 	// the version that decisions are made on.
 	KindRun = "run"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/jsonobject"
 )
 
 // runRecord is the stored form of a run. Its version is the record's own. Fields
@@ -28,18 +29,30 @@ type runRecord struct {
 	UpdatedAt       time.Time       `json:"updated_at"`
 }
 
-func encodeRun(run *workflow.Run) ([]byte, error) {
-	data, err := json.Marshal(runRecord{
-		ID: run.ID, Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion,
-		SessionID: run.SessionID, Workspace: run.Workspace, Owner: run.Owner,
-		Status: run.Status, State: run.State, Entry: run.Entry, TransitionCount: run.TransitionCount,
-		Context: run.Context.AppendJSON(nil), Held: run.Held,
-		CreatedAt: run.CreatedAt, UpdatedAt: run.UpdatedAt,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode run %s: %w", run.ID, err)
-	}
-	return data, nil
+func encodeRun(run *workflow.Run) []byte {
+	w := jsonobject.New(512)
+	writeRun(w, run)
+	return w.Bytes()
+}
+
+// writeRun writes a runRecord by hand, for it is on the path of every change.
+func writeRun(w *jsonobject.Writer, run *workflow.Run) {
+	w.Open()
+	w.Text("id", run.ID)
+	w.Text("workflow", run.Workflow)
+	w.Integer("workflow_version", run.WorkflowVersion)
+	w.OptionalText("session_id", run.SessionID)
+	w.OptionalText("workspace", run.Workspace)
+	w.Text("owner", run.Owner)
+	w.Text("status", string(run.Status))
+	w.Text("state", run.State)
+	w.Integer("entry", run.Entry)
+	w.Integer("transition_count", run.TransitionCount)
+	w.Value("context", run.Context)
+	w.OptionalTruth("held", run.Held)
+	w.Time("created_at", run.CreatedAt)
+	w.Time("updated_at", run.UpdatedAt)
+	w.Close()
 }
 
 func decodeRun(data []byte, version int64) (*workflow.Run, error) {
@@ -47,7 +60,9 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("decode run: %w", err)
 	}
-	context, problem := document.Parse(r.Context, document.Limits{})
+	// What is stored is read whatever its size: a record may hold the context with
+	// more escapes than the text that was measured when it was accepted.
+	context, problem := document.Parse(r.Context, document.Limits{Bytes: len(r.Context) + 1})
 	if problem != nil {
 		return nil, fmt.Errorf("decode run %s: %s", r.ID, problem.Message)
 	}
@@ -94,17 +109,53 @@ type Guard struct {
 	Passed   bool            `json:"passed"`
 }
 
-func encodeEntry(e *workflow.HistoryEntry) ([]byte, error) {
-	data, err := json.Marshal(Entry{
-		Actor: e.Actor, Type: e.Type, Event: e.Event, From: e.From, To: e.To,
-		Data: rawJSON(e.Data), Rationale: e.Rationale, Guards: Guards(e.Guards),
-		WorkflowVersion: e.WorkflowVersion, RunVersion: e.RunVersion, Status: e.Status,
-		Reason: e.Reason, SafeNext: e.SafeNext, Time: e.Time,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode history: %w", err)
+// encodeEntry writes an Entry by hand, for it is on the path of every change.
+func encodeEntry(e *workflow.HistoryEntry) []byte {
+	w := jsonobject.New(512)
+	w.Open()
+	w.Text("actor", e.Actor)
+	w.Text("type", e.Type)
+	w.OptionalText("event", e.Event)
+	w.OptionalText("from", e.From)
+	w.OptionalText("to", e.To)
+	writeValue(w, "data", e.Data)
+	w.OptionalText("rationale", e.Rationale)
+	writeGuards(w, e.Guards)
+	w.Integer("workflow_version", e.WorkflowVersion)
+	w.Integer("run_version", e.RunVersion)
+	w.Text("status", string(e.Status))
+	w.OptionalText("reason", e.Reason)
+	w.OptionalTruth("safe_next", e.SafeNext)
+	w.Time("time", e.Time)
+	w.Close()
+	return w.Bytes()
+}
+
+func writeGuards(w *jsonobject.Writer, guards []workflow.GuardResult) {
+	if len(guards) == 0 {
+		return
 	}
-	return data, nil
+	w.Name("guards")
+	w.OpenList()
+	for i := range guards {
+		g := &guards[i]
+		w.Open()
+		w.Text("name", g.Name)
+		w.Text("field", g.Field)
+		w.Text("op", g.Op)
+		writeValue(w, "expected", g.Expected)
+		writeValue(w, "actual", g.Actual)
+		w.Truth("passed", g.Passed)
+		w.Close()
+	}
+	w.CloseList()
+}
+
+// writeValue leaves a missing value out.
+func writeValue(w *jsonobject.Writer, name string, v document.Value) {
+	if !v.IsZero() {
+		w.Value(name, v)
+	}
 }
 
 // Guards turns the core's guard results into JSON-ready ones.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -35,6 +36,9 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 		command: workflow.Resume{Actor: caller.Principal.Name},
 		session: req.SessionID,
 		resumes: true,
+		// A repeat must not resume the run once more after a later pause.
+		key:    resumeName(req),
+		digest: startDigest(req),
 	})
 	if err != nil || outcome.Rejection == nil {
 		return outcome, err
@@ -48,30 +52,34 @@ func (a *App) boundBefore(ctx context.Context, caller Caller, req Start) (string
 	if req.IdempotencyKey == "" {
 		return "", nil
 	}
-	data, err := a.store.Answer(ctx, resumeKey(caller, req), resumeName(req))
+	owner := *requestOwner(caller, req)
+	data, err := a.store.Answer(ctx, owner, resumeName(req))
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fault.From(err)
 	}
-	return string(data), nil
-}
-
-func resumeKey(caller Caller, req Start) store.Key {
-	if req.SessionID != "" {
-		return bindingKey(caller.Namespace, req.SessionID)
+	runID, digest, _ := strings.Cut(string(data), " ")
+	if digest != startDigest(req) {
+		return "", fault.From(&store.ReplayMismatchError{Owner: owner, Name: resumeName(req)})
 	}
-	return store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}
+	return runID, nil
 }
 
-func resumeName(req Start) string { return "resume/" + req.IdempotencyKey }
+// resumeName is the name of a resuming request's first answer, or "".
+func resumeName(req Start) string {
+	if req.IdempotencyKey == "" {
+		return ""
+	}
+	return "resume/" + req.IdempotencyKey
+}
 
 // bind makes the session drive the run, and remembers which run this request
 // resumed. It answers that run.
 func (a *App) bind(ctx context.Context, caller Caller, req Start, runID string) (string, error) {
 	batch := store.Batch{}
-	_, paused, err := a.takeSession(ctx, caller, req, &batch)
+	paused, err := a.takeSession(ctx, caller, req, &batch)
 	if err != nil {
 		return "", err
 	}
@@ -80,8 +88,8 @@ func (a *App) bind(ctx context.Context, caller Caller, req Start, runID string) 
 	}
 	if req.IdempotencyKey != "" {
 		batch.Idempotency = &store.Idempotency{
-			Owner: resumeKey(caller, req), Name: resumeName(req), Digest: startDigest(req),
-			Answer: []byte(runID), TTL: answersKept,
+			Owner: *requestOwner(caller, req), Name: resumeName(req), Digest: startDigest(req),
+			Answer: []byte(runID + " " + startDigest(req)), TTL: answersKept,
 		}
 	}
 	result, err := a.store.Commit(ctx, batch)
@@ -91,7 +99,8 @@ func (a *App) bind(ctx context.Context, caller Caller, req Start, runID string) 
 	case err != nil:
 		return "", fault.From(err)
 	case result.Replayed:
-		return string(result.Answer), nil
+		runID, _, _ = strings.Cut(string(result.Answer), " ")
+		return runID, nil
 	}
 	a.changed(caller.Namespace, paused...)
 	return runID, nil

@@ -34,15 +34,28 @@ func bindingKey(namespace, session string) store.Key {
 
 // Get answers a run as it is now.
 func (a *App) Get(ctx context.Context, namespace string, target Target) (*View, error) {
-	key, err := a.resolve(ctx, namespace, target)
-	if err != nil {
-		return nil, err
+	for range maxAttempts {
+		key, err := a.resolve(ctx, namespace, target)
+		if err != nil {
+			return nil, err
+		}
+		run, err := a.loadRun(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if target.RunID == "" && run.Status != workflow.Running {
+			// The session may have loaded another run, and paused this one, in
+			// between: what is open in this one is not open to the session.
+			if now, err := a.resolve(ctx, namespace, target); err != nil || now != key {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		return a.view(ctx, key, run)
 	}
-	run, err := a.loadRun(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return a.view(ctx, key, run)
+	return nil, contended("session " + target.SessionID)
 }
 
 // resolve finds the run that is meant. The binding of a session is read each

@@ -31,14 +31,17 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, 
 	if err != nil {
 		return nil, false, err
 	}
-	if req.Version == 0 {
+	// req keeps the version as it was asked for: a repeat of a request for the
+	// latest is the same request when there is a newer one by then.
+	version := req.Version
+	if version == 0 {
 		latest, err := a.Workflow(ctx, caller.Namespace, req.Workflow, 0)
 		if err != nil {
 			return nil, false, err
 		}
-		req.Version = latest.Number
+		version = latest.Number
 	}
-	m, err := a.machine(ctx, caller.Namespace, req.Workflow, req.Version)
+	m, err := a.machine(ctx, caller.Namespace, req.Workflow, version)
 	if err != nil {
 		return nil, false, err
 	}
@@ -56,6 +59,10 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, 
 }
 
 func (a *App) startOrResume(ctx context.Context, caller Caller, req Start, m *workflow.Machine, context document.Value) (*Outcome, bool, error) {
+	// First, so that a repeat neither resumes another run nor pauses one.
+	if outcome, err := a.startedBefore(ctx, caller, req); outcome != nil || err != nil {
+		return outcome, false, err
+	}
 	if req.Resume {
 		outcome, err := a.resume(ctx, caller, req)
 		if outcome != nil || err != nil {
@@ -63,15 +70,46 @@ func (a *App) startOrResume(ctx context.Context, caller Caller, req Start, m *wo
 		}
 	}
 	outcome, err := a.start(ctx, caller, req, m, context)
+	switch fault.ReasonOf(err) {
+	case fault.EnforcementAlways, fault.RunHeld, fault.FailedPrecondition:
+		// It may be refused for what another try of it has done meanwhile.
+		if first, again := a.startedBefore(ctx, caller, req); first != nil || again != nil {
+			return first, false, again
+		}
+	default:
+	}
 	return outcome, false, err
+}
+
+// startedBefore answers a repeat of a request that started a run, or nil.
+func (a *App) startedBefore(ctx context.Context, caller Caller, req Start) (*Outcome, error) {
+	if req.IdempotencyKey == "" {
+		return nil, nil
+	}
+	return a.firstAnswer(ctx, *requestOwner(caller, req), requestName(req.IdempotencyKey), startDigest(req))
+}
+
+// requestOwner is what owns the idempotency key of a request for a run: the
+// session's binding when it has one. It is nil when there is neither.
+func requestOwner(caller Caller, req Start) *store.Key {
+	switch {
+	case req.SessionID != "":
+		key := bindingKey(caller.Namespace, req.SessionID)
+		return &key
+	case req.IdempotencyKey != "":
+		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}
+	default:
+		return nil
+	}
 }
 
 func (a *App) start(ctx context.Context, caller Caller, req Start, m *workflow.Machine, context document.Value) (*Outcome, error) {
 	batch := store.Batch{}
-	anchor, paused, err := a.takeSession(ctx, caller, req, &batch)
+	paused, err := a.takeSession(ctx, caller, req, &batch)
 	if err != nil {
 		return nil, err
 	}
+	anchor := requestOwner(caller, req) // the run must share its shard
 	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
 		shards := a.store.Shards()
 		return anchor == nil || runKey(caller.Namespace, id).Shard(shards) == anchor.Shard(shards)
@@ -94,7 +132,7 @@ func (a *App) start(ctx context.Context, caller Caller, req Start, m *workflow.M
 		return nil, err
 	}
 	if req.IdempotencyKey != "" {
-		if batch.Idempotency, err = remembered(*anchor, req.IdempotencyKey, startDigest(req), &out); err != nil {
+		if batch.Idempotency, err = remembered(*anchor, requestName(req.IdempotencyKey), startDigest(req), &out); err != nil {
 			return nil, fault.From(err)
 		}
 	}
@@ -114,31 +152,22 @@ func (a *App) start(ctx context.Context, caller Caller, req Start, m *workflow.M
 
 // takeSession adds to the batch what makes a session drive another run: its
 // binding, as the first put, whose data the caller fills in, and the pause of
-// the run that it drove. It answers the key whose shard the run must share: the
-// binding, or what owns the idempotency key; nil when any shard will do.
-func (a *App) takeSession(ctx context.Context, caller Caller, req Start, batch *store.Batch) (*store.Key, []*workflow.Run, error) {
+// the run that it drove, which it answers.
+func (a *App) takeSession(ctx context.Context, caller Caller, req Start, batch *store.Batch) ([]*workflow.Run, error) {
 	if req.SessionID == "" {
-		if req.IdempotencyKey == "" {
-			return nil, nil, nil
-		}
-		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}, nil, nil
+		return nil, nil
 	}
 	binding, err := a.binding(ctx, caller.Namespace, req.SessionID)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	batch.Puts = []store.Put{{Key: binding.Key, Expect: binding.Version}}
-	paused, err := a.pauseCurrent(ctx, caller, batch, binding, req)
-	return &binding.Key, paused, err
+	return a.pauseCurrent(ctx, caller, batch, binding)
 }
 
 // add puts an accepted step and its events into a batch.
 func (a *App) add(batch *store.Batch, caller Caller, key store.Key, expect int64, out *workflow.Result) error {
-	put, err := runPut(key, expect, out)
-	if err != nil {
-		return fault.From(err)
-	}
-	batch.Puts = append(batch.Puts, put)
+	batch.Puts = append(batch.Puts, runPut(key, expect, out))
 	batch.Reset = append(batch.Reset, key)
 	return a.addEvents(batch, caller, key, out)
 }
@@ -169,49 +198,54 @@ func (a *App) binding(ctx context.Context, namespace, session string) (store.Rec
 }
 
 // pauseCurrent adds the pause of the run that a session drives, if it has one
-// that goes on. It answers the paused run.
-func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batch, binding store.Record, req Start) ([]*workflow.Run, error) {
+// that goes on. It answers the paused run. One that was resumed in another
+// session since is that one's, and stays as it is.
+func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batch, binding store.Record) ([]*workflow.Run, error) {
 	if binding.Version == store.Absent || len(binding.Data) == 0 {
 		return nil, nil
 	}
 	key := runKey(caller.Namespace, string(binding.Data))
 	if key.Shard(a.store.Shards()) != binding.Key.Shard(a.store.Shards()) {
 		// Resumed from another session: it is paused by a commit of its own.
-		return nil, a.pauseElsewhere(ctx, caller, key)
+		return nil, a.pauseElsewhere(ctx, caller, key, binding.Key.ID)
 	}
 	run, err := a.loadRun(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if run.Status.Ended() || run.Status == workflow.Paused && !run.Held {
+	if left(run, binding.Key.ID) {
+		// An operator may take hold of it, or another resume it, until the commit.
+		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: run.Version})
 		return nil, nil
 	}
 	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mayLeave(ctx, caller, m, run, binding.Key, req.IdempotencyKey); err != nil {
+	if err := mayLeave(caller, m, run); err != nil {
 		return nil, err
 	}
 	out := m.Step(*run, pauseForAnother(caller), a.clock().UTC())
 	if !out.Changed {
 		return nil, fault.New(fault.FailedPrecondition, "run %s of this session is %s and can not be left now", run.ID, run.Status)
 	}
-	put, err := runPut(key, run.Version, &out)
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	batch.Puts = append(batch.Puts, put)
+	batch.Puts = append(batch.Puts, runPut(key, run.Version, &out))
 	return []*workflow.Run{&out.Run}, a.addEvents(batch, caller, key, &out)
+}
+
+// left is whether a session that is bound to a run may be bound to another one
+// without more ado.
+func left(run *workflow.Run, session string) bool {
+	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held || run.SessionID != session
 }
 
 func pauseForAnother(caller Caller) workflow.Pause {
 	return workflow.Pause{Reason: "another workflow was loaded", Actor: caller.Principal.Name}
 }
 
-func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key) error {
+func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key, session string) error {
 	run, err := a.loadRun(ctx, key)
-	if err != nil || run.Status.Ended() || run.Status == workflow.Paused && !run.Held {
+	if err != nil || left(run, session) {
 		return err
 	}
 	_, err = a.change(ctx, caller, change{
@@ -221,22 +255,19 @@ func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key) 
 }
 
 // mayLeave refuses an agent that would escape enforcement by loading another
-// workflow (S6.6), unless the request is a repeat, which the commit answers.
-func (a *App) mayLeave(ctx context.Context, caller Caller, m *workflow.Machine, run *workflow.Run, owner store.Key, name string) error {
-	if caller.Principal.Role != auth.Agent || !run.Held && !m.AlwaysEnforce() {
+// workflow (S6.6).
+func mayLeave(caller Caller, m *workflow.Machine, run *workflow.Run) error {
+	switch {
+	case caller.Principal.Role != auth.Agent:
+		return nil
+	case run.Held:
+		return fault.New(fault.RunHeld, "run %s of this session is held by an operator; it must be resumed first", run.ID)
+	case m.AlwaysEnforce():
+		return fault.New(fault.EnforcementAlways,
+			"workflow %q enforces always: an agent can not leave it before a final state; an operator can", run.Workflow)
+	default:
 		return nil
 	}
-	if name != "" {
-		_, err := a.store.Answer(ctx, owner, name)
-		if !errors.Is(err, store.ErrNotFound) {
-			return fault.From(err)
-		}
-	}
-	if run.Held {
-		return fault.New(fault.RunHeld, "run %s of this session is held by an operator; it must be resumed first", run.ID)
-	}
-	return fault.New(fault.EnforcementAlways,
-		"workflow %q enforces always: an agent can not leave it before a final state; an operator can", run.Workflow)
 }
 
 // changed remembers new snapshots and wakes those who watch these runs.

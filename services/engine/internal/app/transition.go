@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -32,7 +33,7 @@ func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*O
 		target:   req.Target,
 		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},
 		expected: req.ExpectedVersion,
-		key:      req.IdempotencyKey,
+		key:      requestName(req.IdempotencyKey),
 		digest:   digest("transition", req.Event, string(req.Data)),
 	})
 }
@@ -43,7 +44,7 @@ func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key strin
 	return a.change(ctx, caller, change{
 		target:  Target{RunID: runID},
 		command: workflow.Pause{Reason: reason, Operator: caller.Principal.Role != auth.Agent, Actor: caller.Principal.Name},
-		key:     key,
+		key:     requestName(key),
 		digest:  digest("pause", reason),
 		leaves:  true,
 	})
@@ -54,7 +55,7 @@ func (a *App) Resume(ctx context.Context, caller Caller, runID, key string) (*Ou
 	return a.change(ctx, caller, change{
 		target:  Target{RunID: runID},
 		command: workflow.Resume{Actor: caller.Principal.Name},
-		key:     key,
+		key:     requestName(key),
 		digest:  digest("resume"),
 		resumes: true,
 	})
@@ -65,7 +66,7 @@ func (a *App) Cancel(ctx context.Context, caller Caller, runID, reason, key stri
 	return a.change(ctx, caller, change{
 		target:  Target{RunID: runID},
 		command: workflow.Cancel{Reason: reason, Actor: caller.Principal.Name},
-		key:     key,
+		key:     requestName(key),
 		digest:  digest("cancel", reason),
 		leaves:  true,
 		unbinds: true,
@@ -77,7 +78,7 @@ type change struct {
 	target   Target
 	command  workflow.Command
 	expected int64
-	key      string
+	key      string // of the first answer, see requestName; may be empty
 	digest   string
 	// leaves: an agent would escape enforcement by it (S6.6).
 	leaves bool
@@ -157,7 +158,7 @@ func (a *App) refuse(ctx context.Context, caller Caller, key store.Key, run *wor
 		return nil, nil
 	case c.key != "":
 		// The request may be a repeat, whose answer is the first one (S6.5).
-		if outcome, err := a.firstAnswer(ctx, key, c.key); outcome != nil || err != nil {
+		if outcome, err := a.firstAnswer(ctx, key, c.key, c.digest); outcome != nil || err != nil {
 			return outcome, err
 		}
 	}
@@ -183,11 +184,7 @@ func (a *App) refuse(ctx context.Context, caller Caller, key store.Key, run *wor
 
 // write fills the batch of an accepted step.
 func (a *App) write(ctx context.Context, batch *store.Batch, caller Caller, key store.Key, run *workflow.Run, out *workflow.Result, c change) error {
-	put, err := runPut(key, run.Version, out)
-	if err != nil {
-		return fault.From(err)
-	}
-	batch.Puts = []store.Put{put}
+	batch.Puts = []store.Put{runPut(key, run.Version, out)}
 	if out.Run.Entry != run.Entry {
 		batch.Reset = []store.Key{key} // counters belong to one entry (S2.10)
 	}
@@ -204,16 +201,10 @@ func (a *App) write(ctx context.Context, batch *store.Batch, caller Caller, key 
 	return nil
 }
 
-func runPut(key store.Key, expect int64, out *workflow.Result) (store.Put, error) {
-	data, err := encodeRun(&out.Run)
-	if err != nil {
-		return store.Put{}, err
+func runPut(key store.Key, expect int64, out *workflow.Result) store.Put {
+	return store.Put{
+		Key: key, Expect: expect, Data: encodeRun(&out.Run), Labels: labels(&out.Run), History: encodeEntry(&out.Entry),
 	}
-	history, err := encodeEntry(&out.Entry)
-	if err != nil {
-		return store.Put{}, err
-	}
-	return store.Put{Key: key, Expect: expect, Data: data, Labels: labels(&out.Run), History: history}, nil
 }
 
 // commit makes the step durable and answers it.
@@ -251,9 +242,12 @@ func (a *App) commit(ctx context.Context, key store.Key, m *workflow.Machine, ou
 
 // digest binds an idempotency key to what was asked with it.
 func digest(parts ...string) string {
-	h := sha256.New()
+	var room [1024]byte // most requests fit, and need no memory of their own
+	asked := room[:0]
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s,", len(p), p)
+		asked = append(strconv.AppendInt(asked, int64(len(p)), 10), ':')
+		asked = append(append(asked, p...), ',')
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(asked)
+	return hex.EncodeToString(sum[:])
 }

@@ -66,14 +66,21 @@ func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempoten
 		case err != nil:
 			return nil, false, nil, err
 		case latest.Digest == next.Digest:
+			if err := a.claim(ctx, caller, latest); lostRace(err) {
+				continue
+			} else if err != nil {
+				return nil, false, nil, fault.From(err)
+			}
 			return latest, false, problems, nil
 		case caller.Principal.Role == auth.Agent && latest.Role != auth.Agent:
-			return nil, false, nil, fault.New(fault.NameTaken,
-				"workflow %q was registered by an operator, and an agent can not change it; register yours under another id", def.ID)
+			return nil, false, nil, nameTaken(def.ID)
 		default:
 			next.Number = latest.Number + 1
 		}
 		err = a.putVersion(ctx, caller, key, next, idempotencyKey)
+		if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {
+			return nil, false, nil, nameTaken(def.ID)
+		}
 		if lostRace(err) {
 			continue
 		}
@@ -83,6 +90,30 @@ func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempoten
 		return next, true, problems, nil
 	}
 	return nil, false, nil, contended("workflow " + def.ID)
+}
+
+func nameTaken(name string) error {
+	return fault.New(fault.NameTaken,
+		"workflow %q was registered by an operator, and an agent can not change it; register yours under another id", name)
+}
+
+func claimKey(workflow store.Key) store.Key {
+	workflow.Kind = kindClaim
+	return workflow
+}
+
+// claim keeps a workflow from agents once an operator has registered what an
+// agent had registered before, which makes no version of its own.
+func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
+	if caller.Principal.Role == auth.Agent || v.Role != auth.Agent {
+		return nil
+	}
+	key := claimKey(store.Key{Namespace: caller.Namespace, ID: v.Name})
+	_, err := a.store.Commit(ctx, store.Batch{
+		Checks: []store.Check{{Key: store.Key{Namespace: key.Namespace, Kind: kindWorkflow, ID: v.Name}, Version: v.Number}},
+		Puts:   []store.Put{{Key: key, Expect: store.AnyVersion, Data: []byte(caller.Principal.Name)}},
+	})
+	return err
 }
 
 // registeredBefore answers the version that a repeat of a request made (S6.5).
@@ -121,6 +152,9 @@ func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *V
 	batch := store.Batch{
 		Puts:   []store.Put{{Key: key, Expect: v.Number - 1, Data: data, History: data}},
 		Events: []store.Event{event},
+	}
+	if v.Role == auth.Agent {
+		batch.Checks = []store.Check{{Key: claimKey(key), Version: store.Absent}}
 	}
 	if idempotencyKey != "" {
 		batch.Idempotency = &store.Idempotency{

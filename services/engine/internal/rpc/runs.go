@@ -11,17 +11,30 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/internal/wire"
+)
+
+// statuses and rejectionCodes are the core's words in the contract's.
+var (
+	statuses       = wire.Enums[workflow.Status, enginev1.RunStatus](enginev1.RunStatus_value, "RUN_STATUS_")
+	rejectionCodes = wire.Enums[workflow.RejectionCode, enginev1.RejectionCode](enginev1.RejectionCode_value, "REJECTION_CODE_")
 )
 
 // Runs serves RunService.
 type Runs struct {
 	enginev1.UnimplementedRunServiceServer
-	App *app.App
+	app   *app.App
+	legal wire.LegalEvents
+}
+
+// NewRuns makes the service.
+func NewRuns(a *app.App) *Runs {
+	return &Runs{app: a, legal: wire.NewLegalEvents()}
 }
 
 // Start implements RunService.
 func (s *Runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
-	view, resumed, err := s.App.Start(ctx, caller(ctx), app.Start{
+	view, resumed, err := s.app.Start(ctx, caller(ctx), app.Start{
 		Workflow: req.GetWorkflow(), Version: req.GetWorkflowVersion(), SessionID: req.GetSessionId(),
 		Context: req.GetContext(), Workspace: req.GetWorkspace(),
 		IdempotencyKey: req.GetIdempotencyKey(), Resume: req.GetResume(),
@@ -29,21 +42,21 @@ func (s *Runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.StartResponse{Run: runProto(view), Resumed: resumed}, nil
+	return &enginev1.StartResponse{Run: s.runProto(view), Resumed: resumed}, nil
 }
 
 // Get implements RunService.
 func (s *Runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-	view, err := s.App.Get(ctx, rpc.Namespace(ctx), app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()})
+	view, err := s.app.Get(ctx, rpc.Namespace(ctx), app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()})
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.RunServiceGetResponse{Run: runProto(view)}, nil
+	return &enginev1.RunServiceGetResponse{Run: s.runProto(view)}, nil
 }
 
 // List implements RunService.
 func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*enginev1.RunServiceListResponse, error) {
-	views, next, err := s.App.List(ctx, rpc.Namespace(ctx), app.ListQuery{
+	views, next, err := s.app.List(ctx, rpc.Namespace(ctx), app.ListQuery{
 		Status: statusFromProto(req.GetStatus()), Workflow: req.GetWorkflow(),
 		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
@@ -52,14 +65,14 @@ func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*
 	}
 	resp := &enginev1.RunServiceListResponse{NextPageToken: next}
 	for _, v := range views {
-		resp.Runs = append(resp.Runs, runProto(v))
+		resp.Runs = append(resp.Runs, s.runProto(v))
 	}
 	return resp, nil
 }
 
 // Transition implements RunService.
 func (s *Runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
-	outcome, err := s.App.Transition(ctx, caller(ctx), app.Transition{
+	outcome, err := s.app.Transition(ctx, caller(ctx), app.Transition{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
 		Event:  req.GetEvent(), Data: req.GetData(),
 		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(),
@@ -68,14 +81,14 @@ func (s *Runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) 
 		return nil, err
 	}
 	return &enginev1.TransitionResponse{
-		Accepted: outcome.Rejection == nil, Run: runProto(outcome.View),
-		Rejection: rejectionProto(outcome),
+		Accepted: outcome.Rejection == nil, Run: s.runProto(outcome.View),
+		Rejection: s.rejectionProto(outcome),
 	}, nil
 }
 
 // Pause implements RunService.
 func (s *Runs) Pause(ctx context.Context, req *enginev1.PauseRequest) (*enginev1.PauseResponse, error) {
-	run, err := settled(s.App.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
+	run, err := s.settled(s.app.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +97,7 @@ func (s *Runs) Pause(ctx context.Context, req *enginev1.PauseRequest) (*enginev1
 
 // Resume implements RunService.
 func (s *Runs) Resume(ctx context.Context, req *enginev1.ResumeRequest) (*enginev1.ResumeResponse, error) {
-	run, err := settled(s.App.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
+	run, err := s.settled(s.app.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +106,7 @@ func (s *Runs) Resume(ctx context.Context, req *enginev1.ResumeRequest) (*engine
 
 // Cancel implements RunService.
 func (s *Runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*enginev1.CancelResponse, error) {
-	run, err := settled(s.App.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
+	run, err := s.settled(s.app.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +116,7 @@ func (s *Runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*engine
 // History implements RunService.
 func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
 	limit := pageSize(req.GetPageSize())
-	entries, err := s.App.History(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetAfterVersion(), limit)
+	entries, err := s.app.History(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetAfterVersion(), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -120,54 +133,46 @@ func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*engi
 // Watch implements RunService.
 func (s *Runs) Watch(req *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
 	ctx := stream.Context()
-	return s.App.Watch(ctx, rpc.Namespace(ctx), req.GetRunId(), func(view *app.View) error {
-		return stream.Send(&enginev1.WatchResponse{Run: runProto(view)})
+	return s.app.Watch(ctx, rpc.Namespace(ctx), req.GetRunId(), func(view *app.View) error {
+		return stream.Send(&enginev1.WatchResponse{Run: s.runProto(view)})
 	})
 }
 
 // settled is for commands that have no rejection in their contract: what the
 // machine refuses is a failed precondition.
-func settled(outcome *app.Outcome, err error) (*enginev1.Run, error) {
+func (s *Runs) settled(outcome *app.Outcome, err error) (*enginev1.Run, error) {
 	if err != nil {
 		return nil, err
 	}
 	if r := outcome.Rejection; r != nil {
 		return nil, fault.New(fault.FailedPrecondition, "%s", r.Message)
 	}
-	return runProto(outcome.View), nil
+	return s.runProto(outcome.View), nil
 }
 
-func runProto(v *app.View) *enginev1.Run {
+func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	run, state := v.Run, v.Machine.State(v.Run.State)
 	return &enginev1.Run{
 		RunId: run.ID, Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion,
-		Status: statusProto(run.Status), State: run.State, Context: run.Context.AppendJSON(nil),
+		Status: statuses[run.Status], State: run.State, Context: run.Context.AppendJSON(nil),
 		Iterations: v.Iterations, TransitionCount: run.TransitionCount, Version: run.Version,
 		SessionId: run.SessionID, Workspace: run.Workspace, Entry: run.Entry, Held: run.Held,
 		ToolsRestricted: state.ToolsRestricted, AllowedTools: state.AllowedTools,
 		DisallowedTools: state.DisallowedTools, Instructions: state.Instructions,
-		MaxIterations: state.MaxIterations, LegalEvents: legalProto(v.Machine.LegalEvents(run.State)),
+		MaxIterations: state.MaxIterations, LegalEvents: s.legal.Of(state),
 		CreatedAt: timestamppb.New(run.CreatedAt), UpdatedAt: timestamppb.New(run.UpdatedAt),
 	}
 }
 
-func legalProto(events []workflow.LegalEvent) []*enginev1.LegalEvent {
-	out := make([]*enginev1.LegalEvent, len(events))
-	for i, e := range events {
-		out[i] = &enginev1.LegalEvent{Event: e.Event, Targets: e.Targets, Guards: e.Guards, RequiresApproval: e.RequiresApproval}
-	}
-	return out
-}
-
-func rejectionProto(o *app.Outcome) *enginev1.Rejection {
+func (s *Runs) rejectionProto(o *app.Outcome) *enginev1.Rejection {
 	r := o.Rejection
 	if r == nil {
 		return nil
 	}
 	return &enginev1.Rejection{
-		Code:    enginev1.RejectionCode(enginev1.RejectionCode_value["REJECTION_CODE_"+string(r.Code)]),
-		Message: r.Message, Guards: guardsProto(r.Guards), State: r.State, Status: statusProto(r.Status),
-		LegalEvents: legalProto(o.View.Machine.LegalEvents(r.State)),
+		Code:    rejectionCodes[r.Code],
+		Message: r.Message, Guards: guardsProto(r.Guards), State: r.State, Status: statuses[r.Status],
+		LegalEvents: s.legal.Of(o.View.Machine.State(r.State)),
 	}
 }
 
@@ -186,12 +191,8 @@ func entryProto(e *app.Entry) *enginev1.HistoryEntry {
 		RunVersion: e.RunVersion, Time: timestamppb.New(e.Time), Actor: e.Actor, Type: e.Type,
 		Event: e.Event, From: e.From, To: e.To, Data: e.Data, Rationale: e.Rationale,
 		Guards: guardsProto(e.Guards), WorkflowVersion: e.WorkflowVersion,
-		Status: statusProto(e.Status), Reason: e.Reason, SafeNext: e.SafeNext,
+		Status: statuses[e.Status], Reason: e.Reason, SafeNext: e.SafeNext,
 	}
-}
-
-func statusProto(s workflow.Status) enginev1.RunStatus {
-	return enginev1.RunStatus(enginev1.RunStatus_value["RUN_STATUS_"+string(s)])
 }
 
 func statusFromProto(s enginev1.RunStatus) workflow.Status {

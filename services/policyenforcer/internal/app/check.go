@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/jsonobject"
 )
 
 // Check is a question: may this tool be called, now, with this input?
@@ -42,7 +43,7 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 			return a.unavailable(ctx, req, inputDigest, err)
 		}
 		d := &Decision{
-			Verdict: toolcall.Decide(s.machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input}),
+			Verdict: judge(s, req),
 			CallID:  req.CallID, Tool: req.Tool, InputDigest: inputDigest, Run: s.run, Machine: s.machine,
 		}
 		err = a.record(ctx, caller, d)
@@ -151,12 +152,25 @@ func (a *App) unavailable(ctx context.Context, req Check, inputDigest string, er
 	}
 }
 
+// encodeCall writes a call by hand: it is on the path of every check.
 func encodeCall(d *Decision) []byte {
-	data, err := json.Marshal(call{Verdict: d.Verdict, RunVersion: d.Run.Version, Message: d.Message})
-	if err != nil {
-		panic(fmt.Sprintf("a verdict of strings and numbers must encode: %v", err))
-	}
-	return data
+	v := &d.Verdict
+	w := jsonobject.New(160 + len(d.Message))
+	w.Open()
+	w.Name("verdict")
+	w.Open()
+	w.Text("decision", string(v.Decision))
+	w.OptionalText("code", string(v.Code))
+	w.OptionalText("tool", v.Tool)
+	w.OptionalText("detail", v.Detail)
+	w.OptionalTruth("counted", v.Counted)
+	w.OptionalInteger("max_iterations", v.MaxIterations)
+	w.OptionalInteger("iterations", v.Iterations)
+	w.Close()
+	w.Integer("run_version", d.Run.Version)
+	w.OptionalText("message", d.Message)
+	w.Close()
+	return w.Bytes()
 }
 
 func decodeCall(data []byte) (call, error) {
@@ -169,11 +183,9 @@ func decodeCall(data []byte) (call, error) {
 
 // digest binds a call id to what was asked with it.
 func digest(tool string, input []byte) string {
-	h := sha256.New()
-	var size [8]byte
-	binary.BigEndian.PutUint64(size[:], uint64(len(tool)))
-	h.Write(size[:])
-	h.Write([]byte(tool))
-	h.Write(input)
-	return hex.EncodeToString(h.Sum(nil))
+	var room [1024]byte // most inputs fit, and need no memory of their own
+	asked := binary.BigEndian.AppendUint64(room[:0], uint64(len(tool)))
+	asked = append(append(asked, tool...), input...)
+	sum := sha256.Sum256(asked)
+	return hex.EncodeToString(sum[:])
 }

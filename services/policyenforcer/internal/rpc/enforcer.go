@@ -17,13 +17,21 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/wire"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
 // inFlight bounds how many messages of one stream are worked on at once: a
 // client that sends faster waits for its answers.
-const inFlight = 64
+// A message takes a place for every callsPerPlace calls in it.
+const (
+	inFlight      = 64
+	callsPerPlace = 16
+)
+
+// maxBusy bounds how many calls of all streams are worked on at once: each costs
+// memory, and more of them are not decided any sooner.
+const maxBusy = 8192
 
 // maxBatch bounds the calls of one message, batchDeadline their time.
 const (
@@ -34,8 +42,15 @@ const (
 // Enforcer serves PolicyEnforcerService.
 type Enforcer struct {
 	policyv1.UnimplementedPolicyEnforcerServiceServer
-	App  *app.App
-	Runs enginev1.RunServiceClient
+	app   *app.App
+	runs  enginev1.RunServiceClient
+	legal wire.LegalEvents
+	busy  chan struct{}
+}
+
+// NewEnforcer makes the service. runs is the engine's.
+func NewEnforcer(a *app.App, runs enginev1.RunServiceClient) *Enforcer {
+	return &Enforcer{app: a, runs: runs, legal: wire.NewLegalEvents(), busy: make(chan struct{}, maxBusy)}
 }
 
 func caller(ctx context.Context) app.Caller {
@@ -45,19 +60,19 @@ func caller(ctx context.Context) app.Caller {
 
 // CheckToolCall implements PolicyEnforcerService.
 func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
-	d, err := s.App.Check(ctx, caller(ctx), app.Check{
+	d, err := s.app.Check(ctx, caller(ctx), app.Check{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return decisionProto(d), nil
+	return s.decisionProto(d), nil
 }
 
 // ReportToolCall implements PolicyEnforcerService.
 func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
-	reported, err := s.App.Report(ctx, caller(ctx), app.Report{
+	reported, err := s.app.Report(ctx, caller(ctx), app.Report{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
 		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
 		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(),
@@ -65,7 +80,7 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 	if err != nil {
 		return nil, err
 	}
-	run, err := s.Runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{RunId: reported.RunID})
+	run, err := s.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{RunId: reported.RunID})
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +93,23 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckToolCallsRequest, policyv1.CheckToolCallsResponse]) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	var sending sync.Mutex
-	received := receive(ctx, stream)
 	slots := make(chan struct{}, inFlight)
+	var sending sync.Mutex
+	workers := newCrew(func(req *policyv1.CheckToolCallsRequest) {
+		defer func() {
+			for range places(req) {
+				<-slots
+			}
+		}()
+		resp := s.checkAll(ctx, req)
+		sending.Lock()
+		defer sending.Unlock()
+		if err := stream.Send(resp); err != nil {
+			cancel(err)
+		}
+	})
+	defer workers.end()
+	received := receive(ctx, stream)
 	for {
 		select {
 		case slots <- struct{}{}:
@@ -93,28 +120,32 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 		select {
 		case next = <-received:
 		case <-rpc.Draining(ctx):
-			workers.Wait()
+			workers.end()
 			return fault.New(fault.Unavailable, "this server is shutting down; open the stream anew")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		switch {
 		case errors.Is(next.err, io.EOF):
-			workers.Wait()
+			workers.end()
 			return context.Cause(ctx)
 		case next.err != nil:
 			return next.err
 		}
-		workers.Go(func() {
-			defer func() { <-slots }()
-			resp := s.checkAll(ctx, next.req)
-			sending.Lock()
-			defer sending.Unlock()
-			if err := stream.Send(resp); err != nil {
-				cancel(err)
+		for range places(next.req) - 1 {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
 			}
-		})
+		}
+		workers.begin(next.req)
 	}
+}
+
+// places is how many of a stream's inFlight a message takes.
+func places(req *policyv1.CheckToolCallsRequest) int {
+	return 1 + max(0, min(len(req.GetCalls()), maxBatch)-1)/callsPerPlace
 }
 
 // message is what a stream received.
@@ -159,7 +190,16 @@ func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsReq
 	defer cancel()
 	var group sync.WaitGroup
 	for i := range calls[1:] {
-		group.Go(func() { resp.Results[i+1] = s.checkOne(ctx, calls[i+1]) })
+		select {
+		case s.busy <- struct{}{}:
+		case <-ctx.Done():
+			resp.Results[i+1] = errorResult(fault.From(ctx.Err()))
+			continue
+		}
+		group.Go(func() {
+			defer func() { <-s.busy }()
+			resp.Results[i+1] = s.checkOne(ctx, calls[i+1])
+		})
 	}
 	resp.Results[0] = s.checkOne(ctx, calls[0])
 	group.Wait()
@@ -187,29 +227,4 @@ func errorResult(f *fault.Error) *policyv1.CheckToolCallsResult {
 	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
 		Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
 	}}}
-}
-
-func decisionProto(d *app.Decision) *policyv1.CheckToolCallResponse {
-	resp := &policyv1.CheckToolCallResponse{
-		Decision: policyv1.Decision(policyv1.Decision_value["DECISION_"+string(d.Verdict.Decision)]),
-		Code:     policyv1.DecisionCode(policyv1.DecisionCode_value["DECISION_CODE_"+string(d.Verdict.Code)]),
-		Message:  d.Message, CallId: d.CallID, Iterations: d.Iterations,
-	}
-	if d.Run == nil {
-		return resp // nothing could be learnt of the run: a denial
-	}
-	state := d.Machine.State(d.Run.State)
-	resp.RunId, resp.RunVersion, resp.State = d.Run.ID, d.Run.Version, d.Run.State
-	resp.ToolsRestricted, resp.AllowedTools = state.ToolsRestricted, state.AllowedTools
-	resp.MaxIterations = state.MaxIterations
-	resp.LegalEvents = legalProto(d.Machine.LegalEvents(d.Run.State))
-	return resp
-}
-
-func legalProto(events []workflow.LegalEvent) []*enginev1.LegalEvent {
-	out := make([]*enginev1.LegalEvent, len(events))
-	for i, e := range events {
-		out[i] = &enginev1.LegalEvent{Event: e.Event, Targets: e.Targets, Guards: e.Guards, RequiresApproval: e.RequiresApproval}
-	}
-	return out
 }

@@ -1,0 +1,238 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+// TestMain lets the test binary be interlock itself, in processes of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"interlock": main})
+}
+
+// patience is how long anything that scripts wait for may take.
+const patience = 30 * time.Second
+
+// TestScripts replays testdata/script. Beside testscript's own commands:
+//
+//	code N CMD...      run a command that ends with N
+//	ready DIR          wait until the server with that data folder serves
+//	term DIR           send SIGTERM to the server with that data folder
+//	get NAME REGEXP    set a variable to what REGEXP's group matches in stdout
+//	clean [stderr]     write the last output to the file out, with ids and times replaced
+//	redis NAME ARG...  start a Redis, and set NAME to its address
+//	busy NAME          set NAME to an address in use
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_PROXY", "*")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": code, "ready": ready, "get": get, "term": term, "clean": clean,
+			"redis": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Setenv(args[0], redistest.Start(t, args[1:]...).Addr())
+			},
+			"busy": func(ts *testscript.TestScript, _ bool, args []string) {
+				lis, err := net.Listen("tcp", "127.0.0.1:0")
+				ts.Check(err)
+				ts.Defer(func() { lis.Close() })
+				ts.Setenv(args[0], lis.Addr().String())
+			},
+		},
+	})
+}
+
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N CMD...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// eventually polls a condition.
+func eventually(ts *testscript.TestScript, what string, done func() bool) {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			ts.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}
+
+func ready(ts *testscript.TestScript, _ bool, args []string) {
+	dir := datadir.Dir(ts.MkAbs(args[0]))
+	eventually(ts, "the server of "+args[0]+" serves", func() bool {
+		e, err := dir.ReadEndpoints()
+		if err != nil || e.HTTP == "" {
+			return false
+		}
+		resp, err := http.Get(e.HTTP + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		ts.Setenv("HTTP", e.HTTP)
+		ts.Setenv("GRPC", e.GRPC)
+		ts.Setenv("NATS", e.NATS)
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+func term(ts *testscript.TestScript, _ bool, args []string) {
+	e, err := datadir.Dir(ts.MkAbs(args[0])).ReadEndpoints()
+	ts.Check(err)
+	if e.PID == 0 {
+		ts.Fatalf("no server")
+	}
+	ts.Check(syscall.Kill(e.PID, syscall.SIGTERM))
+}
+
+func get(ts *testscript.TestScript, _ bool, args []string) {
+	m := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(m) != 2 {
+		ts.Fatalf("no match of %s", args[1])
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// volatile is what differs from run to run; the same length keeps columns.
+var volatile = []struct {
+	re   *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`\b(run|call|evt)_[0-9a-z]{26}\b`), "${1}_xxxxxxxxxxxxxxxxxxxxxxxxxx"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2000-01-01T00:00:00Z"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "2000-01-01 00:00:00"},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "digest"},
+}
+
+func clean(ts *testscript.TestScript, _ bool, args []string) {
+	from := "stdout"
+	if len(args) > 0 {
+		from = args[0]
+	}
+	text := strings.ReplaceAll(ts.ReadFile(from), ts.Getenv("WORK"), "$WORK")
+	for _, v := range volatile {
+		text = v.re.ReplaceAllString(text, v.with)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(text), 0o600))
+}
+
+// TestHookStartsBeforeTheRest: nothing that is slow to start is started for a
+// hook. Go's own trace of package initialisation says so.
+func TestHookStartsBeforeTheRest(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), self, args...)
+		cmd.Dir = t.TempDir()
+		cmd.Env = []string{"GODEBUG=inittrace=1"}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		_ = cmd.Run() // its code is not of interest here
+		return stderr.String()
+	}
+	hook := trace("hook")
+	if !strings.Contains(hook, "Interlock blocks this") || !strings.Contains(hook, "init encoding/json ") {
+		t.Fatalf("the trace has no hook in it:\n%s", hook)
+	}
+	all := trace("-test.list=^$")
+	for _, slow := range []string{
+		"net", "net/http", "buf.build/go/protovalidate", "github.com/santhosh-tekuri/jsonschema/v6",
+		"github.com/prometheus/client_golang/prometheus", "github.com/nats-io/nats-server/v2/server", "google.golang.org/grpc",
+	} {
+		line := "init " + slow + " @"
+		if !strings.Contains(all, line) {
+			t.Errorf("%s is not in the program any more: name another", slow)
+		}
+		if strings.Contains(hook, line) {
+			t.Errorf("a hook waits for %s; package earlyhook must import less", slow)
+		}
+	}
+}
+
+// TestScriptsCoverEveryCommand: a command without a transcript is a defect.
+func TestScriptsCoverEveryCommand(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	var out bytes.Buffer
+	if got := run(t.Context(), []string{"completion", "bash"}, streams{out: &out, err: &out}); got != exitDone {
+		t.Fatalf("exit %d: %s", got, &out)
+	}
+	paths := 0
+	lines := bufio.NewScanner(&out)
+	for lines.Scan() {
+		var path string
+		if n, _ := fmt.Sscanf(strings.NewReplacer("'", "", " ", "_").Replace(strings.TrimSpace(lines.Text())), "%s", &path); n != 1 {
+			continue
+		}
+		path, _, isPath := strings.Cut(path, ")_at=")
+		if !isPath {
+			continue
+		}
+		paths++
+		if command := "interlock " + strings.ReplaceAll(path, "_", " "); !strings.Contains(all.String(), command) {
+			t.Errorf("no script runs %q", command)
+		}
+	}
+	if paths < 20 {
+		t.Errorf("only %d commands were looked for", paths)
+	}
+}

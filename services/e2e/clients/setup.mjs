@@ -1,0 +1,58 @@
+// What every test here needs: where the running Interlock is, and small checks.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+function required(name) {
+  const value = process.env[name];
+  assert.ok(value, `${name} is not set: these tests are run by "go test ./services/e2e -run Clients"`);
+  return value;
+}
+
+export const http = required('E2E_HTTP');
+export const grpcAddress = required('E2E_GRPC');
+export const natsAddress = required('E2E_NATS');
+export const binary = required('E2E_INTERLOCK');
+export const dataDir = required('E2E_DATA');
+// The folder that the filesystem server may touch.
+export const files = required('E2E_FILES');
+export const tokens = JSON.parse(readFileSync(required('E2E_TOKENS'), 'utf8'));
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
+export const here = fileURLToPath(new URL('.', import.meta.url));
+export const filesystemServer = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
+
+// gated lets an agent read first and write only after READY, three times.
+export const gated = {
+  id: 'gated-files',
+  initial: 'reading',
+  states: {
+    reading: {
+      instructions: 'Look around.',
+      allowed_tools: ['read_text_file', 'list_directory'],
+      on: { READY: 'writing' },
+    },
+    writing: {
+      allowed_tools: ['read_text_file', 'write_file', 'mcp__files__write_file', 'mcp__everything__*'],
+      max_iterations: 3,
+      on: { DONE: 'done' },
+    },
+    done: { type: 'final' },
+  },
+};
+
+// textOf is all the text of a tool's result.
+export function textOf(result) {
+  return result.content.filter((c) => c.type === 'text').map((c) => c.text).join('\n');
+}
+
+// eventually polls until check answers something true.
+export async function eventually(what, check) {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    assert.ok(Date.now() < deadline, `waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

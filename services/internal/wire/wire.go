@@ -1,0 +1,46 @@
+// Package wire translates words and values of the core that several contracts
+// share. It must never decide anything.
+package wire
+
+import (
+	"strings"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/snapshot"
+)
+
+// Enums maps the core's words to an enum of a contract, by its generated values
+// and the prefix that they have.
+func Enums[From ~string, To ~int32](values map[string]int32, prefix string) map[From]To {
+	out := make(map[From]To, len(values))
+	for name, value := range values {
+		out[From(strings.TrimPrefix(name, prefix))] = To(value)
+	}
+	return out
+}
+
+// LegalEvents makes messages of the legal events of states. Both are immutable, so
+// one message serves every answer: read only.
+type LegalEvents struct {
+	cache *snapshot.Cache[*workflow.StateView, []*enginev1.LegalEvent]
+}
+
+// NewLegalEvents makes an empty cache.
+func NewLegalEvents() LegalEvents {
+	return LegalEvents{snapshot.New[*workflow.StateView, []*enginev1.LegalEvent](16_384)}
+}
+
+// Of answers the legal events of a state, in definition order.
+func (l LegalEvents) Of(state *workflow.StateView) []*enginev1.LegalEvent {
+	if out, ok := l.cache.Get(state); ok {
+		return out
+	}
+	legal := state.LegalEvents()
+	out := make([]*enginev1.LegalEvent, len(legal))
+	for i, e := range legal {
+		out[i] = &enginev1.LegalEvent{Event: e.Event, Targets: e.Targets, Guards: e.Guards, RequiresApproval: e.RequiresApproval}
+	}
+	l.cache.Put(state, out, nil)
+	return out
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// maxDepth is how deep a tool's input may nest (S1.1).
+const maxDepth = 64
+
+const badInput = "its input must be one JSON object in UTF-8, without duplicate keys, nested at most 64 levels deep"
+
+// judge decides a call in the pure core. What the state would allow is denied
+// when its input is not what a tool can be given: two readers of such text may
+// see two different calls.
+func judge(s *snapshotOf, req Check) toolcall.Verdict {
+	v := toolcall.Decide(s.machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input})
+	if v.Decision != toolcall.Allow || !v.Counted || validInput(req.Input) {
+		return v
+	}
+	return toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeInvalidInput, Tool: req.Tool, Detail: badInput}
+}
+
+// validInput is true for nothing, and for one JSON object.
+func validInput(input []byte) bool {
+	if len(input) == 0 {
+		return true
+	}
+	text := jsontext.Value(input)
+	return text.Kind() == '{' && !tooDeep(input) && text.IsValid()
+}
+
+// tooDeep counts brackets outside of strings, before anything recurses.
+func tooDeep(input []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(input); i++ {
+		switch c := input[i]; {
+		case inString:
+			if c == '\\' {
+				i++
+			}
+			inString = c != '"'
+		case c == '"':
+			inString = true
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}

@@ -1,0 +1,39 @@
+package rpc
+
+import (
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// decisions and codes are the core's words in the contract's.
+var (
+	decisions = wire.Enums[toolcall.Decision, policyv1.Decision](policyv1.Decision_value, "DECISION_")
+	codes     = wire.Enums[toolcall.Code, policyv1.DecisionCode](policyv1.DecisionCode_value, "DECISION_CODE_")
+)
+
+func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallResponse {
+	resp := &policyv1.CheckToolCallResponse{
+		Decision: decisions[d.Verdict.Decision], Code: codes[d.Verdict.Code],
+		Message: d.Message, CallId: d.CallID, Iterations: d.Iterations,
+	}
+	if d.Run == nil {
+		return resp // nothing could be learnt of the run: a denial
+	}
+	state := d.Machine.State(d.Run.State)
+	resp.RunId, resp.RunVersion, resp.State = d.Run.ID, d.Run.Version, d.Run.State
+	if !lifted(d) {
+		resp.ToolsRestricted, resp.AllowedTools = state.ToolsRestricted, state.AllowedTools
+		resp.MaxIterations = state.MaxIterations
+	}
+	resp.LegalEvents = s.legal.Of(state)
+	return resp
+}
+
+// lifted is whether a call is allowed only because nothing is enforced now (S2.9,
+// S6.2). Then the state restricts no tool, and nobody may take the answer for the
+// state's consent to this one.
+func lifted(d *app.Decision) bool {
+	return d.Verdict.Decision == toolcall.Allow && !d.Verdict.Counted && !toolcall.Own(d.Tool)
+}
