@@ -91,8 +91,8 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.ReadBufferSize(16 << 10),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.WaitForHandlers(true),
-		// Goroutines whose stacks have grown serve the next call too: that measured
-		// 15 % of a transition's cost.
+		// Goroutines whose stacks have grown serve the next call too: two comparisons
+		// measured 8 and 16 % of a transition's cost here.
 		grpc.NumStreamWorkers(256),
 	}
 	if cfg.TracerProvider != nil {

@@ -29,7 +29,7 @@ func TestClients(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 			defer cancel()
-			node := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
+			node := exec.CommandContext(ctx, "node", "--test", "--test-force-exit", "--test-reporter=spec", file)
 			node.Dir = clients
 			node.Env = append(cleanEnv(),
 				"E2E_HTTP="+u.http, "E2E_GRPC="+u.engines[0], "E2E_NATS="+u.nats, "E2E_TOKENS="+u.tokensFile,

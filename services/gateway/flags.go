@@ -3,7 +3,9 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -26,44 +28,76 @@ type server struct {
 	Type    string            `json:"type"`
 }
 
-// Upstreams are the MCP servers that the flags name.
+// Upstreams are the MCP servers that the flags name: those of the file by name,
+// then the others as they were given.
 func (f Flags) Upstreams() ([]Upstream, error) {
-	var upstreams []Upstream
-	if f.Config != "" {
-		data, err := os.ReadFile(f.Config)
-		if err != nil {
-			return nil, fmt.Errorf("read the upstream servers: %w", err)
-		}
-		var file struct {
-			Servers map[string]server `json:"mcpServers"`
-		}
-		if err := json.Unmarshal(data, &file); err != nil {
-			return nil, fmt.Errorf("read the upstream servers of %s: %w", f.Config, err)
-		}
-		for name, s := range file.Servers {
-			u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
-			if s.Command != "" {
-				u.Command = append([]string{s.Command}, s.Args...)
-			}
-			upstreams = append(upstreams, u)
-		}
+	upstreams, err := f.fromFile()
+	if err != nil {
+		return nil, err
 	}
 	for _, spec := range f.Upstream {
-		name, target, ok := strings.Cut(spec, "=")
-		if !ok || target == "" {
-			return nil, fmt.Errorf("upstream %q: write NAME=COMMAND or NAME=URL", spec)
-		}
-		if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
-			upstreams = append(upstreams, Upstream{Name: name, URL: target})
-			continue
-		}
-		words, err := splitWords(target)
+		u, err := parseUpstream(spec)
 		if err != nil {
-			return nil, fmt.Errorf("upstream %q: %w", name, err)
+			return nil, err
 		}
-		upstreams = append(upstreams, Upstream{Name: name, Command: words})
+		upstreams = append(upstreams, u)
+	}
+	seen := map[string]bool{}
+	for _, u := range upstreams {
+		if seen[u.Name] {
+			return nil, fmt.Errorf("there are two upstream servers of the name %q: rename one", u.Name)
+		}
+		seen[u.Name] = true
 	}
 	return upstreams, nil
+}
+
+func (f Flags) fromFile() ([]Upstream, error) {
+	if f.Config == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(f.Config)
+	if err != nil {
+		return nil, fmt.Errorf("read the upstream servers: %w", err)
+	}
+	var file struct {
+		Servers map[string]server `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("read the upstream servers of %s: not the JSON of MCP clients: %w", f.Config, err)
+	}
+	if file.Servers == nil {
+		return nil, fmt.Errorf(`%s has no "mcpServers": write {"mcpServers": {NAME: {"command": ..., "args": [...]}}}`, f.Config)
+	}
+	var upstreams []Upstream
+	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
+		s := file.Servers[name]
+		if (s.Command == "") == (s.URL == "") {
+			return nil, fmt.Errorf("%s: the server %q needs a command or a url, and not both", f.Config, name)
+		}
+		u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
+		if s.Command != "" {
+			u.Command = append([]string{s.Command}, s.Args...)
+		}
+		upstreams = append(upstreams, u)
+	}
+	return upstreams, nil
+}
+
+// parseUpstream reads NAME=COMMAND or NAME=URL.
+func parseUpstream(spec string) (Upstream, error) {
+	name, target, ok := strings.Cut(spec, "=")
+	if !ok || name == "" || target == "" {
+		return Upstream{}, fmt.Errorf("upstream %q: write NAME=COMMAND or NAME=URL", spec)
+	}
+	if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
+		return Upstream{Name: name, URL: target}, nil
+	}
+	words, err := splitWords(target)
+	if err != nil {
+		return Upstream{}, fmt.Errorf("upstream %q: %w", name, err)
+	}
+	return Upstream{Name: name, Command: words}, nil
 }
 
 // splitWords splits a command into words at blanks, outside of quotes. It runs

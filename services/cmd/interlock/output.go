@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/goccy/go-yaml"
 )
 
 // formatFlag is how results are printed.
@@ -26,9 +25,9 @@ func (f formatFlag) print(out io.Writer, value any, table func(*tabwriter.Writer
 		if err != nil {
 			return fmt.Errorf("encode: %w", err)
 		}
-		text, err := yaml.JSONToYAML(data)
+		text, err := toYAML(data)
 		if err != nil {
-			return fmt.Errorf("encode: %w", err)
+			return err
 		}
 		_, err = out.Write(text)
 		return err
@@ -55,9 +54,11 @@ func visible(text string) string {
 		switch {
 		case r == '\t' || r == '\n':
 			return ' '
-		case r < ' ' || r == 0x7f:
-			return 0x2400 + r%0x20 // the picture of the control character
-		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
+		case r < ' ':
+			return '␀' + r // the picture of the control character
+		case r == 0x7f:
+			return '␡'
+		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029:
 			return '\ufffd'
 		default:
 			return r

@@ -33,15 +33,15 @@ func main() {
 	tools := flag.Bool("tools", false, "be the MCP server behind the gate (the demo starts itself with this)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+	var err error
 	if *tools {
-		if err := serveTools(ctx); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(os.Stderr, "demo tools:", err)
-			os.Exit(1)
-		}
-		return
+		err = serveTools(ctx)
+	} else {
+		err = demo(ctx, *interlock, os.Getenv("DEMO_EXIT") != "")
 	}
-	if err := demo(ctx, *interlock, os.Getenv("DEMO_EXIT") != ""); err != nil {
+	interrupted := ctx.Err() != nil
+	stop()
+	if err != nil && !(*tools && interrupted) {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}

@@ -71,7 +71,7 @@ type Cluster struct {
 	ctx      context.Context
 	edge     chan error
 	grpc     chan error
-	relay    chan error
+	relay    chan struct{}      // closed when the relay has ended
 	stop     context.CancelFunc // ends the relay
 	drained  context.CancelFunc // ends the servers
 }
@@ -175,13 +175,12 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 	}
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.WithoutCancel(c.ctx))
-	c.relay = make(chan error, 1)
+	c.relay = make(chan struct{})
 	go func() {
-		err := relay.Run(ctx)
-		if err != nil && ctx.Err() == nil {
+		defer close(c.relay)
+		if err := relay.Run(ctx); err != nil && ctx.Err() == nil {
 			c.cancel(fmt.Errorf("relay: %w", err))
 		}
-		c.relay <- err
 	}()
 	return nil
 }

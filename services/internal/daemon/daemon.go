@@ -70,8 +70,9 @@ func (d *Daemon) OnClose(fn func() error) { d.closers = append(d.closers, fn) }
 // Main runs a service until SIGTERM or SIGINT and ends the process.
 func Main(name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	if err := Run(ctx, name, version, flags, storage, build); err != nil {
+	err := Run(ctx, name, version, flags, storage, build)
+	stop()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(2)
 	}

@@ -116,7 +116,7 @@ func TestTransitionsAreVersionsWithHistory(t *testing.T) {
 			t.Fatalf("step %d: rejection %+v, want %q", i, got, step.rejected)
 		}
 	}
-	entries, err := a.History(t.Context(), "default", run.ID, 0, 100)
+	entries, _, err := a.History(t.Context(), "default", run.ID, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,10 @@ func TestSessionDrivesOneRun(t *testing.T) {
 		t.Fatalf("the session drives %+v, %v", bound, err)
 	}
 	for name, leave := range map[string]func() error{
-		"load":   func() error { _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); return err },
+		"load": func() error {
+			_, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"})
+			return err
+		},
 		"pause":  func() error { _, err := a.Pause(t.Context(), agent, second.Run.ID, "", ""); return err },
 		"cancel": func() error { _, err := a.Cancel(t.Context(), agent, second.Run.ID, "", ""); return err },
 	} {

@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -116,65 +114,6 @@ func (a *App) view(ctx context.Context, key store.Key, run *workflow.Run) (*View
 		return nil, fault.From(err)
 	}
 	return &View{Run: run, Machine: m, Iterations: counters[toolcall.IterationsCounter]}, nil
-}
-
-// ListQuery selects runs; empty fields select all.
-type ListQuery struct {
-	Status   workflow.Status
-	Workflow string
-	After    string
-	Limit    int
-}
-
-// List answers a page of runs, oldest first.
-func (a *App) List(ctx context.Context, namespace string, q ListQuery) ([]*View, string, error) {
-	want := map[string]string{}
-	if q.Status != "" {
-		want["status"] = string(q.Status)
-	}
-	if q.Workflow != "" {
-		want["workflow"] = q.Workflow
-	}
-	page, err := a.store.List(ctx, store.Query{Namespace: namespace, Kind: KindRun, Labels: want, After: q.After, Limit: q.Limit})
-	if err != nil {
-		return nil, "", fault.From(err)
-	}
-	views := make([]*View, 0, len(page.Records))
-	for _, record := range page.Records {
-		run, err := decodeRun(record.Data, record.Version)
-		if err != nil {
-			return nil, "", fault.From(err)
-		}
-		view, err := a.view(ctx, record.Key, run)
-		if err != nil {
-			return nil, "", err
-		}
-		views = append(views, view)
-	}
-	return views, page.Next, nil
-}
-
-// History answers a run's changes after a version, oldest first.
-func (a *App) History(ctx context.Context, namespace, runID string, after int64, limit int) ([]Entry, error) {
-	key := runKey(namespace, runID)
-	stored, err := a.store.History(ctx, key, after, limit)
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	if len(stored) == 0 {
-		// Tell an empty page from a run that never was.
-		if _, err := a.cachedRun(ctx, key); err != nil {
-			return nil, err
-		}
-	}
-	entries := make([]Entry, len(stored))
-	for i, s := range stored {
-		if err := json.Unmarshal(s.Data, &entries[i]); err != nil {
-			return nil, fault.From(fmt.Errorf("decode history of %s: %w", runID, err))
-		}
-		entries[i].RunVersion = s.Version
-	}
-	return entries, nil
 }
 
 // parseObject reads a caller's JSON object; nothing at all is a missing value.

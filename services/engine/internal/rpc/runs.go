@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -56,8 +57,12 @@ func (s *Runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*en
 
 // List implements RunService.
 func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*enginev1.RunServiceListResponse, error) {
+	status, err := statusFromProto(req.GetStatus())
+	if err != nil {
+		return nil, err
+	}
 	views, next, err := s.app.List(ctx, rpc.Namespace(ctx), app.ListQuery{
-		Status: statusFromProto(req.GetStatus()), Workflow: req.GetWorkflow(),
+		Status: status, Workflow: req.GetWorkflow(),
 		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
@@ -115,17 +120,13 @@ func (s *Runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*engine
 
 // History implements RunService.
 func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
-	limit := pageSize(req.GetPageSize())
-	entries, err := s.app.History(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetAfterVersion(), limit)
+	entries, next, err := s.app.History(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetAfterVersion(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.HistoryResponse{}
+	resp := &enginev1.HistoryResponse{NextAfterVersion: next}
 	for i := range entries {
 		resp.Entries = append(resp.Entries, entryProto(&entries[i]))
-	}
-	if len(entries) == limit {
-		resp.NextAfterVersion = entries[limit-1].RunVersion
 	}
 	return resp, nil
 }
@@ -195,9 +196,14 @@ func entryProto(e *app.Entry) *enginev1.HistoryEntry {
 	}
 }
 
-func statusFromProto(s enginev1.RunStatus) workflow.Status {
+// statusFromProto is the status to list by; unspecified is any.
+func statusFromProto(s enginev1.RunStatus) (workflow.Status, error) {
 	if s == enginev1.RunStatus_RUN_STATUS_UNSPECIFIED {
-		return ""
+		return "", nil
 	}
-	return workflow.Status(s.String()[len("RUN_STATUS_"):])
+	name, known := enginev1.RunStatus_name[int32(s)]
+	if !known {
+		return "", fault.New(fault.InvalidRequest, "status: there is no status %d", s).Violate("/status", "ENUM", "not a status of runs")
+	}
+	return workflow.Status(strings.TrimPrefix(name, "RUN_STATUS_")), nil
 }

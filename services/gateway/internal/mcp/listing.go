@@ -19,7 +19,7 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 	list := slices.Clone(s.ownList)
 	catalogue := s.catalogue.Load()
 	if req.ProtocolVersion() >= protocolStateless || len(catalogue.list) == 0 {
-		return &sdk.ListToolsResult{Tools: append(list, catalogue.list...)}
+		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, catalogue.list...)}
 	}
 	run, all := s.listedFor(ctx, c)
 	if run != nil {
@@ -30,7 +30,7 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 			list = append(list, tool)
 		}
 	}
-	return &sdk.ListToolsResult{Tools: list}
+	return &sdk.ListToolsResult{Cacheable: perCaller, Tools: list}
 }
 
 // awaitUpstreams gives upstreams that just start a moment: many clients list

@@ -191,13 +191,13 @@ func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolReques
 	s.sessions.rebind(req.Session, c)
 	name := req.Params.Name
 	if tool, ok := s.own[name]; ok {
-		return s.callOwn(ctx, c, tool, req.Params.Arguments), nil
+		return complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
 	}
 	target, ok := s.catalogue.Load().tools[name]
 	if !ok {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknownTool(name)}
 	}
-	return s.callUpstream(ctx, c, req, name, target), nil
+	return complete(req, s.callUpstream(ctx, c, req, name, target)), nil
 }
 
 // protocolStateless is the first version without initialize and sessions.

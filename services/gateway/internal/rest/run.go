@@ -6,12 +6,18 @@ import (
 
 // The shapes of the answers, which the command line and MCP share.
 type (
-	Run          = jsonview.Run
-	LegalEvent   = jsonview.LegalEvent
-	GuardResult  = jsonview.GuardResult
-	Rejection    = jsonview.Rejection
+	// Run is one instance of a workflow.
+	Run = jsonview.Run
+	// LegalEvent is one event that the current state defines.
+	LegalEvent = jsonview.LegalEvent
+	// GuardResult is the outcome of one guard.
+	GuardResult = jsonview.GuardResult
+	// Rejection says why a transition was refused.
+	Rejection = jsonview.Rejection
+	// HistoryEntry is one change of a run.
 	HistoryEntry = jsonview.HistoryEntry
-	Workflow     = jsonview.Workflow
+	// Workflow is one version of a workflow.
+	Workflow = jsonview.Workflow
 	// CheckResponse is the decision on a tool call.
 	CheckResponse = jsonview.Decision
 )

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -36,7 +37,8 @@ func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (*workflo
 	return &workflow.Run{
 		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
 		SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(),
-		Status: workflow.Status(r.GetStatus().String()[len("RUN_STATUS_"):]), State: r.GetState(),
+		// A status that this version does not know is none: the core denies.
+		Status: workflow.Status(strings.TrimPrefix(r.GetStatus().String(), "RUN_STATUS_")), State: r.GetState(),
 		Entry: r.GetEntry(), Version: r.GetVersion(), Held: r.GetHeld(),
 	}, nil
 }

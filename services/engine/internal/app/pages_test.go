@@ -1,0 +1,84 @@
+package app
+
+import (
+	"strings"
+	"testing"
+)
+
+// Pages of large runs and changes are short, and nothing is left out.
+func TestPagesAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	a := newApp(newStore(t))
+	large := `{"big": "` + strings.Repeat("x", 1_000_000) + `"}`
+	run := newRun(t, a, agent, Start{Workflow: "review", Context: []byte(large)})
+	const changes = 12
+	for range changes - 1 {
+		if outcome, err := fire(a, agent, run.ID, "COUNT", large, ""); err != nil || outcome.Rejection != nil {
+			t.Fatalf("%+v, %v", outcome, err)
+		}
+	}
+	var versions []int64
+	for after, pages := int64(0), 0; pages == 0 || after != 0; pages++ {
+		entries, next, err := a.History(t.Context(), "default", run.ID, after, 1000)
+		if err != nil || len(entries) == 0 || len(entries) > pageBytes/1_000_000 {
+			t.Fatalf("a page of history has %d large changes, %v", len(entries), err)
+		}
+		for _, e := range entries {
+			versions = append(versions, e.RunVersion)
+		}
+		after = next
+	}
+	for i, v := range versions {
+		if v != int64(i+1) {
+			t.Fatalf("history has the versions %v", versions)
+		}
+	}
+	if len(versions) != changes {
+		t.Fatalf("history has %d of %d changes", len(versions), changes)
+	}
+
+	for range 11 {
+		mustStart(t, a, agent, Start{Workflow: "review", Context: []byte(large)})
+	}
+	listed := map[string]bool{}
+	for after, pages := "", 0; pages == 0 || after != ""; pages++ {
+		views, next, err := a.List(t.Context(), "default", ListQuery{Limit: 1000, After: after})
+		if err != nil || len(views) == 0 || len(views) > pageBytes/1_000_000 {
+			t.Fatalf("a page has %d large runs, %v", len(views), err)
+		}
+		for _, v := range views {
+			listed[v.Run.ID] = true
+		}
+		after = next
+	}
+	if len(listed) != 12 {
+		t.Errorf("%d of 12 runs were listed", len(listed))
+	}
+}
+
+// Pages of small runs and changes have as many as were asked for.
+func TestPagesOfSmallRuns(t *testing.T) {
+	t.Parallel()
+	a := newApp(newStore(t))
+	run := newRun(t, a, agent, Start{Workflow: "review"})
+	const n = readAhead + 6
+	for range n - 1 {
+		mustStart(t, a, agent, Start{Workflow: "review"})
+		if _, err := fire(a, agent, run.ID, "COUNT", "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		limit, first int
+		more         bool
+	}{{1, 1, true}, {readAhead, readAhead, true}, {n - 1, n - 1, true}, {n + 1, n, false}, {1000, n, false}} {
+		views, next, err := a.List(t.Context(), "default", ListQuery{Limit: c.limit})
+		if err != nil || len(views) != c.first || (next != "") != c.more {
+			t.Errorf("a page of %d has %d runs, next %q, %v", c.limit, len(views), next, err)
+		}
+		entries, after, err := a.History(t.Context(), "default", run.ID, 0, c.limit)
+		if err != nil || len(entries) != c.first || (after != 0) != c.more {
+			t.Errorf("a page of %d has %d changes, next %d, %v", c.limit, len(entries), after, err)
+		}
+	}
+}
