@@ -37,8 +37,6 @@ type Principal struct {
 	// Name is unique among principals; history and approvals record it.
 	Name string
 	Role Role
-	// Session that the credentials are bound to; empty for any.
-	Session string
 }
 
 // ErrUnauthenticated means that the credentials are not known.

@@ -41,9 +41,9 @@ func TestParseTokens(t *testing.T) {
 		},
 		"long": {
 			`{"tokens":[{"name":"alice","role":"approver","token":"` + tokenA + `"},` +
-				`{"name":"bot","role":"agent","session":"ses_1","token":"` + tokenB + `"}]}`,
+				`{"name":"bot","role":"agent","token":"` + tokenB + `"}]}`,
 			auth.Principal{Name: "alice", Role: auth.Approver},
-			auth.Principal{Name: "bot", Role: auth.Agent, Session: "ses_1"},
+			auth.Principal{Name: "bot", Role: auth.Agent},
 		},
 		"rotation": {
 			`{"tokens":[{"name":"alice","role":"approver","token":"` + tokenA + `"},` +
@@ -183,7 +183,7 @@ func TestContext(t *testing.T) {
 	if p, ok := auth.FromContext(context.Background()); ok || p != (auth.Principal{}) {
 		t.Errorf("nobody is %+v", p)
 	}
-	want := auth.Principal{Name: "alice", Role: auth.Approver, Session: "ses_1"}
+	want := auth.Principal{Name: "alice", Role: auth.Approver}
 	got, ok := auth.FromContext(auth.WithPrincipal(t.Context(), want))
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Error(diff)

@@ -47,17 +47,15 @@ func (t *Tokens) Len() int { return len(t.byDigest) }
 
 // entry is one token of the long form.
 type entry struct {
-	Name    string `json:"name"`
-	Role    Role   `json:"role"`
-	Session string `json:"session"`
-	Token   string `json:"token"`
+	Name  string `json:"name"`
+	Role  Role   `json:"role"`
+	Token string `json:"token"`
 }
 
 // ParseTokens reads either form of a tokens file: the flat one that `interlock
 // up` writes, {"agent":"<token>","operator":"<token>"}, where the principal is
 // named like its role, or the long one,
-// {"tokens":[{"name":"alice","role":"approver","token":"<token>"}]}, where
-// "session" may bind a token to one session. A name may have several tokens but
+// {"tokens":[{"name":"alice","role":"approver","token":"<token>"}]}. A name may have several tokens but
 // only one role. Errors never quote a token.
 func ParseTokens(data []byte) (*Tokens, error) {
 	entries, err := parseEntries(data)
@@ -79,7 +77,7 @@ func ParseTokens(data []byte) (*Tokens, error) {
 		if _, seen := t.byDigest[digest]; seen {
 			return nil, fmt.Errorf("token %d of the tokens file: the token is used twice; mint another", i+1)
 		}
-		t.byDigest[digest] = Principal{Name: e.Name, Role: e.Role, Session: e.Session}
+		t.byDigest[digest] = Principal{Name: e.Name, Role: e.Role}
 	}
 	return t, nil
 }

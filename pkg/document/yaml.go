@@ -11,8 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxYAMLNodes bounds what aliases may make of a YAML text.
-const maxYAMLNodes = 200_000
+// maxYAMLNodes and maxYAMLBytes bound what aliases may make of a YAML text.
+const (
+	maxYAMLNodes = 200_000
+	maxYAMLBytes = 2 * DefaultBytes
+)
 
 // FromYAML reads one YAML document as the JSON document that it stands for,
 // with the limits and problems of ParseAll (S1.1). It takes the part of YAML
@@ -94,14 +97,19 @@ func tooDeepForYAML(src []byte) bool {
 type yamlReader struct {
 	report Report
 	nodes  int
+	bytes  int // of scalars, each time they are met
+	full   bool
 }
 
 // value turns a node into a Value. It answers false when reading on makes no
 // sense.
 func (y *yamlReader) value(n *yaml.Node, at *Path, depth int) (Value, bool) {
-	if y.nodes++; y.nodes > maxYAMLNodes {
-		if y.nodes == maxYAMLNodes+1 {
-			y.report.Errorf(nil, CodeTooLarge, "aliases make more than %d values of the text; write less of them", maxYAMLNodes)
+	y.nodes++
+	y.bytes += len(n.Value)
+	if y.nodes > maxYAMLNodes || y.bytes > maxYAMLBytes {
+		if !y.full {
+			y.full = true
+			y.report.Errorf(nil, CodeTooLarge, "aliases make more than %d values or %d bytes of the text; write less of them", maxYAMLNodes, maxYAMLBytes)
 		}
 		return Value{}, false
 	}

@@ -109,3 +109,13 @@ func FuzzFromYAML(f *testing.F) {
 		}
 	})
 }
+
+// A short text whose aliases stand for a large one is refused before it is built.
+func TestYAMLAliasesAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	src := "a: &a \"" + strings.Repeat("x", 100_000) + "\"\nb: [" + strings.TrimSuffix(strings.Repeat("*a, ", 2000), ", ") + "]\n"
+	_, problems := FromYAML([]byte(src))
+	if len(problems) != 1 || problems[0].Code != CodeTooLarge {
+		t.Errorf("%d bytes that mean 200 MB: %v", len(src), problems)
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 )
 
@@ -16,18 +18,36 @@ import (
 // comes back with its last sequence.
 const eventBuffer = 256
 
+// maxReaders bounds the event streams of one process. Each has a consumer in
+// NATS, of which an account has a thousand or so.
+const maxReaders = 512
+
 // events are the live events of NATS, for the REST edge.
 type events struct {
 	endpoint bus.Endpoint
 
-	mu   sync.Mutex
-	conn *nats.Conn
+	mu      sync.Mutex
+	conn    *nats.Conn
+	readers atomic.Int64
 }
 
 var _ rest.EventSource = (*events)(nil)
 
 // Subscribe implements rest.EventSource.
 func (e *events) Subscribe(ctx context.Context, filter string, fromSeq uint64) (<-chan rest.Event, error) {
+	if e.readers.Add(1) > maxReaders {
+		e.readers.Add(-1)
+		return nil, fault.New(fault.Unavailable, "this server has its most of %d event streams; close one, or try again later", maxReaders)
+	}
+	events, err := e.subscribe(ctx, filter, fromSeq)
+	if err != nil {
+		e.readers.Add(-1)
+	}
+	return events, err
+}
+
+// subscribe opens one reader's stream, which gives its place back when it ends.
+func (e *events) subscribe(ctx context.Context, filter string, fromSeq uint64) (<-chan rest.Event, error) {
 	conn, err := e.connect()
 	if err != nil {
 		return nil, err
@@ -42,6 +62,7 @@ func (e *events) Subscribe(ctx context.Context, filter string, fromSeq uint64) (
 	}
 	out := make(chan rest.Event, eventBuffer)
 	go func() {
+		defer e.readers.Add(-1)
 		defer watcher.Stop()
 		defer close(out)
 		for {

@@ -58,6 +58,8 @@ type App struct {
 	machines *snapshot.Cache[machineKey, *workflow.Machine]
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	changes  *hub
+
+	pageBytes int // see the constant; less in tests
 }
 
 // New makes the use cases. clock is time.Now outside of tests.
@@ -70,6 +72,8 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		machines: snapshot.New[machineKey, *workflow.Machine](4096),
 		runs:     snapshot.New[store.Key, *workflow.Run](262_144),
 		changes:  newHub(),
+
+		pageBytes: pageBytes,
 	}
 }
 

@@ -371,6 +371,9 @@ func TestOperatorHolds(t *testing.T) {
 	if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.RunHeld {
 		t.Errorf("another run by an agent: %v", err)
 	}
+	if _, _, err := a.Start(t.Context(), operator, Start{Workflow: "review", SessionID: "s"}); err != nil {
+		t.Errorf("another run by an operator: %v", err)
+	}
 	outcome, err := a.Resume(t.Context(), operator, run.ID, "")
 	if err != nil || outcome.View.Run.Status != workflow.Running || outcome.View.Run.Held {
 		t.Errorf("resume by an operator: %+v, %v", outcome, err)

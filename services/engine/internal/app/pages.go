@@ -43,7 +43,7 @@ func (a *App) List(ctx context.Context, namespace string, q ListQuery) (views []
 			return nil, "", fault.From(err)
 		}
 		for _, record := range page.Records {
-			if size += len(record.Data); size > pageBytes && len(views) > 0 {
+			if size += len(record.Data); size > a.pageBytes && len(views) > 0 {
 				return views, views[len(views)-1].Run.ID, nil
 			}
 			view, err := a.viewOf(ctx, record)
@@ -79,7 +79,7 @@ func (a *App) History(ctx context.Context, namespace, runID string, after int64,
 			return nil, 0, fault.From(err)
 		}
 		for _, s := range stored {
-			if size += len(s.Data); size > pageBytes && len(entries) > 0 {
+			if size += len(s.Data); size > a.pageBytes && len(entries) > 0 {
 				return entries, after, nil
 			}
 			entry := Entry{}

@@ -9,7 +9,8 @@ import (
 func TestPagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
-	large := `{"big": "` + strings.Repeat("x", 1_000_000) + `"}`
+	a.pageBytes = 40_000
+	large := `{"big": "` + strings.Repeat("x", 10_000) + `"}`
 	run := newRun(t, a, agent, Start{Workflow: "review", Context: []byte(large)})
 	const changes = 12
 	for range changes - 1 {
@@ -20,7 +21,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	var versions []int64
 	for after, pages := int64(0), 0; pages == 0 || after != 0; pages++ {
 		entries, next, err := a.History(t.Context(), "default", run.ID, after, 1000)
-		if err != nil || len(entries) == 0 || len(entries) > pageBytes/1_000_000 {
+		if err != nil || len(entries) == 0 || len(entries) > a.pageBytes/10_000 {
 			t.Fatalf("a page of history has %d large changes, %v", len(entries), err)
 		}
 		for _, e := range entries {
@@ -43,7 +44,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	listed := map[string]bool{}
 	for after, pages := "", 0; pages == 0 || after != ""; pages++ {
 		views, next, err := a.List(t.Context(), "default", ListQuery{Limit: 1000, After: after})
-		if err != nil || len(views) == 0 || len(views) > pageBytes/1_000_000 {
+		if err != nil || len(views) == 0 || len(views) > a.pageBytes/10_000 {
 			t.Fatalf("a page has %d large runs, %v", len(views), err)
 		}
 		for _, v := range views {

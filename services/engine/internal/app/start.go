@@ -213,7 +213,7 @@ func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batc
 	if err != nil {
 		return nil, err
 	}
-	if left(run, binding.Key.ID) {
+	if left(run, binding.Key.ID) || run.Status == workflow.Paused && caller.Principal.Role != auth.Agent {
 		// An operator may take hold of it, or another resume it, until the commit.
 		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: run.Version})
 		return nil, nil

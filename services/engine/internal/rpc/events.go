@@ -58,19 +58,19 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) error
 		}}
 	case workflow.EventTransitioned:
 		out.Payload = &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
-			Event: ev.Event, From: ev.From, To: ev.To, Rationale: ev.Rationale,
+			Event: ev.Event, From: ev.From, To: ev.To, Rationale: bus.Clip(ev.Rationale),
 			SafeNext: ev.SafeNext, Guards: ev.Guards,
 		}}
 	case workflow.EventRejected:
 		out.Payload = &eventv1.Event_RunRejected{RunRejected: &eventv1.RunRejected{
-			Event: ev.Event, State: run.State, Code: string(ev.Code), Message: ev.Message, Guards: ev.Guards,
+			Event: ev.Event, State: run.State, Code: string(ev.Code), Message: bus.Clip(ev.Message), Guards: ev.Guards,
 		}}
 	case workflow.EventCompleted, workflow.EventFailed, workflow.EventCancelled:
 		out.Payload = &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{
-			Status: string(run.Status), State: run.State, Reason: ev.Reason,
+			Status: string(run.Status), State: run.State, Reason: bus.Clip(ev.Reason),
 		}}
 	case workflow.EventPaused:
-		out.Payload = &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Held: run.Held, Reason: ev.Reason}}
+		out.Payload = &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Held: run.Held, Reason: bus.Clip(ev.Reason)}}
 	case workflow.EventResumed:
 		out.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: run.State}}
 	default:

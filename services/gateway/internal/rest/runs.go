@@ -205,6 +205,9 @@ func (e *edge) transition(c *call) (*answer, error) {
 	if err := missing(requirement{"/event", in.Event != ""}); err != nil {
 		return nil, err
 	}
+	if in.ExpectedVersion < 0 {
+		return nil, badParameter("/expected_version", "RANGE", "must not be negative; leave it out for any version")
+	}
 	data, err := object("/data", in.Data)
 	if err != nil {
 		return nil, err

@@ -301,6 +301,10 @@ func TestReports(t *testing.T) {
 			t.Errorf("%s at %q: %+v, %v", c.call, c.cost, r, err)
 		}
 	}
+	_, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Read", CallID: "allowed"})
+	if fault.ReasonOf(err) != fault.IdempotencyMismatch {
+		t.Errorf("the id of a reported call admits another: %v", err)
+	}
 	reports := 0
 	for _, p := range payloads(t, st) {
 		if p == "reported accounted=true" || p == "reported accounted=false" {

@@ -110,7 +110,8 @@ func callName(id string) string { return "call/" + id }
 
 // repeat answers a call id that was decided before with the first decision, as
 // long as the run is what that was made on. Otherwise it would be a decision on
-// an old state, and the caller must ask about a new call.
+// an old state, and the caller must ask about a new call; so must one whose call
+// was made and reported.
 func (a *App) repeat(ctx context.Context, caller Caller, d *Decision, stored []byte) error {
 	first, err := decodeCall(stored)
 	if err != nil {
@@ -125,7 +126,14 @@ func (a *App) repeat(ctx context.Context, caller Caller, d *Decision, stored []b
 			"call %q was decided when the run was at version %d, and it is at %d now; ask with a new call_id",
 			d.CallID, first.RunVersion, fresh.run.Version)
 	}
-	counters, err := a.store.Counters(ctx, runKey(caller.Namespace, d.Run.ID))
+	key := runKey(caller.Namespace, d.Run.ID)
+	switch _, err := a.store.Answer(ctx, key, reportName(d.CallID)); {
+	case err == nil:
+		return fault.New(fault.IdempotencyMismatch, "call %q was made and reported already; ask with a new call_id for another call", d.CallID)
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	counters, err := a.store.Counters(ctx, key)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 	}
 	_, err = a.store.Commit(ctx, store.Batch{
 		Idempotency: &store.Idempotency{
-			Owner: key, Name: "report/" + req.CallID, Digest: req.digest(), TTL: callsKept,
+			Owner: key, Name: reportName(req.CallID), Digest: req.digest(), TTL: callsKept,
 		},
 		Events: []store.Event{event},
 	})
@@ -63,6 +63,8 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 	}
 	return reported, nil
 }
+
+func reportName(callID string) string { return "report/" + callID }
 
 func (a *App) wasAllowed(ctx context.Context, key store.Key, req Report) (bool, error) {
 	data, err := a.store.Answer(ctx, key, callName(req.CallID))

@@ -30,7 +30,7 @@ func (Announcer) Decided(namespace, actor string, d *app.Decision, at time.Time)
 		Version: d.Run.Version, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
 			CallId: d.CallID, Tool: d.Tool, Decision: string(d.Verdict.Decision), Code: string(d.Verdict.Code),
-			Message: d.Message, State: d.Run.State, RunVersion: d.Run.Version, InputDigest: d.InputDigest,
+			Message: bus.Clip(d.Message), State: d.Run.State, RunVersion: d.Run.Version, InputDigest: d.InputDigest,
 		}},
 	})
 }
@@ -46,7 +46,7 @@ func (Announcer) Reported(namespace, actor string, r *app.Reported, at time.Time
 		Version: r.RunVersion, Time: timestamppb.New(at), Actor: actor,
 		Payload: &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
 			CallId: r.CallID, Tool: r.Tool, Ok: r.OK, ResultBytes: r.ResultBytes,
-			FilesChanged: r.FilesChanged, CostUsd: r.CostUSD, Unaccounted: !r.Accounted,
+			FilesChanged: bus.ClipAll(r.FilesChanged), CostUsd: r.CostUSD, Unaccounted: !r.Accounted,
 		}},
 	})
 }
