@@ -41,7 +41,7 @@ func main() {
 	}
 	interrupted := ctx.Err() != nil
 	stop()
-	if err != nil && !(*tools && interrupted) {
+	if err != nil && (!*tools || !interrupted) {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}

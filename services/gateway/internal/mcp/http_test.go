@@ -319,7 +319,7 @@ func TestDrain(t *testing.T) {
 	_, _, header := post(t, url, initialize)
 	listen, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	listen.Header = http.Header{mcpSessionHeader: {header.Get(mcpSessionHeader)}, "Accept": {"text/event-stream"}}
-	stream, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(listen) //nolint:bodyclose // it is closed below
+	stream, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(listen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func TestEventsEndWithSource(t *testing.T) {
 	source := newLog()
 	srv := httptest.NewServer(newHouse(t, func(c *Config) { c.Events = source }))
 	t.Cleanup(srv.Close)
-	resp := get(t, srv.URL+"/v1/events") //nolint:bodyclose // get does
+	resp := get(t, srv.URL+"/v1/events")
 	close(source.live)
 	if _, err := io.ReadAll(resp.Body); err != nil {
 		t.Errorf("cut off: %v", err)
@@ -162,7 +162,7 @@ func TestEventsDrain(t *testing.T) {
 	srv.Config = Server(newHouse(t, func(c *Config) { c.Events = source }))
 	srv.Start()
 	t.Cleanup(srv.Close)
-	resp := get(t, srv.URL+"/v1/events") //nolint:bodyclose // get does
+	resp := get(t, srv.URL+"/v1/events")
 	if err := srv.Config.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
