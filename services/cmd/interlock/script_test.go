@@ -51,6 +51,8 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "*")
+			// Each command would sleep for a second at its end, with -race.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -171,7 +173,7 @@ func TestHookStartsBeforeTheRest(t *testing.T) {
 	trace := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), self, args...)
 		cmd.Dir = t.TempDir()
-		cmd.Env = []string{"GODEBUG=inittrace=1"}
+		cmd.Env = []string{"GODEBUG=inittrace=1", "GORACE=atexit_sleep_ms=0"}
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		_ = cmd.Run() // its code is not of interest here
