@@ -22,8 +22,8 @@ type flags struct {
 	daemon.ClientFlags
 	Edge    gateway.Flags `embed:""`
 	HTTP    string        `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
-	Engine  string        `help:"Address of the engine." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
-	Policy  string        `help:"Address of the policy enforcer." required:"" env:"INTERLOCK_POLICY" placeholder:"TARGET"`
+	Engine  string        `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+	Policy  string        `help:"Address of the policy enforcer, like that of the engine." required:"" env:"INTERLOCK_POLICY" placeholder:"TARGET"`
 	NATSURL string        `name:"nats-url" help:"NATS that live events come from." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 

@@ -17,7 +17,7 @@ func main() {
 		daemon.Flags
 		daemon.StoreFlags
 		daemon.ClientFlags
-		Engine string `help:"Address of the engine, e.g. dns:///engine:7431." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+		Engine string `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
 	}
 	kong.Parse(&flags, kong.Name("interlock-policy-enforcer"), kong.Description("Decides tool calls."),
 		kong.Vars{"grpc": "127.0.0.1:7432"})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -54,7 +55,11 @@ func (c *initClaudeCode) Run(_ context.Context, io streams) error {
 		command = append(command, "--workflow", name)
 	}
 	settings, err := editJSON(filepath.Join(c.Dir, ".claude", "settings.json"), func(doc []member, indent string) ([]member, error) {
-		return addHooks(doc, shellJoin(command), indent)
+		doc, err := addHooks(doc, shellJoin(command), indent)
+		if err != nil {
+			return nil, err
+		}
+		return addDenials(doc, indent)
 	})
 	if err != nil {
 		return err
@@ -159,6 +164,30 @@ func addHooks(doc []member, command, indent string) ([]member, error) {
 		hooks = set(hooks, event.name, write(groups, jsontext.KindBeginArray, indent, 2))
 	}
 	return set(doc, "hooks", write(hooks, jsontext.KindBeginObject, indent, 1)), nil
+}
+
+// denials keep the agent's file tools out of the data folder, which holds the
+// tokens of every role.
+var denials = []string{"Read(./.interlock/**)", "Edit(./.interlock/**)", "Write(./.interlock/**)"}
+
+// addDenials adds our permission rules to those that are there.
+func addDenials(doc []member, indent string) ([]member, error) {
+	permissions, err := inside(doc, "permissions", jsontext.KindBeginObject)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := inside(permissions, "deny", jsontext.KindBeginArray)
+	if err != nil {
+		return nil, fmt.Errorf("permissions: %w", err)
+	}
+	for _, denial := range denials {
+		rule := render(denial, indent, 3)
+		if !slices.ContainsFunc(rules, func(r member) bool { return same(r.value, rule) }) {
+			rules = append(rules, member{value: rule})
+		}
+	}
+	permissions = set(permissions, "deny", write(rules, jsontext.KindBeginArray, indent, 2))
+	return set(doc, "permissions", write(permissions, jsontext.KindBeginObject, indent, 1)), nil
 }
 
 // inside reads a member one level deep; a missing one is empty.

@@ -59,3 +59,11 @@ func (ev *event) stoppedBefore() bool {
 
 // resultBytes is the size of what the tool gave back.
 func (ev *event) resultBytes() int64 { return int64(len(ev.Response) + len(ev.Error)) }
+
+// input is the tool's arguments; nothing for a tool that takes none.
+func (ev *event) input() []byte {
+	if string(ev.Input) == "null" {
+		return nil
+	}
+	return ev.Input
+}

@@ -121,10 +121,15 @@ func (h *Handler) run(ctx context.Context, ev *event, workflow string) (*enginev
 	if err != nil {
 		return nil, err
 	}
-	if started.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_CANCELLED {
+	// A repeat answers the run as it was when it was started.
+	now, err := h.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: started.GetRun().GetRunId()})
+	if err != nil {
+		return nil, err
+	}
+	if now.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_CANCELLED {
 		return nil, nil // the session left the workflow, which its definition allows
 	}
-	return started.GetRun(), nil
+	return now.GetRun(), nil
 }
 
 // before decides a tool call. Without a run there is nothing to enforce, and the
@@ -134,8 +139,9 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 	if err != nil || run == nil {
 		return Answer{}, err
 	}
+	// By session, not by run: it may have been put on another run just now.
 	d, err := h.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: run.GetRunId(), Tool: ev.Tool, Input: ev.Input, CallId: ev.ToolUseID,
+		SessionId: ev.SessionID, Tool: ev.Tool, Input: ev.input(), CallId: ev.ToolUseID,
 	})
 	if err != nil {
 		return Answer{}, err

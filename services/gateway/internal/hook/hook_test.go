@@ -27,6 +27,7 @@ type services struct {
 
 	run      *enginev1.Run // of the session; nil for none
 	started  *enginev1.Run // by Start
+	now      *enginev1.Run // that run as it is; started when nil
 	decision *policyv1.CheckToolCallResponse
 
 	getErr, startErr, checkErr, reportErr error
@@ -41,6 +42,10 @@ func (s *services) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _
 	switch {
 	case s.getErr != nil:
 		return nil, s.getErr
+	case in.GetRunId() != "" && s.now != nil:
+		return &enginev1.RunServiceGetResponse{Run: s.now}, nil
+	case in.GetRunId() != "":
+		return &enginev1.RunServiceGetResponse{Run: s.started}, nil
 	case s.run == nil:
 		return nil, fault.New(fault.NotFound, "no run")
 	}
@@ -131,7 +136,7 @@ func TestPreToolUse(t *testing.T) {
 			}}
 			a := s.handle(preTool, hook.Options{Agent: agent})
 			s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"},
-				&policyv1.CheckToolCallRequest{RunId: "run_1", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
+				&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
 			if want == "" {
 				wantSilence(t, name, a)
 				continue
@@ -158,10 +163,12 @@ func TestSessionWithoutRun(t *testing.T) {
 	}
 	s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"},
 		&enginev1.StartRequest{Workflow: "bugfix", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"},
-		&policyv1.CheckToolCallRequest{RunId: "run_1", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
+		&enginev1.RunServiceGetRequest{RunId: "run_1"},
+		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
 
 	// One that it left, which its definition allows, is not forced on it again.
-	s = &services{started: &enginev1.Run{RunId: "run_1", Status: enginev1.RunStatus_RUN_STATUS_CANCELLED}}
+	// The repeat of the start answers the run as it was in the beginning.
+	s = &services{started: planning, now: &enginev1.Run{RunId: "run_1", Status: enginev1.RunStatus_RUN_STATUS_CANCELLED}}
 	wantSilence(t, "left", s.handle(preTool, hook.Options{Workflow: "bugfix"}))
 
 	s = &services{startErr: fault.New(fault.NotFound, "no workflow bugfix").GRPCStatus().Err()}
