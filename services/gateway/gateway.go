@@ -16,12 +16,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
@@ -188,3 +191,26 @@ func (g *Gateway) Close() error {
 // BindingFromEnv is the binding that INTERLOCK_RUN or INTERLOCK_SESSION name, or
 // that to a new session.
 func BindingFromEnv(getenv func(string) string) (Binding, error) { return mcp.BindingFromEnv(getenv) }
+
+// Forward serves the services' contracts on the gateway's own gRPC server, so
+// that callers need one address.
+func Forward(r grpc.ServiceRegistrar, engine, policy grpc.ClientConnInterface) {
+	forward.Register(r, engine, policy)
+}
+
+// Reachable answers a check that every connection leads to a service that
+// serves.
+func Reachable(conns ...grpc.ClientConnInterface) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, conn := range conns {
+			resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+			if err != nil {
+				return err
+			}
+			if resp.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+				return fault.New(fault.Unavailable, "a service behind the gateway does not serve yet")
+			}
+		}
+		return nil
+	}
+}

@@ -1,5 +1,5 @@
-// Command interlock-gateway is the edge: REST, events, MCP and agents' hooks, in
-// front of the services.
+// Command interlock-gateway is the edge: REST, events, MCP and agents' hooks, and
+// one gRPC address for all services.
 package main
 
 import (
@@ -49,8 +49,11 @@ func (f *flags) build(d *daemon.Daemon) error {
 	if err != nil {
 		return err
 	}
+	gateway.Forward(d.Server.GRPC(), engine, policy)
+	d.Ready = gateway.Reachable(engine, policy)
 	g, err := gateway.New(gateway.Config{
-		Engine: engine, Policy: policy, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
+		Engine: engine, Policy: policy, Ready: d.Ready, AdvertiseGRPC: d.Server.Addrs()[0].String(),
+		Metrics: d.Registry, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound,
 		AllowAnonymous: f.AllowAnonymous, Tracer: d.Tracer, Version: version, Logger: d.Log,
 	})

@@ -55,6 +55,8 @@ type Daemon struct {
 	Tracer   trace.TracerProvider
 	Log      *slog.Logger
 	NATS     bus.Endpoint
+	// Ready says whether the service can do its work, beside its store.
+	Ready func(context.Context) error
 	// Tokens are the callers' tokens; nil when there are none.
 	Tokens     auth.Authenticator
 	background []func(context.Context) error
@@ -212,10 +214,15 @@ func (d *Daemon) serveAdmin(address string) (end func(), err error) {
 }
 
 func (d *Daemon) ready(ctx context.Context) error {
-	if d.Store == nil {
-		return nil
+	if d.Store != nil {
+		if err := d.Store.Ping(ctx); err != nil {
+			return err
+		}
 	}
-	return d.Store.Ping(ctx)
+	if d.Ready != nil {
+		return d.Ready(ctx)
+	}
+	return nil
 }
 
 func (d *Daemon) close() error {

@@ -30,8 +30,6 @@ const (
 )
 
 const (
-	// maxAttempts bounds how often a use case starts again after losing a race.
-	maxAttempts = 8
 	// answersKept is how long a repeated request gets its first answer (S6.5).
 	answersKept = 24 * time.Hour
 )

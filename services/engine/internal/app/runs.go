@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // View is a run together with what its state allows.
@@ -32,7 +33,7 @@ func bindingKey(namespace, session string) store.Key {
 
 // Get answers a run as it is now.
 func (a *App) Get(ctx context.Context, namespace string, target Target) (*View, error) {
-	for range maxAttempts {
+	for range contend.Attempts {
 		key, err := a.resolve(ctx, namespace, target)
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // Start is a request for a run.
@@ -45,15 +46,17 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, 
 	if err != nil {
 		return nil, false, err
 	}
-	for range maxAttempts {
+	for i := range contend.Attempts {
 		outcome, resumed, err := a.startOrResume(ctx, caller, req, m, context)
-		if lostRace(err) {
-			continue
+		if err == nil {
+			return outcome.View, resumed, nil
 		}
-		if err != nil {
+		if !lostRace(err) {
 			return nil, false, err
 		}
-		return outcome.View, resumed, nil
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, false, fault.From(err)
+		}
 	}
 	return nil, false, contended("session " + req.SessionID)
 }

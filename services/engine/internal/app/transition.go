@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // Transition is a request to move a run on.
@@ -101,10 +102,13 @@ func (a *App) change(ctx context.Context, caller Caller, c change) (*Outcome, er
 	if err != nil {
 		return nil, err
 	}
-	for range maxAttempts {
+	for i := range contend.Attempts {
 		outcome, err := a.attempt(ctx, caller, key, run, c)
 		if !lostRace(err) {
 			return outcome, err
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, fault.From(err)
 		}
 		if run, err = a.loadRun(ctx, key); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // Version is one immutable version of a workflow (S1.6). Its number is the
@@ -58,7 +59,7 @@ func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempoten
 	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
 		return v, true, problems, err
 	}
-	for range maxAttempts {
+	for range contend.Attempts {
 		latest, err := a.loadLatest(ctx, key)
 		switch {
 		case fault.ReasonOf(err) == fault.NotFound:

@@ -193,7 +193,7 @@ func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (Answe
 	if err != nil || run == nil {
 		return Answer{}, err
 	}
-	return output(map[string]any{"hookEventName": ev.Name, "additionalContext": brief.Run(run)})
+	return output(map[string]any{"hookEventName": ev.Name, "additionalContext": brief.Injected(run)})
 }
 
 func decision(verdict, reason string) (Answer, error) {

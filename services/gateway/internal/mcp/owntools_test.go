@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // versions are the protocol versions that clients in the field speak.
@@ -216,7 +217,7 @@ func TestBindingFromEnv(t *testing.T) {
 // TestHeldRun: the text says what an operator's pause means.
 func TestHeldRun(t *testing.T) {
 	t.Parallel()
-	text := stateText(&enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Held: true, State: "a"}, "")
+	text := brief.State(&enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Held: true, State: "a"}, "")
 	if !strings.Contains(text, "An operator holds it") {
 		t.Error(text)
 	}

@@ -11,6 +11,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // Codes of refusals that are made here. All others come from the services.
@@ -75,10 +76,10 @@ func (r refusal) text() string {
 		lines = append(lines, p.Pointer+": "+p.Code+": "+p.Message)
 	}
 	if r.tools {
-		lines = append(lines, "Phase: "+r.State+". Tools: "+toolsText(r.ToolsRestricted, r.AllowedTools)+".")
+		lines = append(lines, "Phase: "+r.State+". Tools: "+brief.Tools(r.ToolsRestricted, r.AllowedTools)+".")
 	}
 	if r.tools || len(r.events) > 0 {
-		lines = append(lines, "Transitions: "+eventsText(r.events)+".")
+		lines = append(lines, "Transitions: "+brief.Events(r.events)+".")
 	}
 	if r.next != "" {
 		lines = append(lines, r.next)
@@ -140,7 +141,7 @@ func refuseFault(err error, lead string) refusal {
 func refuseRejection(rej *enginev1.Rejection, run *enginev1.Run) refusal {
 	r := refusal{
 		Code: strings.TrimPrefix(rej.GetCode().String(), "REJECTION_CODE_"), Message: rej.GetMessage(),
-		Guards: viewGuards(rej.GetGuards()), State: rej.GetState(), Status: statusName(rej.GetStatus()),
+		Guards: viewGuards(rej.GetGuards()), State: rej.GetState(), Status: brief.Status(rej.GetStatus()),
 		LegalEvents: viewEvents(rej.GetLegalEvents()), RunID: run.GetRunId(), RunVersion: run.GetVersion(),
 		lead: "Rejected", events: rej.GetLegalEvents(),
 	}

@@ -9,6 +9,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // ownTimeout bounds an own tool.
@@ -36,7 +37,7 @@ func (s *Server) getState(ctx context.Context, c caller, _ arguments) *sdk.CallT
 	if none != nil {
 		return none
 	}
-	return answer(stateText(run, s.cfg.ToolPrefix), viewRun(run))
+	return answer(brief.State(run, s.cfg.ToolPrefix), viewRun(run))
 }
 
 func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
@@ -45,10 +46,10 @@ func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.Call
 		return none
 	}
 	text := fmt.Sprintf("Run %s of %s version %d is %s in state %s, after %s and %s in this state. Context: %s",
-		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), statusName(run.GetStatus()), run.GetState(),
+		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), brief.Status(run.GetStatus()), run.GetState(),
 		plural(int(run.GetTransitionCount()), "transition"), plural(int(run.GetIterations()), "tool call"),
 		clip(string(validJSON(run.GetContext())), 4096))
-	if note := statusNote(run, s.cfg.ToolPrefix); note != "" {
+	if note := brief.Note(run, s.cfg.ToolPrefix); note != "" {
 		text += "\n" + note
 	}
 	return answer(text, viewRun(run))
@@ -110,14 +111,14 @@ func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.
 		return refuseRejection(res.GetRejection(), run).result()
 	case res.GetApprovalId() != "" && !res.GetAccepted():
 		return answer(fmt.Sprintf("Parked: a human must approve %q first (approval %s). The state has not changed.\n%s",
-			args.str("event"), res.GetApprovalId(), stateText(run, s.cfg.ToolPrefix)),
+			args.str("event"), res.GetApprovalId(), brief.State(run, s.cfg.ToolPrefix)),
 			map[string]any{"accepted": false, "approval_id": res.GetApprovalId(), "run": viewRun(run)})
 	}
 	structured := map[string]any{"accepted": true, "run": viewRun(run)}
 	if res.GetApprovalId() != "" {
 		structured["approval_id"] = res.GetApprovalId()
 	}
-	return answer("Accepted: "+args.str("event")+".\n"+stateText(run, s.cfg.ToolPrefix), structured)
+	return answer("Accepted: "+args.str("event")+".\n"+brief.State(run, s.cfg.ToolPrefix), structured)
 }
 
 // transitionData is the data argument with the rationale in it (S2.8), as JSON.
@@ -171,7 +172,7 @@ func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sd
 	case args.flag("resume"):
 		lead = "There was no paused run of " + run.GetWorkflow() + ", so a fresh one was started."
 	}
-	return answer(lead+"\n"+stateText(run, s.cfg.ToolPrefix), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
+	return answer(lead+"\n"+brief.State(run, s.cfg.ToolPrefix), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
 }
 
 func (s *Server) pause(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
@@ -214,5 +215,5 @@ func (s *Server) leave(ctx context.Context, c caller, do func(runID, key string)
 		return refuseFault(err, "Not done").result()
 	}
 	s.sessions.moved(c, run.GetRunId(), run.GetState(), true)
-	return answer(done+".\n"+stateText(run, s.cfg.ToolPrefix), viewRun(run))
+	return answer(done+".\n"+brief.State(run, s.cfg.ToolPrefix), viewRun(run))
 }

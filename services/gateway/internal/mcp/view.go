@@ -2,12 +2,11 @@ package mcp
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // runView is a run as clients see it, with the field names of the REST edge.
@@ -52,7 +51,7 @@ type guardView struct {
 func viewRun(run *enginev1.Run) runView {
 	v := runView{
 		RunID: run.GetRunId(), Workflow: run.GetWorkflow(), WorkflowVersion: run.GetWorkflowVersion(),
-		Status: statusName(run.GetStatus()), State: run.GetState(), Context: validJSON(run.GetContext()),
+		Status: brief.Status(run.GetStatus()), State: run.GetState(), Context: validJSON(run.GetContext()),
 		Iterations: run.GetIterations(), TransitionCount: run.GetTransitionCount(), Version: run.GetVersion(),
 		SessionID: run.GetSessionId(), DisallowedTools: run.GetDisallowedTools(), Instructions: run.GetInstructions(),
 		LegalEvents: viewEvents(run.GetLegalEvents()), Held: run.GetHeld(),
@@ -117,82 +116,6 @@ func optionalJSON(raw []byte) json.RawMessage {
 		return nil
 	}
 	return validJSON(raw)
-}
-
-func statusName(s enginev1.RunStatus) string {
-	return strings.TrimPrefix(s.String(), "RUN_STATUS_")
-}
-
-// stateText is what an agent reads about its state: the three lines of the
-// documented form, and what else it needs to act.
-func stateText(run *enginev1.Run, prefix string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Phase: %s. Tools: %s.\n", run.GetState(), toolsText(run.GetToolsRestricted(), run.GetAllowedTools()))
-	fmt.Fprintf(&b, "Transitions: %s.\n", eventsText(run.GetLegalEvents()))
-	if run.GetInstructions() != "" {
-		fmt.Fprintf(&b, "Instructions: %s\n", run.GetInstructions())
-	}
-	if len(run.GetDisallowedTools()) > 0 {
-		fmt.Fprintf(&b, "Disallowed tools: %s.\n", strings.Join(run.GetDisallowedTools(), ", "))
-	}
-	if limit := run.GetMaxIterations(); limit > 0 {
-		left := max(limit-run.GetIterations(), 0)
-		fmt.Fprintf(&b, "Iterations: %d of %d used, %d left", run.GetIterations(), limit, left)
-		if left == 0 {
-			b.WriteString("; fire an event with " + prefix + "transition now")
-		}
-		b.WriteString(".\n")
-	}
-	fmt.Fprintf(&b, "Run: %s of %s version %d, %s.", run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), statusName(run.GetStatus()))
-	if note := statusNote(run, prefix); note != "" {
-		b.WriteString(" " + note)
-	}
-	return b.String()
-}
-
-func statusNote(run *enginev1.Run, prefix string) string {
-	switch run.GetStatus() {
-	case enginev1.RunStatus_RUN_STATUS_PAUSED:
-		if run.GetHeld() {
-			return "An operator holds it: calls are denied until the operator resumes it."
-		}
-		return fmt.Sprintf("Resume it with %sload_workflow(name=%q, resume=true).", prefix, run.GetWorkflow())
-	case enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
-		return "It waits for a human; the state's tools keep working, other transitions are rejected."
-	case enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_FAILED,
-		enginev1.RunStatus_RUN_STATUS_BLOCKED, enginev1.RunStatus_RUN_STATUS_CANCELLED:
-		return "It has ended; begin another with " + prefix + "load_workflow."
-	default:
-		return ""
-	}
-}
-
-func toolsText(restricted bool, allowed []string) string {
-	switch {
-	case !restricted:
-		return "any"
-	case len(allowed) == 0:
-		return "none"
-	}
-	return strings.Join(allowed, ", ")
-}
-
-func eventsText(events []*enginev1.LegalEvent) string {
-	if len(events) == 0 {
-		return "none"
-	}
-	parts := make([]string, len(events))
-	for i, e := range events {
-		part := e.GetEvent() + " -> " + strings.Join(e.GetTargets(), " | ")
-		if len(e.GetGuards()) > 0 {
-			part += " [guards: " + strings.Join(e.GetGuards(), ", ") + "]"
-		}
-		if e.GetRequiresApproval() {
-			part += " [needs approval]"
-		}
-		parts[i] = part
-	}
-	return strings.Join(parts, ", ")
 }
 
 // guardText is one failed guard as a sentence.

@@ -21,8 +21,6 @@ const (
 	// kindRun is the kind of the engine's run records: a decision holds only
 	// while that record is at the version it was made on.
 	kindRun = "run"
-	// maxAttempts bounds how often a decision is made again on a newer run.
-	maxAttempts = 8
 	// callsKept is how long a decided call can be repeated or reported.
 	callsKept = 24 * time.Hour
 )

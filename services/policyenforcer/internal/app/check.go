@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/jsonobject"
 )
 
@@ -38,7 +39,7 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 	}
 	inputDigest := digest(req.Tool, req.Input)
 	s, err := a.cached(ctx, caller.Namespace, req.Target)
-	for range maxAttempts {
+	for i := range contend.Attempts {
 		if err != nil {
 			return a.unavailable(ctx, req, inputDigest, err)
 		}
@@ -59,7 +60,9 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 		if !errors.Is(err, store.ErrConflict) {
 			continue
 		}
-		s, err = a.load(ctx, caller.Namespace, req.Target)
+		if err = contend.Yield(ctx, i); err == nil {
+			s, err = a.load(ctx, caller.Namespace, req.Target)
+		}
 	}
 	return nil, fault.New(fault.VersionConflict, "run %s is being changed faster than this check could follow; try again", req.Target.RunID)
 }
