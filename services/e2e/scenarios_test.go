@@ -39,7 +39,7 @@ var scenarios = []struct {
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	onBothShapes(t, func(t *testing.T, s *shape) {
+	onEveryShape(t, func(t *testing.T, s *shape) {
 		for _, scenario := range scenarios {
 			t.Run(scenario.name, func(t *testing.T) {
 				t.Parallel()

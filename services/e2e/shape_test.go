@@ -158,8 +158,9 @@ func ready(base string) error {
 	return nil
 }
 
-// onBothShapes runs a test on Interlock in one process and as separate services.
-func onBothShapes(t *testing.T, test func(*testing.T, *shape)) {
+// onEveryShape runs a test on Interlock in one process, as separate services, and
+// as separate services of which one replica is called through the gateway.
+func onEveryShape(t *testing.T, test func(*testing.T, *shape)) {
 	t.Run("up", func(t *testing.T) {
 		t.Parallel()
 		test(t, &startUp(t).shape)
@@ -167,5 +168,12 @@ func onBothShapes(t *testing.T, test func(*testing.T, *shape)) {
 	t.Run("separate", func(t *testing.T) {
 		t.Parallel()
 		test(t, &startSeparate(t).shape)
+	})
+	t.Run("through the gateway", func(t *testing.T) {
+		t.Parallel()
+		s := startSeparate(t)
+		edge := s.gateway.serving(t, "grpc")
+		s.engines, s.policies = []string{edge, s.engines[1]}, []string{edge, s.policies[1]}
+		test(t, &s.shape)
 	})
 }
