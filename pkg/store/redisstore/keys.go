@@ -75,22 +75,20 @@ func appendKey(to []byte, key store.Key) []byte {
 }
 
 // special are the bytes that separate the parts of a name, and the one that
-// escapes them.
-const special = "/=%\n"
+// escapes them. A table, because every key of every commit is looked at.
+var special = [256]bool{'/': true, '=': true, '%': true, '\n': true}
 
 // appendEscaped writes a part of a name so that it has no separators.
 func appendEscaped(to []byte, part string) []byte {
-	if !strings.ContainsAny(part, special) {
-		return append(to, part...)
-	}
+	const digits = "0123456789abcdef"
+	plain := 0
 	for i := range len(part) {
-		if strings.IndexByte(special, part[i]) < 0 {
-			to = append(to, part[i])
-			continue
+		if c := part[i]; special[c] {
+			to = append(append(to, part[plain:i]...), '%', digits[c>>4], digits[c&15])
+			plain = i + 1
 		}
-		to = fmt.Appendf(to, "%%%02x", part[i])
 	}
-	return to
+	return append(to, part[plain:]...)
 }
 
 // unescape is the reverse of appendEscaped.
