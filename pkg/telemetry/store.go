@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -32,8 +33,9 @@ func (s *tracedStore) span(ctx context.Context, name, kind string, do func(conte
 	ctx, span := s.tracer.Start(ctx, "store."+name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("interlock.kind", kind)))
 	defer span.End()
-	if err := do(ctx); err != nil {
-		span.SetStatus(codes.Error, "")
+	// A conflict or a limit is an answer, not a failure.
+	if err := do(ctx); errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUncertain) {
+		span.SetStatus(codes.Error, err.Error())
 	}
 }
 

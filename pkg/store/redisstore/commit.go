@@ -2,15 +2,10 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -38,17 +33,7 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 	if err != nil {
 		return store.Result{}, err
 	}
-	if s.tracer == nil {
-		return s.commit(ctx, &batch, shard)
-	}
-	ctx, span := s.tracer.Start(ctx, "store.Commit", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attribute.String("db.system.name", "redis"), attribute.Int("interlock.shard", shard)))
-	defer span.End()
-	result, err := s.commit(ctx, &batch, shard)
-	if err != nil && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUncertain)) {
-		span.SetStatus(codes.Error, err.Error())
-	}
-	return result, err
+	return s.commit(ctx, &batch, shard)
 }
 
 func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int) (store.Result, error) {

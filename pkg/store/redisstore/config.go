@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -45,8 +44,6 @@ type Config struct {
 	Clock func() time.Time
 	// Logger gets the warnings; slog.Default() unless given.
 	Logger *slog.Logger
-	// TracerProvider, when given, gets a span for each commit.
-	TracerProvider trace.TracerProvider
 }
 
 // The limits of what one server is asked for.

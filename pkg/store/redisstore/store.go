@@ -26,7 +26,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -47,7 +46,6 @@ type Store struct {
 	watchers []watcher
 	turn     atomic.Uint64 // of Tail, see positions
 	clock    func() time.Time
-	tracer   trace.Tracer
 
 	mu      sync.RWMutex
 	closed  bool
@@ -81,9 +79,6 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		db: db, tails: connect(&waiting, cluster), cluster: cluster,
 		shards: shards, prefixes: shardPrefixes(config.Prefix, shards),
 		watchers: make([]watcher, shards), clock: config.Clock, closing: make(chan struct{}),
-	}
-	if config.TracerProvider != nil {
-		s.tracer = config.TracerProvider.Tracer("github.com/interlock-run/interlock/pkg/store/redisstore")
 	}
 	s.lanes = make([]*lane, shards)
 	common := &lane{send: s.send, work: &s.work, flights: config.Flights}
