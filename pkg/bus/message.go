@@ -23,7 +23,7 @@ type Message struct {
 func received(msg jetstream.Msg) (Message, *jetstream.MsgMetadata, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
-		return Message{}, nil, err //nolint:wrapcheck // the caller logs or wraps it
+		return Message{}, nil, err // the caller logs or wraps it
 	}
 	return Message{
 		Subject: msg.Subject(),

@@ -116,7 +116,7 @@ func (r *Relay) Run(ctx context.Context) error {
 			pause = shortest
 		}
 		r.log.Warn("relay connection given up", "error", err, "retry_in", pause)
-		wait(ctx, pause/2+rand.N(pause/2+1)) //nolint:gosec // jitter needs no secrecy
+		wait(ctx, pause/2+rand.N(pause/2+1)) // jitter needs no secrecy
 		pause = min(2*pause, longest)
 	}
 	wg.Wait()

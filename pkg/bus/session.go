@@ -183,7 +183,7 @@ func (s *session) publish(e *entry) error {
 	s.last++
 	token := strconv.FormatUint(s.last, 36)
 	if err := s.nc.PublishMsg(message(&e.OutboxEntry, s.inbox+token)); err != nil {
-		return err //nolint:wrapcheck // the caller tells the kinds apart and wraps
+		return err // the caller tells the kinds apart and wraps
 	}
 	s.flights[token] = e
 	return nil

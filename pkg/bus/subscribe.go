@@ -205,7 +205,7 @@ func (s *subscriber) deliver(ctx context.Context, msg jetstream.Msg) error {
 	if s.handled.has(m.ID) {
 		return answered(msg.Ack())
 	}
-	d := &Delivery{Message: m, Try: int(min(meta.NumDelivered, 1<<30))} //nolint:gosec // bounded
+	d := &Delivery{Message: m, Try: int(min(meta.NumDelivered, 1<<30))} // bounded
 	failed := s.handle(ctx, d)
 	switch {
 	case failed == nil:

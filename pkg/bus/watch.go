@@ -62,7 +62,7 @@ func (w *Watcher) Next(ctx context.Context) (Message, error) {
 		m, ok, err := w.receive(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return Message{}, ctx.Err() //nolint:wrapcheck // documented as ctx's
+			return Message{}, ctx.Err() // documented as ctx's
 		case err != nil:
 			w.cfg.Log.Warn("watch interrupted", "error", err)
 			w.resume(ctx)
@@ -93,7 +93,7 @@ func (w *Watcher) receive(ctx context.Context) (Message, bool, error) {
 	}
 	msg, err := w.messages.Next(jetstream.NextContext(ctx))
 	if err != nil {
-		return Message{}, false, err //nolint:wrapcheck // logged by the caller
+		return Message{}, false, err // logged by the caller
 	}
 	m, meta, err := received(msg)
 	if err != nil {
@@ -168,7 +168,7 @@ func (w *Watcher) state(ctx context.Context) (jetstream.StreamState, error) {
 	defer cancel()
 	stream, err := w.js.Stream(ctx, w.cfg.Stream)
 	if err != nil {
-		return jetstream.StreamState{}, err //nolint:wrapcheck // wrapped by the caller
+		return jetstream.StreamState{}, err // wrapped by the caller
 	}
 	return stream.CachedInfo().State, nil
 }
@@ -185,7 +185,7 @@ func (w *Watcher) open(ctx context.Context) error {
 		InactiveThreshold: time.Minute,
 	})
 	if err != nil {
-		return err //nolint:wrapcheck // wrapped by the caller
+		return err // wrapped by the caller
 	}
 	w.consumer, w.delivered, w.skip = consumer, 0, 0
 	w.messages, err = consumer.Messages(
@@ -193,5 +193,5 @@ func (w *Watcher) open(ctx context.Context) error {
 		jetstream.PullHeartbeat(pullHeartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
 	)
-	return err //nolint:wrapcheck // wrapped by the caller
+	return err // wrapped by the caller
 }

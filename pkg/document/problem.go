@@ -135,7 +135,7 @@ func cutSegment(pointer string) (segment, rest string) {
 func compareSegments(x, y string) int {
 	if m, err := strconv.ParseUint(x, 10, 63); err == nil {
 		if n, err := strconv.ParseUint(y, 10, 63); err == nil && m != n {
-			return compareInts(int64(m), int64(n)) //nolint:gosec // parsed as 63 bits
+			return compareInts(int64(m), int64(n)) // parsed as 63 bits
 		}
 	}
 	return strings.Compare(x, y)

@@ -55,7 +55,7 @@ var argLists = sync.Pool{New: func() any { return new([]any) }}
 
 // send runs the commits of one flight as one EVALSHA.
 func (s *Store) send(calls []*call) {
-	list := argLists.Get().(*[]any) //nolint:forcetypeassert // the pool holds nothing else
+	list := argLists.Get().(*[]any) // the pool holds nothing else
 	args := (*list)[:0]
 	args = append(args, nil, nil, nil) // the command, the script, the number of keys
 	keys := 0

@@ -36,7 +36,7 @@ func (s *Store) encode(batch *store.Batch, shard int) (keys, args []string, err 
 	if err := valid(batch); err != nil {
 		return nil, nil, err
 	}
-	e := encoders.Get().(*encoder) //nolint:forcetypeassert // the pool holds nothing else
+	e := encoders.Get().(*encoder) // the pool holds nothing else
 	defer encoders.Put(e)
 	e.prefix, e.buf, e.keys, e.args, e.order = s.prefixes[shard], e.buf[:0], e.keys[:0], e.args[:0], e.order[:0]
 	e.batch(batch)

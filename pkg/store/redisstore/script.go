@@ -2,7 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // it is how Redis names scripts
+	"crypto/sha1" // it is how Redis names scripts
 	_ "embed"
 	"encoding/hex"
 
@@ -30,7 +30,7 @@ var (
 type script struct{ source, sha string }
 
 func newScript(source string) *script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // it is how Redis names scripts
+	sum := sha1.Sum([]byte(source)) // it is how Redis names scripts
 	return &script{source: source, sha: hex.EncodeToString(sum[:])}
 }
 

@@ -26,7 +26,7 @@ var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([
 
 // inProcess runs the Go benchmarks of the pure core.
 func (b *bencher) inProcess(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "Decide|Step|Message", "-benchmem", //nolint:gosec // fixed words
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "Decide|Step|Message", "-benchmem", // fixed words
 		"-benchtime", "100ms", "-count", strconv.Itoa(b.rounds), "./pkg/toolcall", "./pkg/workflow")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(b.procs))
 	out, err := cmd.CombinedOutput()

@@ -48,7 +48,7 @@ func (b *bencher) storedRuns(ctx context.Context) (err error) {
 			return fmt.Sprintf("%s, %d stored", kind, b.stored[0])
 		}
 		name := fmt.Sprintf(", %d stored", n)
-		random := func(int, int) string { return storedID(rand.IntN(n)) } //nolint:gosec // any will do
+		random := func(int, int) string { return storedID(rand.IntN(n)) } // any will do
 		checked = append(checked, &load{name: "check" + name, base: base("check"), open: checks(ctx, p, own(runs[:callers]))})
 		any = append(any, &load{name: "check of any run" + name, base: base("check of any run"), open: checks(ctx, p, random)})
 		moved = append(moved, &load{name: "transition" + name, base: base("transition"), open: transitions(ctx, p, runs[callers:])})

@@ -154,7 +154,7 @@ func free(host string, port int) error {
 	if err != nil {
 		return fmt.Errorf("nats server: %w: choose another address", err)
 	}
-	return l.Close() //nolint:wrapcheck // cannot fail
+	return l.Close() // cannot fail
 }
 
 // logger takes the server's warnings and errors; its notices are of no use here.

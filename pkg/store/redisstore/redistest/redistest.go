@@ -101,7 +101,7 @@ func (s *Server) startAnywhere(cluster bool) (err error) {
 func freePort() (int, error) {
 	var failed error
 	for range 100 {
-		port := 15000 + rand.IntN(15000) //nolint:gosec // any port will do
+		port := 15000 + rand.IntN(15000) // any port will do
 		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err != nil {
 			failed = err
@@ -151,7 +151,7 @@ func (s *Server) Pause() error {
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
 	for end := time.Now().Add(patience); time.Now().Before(end); <-poll.C {
-		stat, err := os.ReadFile(state) //nolint:gosec // the path is the system's
+		stat, err := os.ReadFile(state) // the path is the system's
 		if err != nil || strings.Contains(string(stat), ") T ") {
 			return nil //nolint:nilerr // a system without /proc does not tell
 		}
@@ -183,7 +183,7 @@ func (s *Server) Restart() error {
 	if s.process != nil {
 		return errors.New("redistest: the server is running")
 	}
-	process := exec.Command(path, s.arguments()...) //nolint:gosec // the path and arguments are ours
+	process := exec.Command(path, s.arguments()...) // the path and arguments are ours
 	process.SysProcAttr = dieWithParent()
 	reader, writer, err := os.Pipe()
 	if err != nil {

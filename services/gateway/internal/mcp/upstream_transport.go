@@ -37,7 +37,7 @@ func (u *upstream) transport() (t sdk.Transport, ended func(stop bool) error, er
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, nil, errors.New("its URL is not one of http or https")
 	}
-	pool := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
+	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	client := &http.Client{
 		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: u.cfg.Headers, limit: int64(frame)},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -102,7 +102,7 @@ func startProcess(cfg Upstream, edge Config) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start it: %w", err), childIn.Close(), stdin.Close())
 	}
-	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...) //nolint:gosec // the operator's configuration
+	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...) // the operator's configuration
 	cmd.Dir = cfg.Dir
 	cmd.Env = childEnv(os.Environ(), cfg.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, edge.UpstreamStderr

@@ -159,7 +159,7 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 	}
 	resp, err := e.Runs.List(c.ctx, &enginev1.RunServiceListRequest{
 		Status: status, Workflow: c.query.Get("workflow"),
-		PageSize: int32(size), PageToken: c.query.Get("page_token"), //nolint:gosec // at most 1000
+		PageSize: int32(size), PageToken: c.query.Get("page_token"), // at most 1000
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (e *edge) history(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := e.Runs.History(c.ctx, &enginev1.HistoryRequest{
-		RunId: c.path("id"), AfterVersion: after, PageSize: int32(size), //nolint:gosec // at most 1000
+		RunId: c.path("id"), AfterVersion: after, PageSize: int32(size), // at most 1000
 	})
 	if err != nil {
 		return nil, err

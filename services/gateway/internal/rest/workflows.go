@@ -165,7 +165,7 @@ func (e *edge) listWorkflows(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := e.Workflows.List(c.ctx, &enginev1.WorkflowServiceListRequest{
-		PageSize: int32(size), PageToken: c.query.Get("page_token"), //nolint:gosec // at most 1000
+		PageSize: int32(size), PageToken: c.query.Get("page_token"), // at most 1000
 	})
 	if err != nil {
 		return nil, err
