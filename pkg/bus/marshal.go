@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/jsonobject"
 )
 
 // protoNames is proto3 JSON with the contract's own field names, as everywhere in
@@ -21,8 +21,8 @@ var protoNames = protojson.MarshalOptions{UseProtoNames: true}
 // calls and transitions, are written by hand, at a tenth of protojson's cost; a
 // test proves that both agree.
 func marshal(ev *eventv1.Event) ([]byte, error) {
-	o := object{buf: make([]byte, 0, 512)}
-	o.open()
+	o := object{Writer: jsonobject.New(512)}
+	o.Open()
 	o.text("id", ev.GetId())
 	o.text("namespace", ev.GetNamespace())
 	o.text("entity", ev.GetEntity())
@@ -42,7 +42,7 @@ func marshal(ev *eventv1.Event) ([]byte, error) {
 	default:
 		o.slow = true
 	}
-	o.close()
+	o.Close()
 	if o.slow || len(ev.ProtoReflect().GetUnknown()) > 0 {
 		out, err := protoNames.Marshal(ev)
 		if err != nil {
@@ -50,12 +50,12 @@ func marshal(ev *eventv1.Event) ([]byte, error) {
 		}
 		return out, nil
 	}
-	return o.buf, nil
+	return o.Bytes(), nil
 }
 
 func (o *object) decided(p *eventv1.ToolCallDecided) {
-	o.name("toolcall_decided")
-	o.open()
+	o.Name("toolcall_decided")
+	o.Open()
 	o.text("call_id", p.GetCallId())
 	o.text("tool", p.GetTool())
 	o.text("decision", p.GetDecision())
@@ -64,91 +64,66 @@ func (o *object) decided(p *eventv1.ToolCallDecided) {
 	o.text("state", p.GetState())
 	o.integer("run_version", p.GetRunVersion())
 	o.text("input_digest", p.GetInputDigest())
-	o.close()
+	o.Close()
 }
 
 func (o *object) reported(p *eventv1.ToolCallReported) {
-	o.name("toolcall_reported")
-	o.open()
+	o.Name("toolcall_reported")
+	o.Open()
 	o.text("call_id", p.GetCallId())
 	o.text("tool", p.GetTool())
-	o.truth("ok", p.GetOk())
+	o.OptionalTruth("ok", p.GetOk())
 	o.integer("result_bytes", p.GetResultBytes())
 	o.texts("files_changed", p.GetFilesChanged())
 	o.text("cost_usd", p.GetCostUsd())
-	o.truth("unaccounted", p.GetUnaccounted())
-	o.close()
+	o.OptionalTruth("unaccounted", p.GetUnaccounted())
+	o.Close()
 }
 
 func (o *object) transitioned(p *eventv1.RunTransitioned) {
-	o.name("run_transitioned")
-	o.open()
+	o.Name("run_transitioned")
+	o.Open()
 	o.text("event", p.GetEvent())
 	o.text("from", p.GetFrom())
 	o.text("to", p.GetTo())
 	o.text("rationale", p.GetRationale())
-	o.truth("safe_next", p.GetSafeNext())
+	o.OptionalTruth("safe_next", p.GetSafeNext())
 	o.texts("guards", p.GetGuards())
-	o.close()
+	o.Close()
 }
 
-// object appends members of a JSON object. Fields at their default are left out,
-// as proto3 JSON has it. slow is set when something is better left to protojson,
-// which knows every rule and names the errors.
+// object writes proto3 JSON: fields at their default are left out, an int64 is a
+// string. slow is set when something is better left to protojson, which knows
+// every rule and names the errors.
 type object struct {
-	buf  []byte
+	*jsonobject.Writer
 	slow bool
 }
 
-func (o *object) open()  { o.buf = append(o.buf, '{') }
-func (o *object) close() { o.buf = append(o.buf, '}') }
-
-func (o *object) name(name string) {
-	if o.buf[len(o.buf)-1] != '{' {
-		o.buf = append(o.buf, ',')
-	}
-	o.buf = append(o.buf, '"')
-	o.buf = append(o.buf, name...)
-	o.buf = append(o.buf, '"', ':')
-}
-
+// text and texts leave to protojson what is not UTF-8: it refuses it, with a
+// message.
 func (o *object) text(name, value string) {
-	if value != "" {
-		o.name(name)
-		o.quote(value)
+	if !utf8.ValidString(value) {
+		o.slow = true
+		return
 	}
+	o.OptionalText(name, value)
 }
 
 func (o *object) texts(name string, values []string) {
-	if len(values) == 0 {
-		return
-	}
-	o.name(name)
-	for i, value := range values {
-		if i == 0 {
-			o.buf = append(o.buf, '[')
-		} else {
-			o.buf = append(o.buf, ',')
+	for _, value := range values {
+		if !utf8.ValidString(value) {
+			o.slow = true
+			return
 		}
-		o.quote(value)
 	}
-	o.buf = append(o.buf, ']')
+	o.OptionalTexts(name, values)
 }
 
-func (o *object) truth(name string, value bool) {
-	if value {
-		o.name(name)
-		o.buf = append(o.buf, "true"...)
-	}
-}
-
-// integer writes an int64, which is a string in proto3 JSON.
 func (o *object) integer(name string, value int64) {
 	if value != 0 {
-		o.name(name)
-		o.buf = append(o.buf, '"')
-		o.buf = strconv.AppendInt(o.buf, value, 10)
-		o.buf = append(o.buf, '"')
+		var room [24]byte
+		o.Raw(name, append(strconv.AppendInt(append(room[:0], '"'), value, 10), '"'))
 	}
 }
 
@@ -160,43 +135,15 @@ func (o *object) time(name string, value *timestamppb.Timestamp) {
 		o.slow = true
 		return
 	}
-	layout := "2006-01-02T15:04:05.000000000Z"
+	layout := `"2006-01-02T15:04:05.000000000Z"`
 	switch n := value.GetNanos(); {
 	case n == 0:
-		layout = "2006-01-02T15:04:05Z"
+		layout = `"2006-01-02T15:04:05Z"`
 	case n%1e6 == 0:
-		layout = "2006-01-02T15:04:05.000Z"
+		layout = `"2006-01-02T15:04:05.000Z"`
 	case n%1e3 == 0:
-		layout = "2006-01-02T15:04:05.000000Z"
+		layout = `"2006-01-02T15:04:05.000000Z"`
 	}
-	o.name(name)
-	o.buf = append(o.buf, '"')
-	o.buf = time.Unix(value.GetSeconds(), int64(value.GetNanos())).UTC().AppendFormat(o.buf, layout)
-	o.buf = append(o.buf, '"')
-}
-
-// quote writes a JSON string.
-func (o *object) quote(value string) {
-	for i := range len(value) {
-		if c := value[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			o.quoteAny(value)
-			return
-		}
-	}
-	o.buf = append(o.buf, '"')
-	o.buf = append(o.buf, value...)
-	o.buf = append(o.buf, '"')
-}
-
-func (o *object) quoteAny(value string) {
-	if !utf8.ValidString(value) {
-		o.slow = true // protojson refuses it, with a message
-		return
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		o.slow = true
-		return
-	}
-	o.buf = append(o.buf, text...)
+	var room [40]byte
+	o.Raw(name, time.Unix(value.GetSeconds(), int64(value.GetNanos())).UTC().AppendFormat(room[:0], layout))
 }

@@ -16,10 +16,9 @@ const module = "github.com/interlock-run/interlock/"
 // The longest prefix decides.
 var levels = map[string]int{
 	"pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0,
-	"pkg/rules": 0, "pkg/document": 0, "pkg/consent": 0,
+	"pkg/rules": 0, "pkg/document": 0, "pkg/consent": 0, "pkg/jsonobject": 0,
 
 	"pkg/store": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1, "services/internal/contend": 1,
-	"services/internal/jsonobject": 1,
 
 	"services/engine/internal/app": 2, "services/policyenforcer/internal/app": 2,
 

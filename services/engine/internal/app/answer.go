@@ -7,9 +7,9 @@ import (
 	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/jsonobject"
 )
 
 // Outcome is a run after a request, and the rejection when it was refused.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/jsonobject"
 )
 
 // runRecord is the stored form of a run. Its version is the record's own. Fields

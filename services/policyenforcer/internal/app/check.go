@@ -11,11 +11,11 @@ import (
 	"log/slog"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/contend"
-	"github.com/interlock-run/interlock/services/internal/jsonobject"
 )
 
 // Check is a question: may this tool be called, now, with this input?
