@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -121,7 +120,7 @@ func New(cfg Config) (*Gateway, error) {
 	mux.Handle("/", restHandler)
 	mux.Handle("/mcp", g.mcp.HTTPHandler())
 	mux.Handle("/mcp/", g.mcp.HTTPHandler())
-	mux.Handle("POST /v1/hook", known(cfg, hook.HTTP(&hook.Handler{Runs: runs, Policy: policy})))
+	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{Runs: runs, Policy: policy}, known(cfg)))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
@@ -141,21 +140,13 @@ func authenticate(cfg Config) func(context.Context, string, string) error {
 	}
 }
 
-// known lets only callers with a good token through, before their request is
-// read.
-func known(cfg Config, next http.Handler) http.Handler {
+// known checks the token of a hook; nil leaves it to the services.
+func known(cfg Config) func(context.Context, string) error {
 	check := authenticate(cfg)
 	if check == nil {
-		return next
+		return nil
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok || check(r.Context(), token, "") != nil {
-			http.Error(w, "send a token: Authorization: Bearer TOKEN", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	return func(ctx context.Context, token string) error { return check(ctx, token, "") }
 }
 
 // discovery tells where the gRPC services are.

@@ -3,6 +3,8 @@ package hook_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -318,7 +320,7 @@ func TestHTTP(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hook", strings.NewReader(body))
 		r.Header = header
 		w := httptest.NewRecorder()
-		hook.HTTP(&hook.Handler{Runs: s, Policy: s}).ServeHTTP(w, r)
+		hook.HTTP(&hook.Handler{Runs: s, Policy: s}, nil).ServeHTTP(w, r)
 		var a struct {
 			Exit           *int
 			Stdout, Stderr string
@@ -363,4 +365,35 @@ func FuzzHandle(f *testing.F) {
 			t.Errorf("%+v of %q", a, data)
 		}
 	})
+}
+
+// unreadable fails the test when a request's body is read.
+type unreadable struct{ t *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the event of an unknown caller was read")
+	return 0, io.EOF
+}
+
+func TestEventsOfUnknownCallersAreNotRead(t *testing.T) {
+	t.Parallel()
+	known := func(_ context.Context, token string) error {
+		if token != "good" {
+			return errors.New("unknown")
+		}
+		return nil
+	}
+	for authorization, blocked := range map[string]bool{"": true, "Bearer bad": true, "Basic good": true, "Bearer good": false} {
+		s := &services{}
+		r := httptest.NewRequest(http.MethodPost, "/v1/hook", strings.NewReader(preTool))
+		if blocked {
+			r.Body = io.NopCloser(unreadable{t})
+		}
+		r.Header.Set("Authorization", authorization)
+		w := httptest.NewRecorder()
+		hook.HTTP(&hook.Handler{Runs: s, Policy: s}, known).ServeHTTP(w, r)
+		if got := strings.Contains(w.Body.String(), `"exit":2`); got != blocked {
+			t.Errorf("%q: %s", authorization, w.Body)
+		}
+	}
 }

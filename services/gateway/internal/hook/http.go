@@ -1,10 +1,12 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"google.golang.org/grpc/metadata"
 
@@ -21,9 +23,18 @@ const (
 
 const maxEvent = 8 << 20
 
-// HTTP serves hook events: the event as the body, an Answer as the answer.
-func HTTP(h *Handler) http.Handler {
+// HTTP serves hook events: the event as the body, an Answer as the answer. known,
+// when given, tells whether a token is good before the event is read; nil leaves
+// that to the services.
+func HTTP(h *Handler, known func(ctx context.Context, token string) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if known != nil {
+			token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			if !ok || known(r.Context(), token) != nil {
+				write(w, block(errors.New("the token is not known here")))
+				return
+			}
+		}
 		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
 		if err != nil {
 			write(w, block(errors.New("the hook event could not be read: "+err.Error())))
