@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -32,4 +34,21 @@ func received(msg jetstream.Msg) (Message, *jetstream.MsgMetadata, error) {
 		Time:    meta.Timestamp,
 		Seq:     meta.Sequence.Stream,
 	}, meta, nil
+}
+
+// rearm is how long one wait for a message lasts, longer than two heartbeats.
+const rearm = 5 * pullHeartbeat
+
+// next waits for a message, a while at a time: the client looks for missing
+// heartbeats only from the beginning of a wait, and stops looking when it loses
+// the connection. One that comes back unnoticed would be waited on for ever.
+func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, rearm)
+		msg, err := messages.Next(jetstream.NextContext(wait))
+		cancel()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return msg, err // the caller wraps or logs it
+		}
+	}
 }
