@@ -185,6 +185,62 @@ func (RejectionCode) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{1}
 }
 
+// BranchStatus is how a branch stands.
+type BranchStatus int32
+
+const (
+	BranchStatus_BRANCH_STATUS_UNSPECIFIED BranchStatus = 0
+	BranchStatus_BRANCH_STATUS_ACTIVE      BranchStatus = 1
+	BranchStatus_BRANCH_STATUS_SUCCEEDED   BranchStatus = 2
+	BranchStatus_BRANCH_STATUS_FAILED      BranchStatus = 3
+	BranchStatus_BRANCH_STATUS_CANCELLED   BranchStatus = 4
+)
+
+// Enum value maps for BranchStatus.
+var (
+	BranchStatus_name = map[int32]string{
+		0: "BRANCH_STATUS_UNSPECIFIED",
+		1: "BRANCH_STATUS_ACTIVE",
+		2: "BRANCH_STATUS_SUCCEEDED",
+		3: "BRANCH_STATUS_FAILED",
+		4: "BRANCH_STATUS_CANCELLED",
+	}
+	BranchStatus_value = map[string]int32{
+		"BRANCH_STATUS_UNSPECIFIED": 0,
+		"BRANCH_STATUS_ACTIVE":      1,
+		"BRANCH_STATUS_SUCCEEDED":   2,
+		"BRANCH_STATUS_FAILED":      3,
+		"BRANCH_STATUS_CANCELLED":   4,
+	}
+)
+
+func (x BranchStatus) Enum() *BranchStatus {
+	p := new(BranchStatus)
+	*p = x
+	return p
+}
+
+func (x BranchStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BranchStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_run_proto_enumTypes[2].Descriptor()
+}
+
+func (BranchStatus) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_run_proto_enumTypes[2]
+}
+
+func (x BranchStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BranchStatus.Descriptor instead.
+func (BranchStatus) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{2}
+}
+
 // LegalEvent is one event that the current state defines.
 type LegalEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -462,8 +518,46 @@ type Run struct {
 	// 0 when the state has no max_iterations.
 	MaxIterations   int64    `protobuf:"varint,20,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
 	DisallowedTools []string `protobuf:"bytes,21,rep,name=disallowed_tools,json=disallowedTools,proto3" json:"disallowed_tools,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The branch that state, context, entry, counters and limits are of; empty
+	// outside of forks.
+	Branch string `protobuf:"bytes,22,opt,name=branch,proto3" json:"branch,omitempty"`
+	// True when that branch has ended: nothing is allowed in it any more.
+	BranchOver bool `protobuf:"varint,23,opt,name=branch_over,json=branchOver,proto3" json:"branch_over,omitempty"`
+	// Set while the handler of an interrupt is at work (S4).
+	Interrupt *Interruption `protobuf:"bytes,24,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	// Set while the run is in branches (S5.1).
+	Fork *Fork `protobuf:"bytes,25,opt,name=fork,proto3" json:"fork,omitempty"`
+	// Set while the run, or this branch of it, waits for a run that it invoked.
+	Child *Invocation `protobuf:"bytes,26,opt,name=child,proto3" json:"child,omitempty"`
+	// The run that invoked this one; empty for none.
+	ParentRunId string `protobuf:"bytes,27,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
+	// Limits of the state; 0 for none.
+	MaxEditLines       int64 `protobuf:"varint,28,opt,name=max_edit_lines,json=maxEditLines,proto3" json:"max_edit_lines,omitempty"`
+	MaxFilesPerState   int64 `protobuf:"varint,29,opt,name=max_files_per_state,json=maxFilesPerState,proto3" json:"max_files_per_state,omitempty"`
+	ContextBudgetBytes int64 `protobuf:"varint,30,opt,name=context_budget_bytes,json=contextBudgetBytes,proto3" json:"context_budget_bytes,omitempty"`
+	// Result bytes reported in this entry of the state.
+	ContextBytes int64 `protobuf:"varint,31,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	// Distinct files changed in this entry, where the state limits them.
+	FilesChanged int64 `protobuf:"varint,32,opt,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
+	// Variables that tools get instead of their own (S3.4).
+	EnvOverrides []*EnvVar `protobuf:"bytes,33,rep,name=env_overrides,json=envOverrides,proto3" json:"env_overrides,omitempty"`
+	// Variables that tools must not read (S3.4).
+	BlockedEnv []string `protobuf:"bytes,34,rep,name=blocked_env,json=blockedEnv,proto3" json:"blocked_env,omitempty"`
+	// False when the state does not restrict commands.
+	CommandsRestricted bool     `protobuf:"varint,35,opt,name=commands_restricted,json=commandsRestricted,proto3" json:"commands_restricted,omitempty"`
+	AllowedCommands    []string `protobuf:"bytes,36,rep,name=allowed_commands,json=allowedCommands,proto3" json:"allowed_commands,omitempty"`
+	// True when the workflow allows ForceState (meta.debug).
+	Debug bool `protobuf:"varint,37,opt,name=debug,proto3" json:"debug,omitempty"`
+	// True when history keeps tool results (meta.capture_output).
+	CaptureOutput bool `protobuf:"varint,38,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`
+	// The outermost of the runs that wait for each other down to this one: itself
+	// when nobody has invoked it.
+	RootRunId string `protobuf:"bytes,39,opt,name=root_run_id,json=rootRunId,proto3" json:"root_run_id,omitempty"`
+	// True when the workflow enforces always (meta.enforcement): neither the agent's
+	// pause nor the end of the run opens its tools.
+	AlwaysEnforced bool `protobuf:"varint,40,opt,name=always_enforced,json=alwaysEnforced,proto3" json:"always_enforced,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
@@ -643,6 +737,492 @@ func (x *Run) GetDisallowedTools() []string {
 	return nil
 }
 
+func (x *Run) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *Run) GetBranchOver() bool {
+	if x != nil {
+		return x.BranchOver
+	}
+	return false
+}
+
+func (x *Run) GetInterrupt() *Interruption {
+	if x != nil {
+		return x.Interrupt
+	}
+	return nil
+}
+
+func (x *Run) GetFork() *Fork {
+	if x != nil {
+		return x.Fork
+	}
+	return nil
+}
+
+func (x *Run) GetChild() *Invocation {
+	if x != nil {
+		return x.Child
+	}
+	return nil
+}
+
+func (x *Run) GetParentRunId() string {
+	if x != nil {
+		return x.ParentRunId
+	}
+	return ""
+}
+
+func (x *Run) GetMaxEditLines() int64 {
+	if x != nil {
+		return x.MaxEditLines
+	}
+	return 0
+}
+
+func (x *Run) GetMaxFilesPerState() int64 {
+	if x != nil {
+		return x.MaxFilesPerState
+	}
+	return 0
+}
+
+func (x *Run) GetContextBudgetBytes() int64 {
+	if x != nil {
+		return x.ContextBudgetBytes
+	}
+	return 0
+}
+
+func (x *Run) GetContextBytes() int64 {
+	if x != nil {
+		return x.ContextBytes
+	}
+	return 0
+}
+
+func (x *Run) GetFilesChanged() int64 {
+	if x != nil {
+		return x.FilesChanged
+	}
+	return 0
+}
+
+func (x *Run) GetEnvOverrides() []*EnvVar {
+	if x != nil {
+		return x.EnvOverrides
+	}
+	return nil
+}
+
+func (x *Run) GetBlockedEnv() []string {
+	if x != nil {
+		return x.BlockedEnv
+	}
+	return nil
+}
+
+func (x *Run) GetCommandsRestricted() bool {
+	if x != nil {
+		return x.CommandsRestricted
+	}
+	return false
+}
+
+func (x *Run) GetAllowedCommands() []string {
+	if x != nil {
+		return x.AllowedCommands
+	}
+	return nil
+}
+
+func (x *Run) GetDebug() bool {
+	if x != nil {
+		return x.Debug
+	}
+	return false
+}
+
+func (x *Run) GetCaptureOutput() bool {
+	if x != nil {
+		return x.CaptureOutput
+	}
+	return false
+}
+
+func (x *Run) GetRootRunId() string {
+	if x != nil {
+		return x.RootRunId
+	}
+	return ""
+}
+
+func (x *Run) GetAlwaysEnforced() bool {
+	if x != nil {
+		return x.AlwaysEnforced
+	}
+	return false
+}
+
+// EnvVar is one environment variable.
+type EnvVar struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnvVar) Reset() {
+	*x = EnvVar{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnvVar) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnvVar) ProtoMessage() {}
+
+func (x *EnvVar) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
+func (*EnvVar) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EnvVar) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EnvVar) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// Interruption is a handler at work (S4.2).
+type Interruption struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The state that $return resolves to.
+	ReturnTo      string `protobuf:"bytes,2,opt,name=return_to,json=returnTo,proto3" json:"return_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Interruption) Reset() {
+	*x = Interruption{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Interruption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Interruption) ProtoMessage() {}
+
+func (x *Interruption) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
+func (*Interruption) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Interruption) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Interruption) GetReturnTo() string {
+	if x != nil {
+		return x.ReturnTo
+	}
+	return ""
+}
+
+// Fork is a run in branches (S5.1).
+type Fork struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event that forked, and the state that it was fired in.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// "all" or "any".
+	Join       string        `protobuf:"bytes,3,opt,name=join,proto3" json:"join,omitempty"`
+	OnComplete string        `protobuf:"bytes,4,opt,name=on_complete,json=onComplete,proto3" json:"on_complete,omitempty"`
+	OnFail     string        `protobuf:"bytes,5,opt,name=on_fail,json=onFail,proto3" json:"on_fail,omitempty"`
+	Branches   []*ForkBranch `protobuf:"bytes,6,rep,name=branches,proto3" json:"branches,omitempty"`
+	// The branch of callers that are bound to none; empty when there is none left
+	// for them (S5.2).
+	Current       string `protobuf:"bytes,7,opt,name=current,proto3" json:"current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fork) Reset() {
+	*x = Fork{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fork) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fork) ProtoMessage() {}
+
+func (x *Fork) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fork.ProtoReflect.Descriptor instead.
+func (*Fork) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Fork) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *Fork) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Fork) GetJoin() string {
+	if x != nil {
+		return x.Join
+	}
+	return ""
+}
+
+func (x *Fork) GetOnComplete() string {
+	if x != nil {
+		return x.OnComplete
+	}
+	return ""
+}
+
+func (x *Fork) GetOnFail() string {
+	if x != nil {
+		return x.OnFail
+	}
+	return ""
+}
+
+func (x *Fork) GetBranches() []*ForkBranch {
+	if x != nil {
+		return x.Branches
+	}
+	return nil
+}
+
+func (x *Fork) GetCurrent() string {
+	if x != nil {
+		return x.Current
+	}
+	return ""
+}
+
+// ForkBranch is one branch of a fork.
+type ForkBranch struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Status BranchStatus           `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.engine.v1.BranchStatus" json:"status,omitempty"`
+	State  string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// The state that completes the branch.
+	Terminal string `protobuf:"bytes,4,opt,name=terminal,proto3" json:"terminal,omitempty"`
+	// The session that it was given to; empty for none.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Set while the branch is in branches itself.
+	Fork          *Fork `protobuf:"bytes,6,opt,name=fork,proto3" json:"fork,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForkBranch) Reset() {
+	*x = ForkBranch{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForkBranch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForkBranch) ProtoMessage() {}
+
+func (x *ForkBranch) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForkBranch.ProtoReflect.Descriptor instead.
+func (*ForkBranch) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ForkBranch) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ForkBranch) GetStatus() BranchStatus {
+	if x != nil {
+		return x.Status
+	}
+	return BranchStatus_BRANCH_STATUS_UNSPECIFIED
+}
+
+func (x *ForkBranch) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *ForkBranch) GetTerminal() string {
+	if x != nil {
+		return x.Terminal
+	}
+	return ""
+}
+
+func (x *ForkBranch) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ForkBranch) GetFork() *Fork {
+	if x != nil {
+		return x.Fork
+	}
+	return nil
+}
+
+// Invocation is a child run that is waited for (S5.5).
+type Invocation struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	Workflow      string                 `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	Event         string                 `protobuf:"bytes,3,opt,name=event,proto3" json:"event,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Invocation) Reset() {
+	*x = Invocation{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Invocation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Invocation) ProtoMessage() {}
+
+func (x *Invocation) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Invocation.ProtoReflect.Descriptor instead.
+func (*Invocation) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Invocation) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *Invocation) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *Invocation) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
 type StartRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Workflow string                 `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
@@ -662,7 +1242,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +1254,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +1267,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StartRequest) GetWorkflow() string {
@@ -750,7 +1330,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +1342,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +1355,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StartResponse) GetRun() *Run {
@@ -796,14 +1376,20 @@ type RunServiceGetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Used when run_id is empty: the run that this session drives.
-	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The branch to see the run in; by default the session's own, or the one that
+	// unbound callers work in.
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Answer the run whose rules are in force instead: the innermost of the runs
+	// that this one has invoked and waits for. Asked by session it is always so.
+	Active        bool `protobuf:"varint,4,opt,name=active,proto3" json:"active,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunServiceGetRequest) Reset() {
 	*x = RunServiceGetRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +1401,7 @@ func (x *RunServiceGetRequest) String() string {
 func (*RunServiceGetRequest) ProtoMessage() {}
 
 func (x *RunServiceGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +1414,7 @@ func (x *RunServiceGetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceGetRequest.ProtoReflect.Descriptor instead.
 func (*RunServiceGetRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunServiceGetRequest) GetRunId() string {
@@ -845,16 +1431,32 @@ func (x *RunServiceGetRequest) GetSessionId() string {
 	return ""
 }
 
+func (x *RunServiceGetRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *RunServiceGetRequest) GetActive() bool {
+	if x != nil {
+		return x.Active
+	}
+	return false
+}
+
 type RunServiceGetResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The run that was asked for: this one, or one that has invoked it.
+	AskedRunId    string `protobuf:"bytes,2,opt,name=asked_run_id,json=askedRunId,proto3" json:"asked_run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunServiceGetResponse) Reset() {
 	*x = RunServiceGetResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +1468,7 @@ func (x *RunServiceGetResponse) String() string {
 func (*RunServiceGetResponse) ProtoMessage() {}
 
 func (x *RunServiceGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +1481,7 @@ func (x *RunServiceGetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceGetResponse.ProtoReflect.Descriptor instead.
 func (*RunServiceGetResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RunServiceGetResponse) GetRun() *Run {
@@ -887,6 +1489,13 @@ func (x *RunServiceGetResponse) GetRun() *Run {
 		return x.Run
 	}
 	return nil
+}
+
+func (x *RunServiceGetResponse) GetAskedRunId() string {
+	if x != nil {
+		return x.AskedRunId
+	}
+	return ""
 }
 
 type RunServiceListRequest struct {
@@ -901,7 +1510,7 @@ type RunServiceListRequest struct {
 
 func (x *RunServiceListRequest) Reset() {
 	*x = RunServiceListRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -913,7 +1522,7 @@ func (x *RunServiceListRequest) String() string {
 func (*RunServiceListRequest) ProtoMessage() {}
 
 func (x *RunServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +1535,7 @@ func (x *RunServiceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceListRequest.ProtoReflect.Descriptor instead.
 func (*RunServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunServiceListRequest) GetStatus() RunStatus {
@@ -967,7 +1576,7 @@ type RunServiceListResponse struct {
 
 func (x *RunServiceListResponse) Reset() {
 	*x = RunServiceListResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1588,7 @@ func (x *RunServiceListResponse) String() string {
 func (*RunServiceListResponse) ProtoMessage() {}
 
 func (x *RunServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1601,7 @@ func (x *RunServiceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceListResponse.ProtoReflect.Descriptor instead.
 func (*RunServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RunServiceListResponse) GetRuns() []*Run {
@@ -1020,14 +1629,17 @@ type TransitionRequest struct {
 	ExpectedVersion int64  `protobuf:"varint,4,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
 	IdempotencyKey  string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Used when run_id is empty: the run that this session drives.
-	SessionId     string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The branch of the run's fork that the event is for; by default the session's
+	// own, or the one that unbound callers work in.
+	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TransitionRequest) Reset() {
 	*x = TransitionRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1651,7 @@ func (x *TransitionRequest) String() string {
 func (*TransitionRequest) ProtoMessage() {}
 
 func (x *TransitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1664,7 @@ func (x *TransitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransitionRequest.ProtoReflect.Descriptor instead.
 func (*TransitionRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TransitionRequest) GetRunId() string {
@@ -1097,20 +1709,31 @@ func (x *TransitionRequest) GetSessionId() string {
 	return ""
 }
 
+func (x *TransitionRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 type TransitionResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Accepted bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Run      *Run                   `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// The run whose rules are in force now: after an invoke the child, after the
+	// child's end the run that goes on.
+	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
 	// Set when not accepted.
-	Rejection     *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	ApprovalId    string     `protobuf:"bytes,4,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	Rejection  *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
+	ApprovalId string     `protobuf:"bytes,4,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// Why an accepted event has changed nothing; empty otherwise.
+	Note          string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TransitionResponse) Reset() {
 	*x = TransitionResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1122,7 +1745,7 @@ func (x *TransitionResponse) String() string {
 func (*TransitionResponse) ProtoMessage() {}
 
 func (x *TransitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1135,7 +1758,7 @@ func (x *TransitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransitionResponse.ProtoReflect.Descriptor instead.
 func (*TransitionResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TransitionResponse) GetAccepted() bool {
@@ -1166,6 +1789,418 @@ func (x *TransitionResponse) GetApprovalId() string {
 	return ""
 }
 
+func (x *TransitionResponse) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type BindBranchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run in a fork; or else the caller's only run of this workflow that has
+	// such a branch.
+	RunId         string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	Workflow      string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	Branch        string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	SessionId     string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BindBranchRequest) Reset() {
+	*x = BindBranchRequest{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BindBranchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BindBranchRequest) ProtoMessage() {}
+
+func (x *BindBranchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BindBranchRequest.ProtoReflect.Descriptor instead.
+func (*BindBranchRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *BindBranchRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *BindBranchRequest) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *BindBranchRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *BindBranchRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+type BindBranchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run as it stands in the branch.
+	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BindBranchResponse) Reset() {
+	*x = BindBranchResponse{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BindBranchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BindBranchResponse) ProtoMessage() {}
+
+func (x *BindBranchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BindBranchResponse.ProtoReflect.Descriptor instead.
+func (*BindBranchResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *BindBranchResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+type InterruptRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The call that was allowed and has been made, in this run or in one of the same
+	// root.
+	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// Files that it has changed, beside those that its input names.
+	FilesChanged  []string `protobuf:"bytes,3,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InterruptRequest) Reset() {
+	*x = InterruptRequest{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InterruptRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InterruptRequest) ProtoMessage() {}
+
+func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
+func (*InterruptRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *InterruptRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *InterruptRequest) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *InterruptRequest) GetFilesChanged() []string {
+	if x != nil {
+		return x.FilesChanged
+	}
+	return nil
+}
+
+type InterruptResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// False when nothing has changed: no pattern matches, or interrupts do not fire
+	// here now.
+	Fired     bool   `protobuf:"varint,1,opt,name=fired,proto3" json:"fired,omitempty"`
+	Interrupt string `protobuf:"bytes,2,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	// The state that was left; $return leads back to it.
+	From          string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	Run           *Run   `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InterruptResponse) Reset() {
+	*x = InterruptResponse{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InterruptResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InterruptResponse) ProtoMessage() {}
+
+func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
+func (*InterruptResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *InterruptResponse) GetFired() bool {
+	if x != nil {
+		return x.Fired
+	}
+	return false
+}
+
+func (x *InterruptResponse) GetInterrupt() string {
+	if x != nil {
+		return x.Interrupt
+	}
+	return ""
+}
+
+func (x *InterruptResponse) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *InterruptResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+type ForceStateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the run that this session drives.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	Branch    string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	State     string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// A JSON object merged over the run's context; may be empty.
+	Context        []byte `protobuf:"bytes,5,opt,name=context,proto3" json:"context,omitempty"`
+	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,7,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ForceStateRequest) Reset() {
+	*x = ForceStateRequest{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForceStateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForceStateRequest) ProtoMessage() {}
+
+func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForceStateRequest.ProtoReflect.Descriptor instead.
+func (*ForceStateRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ForceStateRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *ForceStateRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ForceStateRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *ForceStateRequest) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *ForceStateRequest) GetContext() []byte {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+func (x *ForceStateRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *ForceStateRequest) GetExpectedVersion() int64 {
+	if x != nil {
+		return x.ExpectedVersion
+	}
+	return 0
+}
+
+type ForceStateResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Accepted bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	Run      *Run                   `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Set when not accepted.
+	Rejection     *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForceStateResponse) Reset() {
+	*x = ForceStateResponse{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForceStateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForceStateResponse) ProtoMessage() {}
+
+func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForceStateResponse.ProtoReflect.Descriptor instead.
+func (*ForceStateResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ForceStateResponse) GetAccepted() bool {
+	if x != nil {
+		return x.Accepted
+	}
+	return false
+}
+
+func (x *ForceStateResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *ForceStateResponse) GetRejection() *Rejection {
+	if x != nil {
+		return x.Rejection
+	}
+	return nil
+}
+
 type PauseRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	RunId          string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -1177,7 +2212,7 @@ type PauseRequest struct {
 
 func (x *PauseRequest) Reset() {
 	*x = PauseRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1189,7 +2224,7 @@ func (x *PauseRequest) String() string {
 func (*PauseRequest) ProtoMessage() {}
 
 func (x *PauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1202,7 +2237,7 @@ func (x *PauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
 func (*PauseRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PauseRequest) GetRunId() string {
@@ -1235,7 +2270,7 @@ type PauseResponse struct {
 
 func (x *PauseResponse) Reset() {
 	*x = PauseResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +2282,7 @@ func (x *PauseResponse) String() string {
 func (*PauseResponse) ProtoMessage() {}
 
 func (x *PauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +2295,7 @@ func (x *PauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
 func (*PauseResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PauseResponse) GetRun() *Run {
@@ -1280,7 +2315,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +2327,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +2340,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResumeRequest) GetRunId() string {
@@ -1331,7 +2366,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +2378,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +2391,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeResponse) GetRun() *Run {
@@ -1377,7 +2412,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +2424,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +2437,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CancelRequest) GetRunId() string {
@@ -1435,7 +2470,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1447,7 +2482,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1460,7 +2495,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CancelResponse) GetRun() *Run {
@@ -1477,7 +2512,9 @@ type HistoryEntry struct {
 	RunVersion int64                  `protobuf:"varint,1,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
 	Time       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
 	Actor      string                 `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What happened: "started", "transitioned", "paused", "resumed", "cancelled".
+	// What happened: "started", "transitioned", "interrupt.fired", "fork.started",
+	// "fork.branch_bound", "invoke.started", "invoke.ended", "forced", "paused",
+	// "resumed", "cancelled", or "tool_result".
 	Type  string `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
 	Event string `protobuf:"bytes,5,opt,name=event,proto3" json:"event,omitempty"`
 	From  string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
@@ -1490,13 +2527,27 @@ type HistoryEntry struct {
 	Status          RunStatus      `protobuf:"varint,12,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
 	Reason          string         `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	SafeNext        bool           `protobuf:"varint,14,opt,name=safe_next,json=safeNext,proto3" json:"safe_next,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The branch that it happened in; empty outside of forks.
+	Branch string `protobuf:"bytes,15,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Forks that the change has joined, from inside out.
+	Joins []*Join `protobuf:"bytes,16,rep,name=joins,proto3" json:"joins,omitempty"`
+	// The interrupt that fired, and the files that fired it.
+	Interrupt string   `protobuf:"bytes,17,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	Files     []string `protobuf:"bytes,18,rep,name=files,proto3" json:"files,omitempty"`
+	// The invoked run that was started or has ended.
+	ChildRunId string `protobuf:"bytes,19,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
+	// The session that a branch was given to.
+	SessionId string `protobuf:"bytes,20,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Set in a "tool_result", which does not change the run: run_version is the
+	// version it came at.
+	ToolResult    *ToolResult `protobuf:"bytes,21,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1508,7 +2559,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1521,7 +2572,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *HistoryEntry) GetRunVersion() int64 {
@@ -1622,19 +2673,291 @@ func (x *HistoryEntry) GetSafeNext() bool {
 	return false
 }
 
+func (x *HistoryEntry) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *HistoryEntry) GetJoins() []*Join {
+	if x != nil {
+		return x.Joins
+	}
+	return nil
+}
+
+func (x *HistoryEntry) GetInterrupt() string {
+	if x != nil {
+		return x.Interrupt
+	}
+	return ""
+}
+
+func (x *HistoryEntry) GetFiles() []string {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *HistoryEntry) GetChildRunId() string {
+	if x != nil {
+		return x.ChildRunId
+	}
+	return ""
+}
+
+func (x *HistoryEntry) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *HistoryEntry) GetToolResult() *ToolResult {
+	if x != nil {
+		return x.ToolResult
+	}
+	return nil
+}
+
+// Join is the end of a fork (S5.4).
+type Join struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Event string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that it leads to.
+	To        string           `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	Succeeded bool             `protobuf:"varint,3,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
+	Branches  []*BranchOutcome `protobuf:"bytes,4,rep,name=branches,proto3" json:"branches,omitempty"`
+	// Keys of the context that several branches have changed to different values:
+	// the last branch in definition order wins.
+	Conflicts     []string `protobuf:"bytes,5,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Join) Reset() {
+	*x = Join{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Join) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Join) ProtoMessage() {}
+
+func (x *Join) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Join.ProtoReflect.Descriptor instead.
+func (*Join) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Join) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *Join) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *Join) GetSucceeded() bool {
+	if x != nil {
+		return x.Succeeded
+	}
+	return false
+}
+
+func (x *Join) GetBranches() []*BranchOutcome {
+	if x != nil {
+		return x.Branches
+	}
+	return nil
+}
+
+func (x *Join) GetConflicts() []string {
+	if x != nil {
+		return x.Conflicts
+	}
+	return nil
+}
+
+// BranchOutcome is how a branch ended.
+type BranchOutcome struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Status        BranchStatus           `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.engine.v1.BranchStatus" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BranchOutcome) Reset() {
+	*x = BranchOutcome{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BranchOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BranchOutcome) ProtoMessage() {}
+
+func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BranchOutcome.ProtoReflect.Descriptor instead.
+func (*BranchOutcome) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *BranchOutcome) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *BranchOutcome) GetStatus() BranchStatus {
+	if x != nil {
+		return x.Status
+	}
+	return BranchStatus_BRANCH_STATUS_UNSPECIFIED
+}
+
+// ToolResult is what a tool answered, kept where meta.capture_output says so
+// (S6.4).
+type ToolResult struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	CallId string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	Tool   string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	Ok     bool                   `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
+	// At most 64 KiB of what was reported.
+	Output    []byte `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
+	Truncated bool   `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// Counts the results of a run, from 1.
+	Number        int64 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolResult) Reset() {
+	*x = ToolResult{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolResult) ProtoMessage() {}
+
+func (x *ToolResult) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
+func (*ToolResult) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ToolResult) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *ToolResult) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolResult) GetOk() bool {
+	if x != nil {
+		return x.Ok
+	}
+	return false
+}
+
+func (x *ToolResult) GetOutput() []byte {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *ToolResult) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+func (x *ToolResult) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 type HistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Entries with a greater run_version.
-	AfterVersion  int64 `protobuf:"varint,2,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
-	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	AfterVersion int64 `protobuf:"varint,2,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
+	PageSize     int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Tool results with a greater number.
+	AfterResult   int64 `protobuf:"varint,4,opt,name=after_result,json=afterResult,proto3" json:"after_result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +2969,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +2982,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{19}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *HistoryRequest) GetRunId() string {
@@ -1683,18 +3006,26 @@ func (x *HistoryRequest) GetPageSize() int32 {
 	return 0
 }
 
+func (x *HistoryRequest) GetAfterResult() int64 {
+	if x != nil {
+		return x.AfterResult
+	}
+	return 0
+}
+
 type HistoryResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Entries []*HistoryEntry        `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// after_version of the next page; 0 at the end.
+	// after_version and after_result of the next page; both 0 at the end.
 	NextAfterVersion int64 `protobuf:"varint,2,opt,name=next_after_version,json=nextAfterVersion,proto3" json:"next_after_version,omitempty"`
+	NextAfterResult  int64 `protobuf:"varint,3,opt,name=next_after_result,json=nextAfterResult,proto3" json:"next_after_result,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *HistoryResponse) Reset() {
 	*x = HistoryResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +3037,7 @@ func (x *HistoryResponse) String() string {
 func (*HistoryResponse) ProtoMessage() {}
 
 func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +3050,7 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
 func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{20}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *HistoryResponse) GetEntries() []*HistoryEntry {
@@ -1736,6 +3067,13 @@ func (x *HistoryResponse) GetNextAfterVersion() int64 {
 	return 0
 }
 
+func (x *HistoryResponse) GetNextAfterResult() int64 {
+	if x != nil {
+		return x.NextAfterResult
+	}
+	return 0
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -1745,7 +3083,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +3095,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +3108,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{21}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *WatchRequest) GetRunId() string {
@@ -1789,7 +3127,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +3139,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1814,7 +3152,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{22}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchResponse) GetRun() *Run {
@@ -1848,7 +3186,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\x97\x06\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xb1\f\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -1876,7 +3214,57 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x05entry\x18\x12 \x01(\x03R\x05entry\x12\x12\n" +
 	"\x04held\x18\x13 \x01(\bR\x04held\x12%\n" +
 	"\x0emax_iterations\x18\x14 \x01(\x03R\rmaxIterations\x12)\n" +
-	"\x10disallowed_tools\x18\x15 \x03(\tR\x0fdisallowedTools\"\xa0\x02\n" +
+	"\x10disallowed_tools\x18\x15 \x03(\tR\x0fdisallowedTools\x12\x16\n" +
+	"\x06branch\x18\x16 \x01(\tR\x06branch\x12\x1f\n" +
+	"\vbranch_over\x18\x17 \x01(\bR\n" +
+	"branchOver\x12?\n" +
+	"\tinterrupt\x18\x18 \x01(\v2!.interlock.engine.v1.InterruptionR\tinterrupt\x12-\n" +
+	"\x04fork\x18\x19 \x01(\v2\x19.interlock.engine.v1.ForkR\x04fork\x125\n" +
+	"\x05child\x18\x1a \x01(\v2\x1f.interlock.engine.v1.InvocationR\x05child\x12\"\n" +
+	"\rparent_run_id\x18\x1b \x01(\tR\vparentRunId\x12$\n" +
+	"\x0emax_edit_lines\x18\x1c \x01(\x03R\fmaxEditLines\x12-\n" +
+	"\x13max_files_per_state\x18\x1d \x01(\x03R\x10maxFilesPerState\x120\n" +
+	"\x14context_budget_bytes\x18\x1e \x01(\x03R\x12contextBudgetBytes\x12#\n" +
+	"\rcontext_bytes\x18\x1f \x01(\x03R\fcontextBytes\x12#\n" +
+	"\rfiles_changed\x18  \x01(\x03R\ffilesChanged\x12@\n" +
+	"\renv_overrides\x18! \x03(\v2\x1b.interlock.engine.v1.EnvVarR\fenvOverrides\x12\x1f\n" +
+	"\vblocked_env\x18\" \x03(\tR\n" +
+	"blockedEnv\x12/\n" +
+	"\x13commands_restricted\x18# \x01(\bR\x12commandsRestricted\x12)\n" +
+	"\x10allowed_commands\x18$ \x03(\tR\x0fallowedCommands\x12\x14\n" +
+	"\x05debug\x18% \x01(\bR\x05debug\x12%\n" +
+	"\x0ecapture_output\x18& \x01(\bR\rcaptureOutput\x12\x1e\n" +
+	"\vroot_run_id\x18' \x01(\tR\trootRunId\x12'\n" +
+	"\x0falways_enforced\x18( \x01(\bR\x0ealwaysEnforced\"2\n" +
+	"\x06EnvVar\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"?\n" +
+	"\fInterruption\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
+	"\treturn_to\x18\x02 \x01(\tR\breturnTo\"\xd7\x01\n" +
+	"\x04Fork\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
+	"\x04join\x18\x03 \x01(\tR\x04join\x12\x1f\n" +
+	"\von_complete\x18\x04 \x01(\tR\n" +
+	"onComplete\x12\x17\n" +
+	"\aon_fail\x18\x05 \x01(\tR\x06onFail\x12;\n" +
+	"\bbranches\x18\x06 \x03(\v2\x1f.interlock.engine.v1.ForkBranchR\bbranches\x12\x18\n" +
+	"\acurrent\x18\a \x01(\tR\acurrent\"\xdb\x01\n" +
+	"\n" +
+	"ForkBranch\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
+	"\x06status\x18\x02 \x01(\x0e2!.interlock.engine.v1.BranchStatusR\x06status\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12\x1a\n" +
+	"\bterminal\x18\x04 \x01(\tR\bterminal\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\x12-\n" +
+	"\x04fork\x18\x06 \x01(\v2\x19.interlock.engine.v1.ForkR\x04fork\"U\n" +
+	"\n" +
+	"Invocation\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
+	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x14\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\"\xa0\x02\n" +
 	"\fStartRequest\x12&\n" +
 	"\bworkflow\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\bworkflow\x122\n" +
@@ -1889,13 +3277,17 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06resume\x18\a \x01(\bR\x06resume\"U\n" +
 	"\rStartResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x18\n" +
-	"\aresumed\x18\x02 \x01(\bR\aresumed\"`\n" +
+	"\aresumed\x18\x02 \x01(\bR\aresumed\"\x9a\x01\n" +
 	"\x14RunServiceGetRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\"C\n" +
+	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
+	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12\x16\n" +
+	"\x06active\x18\x04 \x01(\bR\x06active\"e\n" +
 	"\x15RunServiceGetResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xc7\x01\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12 \n" +
+	"\fasked_run_id\x18\x02 \x01(\tR\n" +
+	"askedRunId\"\xc7\x01\n" +
 	"\x15RunServiceListRequest\x126\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\x12$\n" +
 	"\bworkflow\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\bworkflow\x12'\n" +
@@ -1905,7 +3297,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"n\n" +
 	"\x16RunServiceListResponse\x12,\n" +
 	"\x04runs\x18\x01 \x03(\v2\x18.interlock.engine.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xfa\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x02\n" +
 	"\x11TransitionRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12 \n" +
 	"\x05event\x18\x02 \x01(\tB\n" +
@@ -1914,13 +3306,50 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x10expected_version\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12'\n" +
 	"\n" +
-	"session_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\"\xbb\x01\n" +
+	"session_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
+	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\xcf\x01\n" +
 	"\x12TransitionResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
 	"\trejection\x18\x03 \x01(\v2\x1e.interlock.engine.v1.RejectionR\trejection\x12\x1f\n" +
 	"\vapproval_id\x18\x04 \x01(\tR\n" +
-	"approvalId\"\x86\x01\n" +
+	"approvalId\x12\x12\n" +
+	"\x04note\x18\x05 \x01(\tR\x04note\"\xa9\x01\n" +
+	"\x11BindBranchRequest\x12\x1f\n" +
+	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12$\n" +
+	"\bworkflow\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\bworkflow\x12\"\n" +
+	"\x06branch\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\bR\x06branch\x12)\n" +
+	"\n" +
+	"session_id\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\"@\n" +
+	"\x12BindBranchResponse\x12*\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\x8a\x01\n" +
+	"\x10InterruptRequest\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12#\n" +
+	"\acall_id\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12.\n" +
+	"\rfiles_changed\x18\x03 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\ffilesChanged\"\x87\x01\n" +
+	"\x11InterruptResponse\x12\x14\n" +
+	"\x05fired\x18\x01 \x01(\bR\x05fired\x12\x1c\n" +
+	"\tinterrupt\x18\x02 \x01(\tR\tinterrupt\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\tR\x04from\x12*\n" +
+	"\x03run\x18\x04 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xa2\x02\n" +
+	"\x11ForceStateRequest\x12\x1f\n" +
+	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
+	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12 \n" +
+	"\x05state\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05state\x12\x18\n" +
+	"\acontext\x18\x05 \x01(\fR\acontext\x121\n" +
+	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x122\n" +
+	"\x10expected_version\x18\a \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\"\x9a\x01\n" +
+	"\x12ForceStateResponse\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
+	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
+	"\trejection\x18\x03 \x01(\v2\x1e.interlock.engine.v1.RejectionR\trejection\"\x86\x01\n" +
 	"\fPauseRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12 \n" +
@@ -1940,7 +3369,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\x121\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"<\n" +
 	"\x0eCancelResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xc7\x03\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xc7\x05\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
@@ -1957,16 +3386,45 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x10workflow_version\x18\v \x01(\x03R\x0fworkflowVersion\x126\n" +
 	"\x06status\x18\f \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\x12\x16\n" +
 	"\x06reason\x18\r \x01(\tR\x06reason\x12\x1b\n" +
-	"\tsafe_next\x18\x0e \x01(\bR\bsafeNext\"\x8a\x01\n" +
+	"\tsafe_next\x18\x0e \x01(\bR\bsafeNext\x12\x16\n" +
+	"\x06branch\x18\x0f \x01(\tR\x06branch\x12/\n" +
+	"\x05joins\x18\x10 \x03(\v2\x19.interlock.engine.v1.JoinR\x05joins\x12\x1c\n" +
+	"\tinterrupt\x18\x11 \x01(\tR\tinterrupt\x12\x14\n" +
+	"\x05files\x18\x12 \x03(\tR\x05files\x12 \n" +
+	"\fchild_run_id\x18\x13 \x01(\tR\n" +
+	"childRunId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x14 \x01(\tR\tsessionId\x12@\n" +
+	"\vtool_result\x18\x15 \x01(\v2\x1f.interlock.engine.v1.ToolResultR\n" +
+	"toolResult\"\xa8\x01\n" +
+	"\x04Join\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1c\n" +
+	"\tsucceeded\x18\x03 \x01(\bR\tsucceeded\x12>\n" +
+	"\bbranches\x18\x04 \x03(\v2\".interlock.engine.v1.BranchOutcomeR\bbranches\x12\x1c\n" +
+	"\tconflicts\x18\x05 \x03(\tR\tconflicts\"^\n" +
+	"\rBranchOutcome\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
+	"\x06status\x18\x02 \x01(\x0e2!.interlock.engine.v1.BranchStatusR\x06status\"\x97\x01\n" +
+	"\n" +
+	"ToolResult\x12\x17\n" +
+	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
+	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x0e\n" +
+	"\x02ok\x18\x03 \x01(\bR\x02ok\x12\x16\n" +
+	"\x06output\x18\x04 \x01(\fR\x06output\x12\x1c\n" +
+	"\ttruncated\x18\x05 \x01(\bR\ttruncated\x12\x16\n" +
+	"\x06number\x18\x06 \x01(\x03R\x06number\"\xb6\x01\n" +
 	"\x0eHistoryRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12,\n" +
 	"\rafter_version\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\fafterVersion\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\"|\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12*\n" +
+	"\fafter_result\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vafterResult\"\xa8\x01\n" +
 	"\x0fHistoryResponse\x12;\n" +
 	"\aentries\x18\x01 \x03(\v2!.interlock.engine.v1.HistoryEntryR\aentries\x12,\n" +
-	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\"1\n" +
+	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\x12*\n" +
+	"\x11next_after_result\x18\x03 \x01(\x03R\x0fnextAfterResult\"1\n" +
 	"\fWatchRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\";\n" +
@@ -1999,14 +3457,25 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1dREJECTION_CODE_DEBUG_DISABLED\x10\f\x12\x1e\n" +
 	"\x1aREJECTION_CODE_UNSUPPORTED\x10\r\x12\x1f\n" +
 	"\x1bREJECTION_CODE_INVALID_DATA\x10\x0e\x12!\n" +
-	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f2\x98\x06\n" +
+	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f*\x9b\x01\n" +
+	"\fBranchStatus\x12\x1d\n" +
+	"\x19BRANCH_STATUS_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14BRANCH_STATUS_ACTIVE\x10\x01\x12\x1b\n" +
+	"\x17BRANCH_STATUS_SUCCEEDED\x10\x02\x12\x18\n" +
+	"\x14BRANCH_STATUS_FAILED\x10\x03\x12\x1b\n" +
+	"\x17BRANCH_STATUS_CANCELLED\x10\x042\xb2\b\n" +
 	"\n" +
 	"RunService\x12N\n" +
 	"\x05Start\x12!.interlock.engine.v1.StartRequest\x1a\".interlock.engine.v1.StartResponse\x12\\\n" +
 	"\x03Get\x12).interlock.engine.v1.RunServiceGetRequest\x1a*.interlock.engine.v1.RunServiceGetResponse\x12_\n" +
 	"\x04List\x12*.interlock.engine.v1.RunServiceListRequest\x1a+.interlock.engine.v1.RunServiceListResponse\x12]\n" +
 	"\n" +
-	"Transition\x12&.interlock.engine.v1.TransitionRequest\x1a'.interlock.engine.v1.TransitionResponse\x12N\n" +
+	"Transition\x12&.interlock.engine.v1.TransitionRequest\x1a'.interlock.engine.v1.TransitionResponse\x12]\n" +
+	"\n" +
+	"BindBranch\x12&.interlock.engine.v1.BindBranchRequest\x1a'.interlock.engine.v1.BindBranchResponse\x12Z\n" +
+	"\tInterrupt\x12%.interlock.engine.v1.InterruptRequest\x1a&.interlock.engine.v1.InterruptResponse\x12]\n" +
+	"\n" +
+	"ForceState\x12&.interlock.engine.v1.ForceStateRequest\x1a'.interlock.engine.v1.ForceStateResponse\x12N\n" +
 	"\x05Pause\x12!.interlock.engine.v1.PauseRequest\x1a\".interlock.engine.v1.PauseResponse\x12Q\n" +
 	"\x06Resume\x12\".interlock.engine.v1.ResumeRequest\x1a#.interlock.engine.v1.ResumeResponse\x12Q\n" +
 	"\x06Cancel\x12\".interlock.engine.v1.CancelRequest\x1a#.interlock.engine.v1.CancelResponse\x12T\n" +
@@ -2025,82 +3494,118 @@ func file_interlock_engine_v1_run_proto_rawDescGZIP() []byte {
 	return file_interlock_engine_v1_run_proto_rawDescData
 }
 
-var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                 // 0: interlock.engine.v1.RunStatus
 	(RejectionCode)(0),             // 1: interlock.engine.v1.RejectionCode
-	(*LegalEvent)(nil),             // 2: interlock.engine.v1.LegalEvent
-	(*GuardResult)(nil),            // 3: interlock.engine.v1.GuardResult
-	(*Rejection)(nil),              // 4: interlock.engine.v1.Rejection
-	(*Run)(nil),                    // 5: interlock.engine.v1.Run
-	(*StartRequest)(nil),           // 6: interlock.engine.v1.StartRequest
-	(*StartResponse)(nil),          // 7: interlock.engine.v1.StartResponse
-	(*RunServiceGetRequest)(nil),   // 8: interlock.engine.v1.RunServiceGetRequest
-	(*RunServiceGetResponse)(nil),  // 9: interlock.engine.v1.RunServiceGetResponse
-	(*RunServiceListRequest)(nil),  // 10: interlock.engine.v1.RunServiceListRequest
-	(*RunServiceListResponse)(nil), // 11: interlock.engine.v1.RunServiceListResponse
-	(*TransitionRequest)(nil),      // 12: interlock.engine.v1.TransitionRequest
-	(*TransitionResponse)(nil),     // 13: interlock.engine.v1.TransitionResponse
-	(*PauseRequest)(nil),           // 14: interlock.engine.v1.PauseRequest
-	(*PauseResponse)(nil),          // 15: interlock.engine.v1.PauseResponse
-	(*ResumeRequest)(nil),          // 16: interlock.engine.v1.ResumeRequest
-	(*ResumeResponse)(nil),         // 17: interlock.engine.v1.ResumeResponse
-	(*CancelRequest)(nil),          // 18: interlock.engine.v1.CancelRequest
-	(*CancelResponse)(nil),         // 19: interlock.engine.v1.CancelResponse
-	(*HistoryEntry)(nil),           // 20: interlock.engine.v1.HistoryEntry
-	(*HistoryRequest)(nil),         // 21: interlock.engine.v1.HistoryRequest
-	(*HistoryResponse)(nil),        // 22: interlock.engine.v1.HistoryResponse
-	(*WatchRequest)(nil),           // 23: interlock.engine.v1.WatchRequest
-	(*WatchResponse)(nil),          // 24: interlock.engine.v1.WatchResponse
-	(*timestamppb.Timestamp)(nil),  // 25: google.protobuf.Timestamp
+	(BranchStatus)(0),              // 2: interlock.engine.v1.BranchStatus
+	(*LegalEvent)(nil),             // 3: interlock.engine.v1.LegalEvent
+	(*GuardResult)(nil),            // 4: interlock.engine.v1.GuardResult
+	(*Rejection)(nil),              // 5: interlock.engine.v1.Rejection
+	(*Run)(nil),                    // 6: interlock.engine.v1.Run
+	(*EnvVar)(nil),                 // 7: interlock.engine.v1.EnvVar
+	(*Interruption)(nil),           // 8: interlock.engine.v1.Interruption
+	(*Fork)(nil),                   // 9: interlock.engine.v1.Fork
+	(*ForkBranch)(nil),             // 10: interlock.engine.v1.ForkBranch
+	(*Invocation)(nil),             // 11: interlock.engine.v1.Invocation
+	(*StartRequest)(nil),           // 12: interlock.engine.v1.StartRequest
+	(*StartResponse)(nil),          // 13: interlock.engine.v1.StartResponse
+	(*RunServiceGetRequest)(nil),   // 14: interlock.engine.v1.RunServiceGetRequest
+	(*RunServiceGetResponse)(nil),  // 15: interlock.engine.v1.RunServiceGetResponse
+	(*RunServiceListRequest)(nil),  // 16: interlock.engine.v1.RunServiceListRequest
+	(*RunServiceListResponse)(nil), // 17: interlock.engine.v1.RunServiceListResponse
+	(*TransitionRequest)(nil),      // 18: interlock.engine.v1.TransitionRequest
+	(*TransitionResponse)(nil),     // 19: interlock.engine.v1.TransitionResponse
+	(*BindBranchRequest)(nil),      // 20: interlock.engine.v1.BindBranchRequest
+	(*BindBranchResponse)(nil),     // 21: interlock.engine.v1.BindBranchResponse
+	(*InterruptRequest)(nil),       // 22: interlock.engine.v1.InterruptRequest
+	(*InterruptResponse)(nil),      // 23: interlock.engine.v1.InterruptResponse
+	(*ForceStateRequest)(nil),      // 24: interlock.engine.v1.ForceStateRequest
+	(*ForceStateResponse)(nil),     // 25: interlock.engine.v1.ForceStateResponse
+	(*PauseRequest)(nil),           // 26: interlock.engine.v1.PauseRequest
+	(*PauseResponse)(nil),          // 27: interlock.engine.v1.PauseResponse
+	(*ResumeRequest)(nil),          // 28: interlock.engine.v1.ResumeRequest
+	(*ResumeResponse)(nil),         // 29: interlock.engine.v1.ResumeResponse
+	(*CancelRequest)(nil),          // 30: interlock.engine.v1.CancelRequest
+	(*CancelResponse)(nil),         // 31: interlock.engine.v1.CancelResponse
+	(*HistoryEntry)(nil),           // 32: interlock.engine.v1.HistoryEntry
+	(*Join)(nil),                   // 33: interlock.engine.v1.Join
+	(*BranchOutcome)(nil),          // 34: interlock.engine.v1.BranchOutcome
+	(*ToolResult)(nil),             // 35: interlock.engine.v1.ToolResult
+	(*HistoryRequest)(nil),         // 36: interlock.engine.v1.HistoryRequest
+	(*HistoryResponse)(nil),        // 37: interlock.engine.v1.HistoryResponse
+	(*WatchRequest)(nil),           // 38: interlock.engine.v1.WatchRequest
+	(*WatchResponse)(nil),          // 39: interlock.engine.v1.WatchResponse
+	(*timestamppb.Timestamp)(nil),  // 40: google.protobuf.Timestamp
 }
 var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	1,  // 0: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
-	3,  // 1: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
-	2,  // 2: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	4,  // 1: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
+	3,  // 2: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
 	0,  // 3: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
 	0,  // 4: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
-	2,  // 5: interlock.engine.v1.Run.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	25, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	25, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
-	5,  // 8: interlock.engine.v1.StartResponse.run:type_name -> interlock.engine.v1.Run
-	5,  // 9: interlock.engine.v1.RunServiceGetResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 10: interlock.engine.v1.RunServiceListRequest.status:type_name -> interlock.engine.v1.RunStatus
-	5,  // 11: interlock.engine.v1.RunServiceListResponse.runs:type_name -> interlock.engine.v1.Run
-	5,  // 12: interlock.engine.v1.TransitionResponse.run:type_name -> interlock.engine.v1.Run
-	4,  // 13: interlock.engine.v1.TransitionResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	5,  // 14: interlock.engine.v1.PauseResponse.run:type_name -> interlock.engine.v1.Run
-	5,  // 15: interlock.engine.v1.ResumeResponse.run:type_name -> interlock.engine.v1.Run
-	5,  // 16: interlock.engine.v1.CancelResponse.run:type_name -> interlock.engine.v1.Run
-	25, // 17: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
-	3,  // 18: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
-	0,  // 19: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
-	20, // 20: interlock.engine.v1.HistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	5,  // 21: interlock.engine.v1.WatchResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 22: interlock.engine.v1.RunService.Start:input_type -> interlock.engine.v1.StartRequest
-	8,  // 23: interlock.engine.v1.RunService.Get:input_type -> interlock.engine.v1.RunServiceGetRequest
-	10, // 24: interlock.engine.v1.RunService.List:input_type -> interlock.engine.v1.RunServiceListRequest
-	12, // 25: interlock.engine.v1.RunService.Transition:input_type -> interlock.engine.v1.TransitionRequest
-	14, // 26: interlock.engine.v1.RunService.Pause:input_type -> interlock.engine.v1.PauseRequest
-	16, // 27: interlock.engine.v1.RunService.Resume:input_type -> interlock.engine.v1.ResumeRequest
-	18, // 28: interlock.engine.v1.RunService.Cancel:input_type -> interlock.engine.v1.CancelRequest
-	21, // 29: interlock.engine.v1.RunService.History:input_type -> interlock.engine.v1.HistoryRequest
-	23, // 30: interlock.engine.v1.RunService.Watch:input_type -> interlock.engine.v1.WatchRequest
-	7,  // 31: interlock.engine.v1.RunService.Start:output_type -> interlock.engine.v1.StartResponse
-	9,  // 32: interlock.engine.v1.RunService.Get:output_type -> interlock.engine.v1.RunServiceGetResponse
-	11, // 33: interlock.engine.v1.RunService.List:output_type -> interlock.engine.v1.RunServiceListResponse
-	13, // 34: interlock.engine.v1.RunService.Transition:output_type -> interlock.engine.v1.TransitionResponse
-	15, // 35: interlock.engine.v1.RunService.Pause:output_type -> interlock.engine.v1.PauseResponse
-	17, // 36: interlock.engine.v1.RunService.Resume:output_type -> interlock.engine.v1.ResumeResponse
-	19, // 37: interlock.engine.v1.RunService.Cancel:output_type -> interlock.engine.v1.CancelResponse
-	22, // 38: interlock.engine.v1.RunService.History:output_type -> interlock.engine.v1.HistoryResponse
-	24, // 39: interlock.engine.v1.RunService.Watch:output_type -> interlock.engine.v1.WatchResponse
-	31, // [31:40] is the sub-list for method output_type
-	22, // [22:31] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	3,  // 5: interlock.engine.v1.Run.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	40, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	40, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
+	8,  // 8: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
+	9,  // 9: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
+	11, // 10: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
+	7,  // 11: interlock.engine.v1.Run.env_overrides:type_name -> interlock.engine.v1.EnvVar
+	10, // 12: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
+	2,  // 13: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
+	9,  // 14: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
+	6,  // 15: interlock.engine.v1.StartResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 16: interlock.engine.v1.RunServiceGetResponse.run:type_name -> interlock.engine.v1.Run
+	0,  // 17: interlock.engine.v1.RunServiceListRequest.status:type_name -> interlock.engine.v1.RunStatus
+	6,  // 18: interlock.engine.v1.RunServiceListResponse.runs:type_name -> interlock.engine.v1.Run
+	6,  // 19: interlock.engine.v1.TransitionResponse.run:type_name -> interlock.engine.v1.Run
+	5,  // 20: interlock.engine.v1.TransitionResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	6,  // 21: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 22: interlock.engine.v1.InterruptResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 23: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
+	5,  // 24: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	6,  // 25: interlock.engine.v1.PauseResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 26: interlock.engine.v1.ResumeResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 27: interlock.engine.v1.CancelResponse.run:type_name -> interlock.engine.v1.Run
+	40, // 28: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
+	4,  // 29: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
+	0,  // 30: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
+	33, // 31: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
+	35, // 32: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
+	34, // 33: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	2,  // 34: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	32, // 35: interlock.engine.v1.HistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
+	6,  // 36: interlock.engine.v1.WatchResponse.run:type_name -> interlock.engine.v1.Run
+	12, // 37: interlock.engine.v1.RunService.Start:input_type -> interlock.engine.v1.StartRequest
+	14, // 38: interlock.engine.v1.RunService.Get:input_type -> interlock.engine.v1.RunServiceGetRequest
+	16, // 39: interlock.engine.v1.RunService.List:input_type -> interlock.engine.v1.RunServiceListRequest
+	18, // 40: interlock.engine.v1.RunService.Transition:input_type -> interlock.engine.v1.TransitionRequest
+	20, // 41: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
+	22, // 42: interlock.engine.v1.RunService.Interrupt:input_type -> interlock.engine.v1.InterruptRequest
+	24, // 43: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
+	26, // 44: interlock.engine.v1.RunService.Pause:input_type -> interlock.engine.v1.PauseRequest
+	28, // 45: interlock.engine.v1.RunService.Resume:input_type -> interlock.engine.v1.ResumeRequest
+	30, // 46: interlock.engine.v1.RunService.Cancel:input_type -> interlock.engine.v1.CancelRequest
+	36, // 47: interlock.engine.v1.RunService.History:input_type -> interlock.engine.v1.HistoryRequest
+	38, // 48: interlock.engine.v1.RunService.Watch:input_type -> interlock.engine.v1.WatchRequest
+	13, // 49: interlock.engine.v1.RunService.Start:output_type -> interlock.engine.v1.StartResponse
+	15, // 50: interlock.engine.v1.RunService.Get:output_type -> interlock.engine.v1.RunServiceGetResponse
+	17, // 51: interlock.engine.v1.RunService.List:output_type -> interlock.engine.v1.RunServiceListResponse
+	19, // 52: interlock.engine.v1.RunService.Transition:output_type -> interlock.engine.v1.TransitionResponse
+	21, // 53: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
+	23, // 54: interlock.engine.v1.RunService.Interrupt:output_type -> interlock.engine.v1.InterruptResponse
+	25, // 55: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
+	27, // 56: interlock.engine.v1.RunService.Pause:output_type -> interlock.engine.v1.PauseResponse
+	29, // 57: interlock.engine.v1.RunService.Resume:output_type -> interlock.engine.v1.ResumeResponse
+	31, // 58: interlock.engine.v1.RunService.Cancel:output_type -> interlock.engine.v1.CancelResponse
+	37, // 59: interlock.engine.v1.RunService.History:output_type -> interlock.engine.v1.HistoryResponse
+	39, // 60: interlock.engine.v1.RunService.Watch:output_type -> interlock.engine.v1.WatchResponse
+	49, // [49:61] is the sub-list for method output_type
+	37, // [37:49] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }
@@ -2113,8 +3618,8 @@ func file_interlock_engine_v1_run_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_proto_rawDesc), len(file_interlock_engine_v1_run_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   23,
+			NumEnums:      3,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

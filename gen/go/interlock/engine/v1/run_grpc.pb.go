@@ -23,6 +23,9 @@ const (
 	RunService_Get_FullMethodName        = "/interlock.engine.v1.RunService/Get"
 	RunService_List_FullMethodName       = "/interlock.engine.v1.RunService/List"
 	RunService_Transition_FullMethodName = "/interlock.engine.v1.RunService/Transition"
+	RunService_BindBranch_FullMethodName = "/interlock.engine.v1.RunService/BindBranch"
+	RunService_Interrupt_FullMethodName  = "/interlock.engine.v1.RunService/Interrupt"
+	RunService_ForceState_FullMethodName = "/interlock.engine.v1.RunService/ForceState"
 	RunService_Pause_FullMethodName      = "/interlock.engine.v1.RunService/Pause"
 	RunService_Resume_FullMethodName     = "/interlock.engine.v1.RunService/Resume"
 	RunService_Cancel_FullMethodName     = "/interlock.engine.v1.RunService/Cancel"
@@ -46,11 +49,22 @@ type RunServiceClient interface {
 	// false and a rejection that teaches; a status is for failures only: ABORTED
 	// when expected_version does not match.
 	Transition(ctx context.Context, in *TransitionRequest, opts ...grpc.CallOption) (*TransitionResponse, error)
-	// Pause stops a run until it is resumed (S6.2).
+	// BindBranch gives a branch of a run's fork to a session of its own: its events
+	// and tool calls are judged in that branch alone (S5.3).
+	BindBranch(ctx context.Context, in *BindBranchRequest, opts ...grpc.CallOption) (*BindBranchResponse, error)
+	// Interrupt diverts a run to the handler of an interrupt, for a tool call that
+	// was allowed and has changed a matching file (S4.1). It happens once per call;
+	// where interrupts do not fire nothing changes.
+	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
+	// ForceState jumps to any state of a workflow with meta.debug (S6.3).
+	ForceState(ctx context.Context, in *ForceStateRequest, opts ...grpc.CallOption) (*ForceStateResponse, error)
+	// Pause stops a run until it is resumed, with the runs that it has invoked and
+	// that have invoked it (S6.2).
 	Pause(ctx context.Context, in *PauseRequest, opts ...grpc.CallOption) (*PauseResponse, error)
 	// Resume continues a paused run as a new entry of its state (S6.2).
 	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
-	// Cancel ends a run.
+	// Cancel ends a run, and the runs that it has invoked. The run that invoked it
+	// goes on by on_fail.
 	Cancel(ctx context.Context, in *CancelRequest, opts ...grpc.CallOption) (*CancelResponse, error)
 	// History answers every change of a run, oldest first (S6.4).
 	History(ctx context.Context, in *HistoryRequest, opts ...grpc.CallOption) (*HistoryResponse, error)
@@ -100,6 +114,36 @@ func (c *runServiceClient) Transition(ctx context.Context, in *TransitionRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(TransitionResponse)
 	err := c.cc.Invoke(ctx, RunService_Transition_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *runServiceClient) BindBranch(ctx context.Context, in *BindBranchRequest, opts ...grpc.CallOption) (*BindBranchResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BindBranchResponse)
+	err := c.cc.Invoke(ctx, RunService_BindBranch_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *runServiceClient) Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(InterruptResponse)
+	err := c.cc.Invoke(ctx, RunService_Interrupt_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *runServiceClient) ForceState(ctx context.Context, in *ForceStateRequest, opts ...grpc.CallOption) (*ForceStateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ForceStateResponse)
+	err := c.cc.Invoke(ctx, RunService_ForceState_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +225,22 @@ type RunServiceServer interface {
 	// false and a rejection that teaches; a status is for failures only: ABORTED
 	// when expected_version does not match.
 	Transition(context.Context, *TransitionRequest) (*TransitionResponse, error)
-	// Pause stops a run until it is resumed (S6.2).
+	// BindBranch gives a branch of a run's fork to a session of its own: its events
+	// and tool calls are judged in that branch alone (S5.3).
+	BindBranch(context.Context, *BindBranchRequest) (*BindBranchResponse, error)
+	// Interrupt diverts a run to the handler of an interrupt, for a tool call that
+	// was allowed and has changed a matching file (S4.1). It happens once per call;
+	// where interrupts do not fire nothing changes.
+	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
+	// ForceState jumps to any state of a workflow with meta.debug (S6.3).
+	ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error)
+	// Pause stops a run until it is resumed, with the runs that it has invoked and
+	// that have invoked it (S6.2).
 	Pause(context.Context, *PauseRequest) (*PauseResponse, error)
 	// Resume continues a paused run as a new entry of its state (S6.2).
 	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
-	// Cancel ends a run.
+	// Cancel ends a run, and the runs that it has invoked. The run that invoked it
+	// goes on by on_fail.
 	Cancel(context.Context, *CancelRequest) (*CancelResponse, error)
 	// History answers every change of a run, oldest first (S6.4).
 	History(context.Context, *HistoryRequest) (*HistoryResponse, error)
@@ -212,6 +267,15 @@ func (UnimplementedRunServiceServer) List(context.Context, *RunServiceListReques
 }
 func (UnimplementedRunServiceServer) Transition(context.Context, *TransitionRequest) (*TransitionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Transition not implemented")
+}
+func (UnimplementedRunServiceServer) BindBranch(context.Context, *BindBranchRequest) (*BindBranchResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BindBranch not implemented")
+}
+func (UnimplementedRunServiceServer) Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Interrupt not implemented")
+}
+func (UnimplementedRunServiceServer) ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ForceState not implemented")
 }
 func (UnimplementedRunServiceServer) Pause(context.Context, *PauseRequest) (*PauseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Pause not implemented")
@@ -321,6 +385,60 @@ func _RunService_Transition_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RunService_BindBranch_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BindBranchRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).BindBranch(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_BindBranch_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).BindBranch(ctx, req.(*BindBranchRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RunService_Interrupt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(InterruptRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).Interrupt(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_Interrupt_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).Interrupt(ctx, req.(*InterruptRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RunService_ForceState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForceStateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).ForceState(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_ForceState_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).ForceState(ctx, req.(*ForceStateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RunService_Pause_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PauseRequest)
 	if err := dec(in); err != nil {
@@ -426,6 +544,18 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Transition",
 			Handler:    _RunService_Transition_Handler,
+		},
+		{
+			MethodName: "BindBranch",
+			Handler:    _RunService_BindBranch_Handler,
+		},
+		{
+			MethodName: "Interrupt",
+			Handler:    _RunService_Interrupt_Handler,
+		},
+		{
+			MethodName: "ForceState",
+			Handler:    _RunService_ForceState_Handler,
 		},
 		{
 			MethodName: "Pause",

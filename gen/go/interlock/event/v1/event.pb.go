@@ -60,6 +60,14 @@ type Event struct {
 	//	*Event_RunResumed
 	//	*Event_ToolcallDecided
 	//	*Event_ToolcallReported
+	//	*Event_RunForced
+	//	*Event_RunInterrupted
+	//	*Event_RunForked
+	//	*Event_RunBranchBound
+	//	*Event_RunBranchEnded
+	//	*Event_RunJoined
+	//	*Event_RunInvoked
+	//	*Event_RunChildEnded
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -239,6 +247,78 @@ func (x *Event) GetToolcallReported() *ToolCallReported {
 	return nil
 }
 
+func (x *Event) GetRunForced() *RunForced {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunForced); ok {
+			return x.RunForced
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunInterrupted() *RunInterrupted {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunInterrupted); ok {
+			return x.RunInterrupted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunForked() *RunForked {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunForked); ok {
+			return x.RunForked
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunBranchBound() *RunBranchBound {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunBranchBound); ok {
+			return x.RunBranchBound
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunBranchEnded() *RunBranchEnded {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunBranchEnded); ok {
+			return x.RunBranchEnded
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunJoined() *RunJoined {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunJoined); ok {
+			return x.RunJoined
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunInvoked() *RunInvoked {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunInvoked); ok {
+			return x.RunInvoked
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunChildEnded() *RunChildEnded {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunChildEnded); ok {
+			return x.RunChildEnded
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -279,6 +359,38 @@ type Event_ToolcallReported struct {
 	ToolcallReported *ToolCallReported `protobuf:"bytes,28,opt,name=toolcall_reported,json=toolcallReported,proto3,oneof"`
 }
 
+type Event_RunForced struct {
+	RunForced *RunForced `protobuf:"bytes,29,opt,name=run_forced,json=runForced,proto3,oneof"`
+}
+
+type Event_RunInterrupted struct {
+	RunInterrupted *RunInterrupted `protobuf:"bytes,30,opt,name=run_interrupted,json=runInterrupted,proto3,oneof"`
+}
+
+type Event_RunForked struct {
+	RunForked *RunForked `protobuf:"bytes,31,opt,name=run_forked,json=runForked,proto3,oneof"`
+}
+
+type Event_RunBranchBound struct {
+	RunBranchBound *RunBranchBound `protobuf:"bytes,32,opt,name=run_branch_bound,json=runBranchBound,proto3,oneof"`
+}
+
+type Event_RunBranchEnded struct {
+	RunBranchEnded *RunBranchEnded `protobuf:"bytes,33,opt,name=run_branch_ended,json=runBranchEnded,proto3,oneof"`
+}
+
+type Event_RunJoined struct {
+	RunJoined *RunJoined `protobuf:"bytes,34,opt,name=run_joined,json=runJoined,proto3,oneof"`
+}
+
+type Event_RunInvoked struct {
+	RunInvoked *RunInvoked `protobuf:"bytes,35,opt,name=run_invoked,json=runInvoked,proto3,oneof"`
+}
+
+type Event_RunChildEnded struct {
+	RunChildEnded *RunChildEnded `protobuf:"bytes,36,opt,name=run_child_ended,json=runChildEnded,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -296,6 +408,22 @@ func (*Event_RunResumed) isEvent_Payload() {}
 func (*Event_ToolcallDecided) isEvent_Payload() {}
 
 func (*Event_ToolcallReported) isEvent_Payload() {}
+
+func (*Event_RunForced) isEvent_Payload() {}
+
+func (*Event_RunInterrupted) isEvent_Payload() {}
+
+func (*Event_RunForked) isEvent_Payload() {}
+
+func (*Event_RunBranchBound) isEvent_Payload() {}
+
+func (*Event_RunBranchEnded) isEvent_Payload() {}
+
+func (*Event_RunJoined) isEvent_Payload() {}
+
+func (*Event_RunInvoked) isEvent_Payload() {}
+
+func (*Event_RunChildEnded) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow.
 type WorkflowRegistered struct {
@@ -366,8 +494,10 @@ type RunStarted struct {
 	WorkflowVersion int64                  `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
 	State           string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	SessionId       string                 `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The run that invoked it; empty for none.
+	ParentRunId   string `protobuf:"bytes,5,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunStarted) Reset() {
@@ -428,6 +558,13 @@ func (x *RunStarted) GetSessionId() string {
 	return ""
 }
 
+func (x *RunStarted) GetParentRunId() string {
+	if x != nil {
+		return x.ParentRunId
+	}
+	return ""
+}
+
 // RunTransitioned announces that a run moved from one state to another. The
 // caller's data is not part of events; read it from the run's history.
 type RunTransitioned struct {
@@ -439,7 +576,9 @@ type RunTransitioned struct {
 	// True when no transition was defined for the event and `safe_next` was taken.
 	SafeNext bool `protobuf:"varint,5,opt,name=safe_next,json=safeNext,proto3" json:"safe_next,omitempty"`
 	// Names of the guards that were evaluated and passed.
-	Guards        []string `protobuf:"bytes,6,rep,name=guards,proto3" json:"guards,omitempty"`
+	Guards []string `protobuf:"bytes,6,rep,name=guards,proto3" json:"guards,omitempty"`
+	// The branch that it happened in; empty outside of forks. So in all events.
+	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -516,6 +655,13 @@ func (x *RunTransitioned) GetGuards() []string {
 	return nil
 }
 
+func (x *RunTransitioned) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 // RunRejected announces a transition that was asked for and refused.
 type RunRejected struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -526,6 +672,7 @@ type RunRejected struct {
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// Names of the guards that failed.
 	Guards        []string `protobuf:"bytes,5,rep,name=guards,proto3" json:"guards,omitempty"`
+	Branch        string   `protobuf:"bytes,6,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -593,6 +740,13 @@ func (x *RunRejected) GetGuards() []string {
 		return x.Guards
 	}
 	return nil
+}
+
+func (x *RunRejected) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
 }
 
 // RunEnded announces a run that reached a final state, failed or was cancelled.
@@ -756,6 +910,665 @@ func (x *RunResumed) GetState() string {
 	return ""
 }
 
+// RunForced announces a jump to a state, past guards and approvals.
+type RunForced struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          string                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            string                 `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	Branch        string                 `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunForced) Reset() {
+	*x = RunForced{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunForced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunForced) ProtoMessage() {}
+
+func (x *RunForced) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunForced.ProtoReflect.Descriptor instead.
+func (*RunForced) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RunForced) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *RunForced) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RunForced) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+// RunInterrupted announces that a changed file has diverted a run to a handler.
+type RunInterrupted struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Interrupt string                 `protobuf:"bytes,1,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	From      string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	To        string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// The files that matched.
+	Files         []string `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty"`
+	Branch        string   `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunInterrupted) Reset() {
+	*x = RunInterrupted{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunInterrupted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunInterrupted) ProtoMessage() {}
+
+func (x *RunInterrupted) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunInterrupted.ProtoReflect.Descriptor instead.
+func (*RunInterrupted) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RunInterrupted) GetInterrupt() string {
+	if x != nil {
+		return x.Interrupt
+	}
+	return ""
+}
+
+func (x *RunInterrupted) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *RunInterrupted) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RunInterrupted) GetFiles() []string {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *RunInterrupted) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+// RunForked announces that a run works in branches now.
+type RunForked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Event         string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	Branches      []string               `protobuf:"bytes,3,rep,name=branches,proto3" json:"branches,omitempty"`
+	Branch        string                 `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunForked) Reset() {
+	*x = RunForked{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunForked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunForked) ProtoMessage() {}
+
+func (x *RunForked) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunForked.ProtoReflect.Descriptor instead.
+func (*RunForked) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RunForked) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *RunForked) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *RunForked) GetBranches() []string {
+	if x != nil {
+		return x.Branches
+	}
+	return nil
+}
+
+func (x *RunForked) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+// RunBranchBound announces that a session of its own works in a branch.
+type RunBranchBound struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Branch        string                 `protobuf:"bytes,1,opt,name=branch,proto3" json:"branch,omitempty"`
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	SessionId     string                 `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunBranchBound) Reset() {
+	*x = RunBranchBound{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunBranchBound) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunBranchBound) ProtoMessage() {}
+
+func (x *RunBranchBound) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunBranchBound.ProtoReflect.Descriptor instead.
+func (*RunBranchBound) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RunBranchBound) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *RunBranchBound) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *RunBranchBound) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// RunBranchEnded announces a branch that has succeeded or failed.
+type RunBranchEnded struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Branch string                 `protobuf:"bytes,1,opt,name=branch,proto3" json:"branch,omitempty"`
+	// SUCCEEDED or FAILED.
+	Status        string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	State         string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunBranchEnded) Reset() {
+	*x = RunBranchEnded{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunBranchEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunBranchEnded) ProtoMessage() {}
+
+func (x *RunBranchEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunBranchEnded.ProtoReflect.Descriptor instead.
+func (*RunBranchEnded) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *RunBranchEnded) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *RunBranchEnded) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *RunBranchEnded) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+// RunJoined announces the end of a fork.
+type RunJoined struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Event string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that forked, and the one that the run goes on in.
+	From      string          `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	To        string          `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	Succeeded bool            `protobuf:"varint,4,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
+	Branches  []*JoinedBranch `protobuf:"bytes,5,rep,name=branches,proto3" json:"branches,omitempty"`
+	// Keys of the context that several branches have changed to different values.
+	Conflicts []string `protobuf:"bytes,6,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	Branch    string   `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	// What else a reader must know, such as changes that did not fit.
+	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunJoined) Reset() {
+	*x = RunJoined{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunJoined) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunJoined) ProtoMessage() {}
+
+func (x *RunJoined) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunJoined.ProtoReflect.Descriptor instead.
+func (*RunJoined) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RunJoined) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *RunJoined) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *RunJoined) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RunJoined) GetSucceeded() bool {
+	if x != nil {
+		return x.Succeeded
+	}
+	return false
+}
+
+func (x *RunJoined) GetBranches() []*JoinedBranch {
+	if x != nil {
+		return x.Branches
+	}
+	return nil
+}
+
+func (x *RunJoined) GetConflicts() []string {
+	if x != nil {
+		return x.Conflicts
+	}
+	return nil
+}
+
+func (x *RunJoined) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *RunJoined) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// JoinedBranch is how a branch ended: SUCCEEDED, FAILED or CANCELLED.
+type JoinedBranch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinedBranch) Reset() {
+	*x = JoinedBranch{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinedBranch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinedBranch) ProtoMessage() {}
+
+func (x *JoinedBranch) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinedBranch.ProtoReflect.Descriptor instead.
+func (*JoinedBranch) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *JoinedBranch) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *JoinedBranch) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+// RunInvoked announces a run that waits for a child run.
+type RunInvoked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Event         string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	ChildRunId    string                 `protobuf:"bytes,3,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
+	ChildWorkflow string                 `protobuf:"bytes,4,opt,name=child_workflow,json=childWorkflow,proto3" json:"child_workflow,omitempty"`
+	Branch        string                 `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunInvoked) Reset() {
+	*x = RunInvoked{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunInvoked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunInvoked) ProtoMessage() {}
+
+func (x *RunInvoked) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunInvoked.ProtoReflect.Descriptor instead.
+func (*RunInvoked) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RunInvoked) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *RunInvoked) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *RunInvoked) GetChildRunId() string {
+	if x != nil {
+		return x.ChildRunId
+	}
+	return ""
+}
+
+func (x *RunInvoked) GetChildWorkflow() string {
+	if x != nil {
+		return x.ChildWorkflow
+	}
+	return ""
+}
+
+func (x *RunInvoked) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+// RunChildEnded announces a run that goes on because its child run has ended.
+type RunChildEnded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Event         string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	From          string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	To            string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	ChildRunId    string                 `protobuf:"bytes,4,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
+	ChildWorkflow string                 `protobuf:"bytes,5,opt,name=child_workflow,json=childWorkflow,proto3" json:"child_workflow,omitempty"`
+	// COMPLETED, FAILED or CANCELLED.
+	ChildStatus   string `protobuf:"bytes,6,opt,name=child_status,json=childStatus,proto3" json:"child_status,omitempty"`
+	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunChildEnded) Reset() {
+	*x = RunChildEnded{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunChildEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunChildEnded) ProtoMessage() {}
+
+func (x *RunChildEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunChildEnded.ProtoReflect.Descriptor instead.
+func (*RunChildEnded) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RunChildEnded) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *RunChildEnded) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *RunChildEnded) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RunChildEnded) GetChildRunId() string {
+	if x != nil {
+		return x.ChildRunId
+	}
+	return ""
+}
+
+func (x *RunChildEnded) GetChildWorkflow() string {
+	if x != nil {
+		return x.ChildWorkflow
+	}
+	return ""
+}
+
+func (x *RunChildEnded) GetChildStatus() string {
+	if x != nil {
+		return x.ChildStatus
+	}
+	return ""
+}
+
+func (x *RunChildEnded) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 // ToolCallDecided announces one decision on a tool call.
 type ToolCallDecided struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -776,7 +1589,7 @@ type ToolCallDecided struct {
 
 func (x *ToolCallDecided) Reset() {
 	*x = ToolCallDecided{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +1601,7 @@ func (x *ToolCallDecided) String() string {
 func (*ToolCallDecided) ProtoMessage() {}
 
 func (x *ToolCallDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[8]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +1614,7 @@ func (x *ToolCallDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallDecided.ProtoReflect.Descriptor instead.
 func (*ToolCallDecided) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ToolCallDecided) GetCallId() string {
@@ -877,7 +1690,7 @@ type ToolCallReported struct {
 
 func (x *ToolCallReported) Reset() {
 	*x = ToolCallReported{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -889,7 +1702,7 @@ func (x *ToolCallReported) String() string {
 func (*ToolCallReported) ProtoMessage() {}
 
 func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[9]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -902,7 +1715,7 @@ func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallReported.ProtoReflect.Descriptor instead.
 func (*ToolCallReported) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ToolCallReported) GetCallId() string {
@@ -958,7 +1771,7 @@ var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\a\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\v\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -979,32 +1792,47 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\vrun_resumed\x18\x1a \x01(\v2\x1e.interlock.event.v1.RunResumedH\x00R\n" +
 	"runResumed\x12P\n" +
 	"\x10toolcall_decided\x18\x1b \x01(\v2#.interlock.event.v1.ToolCallDecidedH\x00R\x0ftoolcallDecided\x12S\n" +
-	"\x11toolcall_reported\x18\x1c \x01(\v2$.interlock.event.v1.ToolCallReportedH\x00R\x10toolcallReportedB\t\n" +
+	"\x11toolcall_reported\x18\x1c \x01(\v2$.interlock.event.v1.ToolCallReportedH\x00R\x10toolcallReported\x12>\n" +
+	"\n" +
+	"run_forced\x18\x1d \x01(\v2\x1d.interlock.event.v1.RunForcedH\x00R\trunForced\x12M\n" +
+	"\x0frun_interrupted\x18\x1e \x01(\v2\".interlock.event.v1.RunInterruptedH\x00R\x0erunInterrupted\x12>\n" +
+	"\n" +
+	"run_forked\x18\x1f \x01(\v2\x1d.interlock.event.v1.RunForkedH\x00R\trunForked\x12N\n" +
+	"\x10run_branch_bound\x18  \x01(\v2\".interlock.event.v1.RunBranchBoundH\x00R\x0erunBranchBound\x12N\n" +
+	"\x10run_branch_ended\x18! \x01(\v2\".interlock.event.v1.RunBranchEndedH\x00R\x0erunBranchEnded\x12>\n" +
+	"\n" +
+	"run_joined\x18\" \x01(\v2\x1d.interlock.event.v1.RunJoinedH\x00R\trunJoined\x12A\n" +
+	"\vrun_invoked\x18# \x01(\v2\x1e.interlock.event.v1.RunInvokedH\x00R\n" +
+	"runInvoked\x12K\n" +
+	"\x0frun_child_ended\x18$ \x01(\v2!.interlock.event.v1.RunChildEndedH\x00R\rrunChildEndedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
 	"\x10workflow_version\x18\x02 \x01(\x03R\x0fworkflowVersion\x12\x16\n" +
-	"\x06digest\x18\x03 \x01(\tR\x06digest\"\x88\x01\n" +
+	"\x06digest\x18\x03 \x01(\tR\x06digest\"\xac\x01\n" +
 	"\n" +
 	"RunStarted\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
 	"\x10workflow_version\x18\x02 \x01(\x03R\x0fworkflowVersion\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\tR\x05state\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x04 \x01(\tR\tsessionId\"\x9e\x01\n" +
+	"session_id\x18\x04 \x01(\tR\tsessionId\x12\"\n" +
+	"\rparent_run_id\x18\x05 \x01(\tR\vparentRunId\"\xb6\x01\n" +
 	"\x0fRunTransitioned\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x03 \x01(\tR\x02to\x12\x1c\n" +
 	"\trationale\x18\x04 \x01(\tR\trationale\x12\x1b\n" +
 	"\tsafe_next\x18\x05 \x01(\bR\bsafeNext\x12\x16\n" +
-	"\x06guards\x18\x06 \x03(\tR\x06guards\"\x7f\n" +
+	"\x06guards\x18\x06 \x03(\tR\x06guards\x12\x16\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\"\x97\x01\n" +
 	"\vRunRejected\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
 	"\x04code\x18\x03 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12\x16\n" +
-	"\x06guards\x18\x05 \x03(\tR\x06guards\"P\n" +
+	"\x06guards\x18\x05 \x03(\tR\x06guards\x12\x16\n" +
+	"\x06branch\x18\x06 \x01(\tR\x06branch\"P\n" +
 	"\bRunEnded\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x16\n" +
@@ -1014,7 +1842,60 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\"\n" +
 	"\n" +
 	"RunResumed\x12\x14\n" +
-	"\x05state\x18\x01 \x01(\tR\x05state\"\xe2\x01\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\"G\n" +
+	"\tRunForced\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\x12\x16\n" +
+	"\x06branch\x18\x03 \x01(\tR\x06branch\"\x80\x01\n" +
+	"\x0eRunInterrupted\x12\x1c\n" +
+	"\tinterrupt\x18\x01 \x01(\tR\tinterrupt\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\x12\x14\n" +
+	"\x05files\x18\x04 \x03(\tR\x05files\x12\x16\n" +
+	"\x06branch\x18\x05 \x01(\tR\x06branch\"k\n" +
+	"\tRunForked\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x1a\n" +
+	"\bbranches\x18\x03 \x03(\tR\bbranches\x12\x16\n" +
+	"\x06branch\x18\x04 \x01(\tR\x06branch\"]\n" +
+	"\x0eRunBranchBound\x12\x16\n" +
+	"\x06branch\x18\x01 \x01(\tR\x06branch\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\"V\n" +
+	"\x0eRunBranchEnded\x12\x16\n" +
+	"\x06branch\x18\x01 \x01(\tR\x06branch\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\"\xef\x01\n" +
+	"\tRunJoined\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\x12\x1c\n" +
+	"\tsucceeded\x18\x04 \x01(\bR\tsucceeded\x12<\n" +
+	"\bbranches\x18\x05 \x03(\v2 .interlock.event.v1.JoinedBranchR\bbranches\x12\x1c\n" +
+	"\tconflicts\x18\x06 \x03(\tR\tconflicts\x12\x16\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\":\n" +
+	"\fJoinedBranch\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"\x99\x01\n" +
+	"\n" +
+	"RunInvoked\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12 \n" +
+	"\fchild_run_id\x18\x03 \x01(\tR\n" +
+	"childRunId\x12%\n" +
+	"\x0echild_workflow\x18\x04 \x01(\tR\rchildWorkflow\x12\x16\n" +
+	"\x06branch\x18\x05 \x01(\tR\x06branch\"\xcd\x01\n" +
+	"\rRunChildEnded\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\x12 \n" +
+	"\fchild_run_id\x18\x04 \x01(\tR\n" +
+	"childRunId\x12%\n" +
+	"\x0echild_workflow\x18\x05 \x01(\tR\rchildWorkflow\x12!\n" +
+	"\fchild_status\x18\x06 \x01(\tR\vchildStatus\x12\x16\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\"\xe2\x01\n" +
 	"\x0fToolCallDecided\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
@@ -1046,7 +1927,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -1056,12 +1937,21 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*RunEnded)(nil),              // 5: interlock.event.v1.RunEnded
 	(*RunPaused)(nil),             // 6: interlock.event.v1.RunPaused
 	(*RunResumed)(nil),            // 7: interlock.event.v1.RunResumed
-	(*ToolCallDecided)(nil),       // 8: interlock.event.v1.ToolCallDecided
-	(*ToolCallReported)(nil),      // 9: interlock.event.v1.ToolCallReported
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*RunForced)(nil),             // 8: interlock.event.v1.RunForced
+	(*RunInterrupted)(nil),        // 9: interlock.event.v1.RunInterrupted
+	(*RunForked)(nil),             // 10: interlock.event.v1.RunForked
+	(*RunBranchBound)(nil),        // 11: interlock.event.v1.RunBranchBound
+	(*RunBranchEnded)(nil),        // 12: interlock.event.v1.RunBranchEnded
+	(*RunJoined)(nil),             // 13: interlock.event.v1.RunJoined
+	(*JoinedBranch)(nil),          // 14: interlock.event.v1.JoinedBranch
+	(*RunInvoked)(nil),            // 15: interlock.event.v1.RunInvoked
+	(*RunChildEnded)(nil),         // 16: interlock.event.v1.RunChildEnded
+	(*ToolCallDecided)(nil),       // 17: interlock.event.v1.ToolCallDecided
+	(*ToolCallReported)(nil),      // 18: interlock.event.v1.ToolCallReported
+	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	10, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	19, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -1069,13 +1959,22 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	5,  // 5: interlock.event.v1.Event.run_ended:type_name -> interlock.event.v1.RunEnded
 	6,  // 6: interlock.event.v1.Event.run_paused:type_name -> interlock.event.v1.RunPaused
 	7,  // 7: interlock.event.v1.Event.run_resumed:type_name -> interlock.event.v1.RunResumed
-	8,  // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
-	9,  // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	17, // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
+	18, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
+	8,  // 10: interlock.event.v1.Event.run_forced:type_name -> interlock.event.v1.RunForced
+	9,  // 11: interlock.event.v1.Event.run_interrupted:type_name -> interlock.event.v1.RunInterrupted
+	10, // 12: interlock.event.v1.Event.run_forked:type_name -> interlock.event.v1.RunForked
+	11, // 13: interlock.event.v1.Event.run_branch_bound:type_name -> interlock.event.v1.RunBranchBound
+	12, // 14: interlock.event.v1.Event.run_branch_ended:type_name -> interlock.event.v1.RunBranchEnded
+	13, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
+	15, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
+	16, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
+	14, // 18: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -1093,6 +1992,14 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_RunResumed)(nil),
 		(*Event_ToolcallDecided)(nil),
 		(*Event_ToolcallReported)(nil),
+		(*Event_RunForced)(nil),
+		(*Event_RunInterrupted)(nil),
+		(*Event_RunForked)(nil),
+		(*Event_RunBranchBound)(nil),
+		(*Event_RunBranchEnded)(nil),
+		(*Event_RunJoined)(nil),
+		(*Event_RunInvoked)(nil),
+		(*Event_RunChildEnded)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1100,7 +2007,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -191,8 +191,11 @@ type CheckToolCallRequest struct {
 	CallId string `protobuf:"bytes,5,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// Decimal US dollars, e.g. "0.02"; empty for none.
 	EstimatedCostUsd string `protobuf:"bytes,6,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The branch of the run's fork that the call is made in; by default the
+	// session's own, or the one that unbound callers work in.
+	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckToolCallRequest) Reset() {
@@ -267,6 +270,13 @@ func (x *CheckToolCallRequest) GetEstimatedCostUsd() string {
 	return ""
 }
 
+func (x *CheckToolCallRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 type CheckToolCallResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Decision Decision               `protobuf:"varint,1,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
@@ -288,6 +298,8 @@ type CheckToolCallResponse struct {
 	Iterations int64 `protobuf:"varint,12,opt,name=iterations,proto3" json:"iterations,omitempty"`
 	// 0 when the state has no max_iterations.
 	MaxIterations int64 `protobuf:"varint,13,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
+	// The branch that was decided in; empty outside of forks.
+	Branch        string `protobuf:"bytes,14,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -413,6 +425,13 @@ func (x *CheckToolCallResponse) GetMaxIterations() int64 {
 	return 0
 }
 
+func (x *CheckToolCallResponse) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 type ReportToolCallRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	RunId     string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -426,7 +445,9 @@ type ReportToolCallRequest struct {
 	// Decimal US dollars; empty for none.
 	CostUsd string `protobuf:"bytes,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
 	// The tool's output; kept only where the workflow captures output.
-	Output        []byte `protobuf:"bytes,9,opt,name=output,proto3" json:"output,omitempty"`
+	Output []byte `protobuf:"bytes,9,opt,name=output,proto3" json:"output,omitempty"`
+	// As in the check.
+	Branch        string `protobuf:"bytes,10,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -524,11 +545,23 @@ func (x *ReportToolCallRequest) GetOutput() []byte {
 	return nil
 }
 
+func (x *ReportToolCallRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 type ReportToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Run   *v1.Run                `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// False when no such call had been allowed: recorded as unaccounted (S3.9).
-	Accounted     bool `protobuf:"varint,2,opt,name=accounted,proto3" json:"accounted,omitempty"`
+	Accounted bool `protobuf:"varint,2,opt,name=accounted,proto3" json:"accounted,omitempty"`
+	// Set when the call has fired an interrupt (S4).
+	Interrupt *Interrupted `protobuf:"bytes,3,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	// What the agent should be told with the result, such as that its context
+	// budget is nearly spent (S3.7); may be empty.
+	Warning       string `protobuf:"bytes,4,opt,name=warning,proto3" json:"warning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -577,6 +610,91 @@ func (x *ReportToolCallResponse) GetAccounted() bool {
 	return false
 }
 
+func (x *ReportToolCallResponse) GetInterrupt() *Interrupted {
+	if x != nil {
+		return x.Interrupt
+	}
+	return nil
+}
+
+func (x *ReportToolCallResponse) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
+}
+
+// Interrupted tells of an interrupt that has fired.
+type Interrupted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The state that was left, and the handler's.
+	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	To   string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// For the agent: begins with [INTERLOCK INTERRUPT] (S4.3).
+	Notice        string `protobuf:"bytes,4,opt,name=notice,proto3" json:"notice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Interrupted) Reset() {
+	*x = Interrupted{}
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Interrupted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Interrupted) ProtoMessage() {}
+
+func (x *Interrupted) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Interrupted.ProtoReflect.Descriptor instead.
+func (*Interrupted) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Interrupted) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Interrupted) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *Interrupted) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *Interrupted) GetNotice() string {
+	if x != nil {
+		return x.Notice
+	}
+	return ""
+}
+
 type CheckToolCallsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Echoed in the answer.
@@ -589,7 +707,7 @@ type CheckToolCallsRequest struct {
 
 func (x *CheckToolCallsRequest) Reset() {
 	*x = CheckToolCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +719,7 @@ func (x *CheckToolCallsRequest) String() string {
 func (*CheckToolCallsRequest) ProtoMessage() {}
 
 func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +732,7 @@ func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsRequest.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{4}
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CheckToolCallsRequest) GetCorrelationId() uint64 {
@@ -641,7 +759,7 @@ type CheckToolCallsResponse struct {
 
 func (x *CheckToolCallsResponse) Reset() {
 	*x = CheckToolCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -653,7 +771,7 @@ func (x *CheckToolCallsResponse) String() string {
 func (*CheckToolCallsResponse) ProtoMessage() {}
 
 func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[5]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -666,7 +784,7 @@ func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResponse.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{5}
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CheckToolCallsResponse) GetCorrelationId() uint64 {
@@ -698,7 +816,7 @@ type CheckToolCallsResult struct {
 
 func (x *CheckToolCallsResult) Reset() {
 	*x = CheckToolCallsResult{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +828,7 @@ func (x *CheckToolCallsResult) String() string {
 func (*CheckToolCallsResult) ProtoMessage() {}
 
 func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[6]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +841,7 @@ func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckToolCallsResult.ProtoReflect.Descriptor instead.
 func (*CheckToolCallsResult) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{6}
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CheckToolCallsResult) GetResult() isCheckToolCallsResult_Result {
@@ -781,7 +899,7 @@ type CheckError struct {
 
 func (x *CheckError) Reset() {
 	*x = CheckError{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -793,7 +911,7 @@ func (x *CheckError) String() string {
 func (*CheckError) ProtoMessage() {}
 
 func (x *CheckError) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[7]
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -806,7 +924,7 @@ func (x *CheckError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckError.ProtoReflect.Descriptor instead.
 func (*CheckError) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{7}
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CheckError) GetStatus() int32 {
@@ -834,7 +952,7 @@ var File_interlock_policy_v1_policy_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xf0\x01\n" +
+	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dinterlock/engine/v1/run.proto\"\x92\x02\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -843,7 +961,8 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04tool\x12\x14\n" +
 	"\x05input\x18\x04 \x01(\fR\x05input\x12!\n" +
 	"\acall_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
-	"\x12estimated_cost_usd\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\"\x86\x04\n" +
+	"\x12estimated_cost_usd\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\x12 \n" +
+	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\x9e\x04\n" +
 	"\x15CheckToolCallResponse\x129\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
@@ -862,7 +981,8 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"iterations\x18\f \x01(\x03R\n" +
 	"iterations\x12%\n" +
-	"\x0emax_iterations\x18\r \x01(\x03R\rmaxIterations\"\xce\x02\n" +
+	"\x0emax_iterations\x18\r \x01(\x03R\rmaxIterations\x12\x16\n" +
+	"\x06branch\x18\x0e \x01(\tR\x06branch\"\xf0\x02\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -875,10 +995,19 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\rfiles_changed\x18\x06 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\ffilesChanged\x12*\n" +
 	"\fresult_bytes\x18\a \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vresultBytes\x12\"\n" +
 	"\bcost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\acostUsd\x12\x16\n" +
-	"\x06output\x18\t \x01(\fR\x06output\"b\n" +
+	"\x06output\x18\t \x01(\fR\x06output\x12 \n" +
+	"\x06branch\x18\n" +
+	" \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\xbc\x01\n" +
 	"\x16ReportToolCallResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n" +
-	"\taccounted\x18\x02 \x01(\bR\taccounted\"\x8c\x01\n" +
+	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +
+	"\tinterrupt\x18\x03 \x01(\v2 .interlock.policy.v1.InterruptedR\tinterrupt\x12\x18\n" +
+	"\awarning\x18\x04 \x01(\tR\awarning\"]\n" +
+	"\vInterrupted\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\x12\x16\n" +
+	"\x06notice\x18\x04 \x01(\tR\x06notice\"\x8c\x01\n" +
 	"\x15CheckToolCallsRequest\x12%\n" +
 	"\x0ecorrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12L\n" +
 	"\x05calls\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallRequestB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x02R\x05calls\"\x84\x01\n" +
@@ -939,7 +1068,7 @@ func file_interlock_policy_v1_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_interlock_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_interlock_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_interlock_policy_v1_policy_proto_goTypes = []any{
 	(Decision)(0),                  // 0: interlock.policy.v1.Decision
 	(DecisionCode)(0),              // 1: interlock.policy.v1.DecisionCode
@@ -947,33 +1076,35 @@ var file_interlock_policy_v1_policy_proto_goTypes = []any{
 	(*CheckToolCallResponse)(nil),  // 3: interlock.policy.v1.CheckToolCallResponse
 	(*ReportToolCallRequest)(nil),  // 4: interlock.policy.v1.ReportToolCallRequest
 	(*ReportToolCallResponse)(nil), // 5: interlock.policy.v1.ReportToolCallResponse
-	(*CheckToolCallsRequest)(nil),  // 6: interlock.policy.v1.CheckToolCallsRequest
-	(*CheckToolCallsResponse)(nil), // 7: interlock.policy.v1.CheckToolCallsResponse
-	(*CheckToolCallsResult)(nil),   // 8: interlock.policy.v1.CheckToolCallsResult
-	(*CheckError)(nil),             // 9: interlock.policy.v1.CheckError
-	(*v1.LegalEvent)(nil),          // 10: interlock.engine.v1.LegalEvent
-	(*v1.Run)(nil),                 // 11: interlock.engine.v1.Run
+	(*Interrupted)(nil),            // 6: interlock.policy.v1.Interrupted
+	(*CheckToolCallsRequest)(nil),  // 7: interlock.policy.v1.CheckToolCallsRequest
+	(*CheckToolCallsResponse)(nil), // 8: interlock.policy.v1.CheckToolCallsResponse
+	(*CheckToolCallsResult)(nil),   // 9: interlock.policy.v1.CheckToolCallsResult
+	(*CheckError)(nil),             // 10: interlock.policy.v1.CheckError
+	(*v1.LegalEvent)(nil),          // 11: interlock.engine.v1.LegalEvent
+	(*v1.Run)(nil),                 // 12: interlock.engine.v1.Run
 }
 var file_interlock_policy_v1_policy_proto_depIdxs = []int32{
 	0,  // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
 	1,  // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	10, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	11, // 3: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	2,  // 4: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	8,  // 5: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	3,  // 6: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	9,  // 7: interlock.policy.v1.CheckToolCallsResult.error:type_name -> interlock.policy.v1.CheckError
-	2,  // 8: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	4,  // 9: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	6,  // 10: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	3,  // 11: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	5,  // 12: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	7,  // 13: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	11, // [11:14] is the sub-list for method output_type
-	8,  // [8:11] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	11, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	12, // 3: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 4: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
+	2,  // 5: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
+	9,  // 6: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
+	3,  // 7: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
+	10, // 8: interlock.policy.v1.CheckToolCallsResult.error:type_name -> interlock.policy.v1.CheckError
+	2,  // 9: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
+	4,  // 10: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
+	7,  // 11: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
+	3,  // 12: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
+	5,  // 13: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
+	8,  // 14: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
+	12, // [12:15] is the sub-list for method output_type
+	9,  // [9:12] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_proto_init() }
@@ -981,7 +1112,7 @@ func file_interlock_policy_v1_policy_proto_init() {
 	if File_interlock_policy_v1_policy_proto != nil {
 		return
 	}
-	file_interlock_policy_v1_policy_proto_msgTypes[6].OneofWrappers = []any{
+	file_interlock_policy_v1_policy_proto_msgTypes[7].OneofWrappers = []any{
 		(*CheckToolCallsResult_Decision)(nil),
 		(*CheckToolCallsResult_Error)(nil),
 	}
@@ -991,7 +1122,7 @@ func file_interlock_policy_v1_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_proto_rawDesc), len(file_interlock_policy_v1_policy_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
