@@ -1,0 +1,123 @@
+package shell
+
+import "strings"
+
+// filterProgram is what sed and awk run: the joined text of their program, where
+// it is known. Integers that are only known when the line runs are read as 0.
+type filterProgram struct {
+	text  string
+	at    int // the word that holds it
+	known bool
+}
+
+// programOf gathers the program of a filter from its options or its first operand.
+func (s *scan) programOf(at int) filterProgram {
+	evals := s.evals
+	if len(evals) == 0 && !s.coded && len(s.operands) > 0 {
+		first := s.operands[0]
+		evals = []eval{{s.words[first], first}}
+	}
+	f := filterProgram{at: at, known: true}
+	var parts []string
+	for _, e := range evals {
+		f.at = e.at
+		f.known = f.known && s.numbersOnly(e.word)
+		parts = append(parts, strings.ReplaceAll(e.word.Text, string(Unknown), "0"))
+	}
+	f.text = strings.Join(parts, "\n")
+	return f
+}
+
+// numbersOnly reports a word in which nothing but integers is not known.
+func (s *scan) numbersOnly(w Word) bool {
+	if w.Static {
+		return true
+	}
+	if w.opaque || w.many || strings.Count(w.Text, string(Unknown)) != len(w.deps)+w.numbers {
+		return false
+	}
+	for _, name := range w.deps {
+		s.must(name, anInteger, "builds a program from a value that is not known to be a number", "$"+name)
+	}
+	return true
+}
+
+// filterEffects are what a program of a filter does.
+type filterEffects struct {
+	writes, runs, reads bool // files; commands; the environment
+	script              []string
+	why                 string
+}
+
+// filter notes what the program of sed or awk does.
+func (s *scan) filter(f filterProgram, judge func(string) filterEffects) {
+	if !f.known {
+		s.note(Code, s.c, f.at, "runs a program that is only known when the line runs")
+		return
+	}
+	e := judge(f.text)
+	switch {
+	case e.runs:
+		s.note(Hidden, s.c, f.at, e.why)
+	case e.writes:
+		s.note(Writes, s.c, f.at, e.why)
+	}
+	if e.reads {
+		s.note(Dumps, s.c, f.at, "reads the environment")
+	}
+	for _, script := range e.script {
+		s.script(script, bash, posix)
+	}
+}
+
+// sed walks sed.
+func (p *planner) sed(c, at int) {
+	sc := p.tabled("sed", c, at)
+	sc.filter(sc.programOf(at), sedEffects)
+}
+
+// awk walks awk.
+func (p *planner) awk(c, at int) {
+	sc := p.tabled("awk", c, at)
+	sc.filter(sc.programOf(at), awkEffects)
+}
+
+// jq walks jq, which writes nothing and can show the environment; yq can also
+// write in place.
+func (p *planner) jq(name string, c, at int) {
+	line := "jq"
+	if name == "yq" {
+		line = "yq"
+	}
+	sc := p.tabled(line, c, at)
+	f := sc.programOf(at)
+	switch {
+	case !f.known:
+		sc.note(Dumps, c, f.at, "runs a program that is only known when the line runs")
+	case jqReadsEnvironment(f.text):
+		sc.note(Dumps, c, f.at, "reads the environment")
+	}
+}
+
+// jqReadsEnvironment finds env, $ENV and the functions of yq that read variables.
+func jqReadsEnvironment(program string) bool {
+	if strings.Contains(program, "$ENV") || strings.Contains(program, "strenv") || strings.Contains(program, "envsubst") ||
+		strings.Contains(program, "import") || strings.Contains(program, "include") {
+		return true
+	}
+	for at := 0; ; {
+		i := strings.Index(program[at:], "env")
+		if i < 0 {
+			return false
+		}
+		i += at
+		at = i + len("env")
+		before := i == 0 || !wordByte(program[i-1]) && program[i-1] != '.' && program[i-1] != '$'
+		after := at == len(program) || !wordByte(program[at])
+		if before && after {
+			return true
+		}
+	}
+}
+
+func wordByte(c byte) bool { return c == '_' || !notAlphanumeric(rune(c)) }

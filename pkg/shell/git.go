@@ -1,0 +1,76 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// git walks git: its subcommands have lines of their own, and one that has none is
+// not known to only read.
+func (p *planner) git(c, at int) {
+	sc := p.tabled("git", c, at)
+	for _, e := range sc.evals {
+		if !harmlessSetting(e.word) {
+			p.note(Hidden, c, e.at, "gives git a setting that may run something")
+		}
+	}
+	sc.gitConfig()
+	for i, w := range sc.words {
+		if strings.HasPrefix(w.Text, "--config-env") {
+			p.note(Hidden, c, i, "gives git a setting from a variable")
+		}
+		if strings.HasPrefix(w.Text, "ext::") {
+			p.note(Hidden, c, i, "gives git an address that runs a command")
+		}
+	}
+}
+
+// gitConfig finds `git config key value` with a setting that may run something,
+// which a later command of the line would.
+func (s *scan) gitConfig() {
+	if len(s.operands) == 0 || s.words[s.operands[0]].Text != "config" {
+		return
+	}
+	config := s.scanWords(specOf("git config"), "git config", s.c, s.operands[0])
+	places := config.operands
+	if len(places) > 0 {
+		switch s.words[places[0]].Text {
+		case "set":
+			places = places[1:]
+		case "get", "list":
+			return
+		}
+	}
+	if len(places) < 2 || config.quiet {
+		return
+	}
+	key, v := s.words[places[0]], s.words[places[1]]
+	if !harmlessSetting(Word{Text: key.Text + "=" + v.Text, Static: key.Static && v.Static}) {
+		s.note(Code, s.c, places[0], "gives git a setting that may run something")
+	}
+}
+
+// harmlessSettings are the settings of `git -c` that run nothing, whatever their
+// value; a name that ends with a dot stands for all below it.
+var harmlessSettings = []string{
+	"advice.", "blame.", "color.", "column.", "commit.gpgsign", "core.abbrev", "core.autocrlf", "core.eol", "core.filemode",
+	"core.ignorecase", "core.longpaths", "core.precomposeunicode", "core.quotepath", "core.whitespace", "diff.algorithm", "diff.colormoved",
+	"diff.context", "diff.interhunkcontext", "diff.mnemonicprefix", "diff.noprefix", "diff.renamelimit", "diff.renames", "diff.statgraphwidth",
+	"diff.suppressblankempty", "diff.wserrorhighlight", "fetch.prune", "format.pretty", "gc.auto", "grep.", "i18n.", "init.defaultbranch",
+	"log.", "merge.conflictstyle", "pack.threads", "push.default", "rebase.autosquash", "safe.directory", "status.", "submodule.recurse",
+	"tag.gpgsign", "tag.sort", "user.email", "user.name", "versionsort.suffix",
+}
+
+func harmlessSetting(w Word) bool {
+	key, v, _ := strings.Cut(w.Text, "=")
+	key = strings.ToLower(key)
+	if strings.ContainsRune(key, Unknown) {
+		return false
+	}
+	if key == "core.pager" || strings.HasPrefix(key, "pager.") || key == "core.fsmonitor" {
+		return w.Static && slices.Contains([]string{"", "cat", "false", "0"}, v)
+	}
+	return slices.ContainsFunc(harmlessSettings, func(known string) bool {
+		return key == known || strings.HasSuffix(known, ".") && strings.HasPrefix(key, known)
+	})
+}

@@ -1,0 +1,218 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// List is a compiled list of allowed commands (R2). Immutable, and safe for
+// concurrent use. A nil List allows none.
+type List struct {
+	plain map[string][][]string // by their first word
+	globs []glob
+	inert bool
+}
+
+// glob is an entry with * ? or [a-z], matched against the words of a command
+// joined by one space.
+type glob struct {
+	pattern string
+	named   int // the words that it begins with literally
+}
+
+// Inert is the entry that stands for commands which do nothing by themselves.
+const Inert = "@inert"
+
+// NewList compiles the entries of allowed_commands. An entry that is not one plain
+// command matches nothing.
+func NewList(entries []string) *List {
+	l := &List{plain: make(map[string][][]string)}
+	for _, entry := range entries {
+		switch words := strings.Fields(entry); {
+		case entry == Inert:
+			l.inert = true
+		case len(words) == 0:
+		case slices.ContainsFunc(words, isGlob):
+			named := slices.IndexFunc(words, isGlob)
+			l.globs = append(l.globs, glob{strings.Join(words, " "), named})
+		default:
+			if plain := entryWords(entry); plain != nil {
+				l.plain[plain[0]] = append(l.plain[plain[0]], plain)
+			}
+		}
+	}
+	return l
+}
+
+// entryWords are the words of an entry after quote removal, or nil when it is not
+// one simple command of static words.
+func entryWords(entry string) []string {
+	p := newPlanner()
+	defer p.release()
+	file, err := p.parse(entry, bash)
+	if err != nil || len(file.Stmts) != 1 {
+		return nil
+	}
+	s := file.Stmts[0]
+	p.text = entry
+	if len(s.Redirs) > 0 || s.Negated || s.Background {
+		return nil
+	}
+	switch s.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.DeclClause, *syntax.LetClause:
+		p.stmt(s)
+	}
+	if len(p.plan.Commands) == 0 || substitutes(s) || !allStatic(p.plan.Commands[0].Words) {
+		return nil
+	}
+	var words []string
+	for _, w := range p.plan.Commands[0].Words {
+		words = append(words, w.Text)
+	}
+	return words
+}
+
+// substitutes reports that a statement has commands inside its words.
+func substitutes(s *syntax.Stmt) bool {
+	found := false
+	syntax.Walk(s, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+func allStatic(words []Word) bool {
+	return !slices.ContainsFunc(words, func(w Word) bool { return !w.Static })
+}
+
+// isGlob reports a word of an entry with * or ? or a class. [ alone is a command.
+func isGlob(word string) bool {
+	open := strings.IndexByte(word, '[')
+	return strings.ContainsAny(word, "*?") || open >= 0 && strings.IndexByte(word[open:], ']') > 1
+}
+
+// Match finds the entry that allows a command, and says how many of the command's
+// words it names: those are the author's choice, whatever they do.
+func (l *List) Match(c Command) (named int, ok bool) {
+	if l == nil || len(c.Words) == 0 {
+		return 0, false
+	}
+	if named, ok = l.match(c.Words); ok || !l.inert {
+		return named, ok
+	}
+	skipped := inertAssignments(c)
+	if skipped == len(c.Words) || !c.Words[skipped].Static {
+		return 0, false
+	}
+	if skipped > 0 && c.Assigns == skipped {
+		if named, ok = l.match(c.Words[skipped:]); ok {
+			return skipped + named, true
+		}
+	}
+	return 0, c.Assigns == skipped && isInert(c.Words[skipped:])
+}
+
+func (l *List) match(words []Word) (named int, ok bool) {
+	for _, entry := range l.plain[words[0].Text] {
+		if len(entry) > named && covers(entry, words) {
+			named, ok = len(entry), true
+		}
+	}
+	if ok || len(l.globs) == 0 || !allStatic(words) {
+		return named, ok
+	}
+	line, _ := joined(words)
+	for _, g := range l.globs {
+		if (g.named > named || !ok) && matchGlob(g.pattern, line) {
+			named, ok = g.named, true
+		}
+	}
+	return named, ok
+}
+
+// covers reports that the entry's words are the first words of a command.
+func covers(entry []string, words []Word) bool {
+	if len(entry) > len(words) {
+		return false
+	}
+	for i, text := range entry {
+		if !words[i].Static || words[i].Text != text {
+			return false
+		}
+	}
+	return true
+}
+
+// matchGlob matches all of a line. * stands for any text, ? for one character,
+// [a-z] and [!a-z] for one of a class.
+func matchGlob(pattern, line string) bool {
+	star, from := -1, 0
+	i := 0
+	for at := 0; at < len(line); {
+		if i < len(pattern) && pattern[i] == '*' {
+			star, from = i, at
+			i++
+			continue
+		}
+		if used, width := matchOne(pattern[i:], line[at:]); used > 0 {
+			i += used
+			at += width
+			continue
+		}
+		if star < 0 {
+			return false
+		}
+		from++
+		i, at = star+1, from
+	}
+	return strings.Trim(pattern[i:], "*") == ""
+}
+
+// matchOne matches one character of a line, and says how much of both it took.
+func matchOne(pattern, line string) (used, width int) {
+	if pattern == "" {
+		return 0, 0
+	}
+	width = 1
+	for width < len(line) && line[width]&0xc0 == 0x80 {
+		width++
+	}
+	switch pattern[0] {
+	case '?':
+		return 1, width
+	case '[':
+		if end := strings.IndexByte(pattern, ']'); end > 1 {
+			if inClass(pattern[1:end], line[:width]) {
+				return end + 1, width
+			}
+			return 0, 0
+		}
+	}
+	if pattern[0] == line[0] {
+		return 1, 1
+	}
+	return 0, 0
+}
+
+func inClass(class, char string) bool {
+	negated := class[0] == '!' || class[0] == '^'
+	if negated {
+		class = class[1:]
+	}
+	found := false
+	for i := 0; i < len(class); i++ {
+		if i+2 < len(class) && class[i+1] == '-' {
+			found = found || len(char) == 1 && class[i] <= char[0] && char[0] <= class[i+2]
+			i += 2
+		} else {
+			found = found || class[i:i+1] == char
+		}
+	}
+	return found != negated
+}

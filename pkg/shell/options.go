@@ -1,0 +1,238 @@
+package shell
+
+import (
+	"strings"
+	"sync"
+)
+
+// What programs do is data: one line of text per program or subcommand, in the
+// tables. A line is a list of options and of properties:
+//
+//	-o,--output=out   an option by its names, that takes an argument, with a role
+//	-i?=writes        its argument is optional, and attached
+//	--arg==           it takes two arguments
+//	--delete:writes   an option without an argument, with a role
+//	-k=               an argument and no role: only known so that it is skipped
+//	@writes           a property of the program
+//
+// An option that a line does not name has no argument and no role.
+
+// role is what an option makes a program do.
+type role uint8
+
+const (
+	roleNone     role = iota
+	roleWrites        // it writes, whatever its argument is
+	roleOut           // it writes the file that its argument names
+	roleOutDash       // the same, and - is the output
+	roleToStdout      // it writes the file that its argument names, or the output
+	roleUnseen        // its argument is a file or a setting with code that is not seen
+	roleCode          // its argument is code in the program's language
+	roleProgram       // its argument is a file with a program, for sed and awk
+	roleFilter        // its argument is a file with a program that can only read, for jq
+	roleScript        // its argument is a script that a shell runs
+	roleRun           // its argument is a command that is run with arguments
+	roleHidden        // it runs a shell that reads its input
+	roleQuiet         // the program writes nothing after all
+	roleDump          // it shows the environment
+	roleReads         // its argument names variables that are read
+	rolePasses        // its argument names a variable that is passed on, or sets one
+	roleModule        // its argument is a program, those that follow are its words
+	roleEval          // its argument is a program for sed, awk or jq, or a setting of git
+	roleSplit         // its argument is split into further words
+	roleStop          // what follows belongs to something else
+	roleFile          // its argument is a script
+	roleData          // its argument is a module, or code in an address
+	roleName          // its argument is the name of a module, or code
+	roleFormat        // its argument is a format of curl, which can name files
+	roleSSH           // its argument is an option of ssh, which can run commands
+)
+
+var roles = map[string]role{
+	"": roleNone, "writes": roleWrites, "out": roleOut, "outdash": roleOutDash, "tostdout": roleToStdout, "unseen": roleUnseen, "code": roleCode,
+	"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
+	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
+	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
+}
+
+// takes is whether an option has an argument.
+type takes uint8
+
+const (
+	takesNothing takes = iota
+	takesNext          // attached, or the next word
+	takesAttached
+	takesTwo // the next two words
+)
+
+type option struct {
+	name  string // the first of its names
+	role  role
+	takes takes
+}
+
+// spec is what is known of a program.
+type spec struct {
+	name    string // the first of its names
+	options map[string]option
+	long    []string // long options with a role or an argument
+
+	writes   bool // it writes
+	operands int  // it writes when it has this many operands; 0 is never
+	outs     int  // its operands from this one on are files that it writes; 0 is none
+	bare     bool // it writes when it has no operand
+	code     bool // an interpreter: its first operand is a script, else it reads one
+	inline   bool // it runs code, whatever its words are
+	stops    bool // options end at the first operand
+	through  bool // options after -- count too: it hands them on
+	single   bool // long options have one dash
+	strict   bool // an option without a line makes what it runs unknown
+	sub      bool // its first operand is a subcommand with a line of its own
+	closed   bool // a subcommand without a line writes
+	wraps    bool // the operands from runs on are a command
+	runs     int
+	joins    bool // the command is joined to a script
+	shell    bool // without a command it runs a shell
+	hides    bool // it runs what can not be told
+	dumps    bool // it shows the environment
+	remote   bool // what it runs runs elsewhere
+	doubt    Kind // what a word is found for that may be any option
+}
+
+// specOf returns the line of a program or subcommand.
+func specOf(name string) *spec { return specs()[name] }
+
+var specs = sync.OnceValue(func() map[string]*spec {
+	all := make(map[string]*spec, 1024)
+	for _, table := range []string{writerTable, coreTable, networkTable, formatterTable, packageTable, gitTable, interpreterTable, wrapperTable} {
+		for line := range strings.Lines(table) {
+			names, text, ok := strings.Cut(strings.TrimSpace(line), "::")
+			if !ok {
+				if names != "" {
+					panic("shell: no :: in " + line)
+				}
+				continue
+			}
+			s := newSpec(text)
+			s.name, _, _ = strings.Cut(names, "|")
+			for name := range strings.SplitSeq(names, "|") {
+				if all[name] != nil {
+					panic("shell: two lines for " + name)
+				}
+				all[name] = s
+			}
+		}
+	}
+	return all
+})
+
+// newSpec reads a line of a table.
+func newSpec(line string) *spec {
+	s := &spec{options: make(map[string]option)}
+	for token := range strings.FieldsSeq(line) {
+		if strings.HasPrefix(token, "@") {
+			s.property(token)
+			continue
+		}
+		names, o := newOption(token)
+		s.doubt = either(s.doubt, o.role.doubt())
+		for name := range strings.SplitSeq(names, ",") {
+			s.options[name] = o
+			if strings.HasPrefix(name, "--") && (o.role != roleNone || o.takes != takesNothing) {
+				s.long = append(s.long, name)
+			}
+		}
+	}
+	switch {
+	case s.wraps || s.sub && s.closed || s.strict:
+		s.doubt = Hidden
+	case s.code:
+		s.doubt = Code
+	case s.outs > 0:
+		s.doubt = either(s.doubt, Writes)
+	}
+	return s
+}
+
+// either is the kind of what may be one of two: Code is refused where either is.
+func either(a, b Kind) Kind {
+	switch {
+	case a == 0 || a == b:
+		return b
+	case b == 0:
+		return a
+	}
+	return Code
+}
+
+// doubt is what a word is found for that may be an option with the role.
+func (r role) doubt() Kind {
+	switch r {
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat:
+		return Writes
+	case roleCode, roleProgram, roleData, roleName, roleSSH:
+		return Code
+	case roleDump, roleFilter:
+		return Dumps
+	}
+	return 0
+}
+
+func newOption(token string) (names string, o option) {
+	at := strings.IndexAny(token, "=:?")
+	rest := ""
+	if at < 0 {
+		names = token
+	} else {
+		names, rest = token[:at], token[at:]
+	}
+	o.name, _, _ = strings.Cut(names, ",")
+	switch {
+	case strings.HasPrefix(rest, "=="):
+		o.takes, rest = takesTwo, rest[2:]
+	case strings.HasPrefix(rest, "?="):
+		o.takes, rest = takesAttached, rest[2:]
+	case strings.HasPrefix(rest, "="):
+		o.takes, rest = takesNext, rest[1:]
+	default:
+		rest = strings.TrimPrefix(rest, ":")
+	}
+	role, ok := roles[rest]
+	if !ok {
+		panic("shell: no such role in " + token)
+	}
+	o.role = role
+	return names, o
+}
+
+var properties = map[string]func(*spec){
+	"@writes":    func(s *spec) { s.writes = true },
+	"@operands":  func(s *spec) { s.operands = 1 },
+	"@operands2": func(s *spec) { s.operands = 2 },
+	"@out1":      func(s *spec) { s.outs = 1 },
+	"@out2":      func(s *spec) { s.outs = 2 },
+	"@bare":      func(s *spec) { s.bare = true },
+	"@code":      func(s *spec) { s.code, s.strict = true, true },
+	"@inline":    func(s *spec) { s.inline = true },
+	"@stops":     func(s *spec) { s.stops = true },
+	"@through":   func(s *spec) { s.through = true },
+	"@single":    func(s *spec) { s.single = true },
+	"@strict":    func(s *spec) { s.strict = true },
+	"@sub":       func(s *spec) { s.sub, s.stops = true, true },
+	"@closed":    func(s *spec) { s.closed = true },
+	"@runs0":     func(s *spec) { s.wraps, s.stops, s.strict = true, true, true },
+	"@runs1":     func(s *spec) { s.wraps, s.stops, s.strict, s.runs = true, true, true, 1 },
+	"@joins":     func(s *spec) { s.joins = true },
+	"@shell":     func(s *spec) { s.shell = true },
+	"@hidden":    func(s *spec) { s.hides = true },
+	"@dumps":     func(s *spec) { s.dumps = true },
+	"@remote":    func(s *spec) { s.remote = true },
+}
+
+func (s *spec) property(token string) {
+	set, ok := properties[token]
+	if !ok {
+		panic("shell: no such property: " + token)
+	}
+	set(s)
+}

@@ -1,0 +1,81 @@
+package shell
+
+import (
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// planner makes the plan of one line.
+type planner struct {
+	parser  *syntax.Parser
+	dialect dialect
+	text    string // that the present tree was parsed from
+	plan    Plan
+
+	vars     map[string]*variable
+	declared []string // variables with attributes
+	duties   []duty
+	array    string // whose subscript is read
+
+	depth   int
+	wraps   int // commands that run one another now
+	scripts int // bytes of inner scripts
+	hidden  int
+	dumps   int
+	beyond  error // a bound was exceeded
+
+	written []string // files that redirections write
+	ran     []ran    // script files that are run
+}
+
+func newPlanner() *planner {
+	return &planner{parser: parsers.Get().(*syntax.Parser), dialect: bash, vars: make(map[string]*variable)}
+}
+
+func (p *planner) release() { parsers.Put(p.parser) }
+
+// enter goes one level down; beyond the bound nothing more is read, and the line
+// is refused.
+func (p *planner) enter() bool {
+	p.depth++
+	if p.depth > maxNesting {
+		p.beyond = errTooDeep
+	}
+	return p.beyond == nil
+}
+
+func (p *planner) leave() { p.depth-- }
+
+// enough is how many findings are kept of a kind that nothing excuses.
+const enough = 8
+
+func (p *planner) add(f Finding) {
+	switch f.Kind {
+	case Hidden:
+		if p.hidden++; p.hidden > enough {
+			return
+		}
+	case Dumps:
+		if p.dumps++; p.dumps > enough {
+			return
+		}
+	}
+	p.plan.Findings = append(p.plan.Findings, f)
+}
+
+// find notes what no command does.
+func (p *planner) find(kind Kind, what, about string) {
+	p.add(Finding{Kind: kind, Command: -1, What: what, About: about})
+}
+
+// hide notes a command that the text does not show.
+func (p *planner) hide(what, about string) { p.find(Hidden, what, about) }
+
+// command adds a simple command to the plan.
+func (p *planner) command(c Command) int {
+	if len(p.plan.Commands) >= maxCommands {
+		p.beyond = errTooMany
+		return len(p.plan.Commands) - 1
+	}
+	p.plan.Commands = append(p.plan.Commands, c)
+	return len(p.plan.Commands) - 1
+}

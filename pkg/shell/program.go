@@ -1,0 +1,293 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// program walks what a program does, by its line in the tables or by code of its
+// own. at is the place of its name in the words of command c. A program that is
+// not known is opaque: its name is all that the text tells.
+func (p *planner) program(name string, c, at int) {
+	args := p.plan.Commands[c].Words[at+1:]
+	if len(args) == 1 && args[0].Static && (args[0].Text == "--help" || args[0].Text == "--version") {
+		return
+	}
+	switch name {
+	case "env":
+		p.env(c, at)
+	case "printenv":
+		p.printenv(c, at)
+	case "envsubst":
+		p.envsubst(c, at)
+	case "ps":
+		p.processes(c, at)
+	case "bash", "sh", "dash", "ash", "rbash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh", "nu", "elvish", "xonsh":
+		p.shell(name, c, at)
+	case "find", "gfind", "bfs":
+		p.findFiles(c, at)
+	case "fd", "fdfind":
+		p.fd(c, at)
+	case "xargs", "gxargs":
+		p.xargs(c, at)
+	case "sed", "gsed":
+		p.sed(c, at)
+	case "awk", "gawk", "mawk", "nawk", "original-awk", "goawk":
+		p.awk(c, at)
+	case "jq", "gojq", "jaq", "yq":
+		p.jq(name, c, at)
+	case "dd":
+		p.dd(c, at)
+	case "tar", "gtar", "bsdtar":
+		p.tar(c, at)
+	case "git":
+		p.git(c, at)
+	case "make", "gmake":
+		p.makeFile(c, at)
+	case "parallel":
+		p.parallel(c, at)
+	case "script":
+		p.typescript(c, at)
+	case "flock":
+		p.flock(c, at)
+	default:
+		p.tabled(name, c, at)
+	}
+}
+
+// tabled walks a program by its line.
+func (p *planner) tabled(name string, c, at int) *scan {
+	s := specOf(name)
+	if s == nil {
+		return nil
+	}
+	sc := p.scanWords(s, name, c, at)
+	switch {
+	case s.hides:
+		sc.note(Hidden, c, at, "runs commands that can not be told from the line")
+	case s.dumps:
+		sc.note(Dumps, c, at, "shows the environment")
+	case sc.moduleOf != "":
+		sc.module()
+	case s.sub && sc.subcommand():
+	case s.inline:
+		sc.inlineCode(at)
+	case s.code:
+		sc.interpret(at)
+	case s.wraps:
+		sc.wrapper(at)
+	}
+	sc.base(at)
+	return sc
+}
+
+// base finds what a program writes whatever its options are.
+func (s *scan) base(at int) {
+	switch {
+	case s.quiet:
+	case s.spec.remote:
+		s.note(Writes, s.c, at, "runs a command elsewhere, which may do anything")
+	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
+		s.note(Writes, s.c, at, "changes files")
+	}
+	if s.spec.outs == 0 {
+		return
+	}
+	for i, place := range s.operands {
+		w := s.words[place]
+		switch {
+		case i+1 >= s.spec.outs && !harmless(w):
+			s.note(Writes, s.c, place, "writes the file that this operand names")
+		case i+1 < s.spec.outs && w.many:
+			s.note(Writes, s.c, place, "has operands that may be more than one, and writes the last")
+		}
+	}
+}
+
+// subcommand walks the subcommand's own line. It reports false when there is none.
+func (s *scan) subcommand() bool {
+	if len(s.operands) == 0 {
+		return false
+	}
+	at := s.operands[0]
+	if strings.HasPrefix(s.words[at].Text, "+") && len(s.operands) > 1 { // cargo +nightly fmt
+		at = s.operands[1]
+	}
+	// What follows an option that is not known may be its argument.
+	if s.loose && !s.spec.closed && len(s.operands) > 1 && specOf(s.name+" "+s.words[at].Text) == nil {
+		at = s.operands[1]
+	}
+	w := s.words[at]
+	if !w.Static {
+		s.note(Hidden, s.c, at, "runs a subcommand that is only known when the line runs")
+		return true
+	}
+	name := s.name + " " + w.Text
+	switch {
+	case at+2 == len(s.words) && s.words[at+1].Static && (s.words[at+1].Text == "--help" || s.words[at+1].Text == "-h"):
+	case specOf(name) != nil:
+		s.tabled(name, s.c, at)
+	case s.spec.closed:
+		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
+	default:
+		return false
+	}
+	return true
+}
+
+// inlineCode is for programs whose words, or whose input, are code.
+func (s *scan) inlineCode(at int) {
+	if len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
+		return
+	}
+	s.note(Code, s.c, at, "runs code of its own language")
+}
+
+// interpret walks an interpreter: code in an option, a script in a file, or code
+// from its input.
+func (s *scan) interpret(at int) {
+	switch {
+	case s.coded, s.unclear:
+	case len(s.operands) == 0:
+		if !s.quiet {
+			s.note(Code, s.c, at, "runs code from its input")
+		}
+	default:
+		place := s.operands[0]
+		w := s.words[place]
+		switch {
+		case w.Static && isStream(w.Text):
+			s.note(Code, s.c, place, "runs code from its input")
+		case w.stream, w.opaque:
+			s.note(Code, s.c, place, "runs code that is only known when the line runs")
+		default:
+			s.ran = append(s.ran, ran{w.Text, s.c, place})
+		}
+	}
+}
+
+// module walks `python -m name ...`.
+func (s *scan) module() {
+	w := s.moduleName
+	if !w.Static || w.Text == "" {
+		s.note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module that is only known when the line runs")
+		return
+	}
+	if name := s.spec.name + " " + s.moduleOf + " " + w.Text; specOf(name) != nil {
+		s.tabled(name, s.c, s.rest)
+	} else if s.moduleOf == "-m" {
+		s.program(w.Text, s.c, s.rest)
+	}
+}
+
+// wrapper walks the command that a program runs.
+func (s *scan) wrapper(at int) {
+	switch {
+	case s.coded || s.quiet:
+	case len(s.operands) <= s.spec.runs:
+		if s.spec.shell {
+			s.note(Hidden, s.c, at, "runs a shell that reads its input")
+		}
+	case s.spec.joins:
+		text, static := joined(s.words[s.operands[s.spec.runs]:])
+		if !static {
+			s.note(Hidden, s.c, s.operands[s.spec.runs], hiddenScript)
+			return
+		}
+		s.script(text, bash, posix)
+	default:
+		next := s.operands[s.spec.runs]
+		if s.words[next].Text == "--" {
+			next++
+		}
+		s.wrapped(s.c, s.skipAssignments(next))
+	}
+}
+
+// skipAssignments passes over the variables that sudo and the like set.
+func (s *scan) skipAssignments(at int) int {
+	if s.name != "sudo" && s.name != "doas" {
+		return at
+	}
+	return s.assignments(s.c, at)
+}
+
+// assignments passes over words like NAME=value and notes what they set.
+func (p *planner) assignments(c, at int) int {
+	words := p.plan.Commands[c].Words
+	for ; at < len(words); at++ {
+		w := words[at]
+		name, _, ok := strings.Cut(w.Text, "=")
+		if !ok {
+			break
+		}
+		if strings.ContainsRune(name, Unknown) {
+			p.note(Hidden, c, at, "sets a variable that is only known when the line runs")
+			continue
+		}
+		p.influence(c, at, name, w)
+		p.set(name, part(w, len(name)+1), byAssignment)
+	}
+	return at
+}
+
+// env walks `env [options] [NAME=value]... [command]`.
+func (p *planner) env(c, at int) {
+	sc := p.scanWords(specOf("env"), "env", c, at)
+	if len(sc.evals) > 0 {
+		sc.envSplit(at)
+		return
+	}
+	next := len(sc.words)
+	if len(sc.operands) > 0 {
+		next = sc.operands[0]
+		if sc.words[next].Text == "-" { // means -i
+			next++
+		}
+		next = p.assignments(c, next)
+	}
+	if next == len(sc.words) {
+		p.note(Dumps, c, at, "shows the whole environment")
+		return
+	}
+	p.wrapped(c, next)
+}
+
+// envSplit walks `env -S "words" more`, which splits the words as options,
+// assignments and a command.
+func (s *scan) envSplit(at int) {
+	e := s.evals[0]
+	words := slices.Concat(s.words[at:at+1], splitPlain(e.word.Text), s.words[e.at+1:])
+	if !e.word.Static || !words[1].Static {
+		s.note(Hidden, s.c, e.at, hiddenScript)
+		return
+	}
+	if s.enter() {
+		if inner := s.command(Command{Words: words}); s.beyond == nil {
+			s.env(inner, 0)
+		}
+	}
+	s.leave()
+}
+
+// printenv shows the variables that it names, or all.
+func (p *planner) printenv(c, at int) {
+	sc := p.scanWords(specOf("printenv"), "printenv", c, at)
+	if len(sc.operands) == 0 || slices.ContainsFunc(sc.operands, func(i int) bool { return !sc.words[i].Static }) {
+		p.note(Dumps, c, at, "shows the whole environment")
+	}
+	for _, i := range sc.operands {
+		p.read(sc.words[i].Text)
+	}
+}
+
+// envsubst puts the variables that its input names into its output, or only those
+// that its operand names.
+func (p *planner) envsubst(c, at int) {
+	sc := p.scanWords(specOf("envsubst"), "envsubst", c, at)
+	if len(sc.operands) != 1 || !sc.words[sc.operands[0]].Static {
+		p.note(Dumps, c, at, "shows the variables that its input names")
+		return
+	}
+	sc.readsNames(sc.words[sc.operands[0]].Text)
+}

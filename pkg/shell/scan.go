@@ -1,0 +1,326 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// scan is the reading of one command's words by the line of its program.
+type scan struct {
+	*planner
+	spec       *spec
+	name       string
+	c          int    // the command
+	words      []Word // all of its words
+	operands   []int  // places in words
+	quiet      bool
+	coded      bool // code was given by an option
+	evals      []eval
+	rest       int    // the place where the words of something else begin, or 0
+	moduleOf   string // the option that ended the options so
+	moduleName Word
+	unclear    bool
+	loose      bool // an option that is not known, which may have an argument
+}
+
+// eval is a program for sed, awk or jq.
+type eval struct {
+	word Word
+	at   int
+}
+
+const unclearOption = "has a word that may be an option which writes; write -- before it, or a plain name"
+
+// scanWords reads the words of a command after the one at.
+func (p *planner) scanWords(s *spec, name string, c, at int) *scan {
+	sc := &scan{planner: p, spec: s, name: name, c: c, words: p.plan.Commands[c].Words}
+	for i := at + 1; i < len(sc.words); i++ {
+		w := sc.words[i]
+		if w.Static && w.Text == "--" && s.through {
+			continue
+		}
+		if w.Static && w.Text == "--" {
+			for i++; i < len(sc.words); i++ {
+				sc.operands = append(sc.operands, i)
+			}
+			break
+		}
+		sc.check(w, i)
+		if isOption(w) {
+			i = sc.option(w, i)
+			if sc.rest != 0 {
+				return sc
+			}
+			continue
+		}
+		sc.operands = append(sc.operands, i)
+		if s.stops {
+			for i++; i < len(sc.words); i++ {
+				sc.operands = append(sc.operands, i)
+			}
+		}
+	}
+	return sc
+}
+
+func isOption(w Word) bool {
+	return len(w.Text) > 1 && w.Text[0] == '-' || len(w.Text) == 1 && !w.Static && w.Text[0] == '-'
+}
+
+// check finds words that may be options without looking like one.
+func (s *scan) check(w Word, at int) {
+	if w.Static || s.spec.doubt == 0 {
+		return
+	}
+	if f := s.finding(s.spec.doubt, s.c, at, unclearOption); !s.safe(w, f) {
+		s.add(f)
+		s.unclear = true
+	}
+}
+
+// option reads an option and returns the place of its last word.
+func (s *scan) option(w Word, at int) int {
+	if strings.HasPrefix(w.Text, "--") || s.spec.single {
+		return s.longOption(w, at)
+	}
+	if o, ok := s.spec.options[w.Text]; ok && len(w.Text) > 2 { // -pe, --exec of an odd program
+		return s.argument(o, Word{Static: true}, false, at)
+	}
+	for i := 1; i < len(w.Text); i++ {
+		if w.Text[i] == Unknown {
+			s.unknownOption(at)
+			return at
+		}
+		o, known := s.spec.options["-"+w.Text[i:i+1]]
+		switch {
+		case !known && s.spec.strict:
+			s.unknownOption(at)
+		case o.takes == takesNothing:
+			s.apply(o, Word{Static: true}, at, at)
+		default:
+			return s.argument(o, part(w, i+1), i+1 < len(w.Text), at)
+		}
+	}
+	return at
+}
+
+// longOption reads --name, --name=argument, and -name where that is the style.
+func (s *scan) longOption(w Word, at int) int {
+	name, _, attached := strings.Cut(w.Text, "=")
+	if strings.ContainsRune(name, Unknown) {
+		s.unknownOption(at)
+		return at
+	}
+	o, known := s.lookup(name)
+	s.loose = s.loose || !known && !attached
+	if !known && s.spec.strict {
+		s.unknownOption(at)
+	}
+	return s.argument(o, part(w, len(name)+1), attached, at)
+}
+
+// lookup finds an option by its name, or by the beginning of a long one.
+func (s *scan) lookup(name string) (option, bool) {
+	if o, ok := s.spec.options[name]; ok {
+		return o, true
+	}
+	if s.spec.single {
+		o, ok := s.spec.options["-"+strings.TrimLeft(name, "-")]
+		return o, ok
+	}
+	if at := slices.IndexFunc(s.spec.long, func(long string) bool { return strings.HasPrefix(long, name) && len(name) > 2 }); at >= 0 {
+		return s.spec.options[s.spec.long[at]], true
+	}
+	return option{}, false
+}
+
+// argument applies an option with what is attached to it or with what follows.
+func (s *scan) argument(o option, attached Word, isAttached bool, at int) int {
+	switch {
+	case isAttached || o.takes == takesNothing || o.takes == takesAttached:
+		s.apply(o, attached, at, at)
+		return at
+	case o.takes == takesTwo:
+		s.apply(o, Word{}, at, at)
+		return at + 2
+	case at+1 >= len(s.words):
+		s.apply(o, Word{}, at, at)
+		return at
+	}
+	next := s.words[at+1]
+	if s.spec.doubt != 0 {
+		if f := s.finding(s.spec.doubt, s.c, at+1, unclearOption); !s.single(next, f) {
+			s.add(f)
+		}
+	}
+	s.apply(o, next, at, at+1)
+	return at + 1
+}
+
+// part is the rest of a word from a place in its text on.
+func part(w Word, from int) Word {
+	if from > len(w.Text) {
+		return Word{Static: true}
+	}
+	w.Text = w.Text[from:]
+	w.Static = !strings.ContainsRune(w.Text, Unknown)
+	w.stream = false
+	if !w.Static && w.start == startsKnown {
+		w.start = startOf(w.Text)
+	}
+	return w
+}
+
+// unknownOption is a word that is an option, but not known which.
+func (s *scan) unknownOption(at int) {
+	if s.spec.doubt != 0 {
+		s.note(s.spec.doubt, s.c, at, "has an option that can not be judged")
+	}
+	s.unclear = true
+}
+
+// apply does what an option means. at is the place of the option, argAt that of
+// its argument.
+func (s *scan) apply(o option, arg Word, at, argAt int) {
+	switch o.role {
+	case roleQuiet:
+		s.quiet = true
+	case roleModule:
+		s.rest, s.moduleOf, s.moduleName = argAt, o.name, arg
+	case roleStop:
+		s.rest = at + 1
+	case roleEval:
+		s.evals = append(s.evals, eval{arg, argAt})
+	case roleSplit:
+		s.evals = append(s.evals, eval{arg, argAt})
+		s.rest = argAt + 1
+	case roleReads:
+		s.readsNames(arg.Text)
+	case rolePasses:
+		if !strings.Contains(arg.Text, "=") {
+			s.readsNames(arg.Text)
+		}
+	case roleDump:
+		s.note(Dumps, s.c, at, "shows the environment")
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat:
+		s.applyWriting(o, arg, at)
+	default:
+		s.applyCode(o, arg, at, argAt)
+	}
+}
+
+func (s *scan) applyWriting(o option, arg Word, at int) {
+	output := arg.Static && arg.Text == "-" || harmless(arg)
+	switch o.role {
+	case roleWrites:
+		s.note(Writes, s.c, at, "has an option that writes or runs something")
+	case roleUnseen:
+		s.note(Writes, s.c, at, "has an option that runs what is not seen")
+	case roleOut, roleOutDash:
+		if !output || o.role == roleOut && !harmless(arg) {
+			s.note(Writes, s.c, at, "has an option that writes a file")
+		}
+	case roleToStdout:
+		if output || arg.Static && arg.Text == "stdout" {
+			s.quiet = true
+		} else {
+			s.note(Writes, s.c, at, "has an option that writes a file")
+		}
+	case roleFormat:
+		if !arg.Static || strings.HasPrefix(arg.Text, "@") || strings.Contains(arg.Text, "%output{") {
+			s.note(Writes, s.c, at, "has a format that may write a file")
+		}
+	}
+}
+
+func (s *scan) applyCode(o option, arg Word, at, argAt int) {
+	const given = "runs code that is given in the line"
+	switch o.role {
+	case roleCode:
+		s.coded = true
+		s.note(Code, s.c, at, given)
+	case roleProgram:
+		s.coded = true
+		s.note(Code, s.c, at, "runs a program from a file, which is not seen")
+	case roleFilter:
+		s.coded = true
+		s.note(Dumps, s.c, at, "runs a program from a file, which is not seen")
+	case roleScript:
+		s.coded = true
+		s.inlineScript(arg, argAt)
+	case roleRun:
+		s.runArgument(arg, argAt)
+	case roleHidden:
+		s.coded = true
+		s.note(Hidden, s.c, at, "runs a shell that reads its input")
+	case roleFile:
+		s.coded = true
+		if !arg.Static || isStream(arg.Text) {
+			s.note(Code, s.c, at, "runs code that is only known when the line runs")
+		}
+	case roleData:
+		if !arg.Static || strings.Contains(arg.Text, ":") && !strings.HasPrefix(arg.Text, "node:") || strings.Contains(arg.Text, "auto_") {
+			s.note(Code, s.c, at, given)
+		}
+	case roleName:
+		if !arg.Static || strings.Trim(arg.Text, nameCharacters) != "" {
+			s.note(Code, s.c, at, given)
+		}
+	case roleSSH:
+		option := strings.ToLower(arg.Text)
+		if strings.HasPrefix(option, "sendenv") || strings.HasPrefix(option, "setenv") {
+			s.readsNames(arg.Text)
+		} else if !arg.Static || strings.Contains(option, "command") || strings.Contains(option, "exec") {
+			s.note(Hidden, s.c, at, "has an option that runs a command")
+		}
+	}
+}
+
+// nameCharacters make the name of a module, and nothing that runs.
+const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,.-"
+
+func (s *scan) readsNames(text string) {
+	for _, name := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && notAlphanumeric(c) }) {
+		s.read(name)
+	}
+}
+
+// inlineScript walks an argument that a shell runs.
+func (s *scan) inlineScript(arg Word, at int) {
+	if !arg.Static {
+		s.note(Hidden, s.c, at, hiddenScript)
+		return
+	}
+	s.script(arg.Text, bash, posix)
+}
+
+// runArgument walks an argument that is a command, to which others are added.
+func (s *scan) runArgument(arg Word, at int) {
+	s.note(Writes, s.c, at, "runs a program that an option names")
+	if arg.Static && arg.Text == "" {
+		return
+	}
+	if !arg.Static {
+		s.note(Hidden, s.c, at, hiddenScript)
+		return
+	}
+	words := append(splitPlain(arg.Text), anyWords)
+	if inner := s.command(Command{Words: words}); s.beyond == nil {
+		s.run(inner, 0)
+	}
+}
+
+// anyWords stands for arguments that are not known.
+var anyWords = Word{Text: string(Unknown), start: startsUnknown, many: true, opaque: true}
+
+// splitPlain splits text without quotes or other syntax into words.
+func splitPlain(text string) []Word {
+	if strings.Trim(text, " \t\n") == "" || strings.ContainsAny(text, "'\"\\$`&|;<>()*?[]{}!#~\n") {
+		return []Word{anyValue}
+	}
+	var words []Word
+	for field := range strings.FieldsSeq(text) {
+		words = append(words, Word{Text: field, Static: true})
+	}
+	return words
+}

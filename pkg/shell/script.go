@@ -1,0 +1,188 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// script walks a script that the line runs in a shell of the given dialects.
+func (p *planner) script(text string, dialects ...dialect) {
+	if p.scripts += len(text) * len(dialects); p.scripts > maxScripts {
+		p.beyond = errScripts
+		return
+	}
+	if checkText(text) != nil {
+		p.hide("runs a script that can be read in two ways", text)
+		return
+	}
+	outer, outerText := p.dialect, p.text
+	p.text = text
+	for _, d := range dialects {
+		if !p.enter() {
+			p.leave()
+			break
+		}
+		p.dialect = d
+		file, err := p.parse(text, d)
+		if err == nil {
+			p.stmts(file.Stmts)
+		} else {
+			p.hide("runs a script that does not parse, or not in every shell", text)
+		}
+		p.leave()
+	}
+	p.dialect, p.text = outer, outerText
+}
+
+// shellScript walks the argument of sh -c. sh is bash in one place and a plain
+// shell in another, which read [[ a > b ]] differently.
+func (p *planner) shellScript(shell, text string) {
+	switch shell {
+	case "bash", "rbash":
+		p.script(text, bash)
+	default:
+		p.script(text, bash, posix)
+	}
+}
+
+// inline walks words that are joined to a script of the present shell: eval, trap.
+func (p *planner) inline(words []Word, what string) {
+	text, ok := joined(words)
+	if !ok {
+		p.hide(what, text)
+		return
+	}
+	p.script(text, p.dialect)
+}
+
+// joined is what static words make of a script.
+func joined(words []Word) (text string, static bool) {
+	static = true
+	parts := make([]string, len(words))
+	for i, w := range words {
+		static = static && w.Static
+		parts[i] = w.Text
+	}
+	text = strings.Join(parts, " ")
+	return strings.ReplaceAll(text, string(Unknown), "…"), static
+}
+
+// A shell reads options, then a script: as the argument of -c, as a file, or from
+// its input.
+
+// bashOptions are the long options of bash that run nothing.
+var bashOptions = []string{"--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--noediting", "--debugger"}
+
+// shell walks sh, bash and the like. Words are those after the name.
+func (p *planner) shell(name string, c, at int) {
+	words := p.plan.Commands[c].Words
+	inline := false
+	i := at + 1
+	for ; i < len(words); i++ {
+		w := words[i]
+		text := w.Text
+		var unclear Finding
+		if !w.Static {
+			unclear = p.finding(Hidden, c, i, "runs a shell with a word that may be an option or a script")
+		}
+		switch {
+		case !p.safe(w, unclear):
+			p.add(unclear)
+			return
+		case text == "" || !w.Static && w.start != startsKnown || text[0] != '-' && text[0] != '+' || text == "-":
+			p.shellOperand(name, c, i, inline)
+			return
+		case text == "--":
+			p.shellOperand(name, c, i+1, inline)
+			return
+		case !w.Static:
+			p.add(unclear)
+			return
+		case strings.HasPrefix(text, "--"):
+			if !slices.Contains(bashOptions, text) {
+				p.note(Hidden, c, i, "runs a shell with an option that can not be judged")
+				return
+			}
+		case strings.ContainsAny(text, "sHk"):
+			p.note(Hidden, c, i, "runs a shell with an option that can not be judged")
+			return
+		default:
+			inline = inline || text[0] == '-' && strings.Contains(text, "c")
+			if !strings.ContainsAny(text, "oO") {
+				continue
+			}
+			if i++; i < len(words) && !plainOption(words[i]) {
+				p.note(Hidden, c, i, "runs a shell with an option that can not be judged")
+				return
+			}
+		}
+	}
+	p.shellOperand(name, c, i, inline)
+}
+
+// plainOption reports the name of an option of set or shopt that changes nothing
+// about what a script means.
+func plainOption(w Word) bool {
+	return w.Static && !slices.Contains(rereadingOptions, w.Text)
+}
+
+// rereadingOptions of set and shopt make bash read text in another way than it was
+// parsed here.
+var rereadingOptions = []string{"keyword", "history", "histexpand"}
+
+// shellOperand walks what follows the options.
+func (p *planner) shellOperand(name string, c, at int, inline bool) {
+	words := p.plan.Commands[c].Words
+	switch {
+	case at >= len(words) || words[at].Static && isStream(words[at].Text):
+		p.add(Finding{Kind: Hidden, Command: c, Word: min(at, len(words)-1), What: "runs what a shell reads from its input", About: name})
+	case inline && !words[at].Static:
+		p.note(Hidden, c, at, "runs a script that is only known when the line runs")
+	case inline && foreign(name):
+		p.note(Hidden, c, at, "runs a script of a shell that is not bash")
+	case inline:
+		p.shellScript(name, words[at].Text)
+	case words[at].stream || words[at].opaque:
+		p.note(Hidden, c, at, "runs a script that is only known when the line runs")
+	default:
+		p.ran = append(p.ran, ran{words[at].Text, c, at})
+	}
+}
+
+// foreign are shells whose scripts bash's grammar does not tell.
+func foreign(name string) bool {
+	switch name {
+	case "bash", "sh", "dash", "ash", "rbash":
+		return false
+	}
+	return true
+}
+
+// isStream reports files that are the input of the process, not a script.
+func isStream(s string) bool {
+	return s == "-" || strings.HasPrefix(s, "/dev/") || strings.HasPrefix(s, "/proc/")
+}
+
+// ran is a file that is run.
+type ran struct {
+	file        string
+	command, at int
+}
+
+// checkOwnScripts finds files that the line writes itself and then runs: what they
+// do stands in the line, but not as commands.
+func (p *planner) checkOwnScripts() {
+	if len(p.written) == 0 || len(p.ran) == 0 {
+		return
+	}
+	written := make(map[string]bool, len(p.written))
+	for _, file := range p.written {
+		written[path.Clean(file)] = true
+	}
+	for _, r := range p.ran {
+		if written[path.Clean(r.file)] {
+			p.add(Finding{Kind: Hidden, Command: r.command, Word: r.at, What: "runs a file that the same line writes", About: r.file})
+		}
+	}
+}

@@ -1,0 +1,133 @@
+// Package shell reads command lines as bash would and says what they would run,
+// write, and read from the environment (S3.3, rules R1 to R4). It judges the
+// syntax tree, never the text.
+//
+// It is pure: it must never run anything, read a file or a variable, or trust
+// what a line says about itself. What it can not see it reports as hidden, so
+// that whoever judges a plan can refuse it.
+package shell
+
+import "strings"
+
+// Plan is what a line would do, as far as its text tells. Safe to read
+// concurrently.
+type Plan struct {
+	// Empty is true when there is nothing in the line but blanks and comments.
+	Empty bool
+	// Commands are the simple commands that could run, in the order of the text,
+	// those that others run (sh -c, find -exec, xargs, timeout) after what runs
+	// them.
+	Commands []Command
+	// Findings are what the commands and redirections would do.
+	Findings []Finding
+	// Reads are the variables that the line reads, each once.
+	Reads []string
+	// Sets are the variables that the line sets without a command that shows it:
+	// loops, ${x:=y}, arithmetic, {fd}>. Each once.
+	Sets []string
+}
+
+// Command is one simple command.
+type Command struct {
+	// Words are its assignments, its name and its arguments.
+	Words []Word
+	// Assigns is how many of Words are assignments before the name. When they are
+	// all, there is no name.
+	Assigns int
+	// Wraps is set when it only runs the command that follows it with other
+	// circumstances: timeout, nice, time.
+	Wraps bool
+}
+
+// String is the command as a message shows it, with … for what is not known.
+func (c Command) String() string {
+	var b strings.Builder
+	for i, w := range c.Words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.String())
+		if b.Len() > 200 {
+			break
+		}
+	}
+	return b.String()
+}
+
+// Unknown stands in the Text of a word for text that is only known when the line
+// runs: an expansion, a glob, a list in braces.
+const Unknown = '\x00'
+
+// Word is one word after quote removal.
+type Word struct {
+	// Text has an Unknown for each part that is not known.
+	Text string
+	// Static is true when Text is all that the word can be: no expansion, glob,
+	// brace or tilde.
+	Static bool
+
+	many    bool     // it may become none or several words
+	stream  bool     // it is a process substitution: a pipe, not a file
+	start   start    // what it may begin with
+	first   string   // the variable that it begins with, for startsWithVariable
+	loose   []string // variables that are split into words
+	integer bool     // it can only be integers
+	numbers int      // how many of its unknown parts are integers
+	deps    []string // variables whose values it holds
+	opaque  bool     // it holds something else that is not known
+}
+
+// String is the word as a message shows it.
+func (w Word) String() string { return strings.ReplaceAll(w.Text, string(Unknown), "…") }
+
+// Kind is what a finding is about.
+type Kind uint8
+
+// The kinds.
+const (
+	// Hidden is a command that could run and that the text does not show: R2, R3
+	// and R4 refuse it.
+	Hidden Kind = iota + 1
+	// Writes is a file written, created, renamed, deleted or changed in its
+	// metadata, or a program that is not seen run by one that is: R3.
+	Writes
+	// Code is code of another language given in the line: R3 and R4.
+	Code
+	// Dumps shows variables of the environment without naming them: R4.
+	Dumps
+)
+
+// Finding is one thing that a line would do.
+type Finding struct {
+	Kind Kind
+	// Command and Word are the places of what does it, in Plan.Commands and in the
+	// command's Words; Command is -1 when no command does.
+	Command, Word int
+	// What says it for a message, and About what it is about when that helps:
+	// text of the line, unquoted.
+	What, About string
+}
+
+// Parse reads what `bash -c` would get as its argument. It fails (R1) on lines
+// that bash and this parser could read differently or that are beyond the bounds;
+// the error says the mend.
+func Parse(line string) (*Plan, error) {
+	if err := checkText(line); err != nil {
+		return nil, err
+	}
+	p := newPlanner()
+	defer p.release()
+	file, err := p.parse(line, bash)
+	if err != nil {
+		return nil, err
+	}
+	p.plan.Empty = len(file.Stmts) == 0
+	p.text = line
+	p.stmts(file.Stmts)
+	p.settle()
+	if p.beyond != nil {
+		return nil, p.beyond
+	}
+	plan := p.plan
+	return &plan, nil
+}

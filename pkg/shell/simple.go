@@ -1,0 +1,167 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call walks a simple command.
+func (p *planner) call(c *syntax.CallExpr) {
+	words := make([]Word, 0, len(c.Assigns)+len(c.Args))
+	for _, a := range c.Assigns {
+		words = append(words, p.assignment(a))
+	}
+	for _, arg := range c.Args {
+		w := p.word(arg, argument)
+		p.path(w)
+		words = append(words, w)
+	}
+	if len(c.Args) > 0 && assignmentLike(c.Args[0].Parts) {
+		p.hide("has a word that can be read as an assignment or as a command", words[len(c.Assigns)].String())
+	}
+	at := p.command(Command{Words: words, Assigns: len(c.Assigns)})
+	if p.beyond != nil {
+		return
+	}
+	for i, a := range c.Assigns {
+		if !forRead(a.Name.Value, words[len(c.Assigns):]) {
+			p.influence(at, i, a.Name.Value, words[i])
+		}
+	}
+	if len(c.Args) > 0 {
+		p.run(at, len(c.Assigns))
+	}
+}
+
+// forRead reports IFS for read alone, which splits its input by it and runs
+// nothing.
+func forRead(name string, words []Word) bool {
+	return name == "IFS" && len(words) > 0 && words[0].Static && (words[0].Text == "read" || words[0].Text == "mapfile")
+}
+
+// assignmentLike reports a command word that begins like an assignment without a
+// quote: the parser made it a command where bash may not (coproc), or the other
+// way round.
+func assignmentLike(parts []syntax.WordPart) bool {
+	lit, ok := parts[0].(*syntax.Lit)
+	if !ok {
+		return false
+	}
+	if strings.HasPrefix(lit.Value, "{") && strings.Contains(lit.Value, "[") {
+		return true // {a[i]}> opens a file
+	}
+	name, _, ok := strings.Cut(lit.Value, "=")
+	if !ok {
+		name = lit.Value
+	}
+	name, _, indexed := strings.Cut(strings.TrimSuffix(name, "+"), "[")
+	return (ok || indexed) && syntax.ValidName(name)
+}
+
+// assignment walks x=y, x[i]=y, x=(y z) and gives it as a word.
+func (p *planner) assignment(a *syntax.Assign) Word {
+	name := a.Name.Value
+	text := name
+	if a.Index != nil {
+		p.subscript(name, a.Index)
+		text += "[" + string(Unknown) + "]"
+	}
+	if a.Append {
+		text += "+"
+	}
+	if a.Array != nil {
+		p.elements(name, a.Array)
+		return Word{Text: text + "=" + string(Unknown), opaque: true}
+	}
+	w := p.word(a.Value, value)
+	p.path(w)
+	p.set(name, w, byAssignment)
+	w.Static = w.Static && a.Index == nil
+	w.Text = text + "=" + w.Text
+	w.start, w.integer = startsKnown, false
+	return w
+}
+
+// elements walks (y [k]=z).
+func (p *planner) elements(name string, array *syntax.ArrayExpr) {
+	if len(array.Elems) == 0 {
+		p.set(name, Word{Static: true}, byAssignment)
+	}
+	for _, e := range array.Elems {
+		if e.Index != nil {
+			p.subscript(name, e.Index)
+		}
+		w := p.word(e.Value, argument)
+		p.path(w)
+		p.set(name, w, byAssignment)
+	}
+}
+
+// influence finds the setting of a variable that decides what runs. word is the
+// whole assignment.
+func (p *planner) influence(command, at int, name string, word Word) {
+	what, kind := influence(name)
+	if what == "" {
+		return
+	}
+	_, v, _ := strings.Cut(word.Text, "=")
+	if word.Static && slices.Contains(harmlessValues[lastPart(name)], v) {
+		return
+	}
+	p.add(Finding{Kind: kind, Command: command, Word: at, What: what, About: name})
+}
+
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
+
+// run walks what the command does whose name is the word at.
+func (p *planner) run(c, at int) {
+	if p.beyond != nil {
+		return
+	}
+	w := p.plan.Commands[c].Words[at]
+	if !w.Static {
+		p.add(Finding{Kind: Hidden, Command: c, Word: at, What: "runs a command whose name is only known when the line runs", About: w.String()})
+		return
+	}
+	name := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
+	if name != w.Text {
+		p.ran = append(p.ran, ran{w.Text, c, at})
+	} else if p.builtin(name, c, at) {
+		return
+	}
+	p.tree(name, p.plan.Commands[c].Words[at+1:])
+	p.program(name, c, at)
+}
+
+// wrapped walks a command that another one runs: its words from at on.
+func (p *planner) wrapped(c, at int) {
+	words := p.plan.Commands[c].Words
+	p.added(words[min(at, len(words)):len(words):len(words)])
+}
+
+// added walks a command that is made of words of another.
+func (p *planner) added(words []Word) {
+	if len(words) == 0 {
+		return
+	}
+	p.wraps++
+	if p.wraps > maxWraps {
+		p.beyond = errTooDeep
+	}
+	if p.enter() {
+		if inner := p.command(Command{Words: words}); p.beyond == nil {
+			p.run(inner, 0)
+		}
+	}
+	p.leave()
+	p.wraps--
+}
+
+// finding is one about a word of a command.
+func (p *planner) finding(kind Kind, c, at int, what string) Finding {
+	return Finding{Kind: kind, Command: c, Word: at, What: what, About: p.plan.Commands[c].Words[at].String()}
+}
+
+func (p *planner) note(kind Kind, c, at int, what string) { p.add(p.finding(kind, c, at, what)) }

@@ -1,0 +1,292 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (p *planner) stmts(list []*syntax.Stmt) {
+	for _, s := range list {
+		p.stmt(s)
+	}
+}
+
+// stmt walks a statement: its redirections, then its command.
+func (p *planner) stmt(s *syntax.Stmt) {
+	if s == nil {
+		return
+	}
+	if p.enter() {
+		for _, r := range s.Redirs {
+			p.redirect(r)
+		}
+		p.walk(s.Cmd)
+	}
+	p.leave()
+}
+
+func (p *planner) walk(cmd syntax.Command) {
+	switch c := cmd.(type) {
+	case nil: // a redirection alone
+		p.command(Command{Words: []Word{{Text: ">", Static: true}}})
+	case *syntax.CallExpr:
+		p.call(c)
+	case *syntax.BinaryCmd:
+		p.chain(c)
+	case *syntax.Subshell:
+		p.stmts(c.Stmts)
+	case *syntax.Block:
+		p.stmts(c.Stmts)
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else {
+			p.stmts(c.Cond)
+			p.stmts(c.Then)
+		}
+	case *syntax.WhileClause:
+		p.stmts(c.Cond)
+		p.stmts(c.Do)
+	case *syntax.ForClause:
+		p.loop(c)
+		p.stmts(c.Do)
+	case *syntax.CaseClause:
+		p.cases(c)
+	case *syntax.FuncDecl:
+		p.function(c)
+	case *syntax.ArithmCmd:
+		p.conditional("((", p.staticNumbers(c.X))
+		p.arithmetic(c.X)
+	case *syntax.TestClause:
+		p.conditional("[[", p.test(c.X))
+	case *syntax.DeclClause:
+		p.declaration(c)
+	case *syntax.LetClause:
+		p.let(c)
+	case *syntax.TimeClause:
+		p.timed(c)
+	case *syntax.CoprocClause:
+		p.coprocess(c)
+	default:
+		p.hide("has syntax that can not be judged", "")
+	}
+}
+
+// chain walks a && b && c and a | b | c, which nest to the left.
+func (p *planner) chain(c *syntax.BinaryCmd) {
+	var links []*syntax.BinaryCmd
+	left := c.X
+	for {
+		links = append(links, c)
+		next, ok := left.Cmd.(*syntax.BinaryCmd)
+		if !ok || len(left.Redirs) > 0 {
+			break
+		}
+		c, left = next, next.X
+	}
+	p.stmt(left)
+	for i := len(links) - 1; i >= 0; i-- {
+		c := links[i]
+		if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok && (c.Op == syntax.Pipe || c.Op == syntax.PipeAll) {
+			p.hide("has time after a pipe, where bash takes it for a program; put it before the pipeline", "")
+		}
+		p.stmt(c.Y)
+	}
+}
+
+func (p *planner) loop(c *syntax.ForClause) {
+	switch l := c.Loop.(type) {
+	case *syntax.WordIter:
+		name := l.Name.Value
+		for _, item := range l.Items {
+			w := p.word(item, argument)
+			p.path(w)
+			p.set(name, w, byLoop)
+		}
+		if !l.InPos.IsValid() {
+			p.set(name, anyValue, byLoop)
+		}
+		if c.Select {
+			p.set("REPLY", anyValue, byAssignment)
+			p.set(name, Word{Static: true}, byLoop)
+		}
+		if len(l.Items) == 0 {
+			p.set(name, Word{Static: true}, byLoop)
+		}
+	case *syntax.CStyleLoop:
+		p.arithmetic(l.Init)
+		p.arithmetic(l.Cond)
+		p.arithmetic(l.Post)
+	}
+}
+
+func (p *planner) cases(c *syntax.CaseClause) {
+	p.word(c.Word, value)
+	for _, item := range c.Items {
+		for _, pattern := range item.Patterns {
+			p.word(pattern, argument)
+		}
+		p.stmts(item.Stmts)
+	}
+}
+
+// function walks a definition. It is a command of its own, so that a list of
+// commands has to name it, and its body is judged where it stands: whoever calls
+// it, by whatever name, runs nothing else.
+func (p *planner) function(c *syntax.FuncDecl) {
+	if c.Name == nil {
+		p.hide("defines a function without a name", "")
+		return
+	}
+	p.command(Command{Words: []Word{{Text: c.Name.Value + "()", Static: true}}})
+	p.stmt(c.Body)
+}
+
+// conditional adds [[ ]] and (( )) as commands when what they hold is not static.
+func (p *planner) conditional(keyword string, static bool) {
+	if !static {
+		p.command(Command{Words: []Word{{Text: keyword, Static: true}, anyValue}})
+	}
+}
+
+// staticNumbers reports an expression without variables.
+func (p *planner) staticNumbers(x syntax.ArithmExpr) bool {
+	static := true
+	syntax.Walk(x, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok && !isInteger(w.Lit()) {
+			static = false
+		}
+		return static
+	})
+	return static
+}
+
+// timed walks `time cmd`. Bash takes -- for the end of its options, which the
+// parser takes for the command.
+func (p *planner) timed(c *syntax.TimeClause) {
+	if c.Stmt == nil {
+		return
+	}
+	if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
+		p.hide("has options of time that can be read in two ways; leave them out", call.Args[0].Lit())
+	}
+	p.stmt(c.Stmt)
+}
+
+// coprocess walks `coproc cmd`. Bash takes assignments before the command, which
+// the parser takes for the command.
+func (p *planner) coprocess(c *syntax.CoprocClause) {
+	if c.Name != nil {
+		w := p.word(c.Name, argument)
+		if !w.Static {
+			p.hide("names a coprocess by what is only known when it runs", w.String())
+		}
+		p.set(w.Text, Word{integer: true, Text: string(Unknown)}, byLoop)
+		if !compound(c.Stmt.Cmd) { // bash takes the name for the command
+			p.hide("names a coprocess that is no group of commands, which can be read in two ways", w.String())
+		}
+	} else {
+		p.set("COPROC", Word{integer: true, Text: string(Unknown)}, byAssignment)
+		if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) > 0 { // after its name, as it may be
+			p.hide("has assignments in a coprocess, which can be read in two ways", "")
+		}
+	}
+	p.stmt(c.Stmt)
+}
+
+// compound reports commands that begin with a keyword of their own.
+func compound(cmd syntax.Command) bool {
+	switch cmd.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
+		return true
+	}
+	return false
+}
+
+// redirect walks a redirection.
+func (p *planner) redirect(r *syntax.Redirect) {
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		p.set(strings.Trim(r.N.Value, "{}"), Word{integer: true, Text: string(Unknown)}, byRedirect)
+	}
+	if r.Hdoc != nil {
+		if quotedDelimiter(r.Word) {
+			p.path(Word{Text: r.Hdoc.Lit(), Static: true})
+		} else {
+			p.endsOnce(r)
+			p.path(p.word(r.Hdoc, document))
+		}
+		return
+	}
+	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
+		return
+	}
+	w := p.word(r.Word, argument)
+	p.path(w)
+	switch r.Op {
+	case syntax.RdrIn, syntax.WordHdoc, syntax.DplIn:
+	case syntax.DplOut:
+		if !w.Static || !isDescriptor(w.Text) {
+			p.output(w)
+		}
+	default:
+		p.output(w)
+	}
+}
+
+// endsOnce finds a here-document in which a line is the delimiter already: bash
+// ends it there, where the parser goes on inside a substitution.
+func (p *planner) endsOnce(r *syntax.Redirect) {
+	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset())
+	if from > to || to > len(p.text) {
+		p.hide("has a here-document that can be read in two ways", "")
+		return
+	}
+	delimiter := r.Word.Lit()
+	lines := strings.Split(p.text[from:to], "\n")
+	for _, line := range lines[:len(lines)-1] { // the last is the delimiter
+		if r.Op == syntax.DashHdoc {
+			line = strings.TrimLeft(line, "\t")
+		}
+		if line == delimiter {
+			p.hide("has a here-document that can be read in two ways", delimiter)
+			return
+		}
+	}
+}
+
+// quotedDelimiter reports that nothing is expanded in a here-document.
+func quotedDelimiter(w *syntax.Word) bool {
+	lit := w.Lit()
+	return lit == "" || strings.Contains(lit, "\\")
+}
+
+// output finds a redirection that writes, unless its target is harmless.
+func (p *planner) output(w Word) {
+	if harmless(w) {
+		return
+	}
+	if w.Static {
+		p.written = append(p.written, w.Text)
+	}
+	p.find(Writes, "redirects output into a file", w.String())
+}
+
+// harmless reports targets that are no files: /dev/null, the standard streams, a
+// process that is judged itself.
+func harmless(w Word) bool {
+	if w.stream {
+		return true
+	}
+	if !w.Static {
+		return false
+	}
+	switch w.Text {
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/0", "/dev/fd/1", "/dev/fd/2":
+		return true
+	}
+	return false
+}
+
+// isDescriptor reports the words after >& and <& that name no file.
+func isDescriptor(s string) bool {
+	return s == "-" || digits(strings.TrimSuffix(s, "-"))
+}

@@ -1,0 +1,45 @@
+package shell
+
+// formatterTable holds formatters, linters and generators that rewrite files,
+// always or when they are told to.
+const formatterTable = `
+gofmt|goimports|gofumpt|gci|golines:: @single -w:writes -cpuprofile=out -d -l -s -r=
+go:: @sub @single -C=
+go fmt|go fix|go generate|go get|go install|go clean:: @writes @single -n:quiet
+go mod|go work:: @sub
+go mod tidy|go mod download|go mod vendor|go mod init|go mod edit|go work init|go work use|go work edit|go work sync|go work vendor:: @writes @single -json:quiet -print:quiet
+go env:: @single -w:writes -u:writes
+go build|go run|go vet:: @single -o=out -toolexec=run -exec=run -vettool=run -overlay= -pkgdir=writes -a -n -x -p= -tags= -ldflags= -gcflags= -asmflags= -mod= -modfile= -buildmode= -compiler= -C=
+go test:: @single -o=out -c:writes -toolexec=run -exec=run -vettool=run -coverprofile=out -cpuprofile=out -memprofile=out -blockprofile=out -mutexprofile=out -trace=out -outputdir=writes -run= -bench= -count= -timeout= -tags= -ldflags= -gcflags= -mod= -parallel= -p= -cpu= -covermode= -coverpkg= -fuzz= -fuzztime= -shuffle= -skip= -list= -benchtime= -v -args:stop
+go tool:: @sub
+go tool compile|go tool link|go tool asm|go tool cgo|go tool pack:: @writes
+golangci-lint:: @sub
+golangci-lint run:: --fix:writes
+golangci-lint fmt|golangci-lint migrate:: @writes -d,--diff:quiet
+prettier|prettierd:: -w,--write:writes --plugin=unseen --config= -c,--check -l,--list-different
+eslint|eslint_d|xo|standard|semistandard|tslint|stylelint|oxlint|markdownlint|markdownlint-cli2|textlint|htmlhint|sass-lint|jshint|jscs:: --fix:writes --fix-dangerously:writes -o,--output-file=out --init:writes --cache-location=out -c,--config= --ext= -f,--format= --rulesdir=unseen --resolve-plugins-relative-to=
+biome|rome:: @sub
+biome check|biome format|biome lint|rome check|rome format:: --write:writes --fix:writes --apply:writes --apply-unsafe:writes
+biome init|biome migrate|rome init:: @writes
+dprint:: @sub
+dprint fmt|dprint init|dprint config:: @writes
+jscodeshift|codemod|lebab|npm-check-updates|ncu|lint-staged:: @writes -d,--dry:quiet
+black:: @writes --check:quiet --diff:quiet -c,--code=code -l= -t= --config=
+isort:: @writes -c,--check,--check-only:quiet -d,--diff:quiet --stdout:quiet
+autopep8|autoflake|docformatter|yapf|pyupgrade|add-trailing-comma|unify|pyment|ssort|usort|black-macchiato|blue|djlint|djhtml|curlylint:: -i,--in-place:writes --inplace:writes --reformat:writes -r= --style= --exclude=
+2to3:: -w,--write:writes -o=writes
+ruff:: @sub --config=
+ruff check:: --fix:writes --fix-only:writes --add-noqa:writes --unsafe-fixes -o,--output-file=out --watch
+ruff format:: @writes --check:quiet --diff:quiet
+ruff clean:: @writes
+flake8|pylint|mypy|pyright|bandit|pydocstyle|pycodestyle:: --output-file=out -o=out --install-types:writes --html-report=out --xml-report=out --junit-xml=out --config= --select=
+rustfmt:: @writes --check:quiet --emit=tostdout --print-config=writes --edition= --config=
+clang-format|clang-tidy|astyle|uncrustify|shfmt|buf|tombi|yamlfmt|nixpkgs-fmt|gersemi|cmake-format:: -i:writes -w,--write:writes --fix:writes --fix-errors:writes --in-place:writes --replace:writes --no-backup:writes -style= --style= -export-fixes=out
+dart|flutter|swift|mix|zig|gleam|elm|crystal|nim|php-cs-fixer|rubocop|standardrb|erb-lint|sqlfluff|taplo|ktlint|swiftlint|dotnet|fourmolu|ormolu|hindent|stylish-haskell|google-java-format|cljfmt|sqlformat|pg_format|perltidy|jsonnetfmt|cue|terraform-docs|tflint|mdformat|remark:: @sub -a,-A,--auto-correct,--autocorrect,--auto-correct-all,--autocorrect-all,--fix:writes -F:writes -i,--inplace,--in-place,--replace:writes -w,--write:writes -b=
+mix run:: -e,--eval=code -r=
+crystal eval:: @inline
+dart format|dart fix|dart create|flutter format|flutter create|flutter pub|swift format|swift package|mix format|mix deps.get|mix new|zig fmt|zig init|gleam format|gleam new|elm init|elm install|crystal tool|php-cs-fixer fix|sqlfluff fix|sqlfluff format|taplo fmt|taplo format|dotnet format|dotnet new|dotnet add|dotnet remove|dotnet restore|cue fmt:: @writes --dry-run:quiet --check:quiet --check-formatted:quiet --set-exit-if-changed -o= --verify-no-changes:quiet
+phpcbf|elm-format|scalafmt|swiftformat|stylua|nixfmt|alejandra|fantomas|csharpier|rufo:: @operands --check:quiet --test:quiet --validate:quiet --lint:quiet --dryrun:quiet --dry-run:quiet -c:quiet
+pre-commit:: @sub
+pre-commit install|pre-commit uninstall|pre-commit autoupdate|pre-commit clean|pre-commit gc:: @writes
+`

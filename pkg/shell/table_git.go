@@ -1,0 +1,66 @@
+package shell
+
+// gitTable holds the subcommands of version control that only read, or whose
+// options decide. git add, commit, push and fetch are no edits of files. A
+// subcommand of git without a line is refused.
+const gitTable = `
+git:: @sub @closed -C= -c=eval --git-dir= --work-tree= --namespace= --super-prefix= --attr-source= --list-cmds= --exec-path?=unseen --config-env=reads
+git status|git ls-files|git ls-tree|git rev-parse|git rev-list|git describe|git name-rev|git merge-base|git cat-file|git show-ref|git show-branch|git for-each-ref|git shortlog|git cherry|git count-objects|git var|git version|git check-ignore|git check-attr|git check-mailmap|git check-ref-format|git verify-commit|git verify-tag|git verify-pack|git patch-id|git stripspace|git column|git get-tar-commit-id|git fmt-merge-msg|git merge-tree|git blame|git annotate|git add|git commit|git stage|git credential-cache|git diff-pairs:: --output=out --ext-diff:writes
+git help:: -w,--web:writes -i,--info:writes
+git log|git show|git diff|git diff-tree|git diff-index|git diff-files|git whatchanged|git range-diff|git request-pull:: --output=out --ext-diff:writes -O= -S= -G= -n= -L= -l= -U= --since= --until= --author= --grep= --format= --diff-filter=
+git grep:: -O?=run --open-files-in-pager?=run --ext-grep:writes -e= -f= -A= -B= -C= -m= --max-depth= --threads=
+git push:: --receive-pack=run --exec=run -o,--push-option= --repo=
+git fetch|git ls-remote:: --upload-pack=run --exec=run -o,--server-option= --sort= --refmap= -j= --depth= --deepen= --shallow-since= --negotiation-tip=
+git archive:: -o,--output=out --exec=run --remote= --format= --prefix= --add-file=
+git branch:: -d,-D,--delete:writes -m,-M,--move:writes -c,-C,--copy:writes -f,--force:writes --edit-description:writes -u,--set-upstream-to=writes --unset-upstream:writes --contains?= --merged?= --no-merged?= --sort= --format= --points-at=
+git tag:: -d,--delete:writes -f,--force:writes -m,--message= -F,--file= -u,--local-user= -n?= --sort= --format= --contains?= --points-at= --cleanup=
+git config:: @sub @operands2 --unset:writes --unset-all:writes --rename-section:writes --remove-section:writes --replace-all:writes --add:writes -e,--edit:writes --get:quiet --get-all:quiet --get-regexp:quiet --get-urlmatch:quiet --get-color:quiet --get-colorbool:quiet -l,--list:quiet -f,--file= --blob= --type= --default=
+git config list|git config get::
+git config set|git config unset|git config rename-section|git config remove-section|git config edit:: @writes
+git remote:: @sub @closed -v
+git remote show|git remote get-url|git remote update|git remote -v::
+git stash:: @sub @closed @bare
+git stash list|git stash show:: --output=out --ext-diff:writes
+git worktree:: @sub @closed
+git worktree list::
+git submodule:: @sub @closed
+git submodule status|git submodule summary::
+git submodule foreach:: @runs0 @joins -q,--quiet --recursive
+git notes:: @sub @closed --ref=
+git notes list|git notes show::
+git bisect:: @sub @closed
+git bisect log|git bisect terms::
+git bisect run:: @runs0 @writes
+git rebase:: @writes -x,--exec=script -s= -X= -C= --onto= --strategy=
+git filter-branch:: @writes --env-filter=script --tree-filter=script --index-filter=script --msg-filter=script --commit-filter=script --tag-name-filter=script --parent-filter=script --setup=script
+git difftool:: @writes -x,--extcmd=script -t,--tool=
+git clone|git pull:: @writes -u,--upload-pack=run -c,--config=unseen
+git sparse-checkout:: @sub @closed
+git sparse-checkout list|git sparse-checkout check-rules::
+git reflog:: @sub
+git reflog expire|git reflog delete|git reflog drop:: @writes -n,--dry-run:quiet
+git lfs:: @sub @closed
+git lfs ls-files|git lfs status|git lfs env|git lfs version|git lfs logs|git lfs locks::
+git bundle:: @sub @closed
+git bundle verify|git bundle list-heads::
+git rerere:: @sub
+git rerere clear|git rerere forget|git rerere gc:: @writes
+git symbolic-ref:: @operands2 -d,--delete:writes -m=
+git hash-object:: -w:writes -t= --path=
+git apply:: @writes --check:quiet --stat:quiet --numstat:quiet --summary:quiet --apply:writes --build-fake-ancestor=out --directory= --exclude= --include= -p= -C= --whitespace=
+git am:: @writes --show-current-patch?=quiet
+git format-patch:: @writes --stdout:quiet -o,--output-directory=writes --output=out --ext-diff:writes
+git merge-file:: @writes -p,--stdout:quiet -L=
+git interpret-trailers:: --in-place:writes --trailer= --where= --if-exists= --if-missing=
+git fast-export:: --export-marks=out --import-marks=
+git update-index:: @writes --refresh:quiet --really-refresh:quiet
+git fsck:: --lost-found:writes
+git clean:: @writes -n,--dry-run:quiet -e=
+svn:: @sub @closed --username= --password= --config-dir=unseen --config-option=unseen
+svn status|svn st|svn log|svn diff|svn di|svn info|svn cat|svn list|svn ls|svn blame|svn annotate|svn praise|svn ann|svn proplist|svn propget|svn help:: --diff-cmd=run -r= -c= -l=
+hg:: @sub @closed --config=unseen -R= --cwd=
+hg status|hg st|hg log|hg diff|hg annotate|hg blame|hg branches|hg branch|hg tags|hg heads|hg identify|hg id|hg files|hg manifest|hg parents|hg paths|hg summary|hg sum|hg grep|hg help|hg version|hg tip|hg root|hg outgoing|hg incoming|hg showconfig|hg bookmarks:: -e= -X= -I= -r=
+hg cat:: -o,--output=out -r=
+jj|fossil|bzr|cvs|p4|darcs|sl:: @sub @closed
+jj log|jj st|jj status|jj diff|jj show|fossil status|fossil timeline|fossil diff|bzr status|bzr log|bzr diff|cvs status|cvs log|cvs diff|p4 status|p4 changes|p4 describe|sl status|sl log|sl diff::
+`

@@ -1,0 +1,103 @@
+package shell
+
+// writerTable holds the programs that write whatever their options are, or unless
+// an option says that they only look (R3). The form is told in options.go.
+const writerTable = `
+rm|rmdir|unlink|shred|truncate|touch|mkdir|mkfifo|mknod|cp|mv|ln|link|install|mktemp|tempfile|rename|prename|fallocate|srm|trash|trash-put|rimraf|mkdirp|del:: @writes
+chmod|chown|chgrp|chattr|setfacl|setfattr|setcap|chcon|restorecon:: @writes
+rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f= --filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M=
+patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z=
+ed|red|ex|vi|vim|nvim|view|rvim|vimdiff|emacs|emacsclient|jed|kak|mg:: @writes @inline
+nano|pico|joe|mcedit|micro|helix|hx|ne|code|subl|gedit|kate|open|xdg-open:: @writes
+split|csplit:: @writes
+tee|sponge:: @out1
+dd_rescue|ddrescue:: @writes
+mkfs|mkfs.ext4|mkfs.ext3|mkfs.xfs|mkfs.vfat|mke2fs|mkswap|swapon|swapoff|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|tune2fs|resize2fs|e2fsck|fsck|debugfs:: @writes
+gio:: @sub
+gio trash|gio copy|gio move|gio remove|gio mkdir|gio rename|gio save|gio set|gio mount:: @writes
+dconf|gsettings|defaults:: @sub
+dconf write|dconf reset|dconf load|gsettings set|gsettings reset|defaults write|defaults delete|defaults import:: @writes
+plutil|sips|diskutil|chflags|SetFile|textutil|installer|softwareupdate|mdutil|tmutil|spctl|csrutil|nvram|pmset:: @writes
+xattr:: -w:writes -d:writes -c:writes
+attr:: -s=writes -r=writes
+jar:: @sub @closed
+jar tf|jar tvf|jar t:: -C=
+pip-compile|pip-sync|virtualenv-clone:: @writes
+buildah|skopeo|crictl|ctr|kind|minikube|k3d:: @sub @closed
+skopeo inspect|crictl ps|crictl images|crictl logs|crictl inspect|kind get|kind version|minikube status|minikube ip|minikube version|k3d version:: -o=
+mount:: @operands -a,--all:writes -o,--options=writes --bind:writes
+umount:: @writes
+useradd|userdel|usermod|groupadd|groupdel|groupmod|adduser|deluser|addgroup|delgroup|passwd|chpasswd|chsh|chfn|vipw|visudo|newusers|gpasswd:: @writes
+shutdown|reboot|halt|poweroff|init|telinit|modprobe|insmod|rmmod|depmod|ldconfig|update-alternatives|update-initramfs|update-grub|grub-install:: @writes
+crontab:: @writes -l:quiet -u=
+at|batch|atrm:: @writes -l:quiet
+sysctl:: -w,--write:writes -p,--load:writes --system:writes
+systemctl:: @sub
+systemctl start|systemctl stop|systemctl restart|systemctl reload|systemctl enable|systemctl disable|systemctl mask|systemctl unmask|systemctl edit|systemctl set-property|systemctl daemon-reload|systemctl kill|systemctl isolate|systemctl set-environment|systemctl link|systemctl revert|systemctl reboot|systemctl poweroff:: @writes
+systemctl show-environment:: @dumps
+launchctl|dbus-update-activation-environment|procenv|pargs:: @dumps
+journalctl:: --vacuum-size=writes --vacuum-time=writes --rotate:writes --flush:writes
+hostnamectl|timedatectl|localectl:: @sub
+hostnamectl set-hostname|hostnamectl hostname|timedatectl set-time|timedatectl set-timezone|timedatectl set-ntp|localectl set-locale:: @writes
+hostname:: @operands -F,--file=writes -b,--boot:writes -I -i -f -s -d -A
+date:: -s,--set=writes -d,--date= -f,--file= -r,--reference=
+logrotate|updatedb|mandb|texhash|mktexlsr|fc-cache:: @writes
+lpr|lp|mail|mailx|mutt|sendmail|msmtp|wall|write:: @writes
+ctags|etags:: @writes -f,-o=out -x:quiet
+cscope:: @writes
+strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: @writes
+ar:: @sub @closed
+ar t|ar tv|ar p::
+ld|as|nasm|yasm|gold|lld|ld.lld:: @writes -v:quiet -V:quiet
+gcc|g++|cc|c++|clang|clang++|tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|swiftc|fpc|gnatmake|dmd|ldc2:: @writes @single -fsyntax-only:quiet -E:quiet -M:quiet -MM:quiet -dumpversion:quiet -dumpmachine:quiet -v:quiet -V:quiet -vV:quiet -version:quiet --version:quiet --print=quiet -print-search-dirs:quiet -o=out -wrapper=run -fplugin=unseen -e=code -MF=out
+bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|lcov|genhtml|doxygen|sphinx-build|mkdocs|jekyll|hugo:: @writes
+zipsplit|zipnote:: @writes
+zip:: @writes -TT=run --unzip-command=run -sf:quiet
+unzip:: @writes -l:quiet -t:quiet -p:quiet -v:quiet -Z:quiet -c:quiet -z:quiet
+gzip|gunzip|pigz|unpigz|bzip2|bunzip2|pbzip2|xz|unxz|lzma|unlzma|lzip|lunzip|zstd|unzstd|pzstd|brotli|compress|uncompress|lzop|lz4|unlz4|snzip|zopfli:: @operands -c,--stdout,--to-stdout:quiet -l,--list:quiet -t,--test,--integrity:quiet -o,--output=out --rm:writes -S,--suffix= -T,--threads= -M,--memory= -F,--format= -D= -p=
+7z|7za|7zr|7zz|p7zip|rar|unrar|unar|lsar|arj|lha|zoo|dar|cabextract|msiextract|innoextract:: @sub @closed
+7z l|7za l|7zr l|7zz l|7z t|7za t|7z i|7z h|rar l|rar t|rar v|rar p|unrar l|unrar lb|unrar lt|unrar t|unrar v|unrar vb|unrar p::
+cpio|pax:: @writes -t,--list:quiet
+shar|makeself|ditto|hdiutil|mksquashfs|unsquashfs|genisoimage|mkisofs|xorriso|growisofs|wodim:: @writes
+uudecode:: @writes
+xxd:: @out2 @stops -c= -g= -l= -o= -s= -n= -R=
+gpg|gpg2:: @operands -o,--output=outdash -d,--decrypt:quiet --verify:quiet -k,--list-keys,--list-public-keys:quiet -K,--list-secret-keys:quiet --fingerprint:quiet --list-packets:quiet --check-sigs:quiet --list-sigs:quiet -c,--symmetric:writes -e,--encrypt:writes -s,--sign:writes -b,--detach-sign:writes --clearsign,--clear-sign:writes --import:writes --gen-key,--generate-key,--full-generate-key:writes --delete-keys:writes --edit-key:writes --recv-keys=writes -a= -u,--local-user= -r,--recipient= --homedir=
+age|minisign|signify:: -o,--output=out -G:writes -S:writes
+age-keygen|ssh-keygen|ssh-add|ssh-copy-id|mkcert|certbot|keytool:: @writes -l:quiet -F=quiet
+openssl:: @single -out=out -keyout=out -CAcreateserial:writes -writerand=out -engine=unseen -provider-path=unseen -in= -inkey= -CA= -CAkey= -passin= -passout= -subj= -days= -newkey= -config= -extensions= -connect= -servername= -name= -md= -x509toreq
+convert|magick|mogrify|composite|montage|ffmpeg|sox|lame|flac|oggenc|opusenc|cwebp|dwebp|pngcrush|optipng|jpegoptim|jpegtran|pngquant|gifsicle|inkscape|rsvg-convert|potrace|gs|ps2pdf|pdf2ps|qpdf|pdftk|pdfunite|pdfseparate|pdftoppm|pdfimages|wkhtmltopdf|wkhtmltoimage|libreoffice|soffice|latex|pdflatex|xelatex|lualatex|bibtex|makeindex|tex|dvips|xfig:: @writes
+pdftotext|pdftohtml|ps2ascii:: @out2 @stops -f= -l= -r= -x= -y= -W= -H= -enc= -opw= -upw=
+sqlite3:: @inline
+createdb|dropdb|createuser|dropuser|pg_restore|pg_ctl|initdb|mysqladmin|mongorestore|redis-server:: @writes
+pg_dump|mysqldump|mongodump:: -f,--file=out -r,--result-file=out -o,--out=out -T,--tab=out
+tcpdump|tshark|dumpcap:: -w=out -W= -z=run -C= -G=
+ab|siege:: -g=out -e=out
+screen|tmux:: @hidden
+docker|podman|nerdctl:: @sub @closed -H= --context= -c= --host= --config= -l= --log-level=
+docker ps|docker images|docker logs|docker inspect|docker version|docker info|docker stats|docker top|docker port|docker history|docker diff|docker events|docker search|docker help|docker container ls|docker container ps|docker image ls|docker image inspect|docker volume ls|docker network ls|docker network inspect|docker volume inspect|docker container inspect|docker container logs|docker container top|docker context ls|docker system df|docker system info|docker compose ps|docker compose logs|docker compose ls|docker compose images|docker compose top|docker compose port|docker compose version|podman ps|podman images|podman logs|podman inspect|podman version|podman info::
+docker container|docker image|docker volume|docker network|docker context|docker system:: @sub @closed
+docker compose config|docker compose convert|docker-compose config:: @dumps
+docker compose:: @sub @closed -f= -p= --profile= --env-file= --project-directory= --file=
+docker run|docker create|docker exec|docker container run|docker container exec|podman run|podman exec:: @writes -e,--env=passes -u= -w= -v= -p= --name= --env-file= -l= -h= -m=
+docker-compose:: @sub @closed -f= -p=
+docker-compose ps|docker-compose logs|docker-compose images|docker-compose top|docker-compose version::
+vagrant|packer|pulumi|cdk|serverless|skaffold|tilt|eksctl:: @sub
+terraform|tofu|terragrunt:: @sub @single -chdir=
+terraform apply|terraform destroy|terraform init|terraform import|terraform taint|terraform untaint|terraform refresh|terraform get|terraform login|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform workspace select|tofu apply|tofu destroy|tofu init|terragrunt apply|terragrunt destroy|terragrunt init|pulumi up|pulumi destroy|pulumi new|cdk deploy|cdk destroy|cdk init|vagrant up|vagrant init|vagrant destroy|packer build|serverless deploy:: @writes
+terraform state|terraform workspace:: @sub
+terraform plan|tofu plan:: @single -out=out -generate-config-out=out
+terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet
+kubectl|oc:: @sub --kubeconfig= --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --cache-dir=
+kubectl cp|kubectl edit|kubectl config set|kubectl config set-context|kubectl config set-cluster|kubectl config set-credentials|kubectl config use-context|kubectl config use|kubectl config unset|kubectl config delete-context|kubectl config delete-cluster|kubectl config delete-user|kubectl config rename-context|kubectl plugin|kubectl debug|kubectl attach|kubectl krew|oc cp|oc edit|oc rsync|oc extract:: @writes
+kubectl config:: @sub --kubeconfig=
+kubectl exec|oc exec|oc rsh:: @runs1 @remote -n,--namespace= -c,--container= -f,--filename= --context= --pod-running-timeout= -i,--stdin -t,--tty -q,--quiet
+kubectl cluster-info:: @sub
+kubectl cluster-info dump:: --output-directory=out
+kubectl kustomize|kustomize build:: -o,--output=out --enable-exec:writes --enable-alpha-plugins:writes --helm-command=run
+kustomize:: @sub
+kustomize edit|kustomize create|kustomize localize:: @writes
+helm:: @sub --kubeconfig= --kube-context= -n,--namespace= --registry-config= --repository-config=
+helm install|helm upgrade|helm template:: --post-renderer=writes --post-renderer-args=writes --output-dir=out -f,--values= --set= --set-string= --set-file= --version= -n,--namespace= --repo= --keyring= --timeout= -o=
+helm create|helm pull|helm fetch|helm package|helm plugin install|helm plugin update|helm plugin uninstall|helm repo add|helm repo update|helm repo remove|helm repo index|helm dependency update|helm dependency build|helm dep update|helm dep build|helm dep up|helm registry login|helm push:: @writes
+helm plugin|helm repo|helm dependency|helm dep|helm registry:: @sub
+`

@@ -1,0 +1,235 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What is known of a variable comes from all values that the line gives it, in
+// whatever order: a property holds when every one of them has it. A variable that
+// the line does not set comes from outside and has none.
+
+// property is what the values of a variable may have to be.
+type property uint8
+
+const (
+	anInteger property = 1 << iota
+	aName              // the name of a variable
+	noOption           // does not begin with -
+	oneWord            // not split into words
+)
+
+// variable is what the line does with one.
+type variable struct {
+	name             string
+	read, set, shown bool
+	lacks            property
+	from             []string // variables whose values it takes
+	integer, assoc   bool     // declare -i, -A
+	reference, loop  bool     // declare -n; set by for
+	unset            bool     // it may lose its attributes
+}
+
+// keysOf before a name stands for the keys of an array.
+const keysOf = "!"
+
+// route is how a line sets a variable.
+type route uint8
+
+const (
+	byAssignment route = iota // x=y, or a command that names it
+	byLoop
+	byExpansion
+	byArithmetic
+	byRedirect
+)
+
+func (p *planner) variable(name string) *variable {
+	v, ok := p.vars[name]
+	if !ok {
+		v = &variable{name: name}
+		p.vars[name] = v
+	}
+	return v
+}
+
+// read notes that the value of a variable is used.
+func (p *planner) read(name string) {
+	if !syntax.ValidName(name) {
+		return
+	}
+	if v := p.variable(name); !v.read {
+		v.read = true
+		p.plan.Reads = append(p.plan.Reads, name)
+	}
+}
+
+// set notes a value of a variable, and what follows from setting it.
+func (p *planner) set(name string, w Word, by route) {
+	v := p.variable(name)
+	v.set = true
+	v.from = append(v.from, w.deps...)
+	v.lacks |= lacking(w)
+	if by == byAssignment {
+		return
+	}
+	v.loop = v.loop || by == byLoop
+	if !v.shown {
+		v.shown = true
+		p.plan.Sets = append(p.plan.Sets, name)
+	}
+	if what, _ := influence(name); what != "" && by != byArithmetic {
+		p.hide(what, name)
+	}
+}
+
+// lacking is what a value can not be relied on to be. What it takes from other
+// variables is told by them.
+func lacking(w Word) property {
+	var l property
+	taken := w.Text == string(Unknown) && !w.opaque && len(w.deps) > 0
+	if !w.integer && !isInteger(w.Text) && !taken && w.Text != "" {
+		l |= anInteger
+	}
+	if !syntax.ValidName(w.Text) && !taken {
+		l |= aName
+	}
+	if w.start == startsUnknown || w.start == startsKnown && strings.HasPrefix(w.Text, "-") {
+		l |= noOption
+	}
+	if w.opaque || strings.ContainsAny(w.Text, " \t\n") {
+		l |= oneWord
+	}
+	return l
+}
+
+// anyValue is a value that comes from outside.
+var anyValue = Word{Text: string(Unknown), start: startsUnknown, opaque: true}
+
+// duty is a property that the line relies on.
+type duty struct {
+	name        string
+	needs       property
+	unlessKeyOf string // no duty when that is an associative array
+	finding     Finding
+	// unlessOutside: no duty when the line does not set the variable.
+	unlessOutside bool
+}
+
+// must makes the plan rely on a property of a variable: when it does not hold,
+// the finding is a hidden command.
+func (p *planner) must(name string, needs property, what, about string) {
+	p.mustIn("", name, needs, what, about)
+}
+
+func (p *planner) mustIn(array, name string, needs property, what, about string) {
+	p.rely(duty{name: name, needs: needs, unlessKeyOf: array, finding: Finding{Kind: Hidden, Command: -1, What: what, About: about}})
+}
+
+func (p *planner) rely(d duty) { p.duties = append(p.duties, d) }
+
+// settle judges what was relied on, when all of the line is known.
+func (p *planner) settle() {
+	p.spread()
+	for _, d := range p.duties {
+		if !p.holds(d) {
+			p.add(d.finding)
+		}
+	}
+	for _, name := range p.declared {
+		switch v := p.vars[name]; {
+		case v.integer && v.lacks&anInteger != 0:
+			p.hide(notKnownInteger, name)
+		case v.reference && v.loop:
+			p.hide("makes a loop refer to variables by name", name)
+		}
+	}
+	p.checkOwnScripts()
+}
+
+func (p *planner) holds(d duty) bool {
+	v := p.vars[d.name]
+	if d.unlessOutside && (v == nil || !v.set) && syntax.ValidName(d.name) {
+		return true
+	}
+	if array := p.vars[d.unlessKeyOf]; array != nil && array.assoc && !array.unset && (v == nil || !v.set) {
+		return true
+	}
+	return p.missing(d.name)&d.needs == 0
+}
+
+// missing are the properties that a variable lacks.
+func (p *planner) missing(name string) property {
+	if array, ok := strings.CutPrefix(name, keysOf); ok {
+		if v := p.vars[array]; v != nil && v.set && !v.assoc {
+			return 0
+		}
+		return everyProperty
+	}
+	outside := everyProperty &^ kept(name)
+	if v := p.vars[name]; v != nil && v.set {
+		if kept(name) != 0 {
+			return v.lacks | outside
+		}
+		return v.lacks
+	}
+	return outside
+}
+
+const everyProperty = anInteger | aName | noOption | oneWord
+
+// spread gives each variable what the variables lack that it takes values from.
+func (p *planner) spread() {
+	takers := map[string][]*variable{}
+	var changed []string
+	for _, v := range p.vars {
+		for _, from := range v.from {
+			takers[from] = append(takers[from], v)
+		}
+	}
+	for from := range takers {
+		changed = append(changed, from)
+	}
+	for len(changed) > 0 {
+		from := changed[len(changed)-1]
+		changed = changed[:len(changed)-1]
+		lacks := p.missing(from)
+		for _, v := range takers[from] {
+			if v.lacks|lacks != v.lacks {
+				v.lacks |= lacks
+				changed = append(changed, v.name)
+			}
+		}
+	}
+}
+
+// kept are the properties of the variables that bash itself keeps.
+func kept(name string) property {
+	switch name {
+	case "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "EPOCHSECONDS", "BASH_SUBSHELL", "OPTIND":
+		return anInteger | noOption | oneWord
+	case "PWD", "OLDPWD", "HOME":
+		return noOption | oneWord
+	}
+	return 0
+}
+
+// safe reports that a word can neither be an option nor become several words that
+// are. Where variables in it decide, the plan relies on them, and f is found when
+// they do not hold.
+func (p *planner) safe(w Word, f Finding) bool {
+	switch {
+	case w.Static:
+		return true
+	case w.start == startsUnknown, w.opaque && w.many:
+		return false
+	}
+	if w.start == startsWithVariable {
+		p.rely(duty{name: w.first, needs: noOption, finding: f})
+	}
+	for _, name := range w.loose {
+		p.rely(duty{name: name, needs: oneWord, finding: f})
+	}
+	return true
+}
