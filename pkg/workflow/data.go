@@ -8,6 +8,38 @@ import (
 // can not be read back would be lost.
 const MaxContextBytes = document.DefaultBytes
 
+// MaxRunBytes is the most that the contexts of a run and of all its branches have
+// together, as JSON: they are one record.
+const MaxRunBytes = 8 << 20
+
+// hasRoom reports whether the contexts of a run stay within MaxRunBytes when the
+// lane at has this one, and the branches of a fork that begins copies of it.
+func (r *Run) hasRoom(at *Run, context document.Value, fork *Fork) bool {
+	if r.Fork == nil && fork == nil {
+		return true
+	}
+	copies := 1
+	if fork != nil {
+		copies += len(fork.Branches)
+	}
+	total := copies*bytesOf(context, MaxRunBytes/copies) + bytesOf(r.Context, MaxRunBytes)
+	r.eachLane(func(path []int) {
+		if lane := r.project(path); lane.Entry != at.Entry {
+			total += bytesOf(lane.Context, MaxRunBytes)
+		}
+	})
+	return total <= MaxRunBytes
+}
+
+// bytesOf is the size of a value's JSON; or a bound of it, when that is small
+// against enough, or more than enough.
+func bytesOf(v document.Value, enough int) int {
+	if size := atMost(v); size <= enough/64 {
+		return size
+	}
+	return len(v.AppendJSON(nil))
+}
+
 // engineKey returns a top-level key that only the engine may use (S2.6).
 func engineKey(data document.Value) (string, bool) {
 	for name := range data.Members() {

@@ -118,6 +118,9 @@ type Meta struct {
 	// AlwaysEnforce is meta.enforcement == "always" (S2.9).
 	AlwaysEnforce         bool
 	RequiresHumanApproval bool
+	// EditTools are tools beside the known ones that edit files, by their exact
+	// names; nil for none.
+	EditTools map[string]EditTool
 }
 
 // ReturnTarget is the target that resolves to the interrupted state (S4.2).

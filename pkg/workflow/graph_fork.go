@@ -28,6 +28,7 @@ func (r *reader) checkForks(g graph) {
 	c := forkCheck{r: r, forward: g, reverse: newGraph(len(r.facts), reversed(g.edges))}
 	branches := c.cores()
 	c.checkEnds(branches)
+	c.checkHandlers(branches)
 	c.findMain()
 	c.findOwn(branches)
 	c.checkOverlaps(branches)
@@ -93,6 +94,25 @@ func (c *forkCheck) checkEnds(branches []branchStates) {
 					c.r.forks[i].ends[j].to = unknownState
 					break
 				}
+			}
+		}
+	}
+}
+
+// checkHandlers reports interrupts that lead into a branch: from elsewhere the
+// branch's terminal would end the run, past the join. Such a target is no way of
+// the main flow.
+func (c *forkCheck) checkHandlers(branches []branchStates) {
+	for i, h := range c.r.handlers {
+		if h.target < 0 || c.r.facts[h.target].final {
+			continue
+		}
+		for _, b := range branches {
+			if b.core[h.target] {
+				c.r.report.Errorf(h.at, CodeForkEscape, "%q is a state of the branch %q of a fork, and an interrupt may fire outside of it; handle it in a state of its own",
+					c.r.stateOrder[h.target], b.facts.name)
+				c.r.handlers[i].target = unknownState
+				break
 			}
 		}
 	}

@@ -16,14 +16,22 @@ const (
 	EventCancelled    = "cancelled"
 	EventPaused       = "paused"
 	EventResumed      = "resumed"
+	EventForced       = "forced"
+	EventInterrupted  = "interrupt.fired"
+	EventForked       = "fork.started"
+	EventBound        = "fork.branch_bound"
+	EventBranchEnded  = "fork.branch_ended" // announced only
+	EventJoined       = "fork.joined"       // announced only
+	EventInvoked      = "invoke.started"
+	EventChildEnded   = "invoke.ended"
 )
 
 // HistoryEntry is one change of a run (S6.4). Nothing edits history.
 type HistoryEntry struct {
 	Time  time.Time
 	Actor string
-	// Type is EventStarted, EventTransitioned, EventPaused, EventResumed or
-	// EventCancelled.
+	// Type is one of the types above that is not only announced, nor a rejection
+	// or an end: those follow from the change that led there.
 	Type string
 	// Event that was fired.
 	Event string
@@ -45,6 +53,17 @@ type HistoryEntry struct {
 	Reason string
 	// SafeNext is true when the event was undefined and safe_next was taken.
 	SafeNext bool
+	// Branch that it happened in, as Run.Branch.
+	Branch string
+	// Joins that the change has led to, from inside out.
+	Joins []Join
+	// Interrupt that fired, and the files that fired it.
+	Interrupt string
+	Files     []string
+	// ChildRunID of an invoked run that was started or has ended.
+	ChildRunID string
+	// SessionID that a branch was bound to.
+	SessionID string
 }
 
 // Event is one fact to announce. It holds nothing of the context and of the data
@@ -63,4 +82,19 @@ type Event struct {
 	Message string
 	// Reason that a run was paused, cancelled, or has ended for.
 	Reason string
+	// Branch that it happened in, as Run.Branch; BranchStatus when that has ended,
+	// SessionID when it was bound.
+	Branch       string
+	BranchStatus BranchStatus
+	SessionID    string
+	// Branches of a fork that has started; Join when it has joined.
+	Branches []string
+	Join     *Join
+	// Interrupt that fired, and the files that fired it.
+	Interrupt string
+	Files     []string
+	// Child of an invoke.
+	ChildRunID    string
+	ChildWorkflow string
+	ChildStatus   Status
 }

@@ -6,6 +6,8 @@
 // result durable before anyone sees it. What it does not execute it refuses.
 package workflow
 
+import "github.com/interlock-run/interlock/pkg/pathglob"
+
 // Machine is one version of a workflow, compiled into tables: immutable, and
 // safe for concurrent use. Every name in it is resolved, so that stepping a run
 // or judging a tool call looks things up and parses nothing.
@@ -13,6 +15,8 @@ type Machine struct {
 	version    int64
 	definition *Definition
 	states     map[string]*StateView
+	handlers   map[string]*handler // by the name of the interrupt
+	watched    pathglob.Set        // patterns of the interrupts, in their order
 }
 
 // StateView is a state as the rest of the system sees it: its definition, and
@@ -44,8 +48,12 @@ type way struct {
 	branched bool
 	// guards of all arms, each once, in the order in which they are first met.
 	guards []*predicate
-	// unsupported names what this version does not execute, or is empty.
-	unsupported string
+	// invoke or fork is set when the event delegates instead; done and fail lead
+	// on when that is over, and fail is nil without on_fail.
+	invoke     *Invoke
+	fork       *Fork
+	branches   []region // the states of each of the fork's branches
+	done, fail *arm
 }
 
 // arm is one branch of a way. One whose target is unknown has none: it is never
@@ -81,6 +89,15 @@ func Compile(def *Definition, version int64) *Machine {
 	for _, s := range m.states {
 		m.connect(s, guards)
 	}
+	for _, s := range m.states {
+		m.findBranches(s)
+	}
+	m.findHandlers()
+	m.watched = make(pathglob.Set, len(def.Interrupts))
+	for i := range def.Interrupts {
+		// One that is not valid, which validation rules out, matches nothing.
+		m.watched[i], _ = pathglob.Compile(def.Interrupts[i].FilePattern)
+	}
 	return m
 }
 
@@ -106,10 +123,12 @@ func (m *Machine) newWay(t *Transition, guards map[string]*predicate) *way {
 	w := &way{event: t.Event, branched: t.Branched}
 	switch {
 	case t.Invoke != nil:
-		w.unsupported = "invokes a child workflow"
+		w.invoke = t.Invoke
+		w.done, w.fail = m.newEnds(t.Invoke.OnComplete, t.Invoke.OnFail)
 		return w
 	case t.Fork != nil:
-		w.unsupported = "forks into branches"
+		w.fork = t.Fork
+		w.done, w.fail = m.newEnds(t.Fork.OnComplete, t.Fork.OnFail)
 		return w
 	}
 	places := make(map[string]int)
@@ -141,6 +160,16 @@ func (m *Machine) newArm(b *Branch) arm {
 		approval: b.RequiresApproval,
 		message:  b.ApprovalMessage,
 	}
+}
+
+// newEnds compiles on_complete and on_fail.
+func (m *Machine) newEnds(complete, fail string) (done, failed *arm) {
+	a := m.newArm(&Branch{Target: complete})
+	if fail == "" {
+		return &a, nil
+	}
+	b := m.newArm(&Branch{Target: fail})
+	return &a, &b
 }
 
 // Name is the id of the workflow.
@@ -181,6 +210,33 @@ func (s *StateView) LegalEvents() []LegalEvent { return s.legal }
 // DescribeEvents says the legal events and where they lead in one line, as
 // messages to agents end with.
 func (s *StateView) DescribeEvents() string { return s.moves }
+
+// Watches is the first interrupt, in definition order, whose pattern any of the
+// files matches (S4.1).
+func (m *Machine) Watches(root pathglob.Root, files []string) (name string, ok bool) {
+	i := m.watched.First(root, files)
+	if i < 0 {
+		return "", false
+	}
+	return m.definition.Interrupts[i].Name, true
+}
+
+// Invokes names the workflow that an event of the state would start a child run
+// of, or is empty.
+func (s *StateView) Invokes(event string) string {
+	if w := s.ways[event]; w != nil && w.invoke != nil {
+		return w.invoke.Workflow
+	}
+	return ""
+}
+
+// Fork is the fork that an event of the state begins, or nil.
+func (s *StateView) Fork(event string) *Fork {
+	if w := s.ways[event]; w != nil {
+		return w.fork
+	}
+	return nil
+}
 
 // Known is false for the state that stands for unknown names.
 func (s *StateView) Known() bool { return s != nowhere }

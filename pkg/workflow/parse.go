@@ -138,13 +138,14 @@ func (r *reader) topFields(f document.Fields) {
 		known, near := document.NearField(name, topFields)
 		switch {
 		case slices.Contains(topFields, name):
-		case slices.Contains(annotations, name) || strings.HasPrefix(name, "x-"):
-			r.report.Warnf(at, document.CodeUnknownHint, "%s is kept and does nothing here", document.Quote(name))
+		case slices.Contains(annotations, name):
+			r.report.Hint(at, name)
 		case near:
 			r.report.Errorf(at, document.CodeUnknownField, "a workflow has no field %s; did you mean %q?", document.Quote(name), known)
+		case strings.HasPrefix(name, "x-"):
 		default:
-			r.report.Errorf(at, document.CodeUnknownField,
-				"a workflow has no field %s; put it under \"meta\", or begin it with x-", document.Quote(name))
+			r.report.Errorf(at, document.CodeUnknownField, "a workflow has no field %s; remove it, or begin its name with x- to keep it as a note",
+				document.Quote(name))
 		}
 	}
 }

@@ -2,13 +2,9 @@ package workflow
 
 import (
 	"path"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/pathglob"
 )
 
 // handlerFacts is one interrupt as the graph sees it.
@@ -90,65 +86,12 @@ func matchesAll(pattern string) bool {
 	return pattern == "**" || pattern == "**/*" || pattern == "**/**"
 }
 
-// Bounds of a pattern: the matcher is exponential in braces.
-const (
-	maxPattern = 1024
-	maxBraces  = 8
-)
-
 // pattern checks a glob. One that can match no changed file is an error: the
 // interrupt would never protect anything.
 func (r *reader) pattern(pattern string, at *document.Path) {
-	if mend := patternMend(pattern); mend != "" {
-		r.report.Errorf(at, CodeGlob, "%s never matches a changed file, or is not a pattern; %s", document.Quote(pattern), mend)
+	if _, err := pathglob.Compile(pattern); err != nil {
+		r.report.Errorf(at, CodeGlob, "%s never matches a changed file, or is not a pattern; %s", document.Quote(pattern), err)
 	} else if matchesAll(path.Clean(pattern)) {
 		r.report.Warnf(at, CodeTooBroad, "%s matches every changed file; name the files that matter", document.Quote(pattern))
 	}
-}
-
-func patternMend(pattern string) string {
-	cleaned := path.Clean(pattern)
-	switch {
-	case !utf8.ValidString(pattern) || strings.ContainsFunc(pattern, unicode.IsControl):
-		return "remove the control characters"
-	case pattern != strings.TrimSpace(pattern):
-		return "remove the blanks at its ends"
-	case utf8.RuneCountInString(pattern) > maxPattern:
-		return "shorten it"
-	case strings.Count(pattern, "{") > maxBraces || strings.Count(pattern, ",") > 8*maxBraces:
-		return "use fewer alternatives in braces"
-	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~") || windowsDrive(pattern):
-		return "write it relative to the workspace, without the / in front"
-	case cleaned == ".." || strings.HasPrefix(cleaned, "../"):
-		return "files outside the workspace are not watched"
-	case strings.HasPrefix(pattern, "!"):
-		return "there is no negation; name what shall match"
-	case strings.HasSuffix(pattern, "/") || cleaned == ".":
-		return "name files, not a folder: add ** at its end"
-	case foldersByBackslash(pattern):
-		return "write / between folders"
-	case !doublestar.ValidatePattern(pattern):
-		return "close its brackets and braces"
-	}
-	return ""
-}
-
-func windowsDrive(pattern string) bool {
-	return len(pattern) > 2 && pattern[1] == ':' && (pattern[2] == '/' || pattern[2] == '\\')
-}
-
-// foldersByBackslash reports a backslash before a letter or digit: it escapes
-// nothing there, so it was meant to part folders.
-func foldersByBackslash(pattern string) bool {
-	for i := 0; i+1 < len(pattern); i++ {
-		if pattern[i] != '\\' {
-			continue
-		}
-		next, _ := utf8.DecodeRuneInString(pattern[i+1:])
-		if unicode.IsLetter(next) || unicode.IsDigit(next) {
-			return true
-		}
-		i++
-	}
-	return false
 }

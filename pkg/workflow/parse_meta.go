@@ -6,7 +6,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval",
+	"enforcement", "approval", "edit_tools",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -33,6 +33,7 @@ func (r *reader) meta(f document.Fields) {
 	if meta.Debug && danger == "dangerous" {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
 	}
+	r.editTools(m)
 	if approval, ok := m.Object("approval"); ok {
 		for name := range approval.Value.Members() {
 			r.unknownField(approval, name, "\"approval\"", []string{"required", "deny_threshold"})

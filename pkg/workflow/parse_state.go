@@ -119,7 +119,7 @@ func (r *reader) unknownField(f document.Fields, name, what string, known []stri
 			what, document.Quote(name), other, mend)
 		return
 	}
-	r.report.Warnf(f.At.Key(name), document.CodeUnknownHint, "%s is kept and does nothing here", document.Quote(name))
+	r.report.Hint(f.At.Key(name), name)
 }
 
 // failureNames are the final states that fail without saying so (S1.5).

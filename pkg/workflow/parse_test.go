@@ -207,6 +207,20 @@ func TestMessages(t *testing.T) {
 			`{"id":"w","initial":"a","states":{"a":{"on":{"X":"done"}},"done":{"type":"Final"}}}`,
 			`did you mean "final"?`,
 		},
+		"guard written in place": {
+			`{"id":"w","initial":"a","states":{"a":{"on":{"X":{"target":"done","guard":{"field":"t","op":"exists"}}}},"done":{"type":"final"}}}`,
+			`"guard" must be a string, not an object; name a guard that the workflow's "guards" defines`,
+		},
+		"guards written in place": {
+			`{"id":"w","initial":"a","states":{"a":{"on":{"X":[{"target":"done","guards":[{"field":"t","op":"exists"}]}]}},"done":{"type":"final"}}}`,
+			`an item of "guards" must be a string, not an object; name a guard that the workflow's "guards" defines`,
+		},
+		// What it says to do is nothing that --strict refuses (TestValidation).
+		"field of one's own": {
+			`{"id":"w","initial":"a","team":"x","states":{"a":{"on":{"X":"done"}},"done":{"type":"final"}}}`,
+			`/team: UNKNOWN_FIELD: a workflow has no field "team"; remove it, or begin its name with x- to keep it as a note`,
+		},
+		"the whole": {`{`, `JSON_SYNTAX: `},
 	}
 	for name, tt := range tests {
 		_, problems := workflow.Parse([]byte(tt.src))

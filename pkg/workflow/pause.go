@@ -10,21 +10,20 @@ import (
 // paused; nothing else is paused twice.
 func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
 	switch {
-	case run.Status == Running:
+	case run.Status == Running || run.Status == Waiting:
 	case run.Status == Paused && c.Operator && !run.Held:
-	case run.Status == Waiting || run.Status == AwaitingApproval:
-		return rejected(run, c, now, m.refused(run, RejectUnsupported,
-			"pause refused: the run is %s, and this version of Interlock can not pause that; cancel it, or wait.", run.Status))
 	default:
 		return rejected(run, c, now, m.notRunning(run, "pause"))
 	}
-	return settle(run, c, now, EventPaused, c.Reason, func(next *Run) {
-		next.Status, next.Held = Paused, c.Operator
-	})
+	s := m.begin(run, c.Actor, now)
+	s.out.Run.Status, s.out.Run.Held = Paused, c.Operator
+	s.stay(EventPaused, c.Reason)
+	return s.finish()
 }
 
-// resume continues a paused run. It is a new entry of the state: iterations
-// begin again, context and transition count stay (S6.2).
+// resume continues a paused run. It is a new entry of the state, in every lane:
+// iterations begin again; context, transition count, return stack and fork stay
+// (S6.2).
 func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	switch {
 	case run.Status.Ended():
@@ -33,10 +32,16 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 		return rejected(run, c, now, m.refused(run, RejectRunNotPaused,
 			"resume refused: the run is %s in state %s, not PAUSED; go on with it.", run.Status, document.Quote(run.State)))
 	}
-	return settle(run, c, now, EventResumed, "", func(next *Run) {
-		next.Status, next.Held = Running, false
-		next.Entry++
+	s := m.begin(run, c.Actor, now)
+	s.out.Run.Status, s.out.Run.Held = Running, false
+	run.eachLane(func(path []int) {
+		at := s.out.Run.project(path)
+		next := at.lane()
+		next.Entry = s.newEntry()
+		s.out.Run.setLaneAt(path, next)
 	})
+	s.stay(EventResumed, "")
+	return s.finish()
 }
 
 // cancel ends a run, whatever it waits for.
@@ -44,19 +49,17 @@ func (m *Machine) cancel(run *Run, c Cancel, now time.Time) Result {
 	if run.Status.Ended() {
 		return rejected(run, c, now, m.notRunning(run, "cancel"))
 	}
-	return settle(run, c, now, EventCancelled, c.Reason, func(next *Run) {
-		next.Status, next.Held = Cancelled, false
-	})
+	s := m.begin(run, c.Actor, now)
+	s.out.Run.Status, s.out.Run.Held = Cancelled, false
+	s.out.Run.Fork, s.out.Run.Child = nil, nil
+	s.stay(EventCancelled, c.Reason)
+	return s.finish()
 }
 
-// settle builds the outcome of a change that stays in its state.
-func settle(run *Run, cmd Command, now time.Time, kind, reason string, change func(*Run)) Result {
-	out := Result{Run: *run, Changed: true}
-	change(&out.Run)
-	out.Run.Version++
-	out.Run.UpdatedAt = now
-	out.Entry = entryOf(&out.Run, kind, cmd.actor(), now)
-	out.Entry.Reason = reason
-	out.Events = []Event{{Type: kind, From: run.State, To: run.State, Reason: reason}}
-	return out
+// stay records a change that leaves the run in its state.
+func (s *stepper) stay(kind, reason string) {
+	run := &s.out.Run
+	e := &s.out.Entry
+	e.Type, e.From, e.To, e.Reason = kind, run.State, run.State, reason
+	s.announce(Event{Type: kind, From: run.State, To: run.State, Reason: reason})
 }

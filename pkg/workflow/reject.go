@@ -70,7 +70,8 @@ func rejected(run *Run, cmd Command, now time.Time, r *Rejection) Result {
 	}
 	if fire, ok := cmd.(Fire); ok {
 		out.Events = []Event{{
-			Type: EventRejected, Event: fire.Event, Code: r.Code, Message: r.public, Guards: guardNames(r.Guards, false),
+			Type: EventRejected, Event: fire.Event, From: r.State, Branch: fire.Branch,
+			Code: r.Code, Message: r.public, Guards: guardNames(r.Guards, false),
 		}}
 	}
 	return out
@@ -95,11 +96,36 @@ func (m *Machine) notRunning(run *Run, what string) *Rejection {
 		why = "resume it first"
 	case run.Status == AwaitingApproval:
 		why = "a human has to decide first"
+	case run.Child != nil:
+		why = fmt.Sprintf("it waits for run %s of workflow %s, which is where to go on", run.Child.RunID, document.Quote(run.Child.Workflow))
+	case run.Fork != nil:
+		why = "it waits for branches that other sessions work in: " + run.Fork.open()
 	default:
 		why = "wait until it is RUNNING again"
 	}
 	return m.refused(run, RejectRunNotRunning, "%s refused: the run is %s in state %s; %s.",
 		what, run.Status, document.Quote(run.State), why)
+}
+
+// unknownBranch refuses what names no branch of the run's forks.
+func (m *Machine) unknownBranch(run *Run, name, what string) *Rejection {
+	at := run.At("")
+	if run.Fork == nil {
+		return m.refused(&at, RejectUnknownBranch, "%s refused: the run is in no fork, so it has no branch %s. %s",
+			what, document.Quote(name), m.State(at.State).moves)
+	}
+	return m.refused(&at, RejectUnknownBranch, "%s refused: the run's fork has no branch %s, or more than one; open branches: %s.",
+		what, document.Quote(name), run.Fork.open())
+}
+
+// branchOver refuses what is asked in a branch that has ended, or never was.
+func (m *Machine) branchOver(run, at *Run, branch, what string) *Rejection {
+	if at.State == "" {
+		return m.unknownBranch(run, branch, what)
+	}
+	r := m.refused(at, RejectRunNotRunning, "%s refused: branch %s has ended in state %s, and there is nothing left to do in it.",
+		what, document.Quote(at.Branch), document.Quote(at.State))
+	return r
 }
 
 // unknownEvent refuses an event that the state does not define. What the caller

@@ -44,6 +44,9 @@ type Run struct {
 	State           string
 	// Held is true while an operator's pause holds the run (S6.2).
 	Held bool
+	// Over is true in what At answers of a branch that has ended: nothing is
+	// allowed there any more.
+	Over bool
 
 	ID string
 	// SessionID is the conversation that drives the run, or empty.
@@ -53,15 +56,35 @@ type Run struct {
 	// Owner is the principal that started it.
 	Owner string
 
-	// Entry counts the entries of states, from 1. Counters of tool calls belong
-	// to one entry (S2.10).
+	// Entry numbers the present entry of the state, from 1: no two entries of a
+	// run, in whatever branch, have the same number. Counters of tool calls
+	// belong to one entry (S2.10).
 	Entry int64
+	// Entries is the highest number that was given to an entry.
+	Entries int64
 	// TransitionCount counts accepted transitions.
 	TransitionCount int64
 	// Version counts changes, from 1.
 	Version int64
 	// Context is what guards see: an object.
 	Context document.Value
+
+	// Interrupt is set while a handler is at work (S4).
+	Interrupt *Interruption
+	// Fork is set while the run is in branches (S5.1). State, Entry and Context
+	// are those it forked from until the branches join.
+	Fork *ForkProgress
+	// Child is set while the run waits for one that it invoked (S5.5).
+	Child *Invocation
+	// Parent is set in a run that was invoked.
+	Parent *Parent
+	// Branch is set in what At answers: the branch that the rest is of, as a path
+	// of names from outside in ("ci/lint").
+	Branch string
+	// Joined has the branches that succeeded in forks that have joined, as paths,
+	// until the lane that they joined in moves on: their BRANCH_DONE may still come
+	// (S5.2).
+	Joined []string
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -75,53 +98,6 @@ type StartParams struct {
 	Owner     string
 	// Context is merged over the workflow's context; may be missing.
 	Context document.Value
-}
-
-// Command asks for a change of a run: Fire, Pause, Resume or Cancel.
-type Command interface{ actor() string }
-
-// Fire asks to move on by an event (S2).
-type Fire struct {
-	Event string
-	// Data is an object that merges into the context once the transition has
-	// succeeded; may be missing.
-	Data  document.Value
-	Actor string
-}
-
-// Pause stops a run until it is resumed (S6.2).
-type Pause struct {
-	Reason string
-	// Operator makes it a hold: tool calls are denied until it is resumed.
-	Operator bool
-	Actor    string
-}
-
-// Resume continues a paused run as a new entry of its state (S6.2).
-type Resume struct{ Actor string }
-
-// Cancel ends a run.
-type Cancel struct {
-	Reason string
-	Actor  string
-}
-
-func (c Fire) actor() string   { return c.Actor }
-func (c Pause) actor() string  { return c.Actor }
-func (c Resume) actor() string { return c.Actor }
-func (c Cancel) actor() string { return c.Actor }
-
-// Result is what came of a command.
-type Result struct {
-	// Run as it is now: the same as before when the command was refused.
-	Run Run
-	// Changed is true when the run has a new version.
-	Changed bool
-	// Entry is the change for the run's history. Of a refusal, which history
-	// does not keep, it has only Time and Actor.
-	Entry HistoryEntry
-	// Events to announce, in order.
-	Events []Event
-	// Rejection is set when the command was refused.
-	Rejection *Rejection
+	// Parent of a run that is invoked by another.
+	Parent *Parent
 }

@@ -13,8 +13,8 @@ import (
 func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	run := Run{
 		ID: p.ID, Workflow: m.Name(), WorkflowVersion: m.version,
-		SessionID: p.SessionID, Workspace: p.Workspace, Owner: p.Owner,
-		Entry: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
+		SessionID: p.SessionID, Workspace: p.Workspace, Owner: p.Owner, Parent: p.Parent,
+		Entry: 1, Entries: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
 	refuse := func(code RejectionCode, why string) Result {
 		r := m.refused(&run, code, "the context of a new run of %s is refused: %s.", document.Quote(m.Name()), why)
@@ -44,6 +44,9 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	return out
 }
 
+var tooLargeTogether = fmt.Sprintf(
+	"the contexts of the run's branches would have more than %d bytes together; store large data elsewhere and keep references", MaxRunBytes)
+
 var tooLarge = fmt.Sprintf("the run's context would have more than %d bytes; store large data elsewhere and keep a reference", MaxContextBytes)
 
 // Step decides a command on a run. It never changes its arguments; the answer
@@ -54,7 +57,15 @@ func (m *Machine) Step(run Run, cmd Command, now time.Time) Result {
 	}
 	switch c := cmd.(type) {
 	case Fire:
-		return m.fire(&run, c, now)
+		return m.fire(&run, &c, now)
+	case Divert:
+		return m.divert(&run, c, now)
+	case Bind:
+		return m.bind(&run, c, now)
+	case ChildEnded:
+		return m.childEnded(&run, c, now)
+	case Force:
+		return m.force(&run, c, now)
 	case Pause:
 		return m.pause(&run, c, now)
 	case Resume:
@@ -67,27 +78,71 @@ func (m *Machine) Step(run Run, cmd Command, now time.Time) Result {
 }
 
 // fire takes a transition, or says why not.
-func (m *Machine) fire(run *Run, c Fire, now time.Time) Result {
-	if r := m.admit(run, &c); r != nil {
-		return rejected(run, c, now, r)
+func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
+	if name, done := strings.CutPrefix(c.Event, branchDone+":"); done {
+		return m.branchDone(run, name, c, now)
 	}
-	state := m.State(run.State)
+	at := run
+	var path []int
+	if run.Fork != nil || c.Branch != "" {
+		lane, way, r := m.enterLane(run, c.Branch, "event "+document.Quote(c.Event))
+		if r != nil {
+			return rejected(run, *c, now, r)
+		}
+		at, path = &lane, way
+	}
+	if r := m.admit(at, c); r != nil {
+		return rejected(run, *c, now, r)
+	}
+	state := m.State(at.State)
 	way, safeNext := state.ways[c.Event], false
 	if way == nil {
 		if way = state.fallback; way == nil {
-			return rejected(run, c, now, m.unknownEvent(run, state, c.Event))
+			return rejected(run, *c, now, m.unknownEvent(at, state, c.Event))
 		}
 		safeNext = true
 	}
-	taken, results := way.choose(run.Context)
-	if r := m.passable(run, state, way, taken, &c, results); r != nil {
-		return rejected(run, c, now, r)
+	taken, results := way.choose(at.Context)
+	if r := m.passable(at, state, way, taken, c, results); r != nil {
+		return rejected(run, *c, now, r)
 	}
-	context, fits := merged(run.Context, c.Data)
+	if r := m.endsOutside(run, path, at.Interrupt, way, c); r != nil {
+		return rejected(run, *c, now, r)
+	}
+	context, fits := merged(at.Context, c.Data)
 	if !fits {
-		return rejected(run, c, now, m.refused(run, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge))
+		return rejected(run, *c, now, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge))
 	}
-	return move(run, c, now, taken, context, results, safeNext)
+	if !run.hasRoom(at, context, way.fork) {
+		return rejected(run, *c, now, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLargeTogether))
+	}
+	s := m.begin(run, c.Actor, now)
+	s.record(c, at, results, safeNext)
+	next := at.lane()
+	next.Context = context
+	switch {
+	case way.invoke != nil:
+		s.invoke(path, next, way, c)
+	case way.fork != nil:
+		s.fork(path, next, way, c)
+	default:
+		s.move(path, next, taken, c)
+	}
+	if s.refusal != nil {
+		return rejected(run, *c, now, s.refusal)
+	}
+	return s.finish()
+}
+
+// enterLane finds the lane that a caller works in. what begins the refusal when
+// there is none.
+func (m *Machine) enterLane(run *Run, branch, what string) (Run, []int, *Rejection) {
+	at := run.At(branch)
+	if at.Over {
+		return at, nil, m.branchOver(run, &at, branch, what)
+	}
+	path, _ := run.Fork.find(branch)
+	return at, run.Fork.follow(path), nil
 }
 
 // admit checks what does not depend on the transition: the run, its state, the
@@ -104,7 +159,7 @@ func (m *Machine) admit(run *Run, c *Fire) *Rejection {
 		return m.refused(run, code, "data of event %s: %s. Nothing has changed. %s", document.Quote(c.Event), why, state.moves)
 	}
 	if strings.HasPrefix(c.Event, branchDone) && state.ways[c.Event] == nil {
-		return m.refused(run, RejectUnknownBranch, "event %s refused: the run is in no fork, so it has no branch that could be done. %s",
+		return m.refused(run, RejectUnknownBranch, "event %s refused: name the branch that is done, as in BRANCH_DONE:lint. %s",
 			document.Quote(c.Event), state.moves)
 	}
 	if c.Event == "" {
@@ -140,21 +195,27 @@ func (w *way) choose(context document.Value) (*arm, []GuardResult) {
 	return nil, results
 }
 
-// passable refuses what is closed by guards, and what this version does not
-// execute.
+// passable refuses what is closed: by guards, by depth, by what does not exist.
 func (m *Machine) passable(run *Run, state *StateView, w *way, taken *arm, c *Fire, results []GuardResult) *Rejection {
 	refuse := func(code RejectionCode, why string) *Rejection {
 		return m.refused(run, code, "event %s refused in state %s: %s. %s",
 			document.Quote(c.Event), document.Quote(run.State), why, state.moves)
 	}
 	switch {
-	case w.unsupported != "":
-		return refuse(RejectUnsupported, "it "+w.unsupported+", which this version of Interlock validates but does not execute yet")
+	case w.done != nil && w.done.target == nil || w.fork != nil && !m.forkable(w.fork):
+		return refuse(RejectUnsupported, "it leads to no state of this workflow")
+	case w.invoke != nil:
+		if code, why := m.uninvokable(run, w.invoke, c); code != "" {
+			return refuse(code, why)
+		}
+		return nil
+	case w.fork != nil:
+		return nil
 	case taken == nil && len(w.arms) > 0:
 		return m.guardsFailed(run, state, w, c.Data, results)
 	case taken == nil || taken.target == nil && !taken.returns:
 		return refuse(RejectUnsupported, "it leads to no state of this workflow")
-	case taken.returns:
+	case taken.returns && run.Interrupt == nil:
 		return refuse(RejectReturnOutsideInterrupt, "it returns to an interrupted state, and no interrupt is active")
 	case taken.approval && !m.approvalAdvisory():
 		return refuse(RejectUnsupported, fmt.Sprintf(
@@ -169,37 +230,6 @@ func (m *Machine) passable(run *Run, state *StateView, w *way, taken *arm, c *Fi
 func (m *Machine) approvalAdvisory() bool {
 	mode := m.definition.Meta.ApprovalMode
 	return mode == "" || mode == "none"
-}
-
-// move builds the outcome of an accepted transition. Also into the same state it
-// is a new entry (S2.10).
-func move(run *Run, c Fire, now time.Time, taken *arm, context document.Value, results []GuardResult, safeNext bool) Result {
-	target := taken.target
-	out := Result{Run: *run, Changed: true}
-	next := &out.Run
-	next.State, next.Status, next.Context = target.Name, target.status(), context
-	next.Entry++
-	next.TransitionCount++
-	next.Version++
-	next.UpdatedAt = now
-
-	rationale, _ := c.Data.Get("rationale")
-	out.Entry = entryOf(next, EventTransitioned, c.Actor, now)
-	out.Entry.Event, out.Entry.From, out.Entry.Data = c.Event, run.State, c.Data
-	out.Entry.Rationale, out.Entry.Guards, out.Entry.SafeNext = rationale.Str(), results, safeNext
-	if taken.approval {
-		out.Entry.Reason = advisory(taken.message)
-	}
-	announced := 1
-	if target.Final {
-		announced = 2
-	}
-	out.Events = make([]Event, 1, announced)
-	ev := &out.Events[0]
-	ev.Type, ev.Event, ev.From, ev.To = EventTransitioned, c.Event, run.State, target.Name
-	ev.Rationale, ev.SafeNext, ev.Guards = out.Entry.Rationale, safeNext, guardNames(results, true)
-	out.announceEnd(target)
-	return out
 }
 
 // advisory is what history says of an approval that nobody was asked for.

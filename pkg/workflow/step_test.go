@@ -177,7 +177,7 @@ func TestForeignRun(t *testing.T) {
 	}
 }
 
-// TestReturnOutsideInterrupt: S4.2. No interrupt is ever active in this version.
+// TestReturnOutsideInterrupt: S4.2, however the run has come there.
 func TestReturnOutsideInterrupt(t *testing.T) {
 	t.Parallel()
 	m := machine(t, `{"id": "i", "initial": "a",
@@ -206,13 +206,21 @@ func TestUnresolvedIsNeverTaken(t *testing.T) {
 				{Event: "GONE", Branches: []workflow.Branch{{Target: "gone"}}},
 				{Event: "EMPTY"},
 				{Event: "APPROVED", Branches: []workflow.Branch{{Target: "a", RequiresApproval: true}}},
+				{Event: "CALL", Invoke: &workflow.Invoke{Workflow: "loop", OnComplete: "gone"}},
+				{Event: "FORK", Fork: &workflow.Fork{OnComplete: "a"}},
+				{Event: "FORK_NOWHERE", Fork: &workflow.Fork{OnComplete: "a", Branches: []workflow.ForkBranch{{Name: "x", Initial: "gone", Terminal: "z"}}}},
+				{Event: "FORK_TO_END", Fork: &workflow.Fork{OnComplete: "a", Branches: []workflow.ForkBranch{{Name: "x", Initial: "z", Terminal: "z"}}}},
+				{Event: "JOIN_NOWHERE", Fork: &workflow.Fork{OnComplete: "gone", Branches: []workflow.ForkBranch{{Name: "x", Initial: "a", Terminal: "z"}}}},
 			},
-		}},
+		}, {Name: "z", Final: true}},
 	}
 	m := workflow.Compile(def, 1)
 	run := started(t, m)
-	for _, event := range []string{"GONE", "EMPTY", "APPROVED", "UNDEFINED", ""} {
-		if out := m.Step(run, workflow.Fire{Event: event}, noon); out.Rejection == nil || out.Changed {
+	for _, event := range []string{
+		"GONE", "EMPTY", "APPROVED", "CALL", "FORK", "FORK_NOWHERE", "FORK_TO_END", "JOIN_NOWHERE", "UNDEFINED", "",
+	} {
+		fire := workflow.Fire{Event: event, Child: machine(t, loop), ChildID: "run_2"}
+		if out := m.Step(run, fire, noon); out.Rejection == nil || out.Changed {
 			t.Errorf("%q was taken", event)
 		}
 	}
@@ -244,14 +252,17 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestParkedRunsCanNotBePaused: there is nowhere to keep what they wait for.
-func TestParkedRunsCanNotBePaused(t *testing.T) {
+// TestParkedRuns: S6.2. One that waits for others can be paused, one that a human
+// decides on can not; both can be cancelled.
+func TestParkedRuns(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
-	for _, status := range []workflow.Status{workflow.Waiting, workflow.AwaitingApproval} {
+	for status, code := range map[workflow.Status]workflow.RejectionCode{
+		workflow.Waiting: "", workflow.AwaitingApproval: workflow.RejectRunNotRunning,
+	} {
 		run := started(t, m)
 		run.Status = status
-		if out := m.Step(run, workflow.Pause{Operator: true}, noon); out.Changed || codeOf(&out) != workflow.RejectUnsupported {
+		if out := m.Step(run, workflow.Pause{Operator: true}, noon); out.Changed != (code == "") || codeOf(&out) != code {
 			t.Errorf("pause of %s: %q", status, codeOf(&out))
 		}
 		if out := m.Step(run, workflow.Resume{}, noon); out.Changed || codeOf(&out) != workflow.RejectRunNotPaused {

@@ -3,6 +3,8 @@ package workflow
 import (
 	"slices"
 	"strings"
+
+	"github.com/interlock-run/interlock/pkg/shell"
 )
 
 // ToolRule is what a state's tool lists say about a tool (S3.1).
@@ -26,6 +28,8 @@ type toolTable struct {
 	allowed    prefixes
 	otherwise  ToolRule
 	editable   bool
+	commands   *shell.List
+	blockedEnv map[string]bool
 }
 
 // writers are the tools that write files: only where one of them is allowed may
@@ -53,6 +57,11 @@ func newToolTable(s *State) toolTable {
 		t.exact[name] = ToolDisallowed
 	}
 	t.editable = slices.ContainsFunc(writers, func(name string) bool { return t.rule(name) == ToolAllowed })
+	t.commands = shell.NewList(s.AllowedCommands)
+	t.blockedEnv = make(map[string]bool, len(s.BlockedEnv))
+	for _, name := range s.BlockedEnv {
+		t.blockedEnv[name] = true
+	}
 	return t
 }
 
@@ -62,6 +71,12 @@ func (s *StateView) Tool(name string) ToolRule { return s.tools.rule(name) }
 
 // Editable reports that the state allows a tool that writes files.
 func (s *StateView) Editable() bool { return s.tools.editable }
+
+// Commands are the state's allowed_commands, compiled (S3.3, R2).
+func (s *StateView) Commands() *shell.List { return s.tools.commands }
+
+// BlocksEnv reports that no command may read a variable (S3.3, R4).
+func (s *StateView) BlocksEnv(name string) bool { return s.tools.blockedEnv[name] }
 
 func (t *toolTable) rule(name string) ToolRule {
 	if rule, ok := t.exact[name]; ok {

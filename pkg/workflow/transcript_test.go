@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,15 +59,17 @@ func firstDifference(want, got string) string {
 
 // player replays one transcript.
 type player struct {
-	t       *testing.T
-	machine *workflow.Machine
-	run     workflow.Run
-	clock   time.Time
+	t        *testing.T
+	machine  *workflow.Machine
+	children map[string]*workflow.Machine // workflows that can be invoked
+	run      workflow.Run
+	spawned  []workflow.Run
+	clock    time.Time
 }
 
 func replay(t *testing.T, src string) string {
 	t.Helper()
-	p := &player{t: t, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	p := &player{t: t, children: map[string]*workflow.Machine{}, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	var out strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(src), "\n\n") {
 		if strings.HasPrefix(block, "#") {
@@ -82,79 +85,226 @@ func replay(t *testing.T, src string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
+// play follows one instruction. "in <branch>" before it says which branch it is
+// meant for.
 func (p *player) play(input string) string {
 	p.clock = p.clock.Add(time.Second)
 	line, rest, _ := strings.Cut(input, "\n")
+	branch := ""
+	if named, found := strings.CutPrefix(line, "in "); found {
+		branch, line, _ = strings.Cut(named, " ")
+	}
 	verb, argument, _ := strings.Cut(line, " ")
+	argument, data, _ := strings.Cut(argument, "{")
+	argument = strings.TrimSpace(argument)
+	if data != "" {
+		data = "{" + data
+	}
 	switch verb {
 	case "workflow":
 		p.machine = machine(p.t, rest)
 		return fmt.Sprintf("%s version %d", p.machine.Name(), p.machine.Version())
+	case "child":
+		m := machine(p.t, rest)
+		p.children[m.Name()] = m
+		return fmt.Sprintf("%s version %d", m.Name(), m.Version())
 	case "start":
-		out := p.machine.Start(workflow.StartParams{ID: "run_1", Owner: "agent", Context: value(p.t, argument)}, "agent", p.clock)
-		p.run = out.Run
-		return describe(&out)
-	case "fire":
-		event, data, _ := strings.Cut(argument, " {")
-		if data != "" {
-			data = "{" + data
-		}
-		return p.step(workflow.Fire{Event: event, Data: value(p.t, data), Actor: "agent"})
-	case "pause":
-		return p.step(workflow.Pause{Reason: argument, Actor: "agent"})
-	case "hold":
-		return p.step(workflow.Pause{Reason: argument, Operator: true, Actor: "olga"})
-	case "resume":
-		return p.step(workflow.Resume{Actor: "agent"})
-	case "cancel":
-		return p.step(workflow.Cancel{Reason: argument, Actor: "agent"})
+		out := p.machine.Start(workflow.StartParams{
+			ID: "run_1", SessionID: "ses_1", Owner: "agent", Context: value(p.t, data),
+		}, "agent", p.clock)
+		p.run, p.spawned = out.Run, nil
+		return describe(&workflow.Run{}, &out)
+	case "look":
+		return look(p.run.At(branch))
 	default:
-		p.t.Fatalf("no instruction %q", verb)
-		return ""
+		cmd := p.command(verb, argument, branch, value(p.t, data))
+		out := p.machine.Step(p.run, cmd, p.clock)
+		before := p.run
+		p.run = out.Run
+		if out.Spawned != nil {
+			p.spawned = append(p.spawned, out.Spawned.Run)
+		}
+		return describe(&before, &out)
 	}
 }
 
-func (p *player) step(cmd workflow.Command) string {
-	out := p.machine.Step(p.run, cmd, p.clock)
-	p.run = out.Run
-	return describe(&out)
+func (p *player) command(verb, argument, branch string, data document.Value) workflow.Command {
+	first, others, _ := strings.Cut(argument, " ")
+	switch verb {
+	case "fire":
+		fire := workflow.Fire{Event: argument, Data: data, Branch: branch, Actor: "agent"}
+		at := p.run.At(branch)
+		if name := p.machine.State(at.State).Invokes(argument); name != "" {
+			fire.Child, fire.ChildID = p.children[name], fmt.Sprintf("run_%d", len(p.spawned)+2)
+		}
+		return fire
+	case "divert":
+		return workflow.Divert{Interrupt: first, Files: strings.Fields(others), Branch: branch, Actor: "engine"}
+	case "bind":
+		return workflow.Bind{Branch: first, SessionID: others, Actor: "agent"}
+	case "ended":
+		child := workflow.Run{ID: first}
+		for _, s := range p.spawned {
+			if s.ID == first {
+				child = s
+			}
+		}
+		child.Status, child.Context = workflow.Status(others), data
+		return workflow.ChildEnded{Child: child, Actor: "engine"}
+	case "force":
+		return workflow.Force{State: argument, Context: data, Branch: branch, Actor: "olga"}
+	case "pause":
+		return workflow.Pause{Reason: argument, Actor: "agent"}
+	case "hold":
+		return workflow.Pause{Reason: argument, Operator: true, Actor: "olga"}
+	case "resume":
+		return workflow.Resume{Actor: "agent"}
+	case "cancel":
+		return workflow.Cancel{Reason: argument, Actor: "agent"}
+	default:
+		p.t.Fatalf("no instruction %q", verb)
+		return nil
+	}
 }
 
 // describe writes a result in a few lines.
-func describe(out *workflow.Result) string {
+func describe(before *workflow.Run, out *workflow.Result) string {
 	var lines []string
 	if r := out.Rejection; r != nil {
 		lines = append(lines, string(r.Code)+" "+r.Message)
 	}
-	if out.Changed {
-		e := out.Entry
-		line := fmt.Sprintf("%s %s: %s -> %s, %s, version %d, entry %d, transitions %d",
-			e.Type, e.Event, e.From, e.To, e.Status, e.RunVersion, out.Run.Entry, out.Run.TransitionCount)
-		if e.SafeNext {
-			line += ", safe_next"
-		}
-		lines = append(lines, line, "context "+out.Run.Context.String())
-		for _, g := range e.Guards {
-			lines = append(lines, g.String())
-		}
-		if e.Rationale != "" {
-			lines = append(lines, "rationale "+e.Rationale)
-		}
-		if e.Reason != "" {
-			lines = append(lines, "reason "+e.Reason)
-		}
+	if out.Note != "" {
+		lines = append(lines, "nothing to do: "+out.Note)
 	}
-	for _, ev := range out.Events {
-		line := "announces " + ev.Type
-		if len(ev.Guards) > 0 {
-			line += " " + strings.Join(ev.Guards, ", ")
+	if out.Changed {
+		lines = append(lines, describeEntry(&out.Entry, &out.Run)...)
+		if before.Fork != nil || out.Run.Fork != nil {
+			lines = append(lines, fmt.Sprintf("entries left: %v", workflow.EntriesLeft(before, &out.Run)))
 		}
-		if ev.Message != "" {
-			line += ": " + ev.Message
-		}
-		lines = append(lines, line)
+		lines = append(lines, describeWork(&out.Run)...)
+	}
+	if s := out.Spawned; s != nil {
+		lines = append(lines, fmt.Sprintf("spawns %s of %s in %s for %s at depth %d, context %s",
+			s.Run.ID, s.Run.Workflow, s.Run.State, s.Run.SessionID, s.Run.Depth(), s.Run.Context))
+	}
+	for i := range out.Events {
+		lines = append(lines, "announces "+describeEvent(&out.Events[i]))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// describeEntry writes what history keeps of a change.
+func describeEntry(e *workflow.HistoryEntry, run *workflow.Run) []string {
+	line := e.Type + " " + e.Event
+	if e.Branch != "" {
+		line += " in " + e.Branch
+	}
+	line += fmt.Sprintf(": %s -> %s, %s, version %d, entry %d, transitions %d",
+		e.From, e.To, e.Status, e.RunVersion, run.Entry, run.TransitionCount)
+	if e.SafeNext {
+		line += ", safe_next"
+	}
+	lines := []string{line, "context " + run.Context.String()}
+	for _, g := range e.Guards {
+		lines = append(lines, g.String())
+	}
+	for key, text := range map[string]string{
+		"rationale": e.Rationale, "reason": e.Reason, "interrupt": e.Interrupt, "files": strings.Join(e.Files, " "),
+		"child run": e.ChildRunID, "session": e.SessionID,
+	} {
+		if text != "" {
+			lines = append(lines, key+" "+text)
+		}
+	}
+	slices.Sort(lines[2+len(e.Guards):])
+	for i := range e.Joins {
+		lines = append(lines, "joined "+describeJoin(&e.Joins[i]))
+	}
+	return lines
+}
+
+func describeJoin(j *workflow.Join) string {
+	line := fmt.Sprintf("%s -> %s, succeeded %t:", j.Event, j.To, j.Succeeded)
+	for _, b := range j.Branches {
+		line += fmt.Sprintf(" %s %s", b.Name, b.Status)
+	}
+	if len(j.Conflicts) > 0 {
+		line += ", conflicts " + strings.Join(j.Conflicts, " ")
+	}
+	return line
+}
+
+// describeWork writes what a run does beside being in its state.
+func describeWork(run *workflow.Run) []string {
+	var lines []string
+	if run.Interrupt != nil {
+		lines = append(lines, fmt.Sprintf("handling %s, to return to %s", run.Interrupt.Name, run.Interrupt.ReturnTo))
+	}
+	if run.Child != nil {
+		lines = append(lines, fmt.Sprintf("waiting for %s of %s by %s", run.Child.RunID, run.Child.Workflow, run.Child.Event))
+	}
+	return append(lines, describeFork("", run.Fork)...)
+}
+
+// describeFork writes branches; * marks the one of unbound callers.
+func describeFork(indent string, f *workflow.ForkProgress) []string {
+	if f == nil {
+		return nil
+	}
+	var lines []string
+	for i := range f.Branches {
+		b := &f.Branches[i]
+		mark := "-"
+		if b.Name == f.Current {
+			mark = "*"
+		}
+		line := fmt.Sprintf("%s%s %s %s in %s, entry %d, context %s", indent, mark, b.Name, b.Status, b.State, b.Entry, b.Context)
+		if b.SessionID != "" {
+			line += ", for " + b.SessionID
+		}
+		if b.Interrupt != nil {
+			line += fmt.Sprintf(", handling %s, to return to %s", b.Interrupt.Name, b.Interrupt.ReturnTo)
+		}
+		if b.Child != nil {
+			line += fmt.Sprintf(", waiting for %s of %s by %s", b.Child.RunID, b.Child.Workflow, b.Child.Event)
+		}
+		lines = append(append(lines, line), describeFork(indent+"  ", b.Fork)...)
+	}
+	return lines
+}
+
+func describeEvent(ev *workflow.Event) string {
+	line := ev.Type
+	for _, word := range []string{
+		strings.Join(ev.Guards, ", "), ev.Interrupt, ev.ChildRunID, ev.ChildWorkflow, string(ev.ChildStatus),
+		strings.Join(ev.Branches, ", "), string(ev.BranchStatus), ev.SessionID,
+	} {
+		if word != "" {
+			line += " " + word
+		}
+	}
+	if ev.Branch != "" {
+		line += " in " + ev.Branch
+	}
+	if ev.Join != nil {
+		line += " " + describeJoin(ev.Join)
+	}
+	if ev.Message != "" {
+		line += ": " + ev.Message
+	}
+	if ev.Reason != "" {
+		line += ", for " + ev.Reason
+	}
+	return line
+}
+
+// look writes a run as it stands for one caller.
+func look(at workflow.Run) string {
+	line := fmt.Sprintf("%s in %q, branch %q, entry %d, context %s", at.Status, at.State, at.Branch, at.Entry, at.Context)
+	if at.Over {
+		line += ", over"
+	}
+	return strings.Join(append([]string{line}, describeWork(&at)...), "\n")
 }
 
 // machine compiles a definition that has no errors.

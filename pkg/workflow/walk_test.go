@@ -13,8 +13,9 @@ import (
 
 // TestExamplesWalk takes every event of every reachable state of the workflows in
 // testdata/examples (those of the schema reference), with a context that opens
-// each guard and with one that opens none. Whatever this version executes must
-// lead where it is written to lead; whatever it does not must be refused.
+// each guard and with one that opens none: through every branch of a fork, with
+// children that succeed and that fail, and from every interrupt back. All must
+// lead where it is written to lead.
 func TestExamplesWalk(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/examples/*.json")
@@ -33,8 +34,11 @@ func TestExamplesWalk(t *testing.T) {
 			run := started(t, m)
 			w.visit(run)
 			for _, i := range m.Definition().Interrupts {
-				run.State = i.Target // as if it had fired
-				w.visit(run)
+				out := m.Step(run, workflow.Divert{Interrupt: i.Name}, noon)
+				if out.Run.State != i.Target || out.Run.Interrupt == nil {
+					t.Fatalf("interrupt %s leads to %s", i.Name, out.Run.State)
+				}
+				w.visit(out.Run)
 			}
 			if w.steps == 0 {
 				t.Error("no step was taken")
@@ -77,14 +81,19 @@ func (w *walker) visit(run workflow.Run) {
 // try fires an event once for every branch, with a context that opens just that
 // one, and once with a context that opens none.
 func (w *walker) try(run workflow.Run, tr *workflow.Transition) {
+	switch {
+	case tr.Invoke != nil:
+		w.invoke(run, tr)
+		return
+	case tr.Fork != nil:
+		w.fork(run, tr)
+		return
+	}
 	closed := run
 	closed.Context = document.ObjectValue(nil)
 	out := w.m.Step(closed, workflow.Fire{Event: tr.Event}, noon)
 	w.steps++
 	switch {
-	case tr.Invoke != nil || tr.Fork != nil:
-		w.refused(run.State, tr.Event, &out, workflow.RejectUnsupported)
-		return
 	case tr.Branched && len(tr.Branches[len(tr.Branches)-1].Guards) > 0:
 		w.refused(run.State, tr.Event, &out, workflow.RejectNoBranchMatched)
 	case !tr.Branched && len(tr.Branches[0].Guards) > 0:
@@ -95,17 +104,65 @@ func (w *walker) try(run workflow.Run, tr *workflow.Transition) {
 		opened := run
 		opened.Context = w.opening(branch.Guards)
 		out := w.m.Step(opened, workflow.Fire{Event: tr.Event, Data: document.ObjectValue(nil)}, noon)
+		want := branch.Target
+		if want == workflow.ReturnTarget {
+			want = run.Interrupt.ReturnTo
+		}
 		switch {
-		case branch.Target == workflow.ReturnTarget:
-			w.refused(run.State, tr.Event, &out, workflow.RejectReturnOutsideInterrupt)
 		case out.Rejection != nil:
 			w.t.Errorf("%s %s: %s", run.State, tr.Event, out.Rejection.Message)
-		case out.Run.State != branch.Target:
-			w.t.Errorf("%s %s leads to %s, not %s", run.State, tr.Event, out.Run.State, branch.Target)
+		case out.Run.State != want:
+			w.t.Errorf("%s %s leads to %s, not %s", run.State, tr.Event, out.Run.State, want)
 		default:
 			w.visit(out.Run)
 		}
 	}
+}
+
+// invoke takes on_complete, on_fail and, with no such workflow, neither.
+func (w *walker) invoke(run workflow.Run, tr *workflow.Transition) {
+	w.steps++
+	out := w.m.Step(run, workflow.Fire{Event: tr.Event}, noon)
+	w.refused(run.State, tr.Event, &out, workflow.RejectUnknownWorkflow)
+	child := workflow.Compile(&workflow.Definition{ID: tr.Invoke.Workflow, Initial: "a", States: []workflow.State{{Name: "a"}}}, 1)
+	out = w.m.Step(run, workflow.Fire{Event: tr.Event, Child: child, ChildID: "run_2"}, noon)
+	if out.Run.Status != workflow.Waiting || out.Spawned == nil || out.Spawned.Run.Context.String() != tr.Invoke.Input.String() {
+		w.t.Fatalf("%s %s: %s, spawned %+v", run.State, tr.Event, out.Run.Status, out.Spawned)
+	}
+	for status, want := range map[workflow.Status]string{
+		workflow.Completed: tr.Invoke.OnComplete, workflow.Failed: tr.Invoke.OnFail,
+	} {
+		ended := w.m.Step(out.Run, workflow.ChildEnded{Child: workflow.Run{ID: "run_2", Status: status}}, noon)
+		if ended.Run.State != want {
+			w.t.Errorf("%s %s: a child that is %s leads to %s, not %s", run.State, tr.Event, status, ended.Run.State, want)
+			continue
+		}
+		w.visit(ended.Run)
+	}
+}
+
+// fork takes every branch straight to its terminal.
+func (w *walker) fork(run workflow.Run, tr *workflow.Transition) {
+	out := w.m.Step(run, workflow.Fire{Event: tr.Event}, noon)
+	for _, b := range tr.Fork.Branches {
+		if at := out.Run.At(b.Name); at.State != b.Initial || at.Status != workflow.Running {
+			w.t.Fatalf("branch %s begins %s in %s", b.Name, at.Status, at.State)
+		}
+	}
+	for _, b := range tr.Fork.Branches {
+		for range w.m.Definition().States {
+			at := out.Run.At(b.Name)
+			if out.Run.Fork == nil || at.Over {
+				break
+			}
+			w.steps++
+			out = w.m.Step(out.Run, workflow.Fire{Event: w.m.LegalEvents(at.State)[0].Event, Branch: b.Name}, noon)
+		}
+	}
+	if out.Run.Fork != nil || out.Run.State != tr.Fork.OnComplete {
+		w.t.Fatalf("%s %s leads to %s", run.State, tr.Event, out.Run.State)
+	}
+	w.visit(out.Run)
 }
 
 func (w *walker) refused(state, event string, out *workflow.Result, want workflow.RejectionCode) {

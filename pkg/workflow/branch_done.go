@@ -1,0 +1,97 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// branchDone answers BRANCH_DONE:<name>. Reaching its terminal has completed a
+// branch already, so there is nothing left to do but to say so (S5.2).
+func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
+	what := "event " + document.Quote(c.Event)
+	if run.Status == Paused || run.Status == AwaitingApproval || run.Status == Blocked {
+		return rejected(run, *c, now, m.notRunning(run, what))
+	}
+	caller := run.At(c.Branch)
+	path, joined := run.findFrom(caller.Branch, name)
+	switch {
+	case joined:
+		return unchanged(run, c.Actor, now, fmt.Sprintf("branch %s is complete, and its fork has joined.%s", document.Quote(name), tooLate(c.Data)))
+	case path != nil:
+		return m.branchStands(run, path, name, c, now)
+	case run.Status.Ended():
+		return rejected(run, *c, now, m.notRunning(run, what))
+	default:
+		return rejected(run, *c, now, m.unknownBranch(run, name, what))
+	}
+}
+
+// branchStands answers it of a branch whose fork has not joined.
+func (m *Machine) branchStands(run *Run, path []int, name string, c *Fire, now time.Time) Result {
+	what := "event " + document.Quote(c.Event)
+	b, at := run.branchAt(path), run.project(path)
+	switch b.Status {
+	case BranchSucceeded:
+		return unchanged(run, c.Actor, now, fmt.Sprintf("branch %s is complete; the fork waits for %s.%s",
+			document.Quote(name), run.forkOf(path).open(), tooLate(c.Data)))
+	case BranchActive:
+		return rejected(run, *c, now, m.refused(&at, RejectBranchNotDone,
+			"%s refused: branch %s is in state %s and completes in %s. %s", what, document.Quote(name),
+			document.Quote(b.State), document.Quote(m.forkBranch(run, path).Terminal), m.State(b.State).moves))
+	default:
+		return rejected(run, *c, now, m.refused(&at, RejectBranchNotDone,
+			"%s refused: branch %s has %s in state %s.", what, document.Quote(name), strings.ToLower(string(b.Status)), document.Quote(b.State)))
+	}
+}
+
+// tooLate tells a caller whose data comes after the branch has ended.
+func tooLate(data document.Value) string {
+	if data.Len() == 0 {
+		return ""
+	}
+	return " The data is not merged: give it with the event that leads to the branch's terminal."
+}
+
+// findFrom finds what a caller in a branch means by the name of another: the
+// nearest fork counts, also one that has joined since its lane moved last.
+func (r *Run) findFrom(branch, name string) (path []int, joined bool) {
+	for {
+		if path, found := r.Fork.find(branchIn(branch, name)); found && len(path) > 0 {
+			return path, false
+		}
+		if r.hasJoined(branch, name) {
+			return nil, true
+		}
+		if branch == "" {
+			return nil, false
+		}
+		branch = branch[:max(0, strings.LastIndex(branch, branchSeparator))]
+	}
+}
+
+// hasJoined reports that a branch of this name has succeeded in a fork that has
+// joined in a lane, or inside it.
+func (r *Run) hasJoined(lane, name string) bool {
+	return slices.ContainsFunc(r.Joined, func(branch string) bool {
+		inside, found := strings.CutPrefix(branch, branchIn(lane, ""))
+		return found && (inside == name || strings.HasSuffix(inside, branchSeparator+name))
+	})
+}
+
+// forgetJoins drops what has joined in a lane, or inside it: the lane moves on.
+func (r *Run) forgetJoins(lane string) {
+	if len(r.Joined) == 0 {
+		return
+	}
+	var others []string
+	for _, branch := range r.Joined {
+		if !strings.HasPrefix(branch, branchIn(lane, "")) {
+			others = append(others, branch)
+		}
+	}
+	r.Joined = others
+}

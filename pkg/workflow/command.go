@@ -1,0 +1,100 @@
+package workflow
+
+import "github.com/interlock-run/interlock/pkg/document"
+
+// Command asks for a change of a run. Commands with a Branch are meant for that
+// branch of the run's fork (see Run.At); without one they are meant for the
+// branch that unbound callers work in, or for the run when it is in no fork.
+type Command interface{ actor() string }
+
+// Fire asks to move on by an event (S2).
+type Fire struct {
+	Event string
+	// Data is an object that merges into the context once the transition has
+	// succeeded; may be missing.
+	Data   document.Value
+	Branch string
+	// Child is the machine of the workflow that the event invokes, and ChildID the
+	// id of the run that it would start; see Machine.Invokes. No machine stands
+	// for a workflow that does not exist.
+	Child   *Machine
+	ChildID string
+	Actor   string
+}
+
+// Divert asks to leave for the handler of an interrupt, because a matching file
+// was changed (S4.1). Where interrupts do not fire it changes nothing.
+type Divert struct {
+	Interrupt string
+	// Files that were changed, one of which matches; for history.
+	Files  []string
+	Branch string
+	Actor  string
+}
+
+// Bind gives a branch of the run's fork to a session of its own (S5.3).
+type Bind struct {
+	Branch    string
+	SessionID string
+	Actor     string
+}
+
+// ChildEnded tells a run that the one it invoked has ended (S5.5).
+type ChildEnded struct {
+	Child Run
+	Actor string
+}
+
+// Force jumps to any state, past guards, counters and approvals (S6.3).
+type Force struct {
+	State string
+	// Context is merged over the run's; may be missing.
+	Context document.Value
+	Branch  string
+	Actor   string
+}
+
+// Pause stops a run until it is resumed (S6.2).
+type Pause struct {
+	Reason string
+	// Operator makes it a hold: tool calls are denied until it is resumed.
+	Operator bool
+	Actor    string
+}
+
+// Resume continues a paused run as a new entry of its state (S6.2).
+type Resume struct{ Actor string }
+
+// Cancel ends a run.
+type Cancel struct {
+	Reason string
+	Actor  string
+}
+
+func (c Fire) actor() string       { return c.Actor }
+func (c Divert) actor() string     { return c.Actor }
+func (c Bind) actor() string       { return c.Actor }
+func (c ChildEnded) actor() string { return c.Actor }
+func (c Force) actor() string      { return c.Actor }
+func (c Pause) actor() string      { return c.Actor }
+func (c Resume) actor() string     { return c.Actor }
+func (c Cancel) actor() string     { return c.Actor }
+
+// Result is what came of a command.
+type Result struct {
+	// Run as it is now: the same as before when nothing has changed.
+	Run Run
+	// Changed is true when the run has a new version.
+	Changed bool
+	// Entry is the change for the run's history. Of a refusal, which history
+	// does not keep, it has only Time and Actor.
+	Entry HistoryEntry
+	// Events to announce, in order.
+	Events []Event
+	// Rejection is set when the command was refused.
+	Rejection *Rejection
+	// Note says why a command that was not refused has changed nothing.
+	Note string
+	// Spawned is the start of the child run that an event has invoked.
+	Spawned *Result
+}

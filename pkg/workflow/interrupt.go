@@ -1,0 +1,61 @@
+package workflow
+
+import (
+	"time"
+)
+
+// divert leaves for the handler of an interrupt. It fires only where the lane can
+// move, in a state that is not final, and not while an interrupt is handled
+// already (S4.1, S4.4). It never fires into a branch: from elsewhere the branch's
+// terminal would end the run, past the join. Validation reports such a target.
+func (m *Machine) divert(run *Run, c Divert, now time.Time) Result {
+	h := m.handlers[c.Interrupt]
+	if h == nil {
+		return unchanged(run, c.Actor, now, "the workflow has no such interrupt.")
+	}
+	at := run.At(c.Branch)
+	state := m.State(at.State)
+	path, _ := run.Fork.find(c.Branch)
+	path = run.Fork.follow(path)
+	switch {
+	case at.Over || at.Status != Running || !state.Known() || state.Final:
+		return unchanged(run, c.Actor, now, "interrupts do not fire here.")
+	case run.interrupted(path):
+		return unchanged(run, c.Actor, now, "an interrupt is being handled already.")
+	case h.inBranch:
+		return unchanged(run, c.Actor, now, "the handler's state belongs to a fork's branch, where only the fork leads; an interrupt needs a state of its own.")
+	case state == h.target:
+		return unchanged(run, c.Actor, now, "the run is in the handler's state already.")
+	}
+	s := m.begin(run, c.Actor, now)
+	e := &s.out.Entry
+	e.Type, e.Branch, e.From, e.To = EventInterrupted, at.Branch, at.State, h.target.Name
+	e.Interrupt, e.Files = c.Interrupt, c.Files
+	s.announce(Event{
+		Type: EventInterrupted, From: at.State, To: h.target.Name, Branch: at.Branch,
+		Interrupt: c.Interrupt, Files: c.Files,
+	})
+	next := at.lane()
+	next.Interrupt = &Interruption{Name: c.Interrupt, ReturnTo: at.State}
+	s.enter(path, next, h.target)
+	return s.finish()
+}
+
+// interrupted reports that the lane at a path, or one that it was forked from, is
+// in a handler: the branches of a handler's fork are part of it (S4.1).
+func (r *Run) interrupted(path []int) bool {
+	in, fork := r.Interrupt, r.Fork
+	for _, i := range path {
+		if in != nil {
+			return true
+		}
+		in, fork = fork.Branches[i].Interrupt, fork.Branches[i].Fork
+	}
+	return in != nil
+}
+
+// handling reports that a state belongs to the handler of an interrupt.
+func (m *Machine) handling(in *Interruption, state *StateView) bool {
+	h := m.handlers[in.Name]
+	return h != nil && h.states[state]
+}

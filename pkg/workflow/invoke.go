@@ -1,0 +1,139 @@
+package workflow
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// MaxInvokeDepth is how deep invoked runs may nest (S5.5).
+const MaxInvokeDepth = 16
+
+// resultsKey is the key of a context under which the contexts of child runs are
+// kept, by the event that invoked them.
+const resultsKey = "results"
+
+// Depth counts the runs above this one.
+func (r *Run) Depth() int {
+	if r.Parent == nil {
+		return 0
+	}
+	return r.Parent.Depth
+}
+
+// Root is the outermost of the runs that wait for each other down to this one.
+func (r *Run) Root() string {
+	if r.Parent == nil {
+		return r.ID
+	}
+	return r.Parent.Root
+}
+
+// uninvokable says why a child can not be started, with its code; the code is
+// empty when it can.
+func (m *Machine) uninvokable(run *Run, invoke *Invoke, c *Fire) (RejectionCode, string) {
+	switch {
+	case run.Depth() >= MaxInvokeDepth:
+		return RejectInvokeTooDeep, fmt.Sprintf("it invokes workflow %s, and %d runs are nested already, which is the limit",
+			document.Quote(invoke.Workflow), run.Depth())
+	case c.Child == nil || c.Child.Name() != invoke.Workflow:
+		return RejectUnknownWorkflow, fmt.Sprintf("it invokes workflow %s, which is not registered, or only by an agent while this one is an operator's; register it first",
+			document.Quote(invoke.Workflow))
+	default:
+		return "", ""
+	}
+}
+
+// invoke starts a child run, for which the lane waits (S5.5).
+func (s *stepper) invoke(path []int, next lane, w *way, c *Fire) {
+	run := &s.out.Run
+	child := c.Child.Start(StartParams{
+		ID: c.ChildID, SessionID: run.sessionIn(path), Workspace: run.Workspace, Owner: run.Owner,
+		Context: w.invoke.Input, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
+	}, c.Actor, s.out.Entry.Time)
+	if child.Rejection != nil {
+		at := run.project(path)
+		s.refusal = s.m.refused(&at, child.Rejection.Code, "event %s refused in state %s: %s",
+			document.Quote(c.Event), document.Quote(at.State), child.Rejection.Message)
+		return
+	}
+	next.Child = &Invocation{RunID: c.ChildID, Workflow: c.Child.Name(), Event: w.event}
+	run.setLaneAt(path, next)
+	s.out.Entry.Type, s.out.Entry.ChildRunID = EventInvoked, c.ChildID
+	s.announce(Event{
+		Type: EventInvoked, Event: c.Event, From: s.out.Entry.From, To: s.out.Entry.To, Branch: s.out.Entry.Branch,
+		ChildRunID: c.ChildID, ChildWorkflow: c.Child.Name(), Rationale: s.out.Entry.Rationale,
+	})
+	s.out.Spawned = &child
+}
+
+// sessionIn is the session that works in the lane at a path.
+func (r *Run) sessionIn(path []int) string {
+	for depth := len(path); depth > 0; depth-- {
+		if own := r.branchAt(path[:depth]).SessionID; own != "" {
+			return own
+		}
+	}
+	return r.SessionID
+}
+
+// childEnded goes on where a child was waited for: by on_complete when it
+// succeeded, else by on_fail (S5.5). That happens also while the run is paused.
+func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
+	path, waits := run.waitsFor(c.Child.ID)
+	if !waits || run.Status.Ended() || !c.Child.Status.Ended() {
+		return unchanged(run, c.Actor, now, "the run does not wait for this one.")
+	}
+	s := m.begin(run, c.Actor, now)
+	at := s.out.Run.project(path)
+	next := at.lane()
+	event := next.Child.Event
+	next.Child = nil
+	reason := fmt.Sprintf("child run %s of workflow %s ended %s", c.Child.ID, document.Quote(c.Child.Workflow), c.Child.Status)
+	var cut string
+	if next.Context, cut = mergeFitting(at.Context, resultOf(at.Context, event, c.Child.Context)); cut != "" {
+		reason += "; its end " + cut
+	}
+	var done, failed *arm
+	if w := m.State(at.State).ways[event]; w != nil {
+		done, failed = w.done, w.fail
+	}
+	end, why := done, ""
+	if c.Child.Status != Completed {
+		end, why = failed, "there is no on_fail"
+	}
+	e := &s.out.Entry
+	e.Type, e.Event, e.Branch, e.ChildRunID, e.From = EventChildEnded, event, at.Branch, c.Child.ID, at.State
+	s.because(reason)
+	s.out.Run.TransitionCount++
+	s.out.Run.forgetJoins(at.Branch)
+	announced := len(s.out.Events)
+	s.announce(Event{
+		Type: EventChildEnded, Event: event, From: at.State, Branch: at.Branch, Reason: reason,
+		ChildRunID: c.Child.ID, ChildWorkflow: c.Child.Workflow, ChildStatus: c.Child.Status,
+	})
+	e.To = s.enterBy(path, next, end, why)
+	s.out.Events[announced].To = e.To
+	return s.finish()
+}
+
+// waitsFor finds the lane that waits for a child.
+func (r *Run) waitsFor(child string) (path []int, found bool) {
+	r.eachLane(func(p []int) {
+		if at := r.project(p); at.Child != nil && at.Child.RunID == child {
+			path, found = p, true
+		}
+	})
+	return path, found
+}
+
+// resultOf is the object that adds a child's context to the results.
+func resultOf(context document.Value, event string, result document.Value) document.Value {
+	results, _ := context.Get(resultsKey)
+	if results.Kind() != document.Object {
+		results = document.ObjectValue(nil)
+	}
+	results = document.MergeTop(results, document.ObjectValue([]document.Member{{Name: event, Value: result}}))
+	return document.ObjectValue([]document.Member{{Name: resultsKey, Value: results}})
+}

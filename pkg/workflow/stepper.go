@@ -1,0 +1,164 @@
+package workflow
+
+import (
+	"time"
+)
+
+// stepper builds the outcome of a command that was accepted. The run in out is
+// its own to write to; what that points to is copied before it is changed.
+type stepper struct {
+	m   *Machine
+	out Result
+	// status is that of the run as the command found it.
+	status Status
+	// refusal is what came up on the way and refuses the command after all: then
+	// there is nothing to finish.
+	refusal *Rejection
+	// failure is why the run has failed on the way, in no final state.
+	failure string
+}
+
+func (m *Machine) begin(run *Run, actor string, now time.Time) *stepper {
+	s := &stepper{m: m, status: run.Status, out: Result{Run: *run}}
+	s.out.Run.UpdatedAt = now
+	s.out.Run.Version++
+	s.out.Entry = HistoryEntry{Time: now, Actor: actor, WorkflowVersion: run.WorkflowVersion, RunVersion: run.Version + 1}
+	return s
+}
+
+// finish is the outcome. A run that nothing holds is running when the lane of
+// its unbound callers is. One that has ended is held by nobody and handles
+// nothing, also when it was paused.
+func (s *stepper) finish() Result {
+	run := &s.out.Run
+	switch {
+	case run.Status == Running || run.Status == Waiting:
+		run.Status = run.settled()
+	case run.Status.Ended():
+		run.Held, run.Interrupt = false, nil
+	}
+	s.out.Entry.Status = run.Status
+	s.out.Changed = true
+	if run.Status != s.status {
+		s.out.announceEnd(s.m.State(run.State))
+	}
+	if s.failure != "" {
+		s.out.Events[len(s.out.Events)-1].Reason = s.failure
+	}
+	return s.out
+}
+
+// settled is the status of a run that nothing holds.
+func (r *Run) settled() Status {
+	if r.Fork == nil {
+		return r.laneStatus()
+	}
+	at := r.project(r.Fork.follow(nil))
+	return at.laneStatus()
+}
+
+func (s *stepper) announce(ev Event) { s.out.Events = append(s.out.Events, ev) }
+
+func (s *stepper) newEntry() int64 {
+	run := &s.out.Run
+	run.Entries = max(run.Entries, run.Entry) + 1
+	return run.Entries
+}
+
+// record notes an event and what led to its transition.
+func (s *stepper) record(c *Fire, at *Run, results []GuardResult, safeNext bool) {
+	rationale, _ := c.Data.Get("rationale")
+	e := &s.out.Entry
+	e.Type, e.Event, e.Branch = EventTransitioned, c.Event, at.Branch
+	e.From, e.To = at.State, at.State
+	e.Data, e.Rationale, e.Guards, e.SafeNext = c.Data, rationale.Str(), results, safeNext
+	s.out.Run.TransitionCount++
+	s.out.Run.forgetJoins(at.Branch)
+}
+
+// move takes a transition into a state. Also into the same state it is a new
+// entry (S2.10).
+func (s *stepper) move(path []int, next lane, taken *arm, c *Fire) {
+	target := taken.target
+	if taken.returns {
+		target = s.m.State(next.Interrupt.ReturnTo)
+		next.Interrupt = nil
+	} else if s.refusal = s.m.leavesBranch(&s.out.Run, path, next.Interrupt, target, c); s.refusal != nil {
+		return
+	}
+	e := &s.out.Entry
+	e.To = target.Name
+	if taken.approval {
+		e.Reason = advisory(taken.message)
+	}
+	announced := 1
+	if target.Final {
+		announced = 2
+	}
+	s.out.Events = make([]Event, 1, announced)
+	ev := &s.out.Events[0]
+	ev.Type, ev.Event, ev.From, ev.To, ev.Branch = EventTransitioned, c.Event, e.From, e.To, e.Branch
+	ev.Rationale, ev.SafeNext, ev.Guards = e.Rationale, e.SafeNext, guardNames(e.Guards, true)
+	s.enter(path, next, target)
+}
+
+// enter puts a lane into a state, and ends it when that is final. Whoever leaves
+// the states of a handler has left the interrupt (S4.1).
+func (s *stepper) enter(path []int, next lane, target *StateView) {
+	if next.Interrupt != nil && !s.m.handling(next.Interrupt, target) {
+		next.Interrupt = nil
+	}
+	next.State, next.Entry = target.Name, s.newEntry()
+	next.Fork, next.Child = nil, nil
+	s.out.Run.setLaneAt(path, next)
+	switch {
+	case !target.Final:
+	case len(path) == 0:
+		s.out.Run.Status = target.status()
+	default:
+		status := BranchFailed
+		if target.Name == s.m.forkBranch(&s.out.Run, path).Terminal {
+			status = BranchSucceeded
+		}
+		s.endBranch(path, status)
+	}
+}
+
+// enterBy follows on_complete or on_fail; without one the lane fails.
+func (s *stepper) enterBy(path []int, next lane, a *arm, why string) string {
+	var target *StateView
+	switch {
+	case a == nil:
+	case a.returns && next.Interrupt != nil:
+		target = s.m.State(next.Interrupt.ReturnTo)
+		next.Interrupt = nil
+	default:
+		target = a.target
+	}
+	if target == nil {
+		s.fail(path, next, why)
+		return next.State
+	}
+	s.enter(path, next, target)
+	return target.Name
+}
+
+// fail ends a lane that has nowhere to go: its branch fails, or the run does.
+func (s *stepper) fail(path []int, next lane, why string) {
+	next.Fork, next.Child = nil, nil
+	s.out.Run.setLaneAt(path, next)
+	s.because(why)
+	if len(path) == 0 {
+		s.out.Run.Status, s.failure = Failed, why
+		return
+	}
+	s.endBranch(path, BranchFailed)
+}
+
+// because adds to what a reader of the history must know.
+func (s *stepper) because(why string) {
+	if s.out.Entry.Reason != "" && why != "" {
+		s.out.Entry.Reason += "; "
+	}
+	s.out.Entry.Reason += why
+}
