@@ -1,59 +1,55 @@
 package toolcall
 
 import (
-	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 const defaultShell = "Bash"
 
-// What denials of shell calls say.
-const (
-	noCommand = "its input must be a JSON object with the command line as a string in \"command\""
+// otherLanguage is said of shells whose lines bash's grammar does not tell.
+const otherLanguage = "its command lines are not in the language of bash and can not be judged, and the state restricts commands; use a bash tool"
 
-	unjudged         = "this version of Interlock can not judge command lines yet, and the state restricts them: "
-	byCommands       = unjudged + "it has allowed_commands"
-	byBlockedEnv     = unjudged + "it has blocked_env"
-	byWriteDetection = unjudged + "its allowed_tools have no tool that writes files, so the shell must not write either"
-)
-
-// checkCommand applies allowed_commands, write detection and blocked_env to
-// calls of a shell (S3.3). Command lines are not parsed in this version, so in a
-// state where one of them applies every such call is denied.
+// checkCommand applies allowed_commands, write detection and blocked_env to calls
+// of a shell (S3.3, rules R1 to R4). Every rule that applies must pass.
 func checkCommand(state *workflow.StateView, call Call) (Code, string) {
-	var why string
-	switch {
-	case state.CommandsRestricted:
-		why = byCommands
-	case state.ToolsRestricted && !state.Editable():
-		why = byWriteDetection
-	case len(state.BlockedEnv) > 0:
-		why = byBlockedEnv
-	default:
+	reading := state.ToolsRestricted && !state.Editable()
+	if !state.CommandsRestricted && !reading && len(state.BlockedEnv) == 0 || !isShell(state, call.Tool) {
 		return "", ""
 	}
-	if !shell(state, call.Tool) {
-		return "", ""
+	if speaksOther(call.Tool) {
+		return CodeCommandUnparsable, otherLanguage
 	}
-	if _, ok := commandOf(call.Input); !ok {
-		return CodeInvalidInput, noCommand
+	line, why := commandLine(call.Input)
+	if why != "" {
+		return CodeInvalidInput, why
 	}
-	return CodeCommandUnparsable, why
+	plan, err := shell.Parse(line)
+	if err != nil {
+		return CodeCommandUnparsable, err.Error()
+	}
+	var named []int
+	if state.CommandsRestricted {
+		if named, why = checkList(state, plan); why != "" {
+			return CodeCommandNotAllowed, why
+		}
+	}
+	if reading {
+		if why := checkWrites(plan, named); why != "" {
+			return CodeCommandWrites, why
+		}
+	}
+	if len(state.BlockedEnv) > 0 {
+		if why := checkEnvironment(state, plan); why != "" {
+			return CodeEnvBlocked, why
+		}
+	}
+	return "", ""
 }
 
-// commandOf is the command line of a shell call.
-func commandOf(input []byte) (string, bool) {
-	v, problem := document.Parse(input, document.Limits{})
-	if problem != nil {
-		return "", false
-	}
-	command, _ := v.Get("command")
-	return command.Str(), command.Kind() == document.String
-}
-
-// shell reports that a tool runs command lines: the one that the state names in
+// isShell reports that a tool runs command lines: the one that the state names in
 // allowed_commands_tool, and those that are known to, whatever it names.
-func shell(state *workflow.StateView, tool string) bool {
+func isShell(state *workflow.StateView, tool string) bool {
 	named := state.AllowedCommandsTool
 	if named == "" {
 		named = defaultShell
@@ -69,6 +65,17 @@ func shell(state *workflow.StateView, tool string) bool {
 		"executebash", "executecmd", "executecommand", "executeshell", "executeshellcommand",
 		"runbash", "runcommand", "runshell", "runshellcommand",
 		"runinterminal", "runterminalcmd", "runterminalcommand":
+		return true
+	default:
+		return false
+	}
+}
+
+// speaksOther reports shells that are not like bash.
+func speaksOther(tool string) bool {
+	var buf [longestFolded]byte
+	switch string(folded(&buf, tool)) {
+	case "zsh", "fish", "cmd", "powershell", "pwsh", "executecmd":
 		return true
 	default:
 		return false

@@ -1,45 +1,198 @@
 package toolcall
 
-import "github.com/interlock-run/interlock/pkg/workflow"
-
-// What denials of edits say.
-const (
-	unmeasured    = "this version of Interlock can not measure edits yet, and the state limits them by "
-	byEditLines   = unmeasured + "max_edit_lines"
-	byFiles       = unmeasured + "max_files_per_state"
-	byEditsBudget = unmeasured + "context_budget_bytes"
+import (
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// checkEdit applies the limits on edits (S3.6, S3.7). Edits are not measured in
-// this version, so in a state that limits them every edit is denied.
-func checkEdit(state *workflow.StateView, call Call) (Code, string) {
-	if state.MaxEditLines == 0 && state.MaxFilesPerState == 0 && state.ContextBudgetBytes == 0 {
-		return "", ""
+// change is what a call would do to files, as far as its input shows (S3.6).
+// What it removes from a file without saying so (a file that is overwritten or
+// deleted) is not counted; docs/adr/010 says why.
+type change struct {
+	// paths as they are written in the input.
+	paths []string
+	lines int64
+	// wrong says why the input is not what the tool takes, or is empty. The paths
+	// that could be read are there all the same.
+	wrong string
+	// unseen says why the lines can not be counted although the input is right.
+	unseen string
+}
+
+// edit is a change as the verdict tells it: cleaned paths, each once.
+type edit struct {
+	paths []string
+	lines int64
+}
+
+// measure tells what a call would change, or nil for one of a tool that edits no
+// files.
+func measure(m *workflow.Machine, call Call) *change {
+	if tools := m.Definition().Meta.EditTools; len(tools) > 0 {
+		if tool, ok := tools[call.Tool]; ok {
+			return measureMapped(&tool, call.Input)
+		}
 	}
-	if !edits(call.Tool) {
-		return "", ""
+	if forms := formsOf(call.Tool); forms != 0 {
+		return measureKnown(forms, call.Input)
+	}
+	return nil
+}
+
+// checkEdit applies the limit on the lines of an edit. The limit on files is for
+// whoever has counted those of this entry. Where one of the two applies, what can
+// not be measured is denied.
+func checkEdit(run *workflow.Run, state *workflow.StateView, c *change) (e edit, code Code, why string) {
+	e.paths = c.cleanPaths(pathglob.RootOf(run.Workspace))
+	if c.wrong == "" {
+		e.lines = c.lines
 	}
 	switch {
-	case state.MaxEditLines != 0:
-		return CodeInvalidInput, byEditLines
-	case state.MaxFilesPerState != 0:
-		return CodeInvalidInput, byFiles
-	default:
-		return CodeInvalidInput, byEditsBudget
+	case state.MaxEditLines == 0 && state.MaxFilesPerState == 0:
+	case c.wrong != "":
+		return e, CodeInvalidInput, "the state limits edits, and this one can not be measured: " + c.wrong
+	case state.MaxEditLines == 0:
+	case c.unseen != "":
+		return e, CodeInvalidInput, "the state limits the lines of an edit, and " + c.unseen
+	case c.lines > state.MaxEditLines:
+		return e, CodeEditTooLarge, ""
+	}
+	return e, "", ""
+}
+
+// cleanPaths are the names of the files, each once, in the order of the input.
+func (c *change) cleanPaths(root pathglob.Root) []string {
+	var names []string
+	seen := make(map[string]bool, len(c.paths))
+	for _, path := range c.paths {
+		name, _ := root.Written(path)
+		switch {
+		case name == "":
+			c.blame(document.Quote(path) + " is the name of no file")
+		case !seen[name]:
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// blame keeps the first reason.
+func (c *change) blame(why string) {
+	if c.wrong == "" {
+		c.wrong = why
 	}
 }
 
-// edits reports that a tool changes files by their content.
-func edits(tool string) bool {
-	var buf [longestFolded]byte
-	switch string(folded(&buf, tool)) {
-	case "edit", "write", "multiedit", "notebookedit", "editnotebook",
-		"writefile", "editfile", "createfile", "createnewfile", "deletefile", "movefile",
-		"writetofile", "replaceinfile", "inserteditintofile",
-		"applypatch", "applydiff", "searchreplace", "replace",
-		"strreplace", "strreplaceeditor", "strreplacebasededittool":
-		return true
-	default:
-		return false
+// longestInput bounds what is read of an edit, in bytes.
+const longestInput = 16 << 20
+
+const noObject = "its input must be a JSON object without duplicate keys"
+
+func readInput(input []byte) (document.Value, bool) {
+	v, problem := document.Parse(input, document.Limits{Bytes: longestInput})
+	return v, problem == nil && v.Kind() == document.Object
+}
+
+// measureKnown tells what a call of a tool of these forms would change.
+func measureKnown(f forms, input []byte) *change {
+	v, ok := readInput(input)
+	if !ok {
+		return &change{wrong: noObject}
 	}
+	a := readArguments(v)
+	if f&editor != 0 {
+		return a.editor()
+	}
+	return a.change(f)
+}
+
+// change is what the arguments of a tool of these forms mean. They must be those
+// of exactly one form: what another form would change is not measured by it.
+func (a *arguments) change(f forms) *change {
+	c := &change{paths: a.names(), wrong: a.wrong}
+	if f&patches != 0 && !a.patch.given {
+		a.patch, a.command = a.command, text{}
+	}
+	if a.command.given || a.contents() > 1 {
+		c.blame("it has arguments of more than one kind of edit; " + f.expected())
+	}
+	switch {
+	case a.edits.Kind() == document.Array && f&manyReplaces != 0:
+		a.many(c)
+	case a.patch.given && f&patches != 0:
+		c.patch(a.patch.value)
+	case a.old.given && a.new.given && f&replaces != 0:
+		c.lines = max(countLines(a.old.value), countLines(a.new.value))
+	case a.content.given && f&writes != 0:
+		c.lines = countLines(a.content.value)
+	case a.contents() == 0 && (f&deletes != 0 || f&cells != 0 && a.mode == "delete"):
+	case a.from.given && a.to.given && f&moves != 0:
+		return c
+	default:
+		c.blame(f.expected())
+	}
+	if len(c.paths) == 0 {
+		c.blame("it names no file; " + f.expected())
+	}
+	return c
+}
+
+// many adds up a list of replacements.
+func (a *arguments) many(c *change) {
+	inEach := a.edits.Len() > 0
+	for _, v := range a.edits.Elements() {
+		one := readArguments(v)
+		c.paths = append(c.paths, one.paths...)
+		inEach = inEach && len(one.paths) > 0
+		if one.wrong != "" {
+			c.blame(one.wrong)
+		}
+		if !one.old.given || !one.new.given || one.command.given || one.contents() > 1 {
+			c.blame(manyReplaces.expected())
+		}
+		c.lines += max(countLines(one.old.value), countLines(one.new.value))
+	}
+	if len(a.paths) == 0 && !inEach {
+		c.blame("it names no file; " + manyReplaces.expected())
+	}
+}
+
+// patch adds what a patch changes. It may leave the file to another argument.
+func (c *change) patch(text string) {
+	p, err := readPatch(text, len(c.paths) > 0)
+	c.paths = append(c.paths, p.paths...)
+	c.lines += p.lines
+	if err != nil {
+		c.blame("its patch can not be read: " + err.Error())
+	}
+}
+
+// editor is what a call of the text editor tool would change.
+func (a *arguments) editor() *change {
+	c := &change{paths: a.names(), wrong: a.wrong}
+	ok := len(a.paths) > 0 && a.contents() <= 1
+	switch a.command.value {
+	case "view":
+		return nil
+	case "create", "write":
+		ok = ok && a.content.given
+		c.lines = countLines(a.content.value)
+	case "str_replace":
+		ok = ok && a.old.given // without a new one, it is removed
+		c.lines = max(countLines(a.old.value), countLines(a.new.value))
+	case "insert":
+		ok = ok && a.new.given && !a.old.given
+		c.lines = countLines(a.new.value)
+	case "undo_edit":
+		ok = ok && a.contents() == 0
+		c.unseen = "how many lines an undo brings back can not be seen in the call; make the edit itself"
+	default:
+		ok = false
+	}
+	if !ok {
+		c.blame(editor.expected())
+	}
+	return c
 }

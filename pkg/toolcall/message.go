@@ -37,6 +37,16 @@ func (v Verdict) Message(m *workflow.Machine, run *workflow.Run) string {
 	case CodeMaxIterations:
 		return fmt.Sprintf("The limit of %d tool calls %s is reached (%d were allowed). Move on with an event. %s",
 			v.MaxIterations, where, v.Iterations, state.DescribeEvents())
+	case CodeEditTooLarge:
+		return fmt.Sprintf("Tool %s would change %d lines in one call; %d are allowed %s. Make smaller edits, one after the other. %s",
+			tool, v.EditLines, state.MaxEditLines, where, state.DescribeEvents())
+	case CodeTooManyFiles:
+		return fmt.Sprintf("The call would change %s, and %s %d files may be changed, of which %d are counted%s. "+
+			"Keep to those, or move on with an event. %s",
+			quoteNames(v.Paths), where, v.MaxFiles, v.Files, countedFiles(v.Detail), state.DescribeEvents())
+	case CodeContextBudget:
+		return fmt.Sprintf("The budget of %d bytes of tool results %s is spent (%d were reported). Move on with an event. %s",
+			v.ContextBudget, where, v.ContextSpent, state.DescribeEvents())
 	default:
 		return fmt.Sprintf("Tool %s is denied %s: %s. %s %s", tool, where, v.Detail, listTools(state), state.DescribeEvents())
 	}
@@ -75,6 +85,29 @@ func listTools(state *workflow.StateView) string {
 		return "No tool is allowed here but Interlock's own."
 	}
 	return "Allowed tools: " + join(usable) + "."
+}
+
+func countedFiles(names string) string {
+	if names == "" {
+		return ""
+	}
+	return " already and cost nothing more (" + names + ")"
+}
+
+// mostNames bounds how many files a message lists.
+const mostNames = 8
+
+// quoteNames lists files, whose names are not to be trusted.
+func quoteNames(names []string) string {
+	quoted := make([]string, 0, mostNames)
+	for _, name := range names[:min(len(names), mostNames)] {
+		quoted = append(quoted, document.Quote(name))
+	}
+	list := strings.Join(quoted, ", ")
+	if len(names) > mostNames {
+		list += fmt.Sprintf(" and %d more", len(names)-mostNames)
+	}
+	return list
 }
 
 func join(names []string) string {

@@ -23,9 +23,11 @@ type Call struct {
 // Decide judges a call in the order of S3; the first check that denies answers.
 // m must be the machine that the run is pinned to.
 //
-// An allowed call with Counted set must be counted against MaxIterations in the
-// run's present entry, atomically, before it is allowed: when that limit is
-// reached, IterationLimitReached is the answer instead.
+// An allowed call with Counted set must still be counted in the run's present
+// entry, atomically, before it is allowed, in this order: Paths against MaxFiles
+// (Files.Add, FileLimitReached), the call against MaxIterations
+// (IterationLimitReached), and what results have cost so far against ContextBudget
+// (BudgetSpent, ContextBudgetSpent).
 func Decide(m *workflow.Machine, run *workflow.Run, call Call) Verdict {
 	if Own(call.Tool) {
 		return Verdict{Decision: Allow, Tool: call.Tool}
@@ -50,8 +52,24 @@ func Decide(m *workflow.Machine, run *workflow.Run, call Call) Verdict {
 	if code, why := checkCommand(state, call); code != "" {
 		return deny(call, code, why)
 	}
-	if code, why := checkEdit(state, call); code != "" {
-		return deny(call, code, why)
+	v := Verdict{
+		Decision: Allow, Tool: call.Tool, Counted: true,
+		MaxIterations: state.MaxIterations, ContextBudget: state.ContextBudgetBytes,
 	}
-	return Verdict{Decision: Allow, Tool: call.Tool, Counted: true, MaxIterations: state.MaxIterations}
+	if c := measure(m, call); c != nil {
+		return decideEdit(run, state, c, v)
+	}
+	return v
+}
+
+// decideEdit is the verdict on a call that edits, given the one on any other call.
+func decideEdit(run *workflow.Run, state *workflow.StateView, c *change, v Verdict) Verdict {
+	e, code, why := checkEdit(run, state, c)
+	if code != "" {
+		v = deny(Call{Tool: v.Tool}, code, why)
+	} else if len(e.paths) > 0 {
+		v.MaxFiles = state.MaxFilesPerState
+	}
+	v.Paths, v.EditLines = e.paths, e.lines
+	return v
 }

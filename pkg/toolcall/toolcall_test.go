@@ -2,6 +2,7 @@ package toolcall_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func TestOwnTools(t *testing.T) {
 	t.Parallel()
 	m, run := inState(t, `{"allowed_tools": [], "disallowed_tools": ["*"]}`, `{}`)
 	names := strings.Fields(`transition get_state list_workflows load_workflow create_workflow pause deactivate force_state
-		get_status process_step state_create state_read state_update state_patch state_schema wait_approval`)
+		get_status wait process_step state_create state_read state_update state_patch state_schema wait_approval`)
 	for _, name := range names {
 		for _, prefix := range []string{
 			"", "statewright_", "interlock_", "mcp__interlock__", "mcp__statewright__statewright_",
@@ -158,7 +159,7 @@ func TestStatus(t *testing.T) {
 		read, edit, alwaysRead, alwaysEdit toolcall.Code
 	}{
 		{workflow.Running, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
-		{workflow.Waiting, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
+		{workflow.Waiting, "a", false, no, no, no, no}, // for a child, or for branches that others work in
 		{workflow.AwaitingApproval, "a", false, "", toolcall.CodeToolNotAllowed, "", toolcall.CodeToolNotAllowed},
 		{workflow.Completed, "done", false, "", "", no, no},
 		{workflow.Failed, "failed", false, "", "", no, no},
@@ -184,6 +185,59 @@ func TestStatus(t *testing.T) {
 			want(t, m, run, decide(m, run, "Read", ""), codes[0])
 			want(t, m, run, decide(m, run, "Edit", ""), codes[1])
 			want(t, m, run, decide(m, run, "transition", ""), "")
+		}
+	}
+}
+
+// TestBranches: S5.1, S5.2, S5.3. In a fork a call is judged in the caller's own
+// branch; nothing is open in one that has ended, nor where others do the work.
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	def, problems := workflow.Parse([]byte(`{"id": "w", "initial": "m", "states": {
+	 "m": {"allowed_tools": ["Task"], "on": {"GO": {"fork": {"branches": {
+	    "p": {"initial": "p0", "terminal": "pz"}, "q": {"initial": "q0", "terminal": "qz"}}, "on_complete": "done"}}}},
+	 "p0": {"allowed_tools": ["Read"], "on": {"OK": "pz"}}, "pz": {"type": "final"},
+	 "q0": {"allowed_tools": ["Edit"], "on": {"OK": "qz"}}, "qz": {"type": "final"},
+	 "done": {"type": "final"}}}`))
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	m := workflow.Compile(def, 1)
+	const no, unlisted = toolcall.CodeRunNotActive, toolcall.CodeToolNotAllowed
+	run := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1"}, "ann", time.Time{}).Run
+	for _, c := range []struct {
+		name string
+		cmd  workflow.Command
+		// codes of Read, Edit and Task, by branch.
+		want map[string][3]toolcall.Code
+	}{
+		{"forked", workflow.Fire{Event: "GO"}, map[string][3]toolcall.Code{
+			"": {"", unlisted, unlisted}, "p": {"", unlisted, unlisted}, "q": {unlisted, "", unlisted}, "r": {no, no, no},
+		}},
+		{"p is over", workflow.Fire{Event: "OK"}, map[string][3]toolcall.Code{
+			"": {unlisted, "", unlisted}, "p": {no, no, no}, "q": {unlisted, "", unlisted},
+		}},
+		{"q is another session's", workflow.Bind{Branch: "q", SessionID: "ses_2"}, map[string][3]toolcall.Code{
+			"": {no, no, no}, "p": {no, no, no}, "q": {unlisted, "", unlisted},
+		}},
+		{"paused", workflow.Pause{}, map[string][3]toolcall.Code{"": {"", "", ""}, "p": {no, no, no}, "q": {"", "", ""}}},
+		{"held", workflow.Pause{Operator: true}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {no, no, no}}},
+		{"resumed", workflow.Resume{}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {unlisted, "", unlisted}}},
+		// S2.9: the run has ended, and with it its branches.
+		{"joined", workflow.Fire{Event: "OK", Branch: "q"}, map[string][3]toolcall.Code{"": {"", "", ""}, "p": {"", "", ""}, "q": {"", "", ""}}},
+	} {
+		out := m.Step(run, c.cmd, time.Time{})
+		if !out.Changed {
+			t.Fatalf("%s: %+v", c.name, out.Rejection)
+		}
+		run = out.Run
+		for branch, codes := range c.want {
+			at := run.At(branch)
+			for i, tool := range []string{"Read", "Edit", "Task"} {
+				t.Logf("%s: %s in branch %q, %s in %q", c.name, tool, branch, at.Status, at.State)
+				want(t, m, &at, decide(m, &at, tool, ""), codes[i])
+			}
+			want(t, m, &at, decide(m, &at, "transition", ""), "")
 		}
 	}
 }
@@ -216,13 +270,15 @@ func TestVerdictKeeps(t *testing.T) {
 	m, run := inState(t, reading, `{}`)
 	for _, v := range []toolcall.Verdict{
 		decide(m, run, "Read", ""), decide(m, run, "Edit", ""), toolcall.IterationLimitReached(m, run, 10), toolcall.Unavailable(),
+		decide(m, run, "mcp__fs__edit_file", `{"path": "a.go", "edits": [{"oldText": "x", "newText": "y"}]}`),
+		toolcall.FileLimitReached(m, run, toolcall.Files{"a.go"}, []string{"b.go"}), toolcall.ContextBudgetSpent(m, run, 10),
 	} {
 		data, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var again toolcall.Verdict
-		if err := json.Unmarshal(data, &again); err != nil || again != v || again.Message(m, run) != v.Message(m, run) {
+		if err := json.Unmarshal(data, &again); err != nil || !reflect.DeepEqual(again, v) || again.Message(m, run) != v.Message(m, run) {
 			t.Errorf("%+v became %+v (%v)", v, again, err)
 		}
 	}

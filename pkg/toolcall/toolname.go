@@ -1,20 +1,20 @@
 package toolcall
 
-import "strings"
-
-// longestFolded is the longest tool name that folded gives.
+// longestFolded is the longest name that folded gives.
 const longestFolded = 32
 
 // folded is the last part of a tool's name (after the server, in
 // mcp__server__tool) without case, dashes and underscores, so that the spellings
-// of one tool by different agents are the same. It only ever makes more calls
-// subject to a check; what is allowed is decided by exact names.
+// of one tool by different agents are the same. It is empty when that is too
+// long. It only ever makes more calls subject to a check; what is allowed is
+// decided by exact names.
 func folded(buf *[longestFolded]byte, name string) []byte {
-	if i := strings.LastIndex(name, "__"); i >= 0 {
-		name = name[i+len("__"):]
+	start := len(name)
+	for start > 0 && (start < 2 || name[start-1] != '_' || name[start-2] != '_') {
+		start--
 	}
 	out := buf[:0]
-	for i := range len(name) {
+	for i := start; i < len(name); i++ {
 		c := name[i]
 		switch {
 		case c == '_' || c == '-':

@@ -56,10 +56,27 @@ type Verdict struct {
 	// Counted is true when the call counts as an iteration of the entry: allowed,
 	// judged by the state, and not one of Interlock's own tools (S3.2).
 	Counted bool `json:"counted,omitempty"`
-	// MaxIterations is the limit to count it against; 0 for none.
+
+	// Paths are the files that a call of a tool that edits would change, as far as
+	// its input names them: cleaned, relative to the run's workspace, each once.
+	// Files outside of it have absolute names (S3.8, pathglob.Root).
+	Paths []string `json:"paths,omitempty"`
+	// EditLines is the size of that edit (S3.6).
+	EditLines int64 `json:"edit_lines,omitempty"`
+	// MaxFiles is the limit to count Paths against, with those of the entry so far
+	// (Files.Add); 0 for none, or when there are no Paths.
+	MaxFiles int64 `json:"max_files,omitempty"`
+	// Files is how many were counted when that limit was reached.
+	Files int64 `json:"files,omitempty"`
+	// MaxIterations is the limit to count the call against; 0 for none.
 	MaxIterations int64 `json:"max_iterations,omitempty"`
 	// Iterations is how many calls were counted when the limit was reached.
 	Iterations int64 `json:"iterations,omitempty"`
+	// ContextBudget is how many bytes of results the entry may have before this
+	// call (BudgetSpent); 0 for no limit.
+	ContextBudget int64 `json:"context_budget,omitempty"`
+	// ContextSpent is how many it had when that budget was spent.
+	ContextSpent int64 `json:"context_spent,omitempty"`
 }
 
 // Unavailable is the denial for when no decision can be made that is both
@@ -72,6 +89,30 @@ func IterationLimitReached(m *workflow.Machine, run *workflow.Run, n int64) Verd
 	v := Verdict{Decision: Deny, Code: CodeMaxIterations, Iterations: n}
 	if m != nil && run != nil {
 		v.MaxIterations = m.State(run.State).MaxIterations
+	}
+	return v
+}
+
+// FileLimitReached is the denial of an edit that would change more files than this
+// entry of the run's state has left, beside those counted (S3.6). added are the
+// new ones that Files.Add told.
+func FileLimitReached(m *workflow.Machine, run *workflow.Run, counted Files, added []string) Verdict {
+	v := Verdict{
+		Decision: Deny, Code: CodeTooManyFiles, Paths: added,
+		Files: int64(len(counted)), Detail: quoteNames(counted),
+	}
+	if m != nil && run != nil {
+		v.MaxFiles = m.State(run.State).MaxFilesPerState
+	}
+	return v
+}
+
+// ContextBudgetSpent is the denial of a call in an entry whose results have n
+// bytes already, which is all that they may have (S3.7).
+func ContextBudgetSpent(m *workflow.Machine, run *workflow.Run, n int64) Verdict {
+	v := Verdict{Decision: Deny, Code: CodeContextBudget, ContextSpent: n}
+	if m != nil && run != nil {
+		v.ContextBudget = m.State(run.State).ContextBudgetBytes
 	}
 	return v
 }
