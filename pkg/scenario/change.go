@@ -1,0 +1,125 @@
+package scenario
+
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// fire asks to move on by an event.
+type fire struct {
+	event string
+	data  document.Value
+}
+
+func (a fire) String() string { return "event " + a.event }
+
+func (a fire) act(w *world) outcome {
+	s := w.here()
+	at := s.at()
+	cmd := workflow.Fire{Event: a.event, Data: a.data, Branch: s.branch, Actor: actor}
+	if name := s.of.machine.State(at.State).Invokes(a.event); name != "" {
+		cmd.ChildID = w.childID()
+		if child := w.suite.workflows[name]; child != nil {
+			cmd.Child = child.machine
+		}
+	}
+	out := w.step(s.tracked, cmd)
+	return answered(&out)
+}
+
+// bind lets the steps that follow come from a branch's own session (S5.3), or
+// from the first session again.
+type bind struct{ branch string }
+
+func (a bind) String() string {
+	if a.branch == "" {
+		return `branch ""`
+	}
+	return "branch " + a.branch
+}
+
+func (a bind) act(w *world) outcome {
+	if a.branch == "" {
+		w.seat = seat{tracked: w.order[0]}
+		return outcome{}
+	}
+	t := w.forked(a.branch)
+	out := w.step(t, workflow.Bind{Branch: a.branch, SessionID: a.branch, Actor: actor})
+	if out.Rejection == nil {
+		w.seat = seat{tracked: t, branch: a.branch}
+	}
+	return answered(&out)
+}
+
+// forked is the run that has such a branch: of several the one that was started
+// last. Without any it is the run that the seat is in, which then says so.
+func (w *world) forked(branch string) *tracked {
+	for i := len(w.order) - 1; i >= 0; i-- {
+		run := &w.order[i].run
+		if at := run.At(branch); !run.Status.Ended() && !at.Over {
+			return w.order[i]
+		}
+	}
+	return w.seat.tracked
+}
+
+// advance lets time pass.
+type advance time.Duration
+
+func (a advance) String() string { return "advance " + time.Duration(a).String() }
+
+func (a advance) act(w *world) outcome {
+	w.now = w.now.Add(time.Duration(a))
+	return outcome{}
+}
+
+// pause is the agent's own (S6.2). Under meta.enforcement "always" it can not
+// leave (S6.6).
+type pause struct{}
+
+func (pause) String() string { return "pause" }
+
+func (pause) act(w *world) outcome {
+	first := w.outermost()
+	if first.of.machine.AlwaysEnforce() && !first.run.Status.Ended() {
+		return outcome{
+			rejected: "ENFORCEMENT_ALWAYS",
+			message:  "pause refused: the workflow enforces always: an agent can not leave it before a final state.",
+		}
+	}
+	out := w.family(workflow.Pause{Actor: actor})
+	return answered(&out)
+}
+
+// resume continues what was paused.
+type resume struct{}
+
+func (resume) String() string { return "resume" }
+
+func (resume) act(w *world) outcome {
+	out := w.family(workflow.Resume{Actor: actor})
+	return answered(&out)
+}
+
+// force jumps to a state (S6.3).
+type force struct {
+	state   string
+	context document.Value
+}
+
+func (a force) String() string { return "force_state " + a.state }
+
+func (a force) act(w *world) outcome {
+	s := w.here()
+	out := w.step(s.tracked, workflow.Force{State: a.state, Context: a.context, Branch: s.branch, Actor: actor})
+	return answered(&out)
+}
+
+// unexecuted is what this version reads and does not do.
+type unexecuted struct{ what, part string }
+
+func (a unexecuted) String() string { return a.what }
+
+func (a unexecuted) act(*world) outcome { return outcome{missing: notExecuted(a.part)} }

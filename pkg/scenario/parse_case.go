@@ -1,0 +1,256 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+func (p *parser) testCase(v document.Value, at *document.Path) {
+	f, ok := p.report.Object(v, at, "a case")
+	if !ok {
+		return
+	}
+	f.Known("a case", "name", "given", "steps")
+	f.Require("name", "steps")
+	c := testCase{line: p.lines.of(at.String())}
+	c.name, _ = f.Text("name")
+	p.given(f, &c)
+	steps, ok := f.List("steps", maxSteps)
+	if !ok {
+		return
+	}
+	if steps.Len() == 0 {
+		p.report.Errorf(at.Key("steps"), document.CodeEmpty, "there is no step, so nothing is tested; add one")
+	}
+	for i, v := range steps.Elements() {
+		if s, ok := p.step(v, at.Key("steps").At(i)); ok {
+			c.steps = append(c.steps, s)
+		}
+	}
+	p.suite.cases = append(p.suite.cases, c)
+}
+
+// given starts the run of a case, so that what can not be started is a problem of
+// the file.
+func (p *parser) given(f document.Fields, c *testCase) {
+	given, _ := f.Object("given")
+	given.Known("given", "state", "context")
+	state, named := given.Text("state")
+	context, _ := given.Object("context")
+	if p.processes != nil {
+		var names []string
+		for _, s := range p.processes.States {
+			names = append(names, s.Name)
+		}
+		if named && !slices.Contains(names, state) {
+			p.unknownState(given.At.Key("state"), state, names)
+		}
+	}
+	if p.suite.main == nil {
+		return
+	}
+	m := p.suite.main.machine
+	out := m.Start(workflow.StartParams{
+		ID: "run", SessionID: "agent", Workspace: p.suite.workspace, Owner: actor, Context: context.Value,
+	}, actor, epoch)
+	if out.Rejection != nil {
+		p.report.Errorf(given.At.Key("context"), document.Code(out.Rejection.Code), "%s", out.Rejection.Message)
+		return
+	}
+	c.start = out.Run
+	if named {
+		p.beginIn(c, m, state, given.At.Key("state"))
+	}
+}
+
+// beginIn puts the run into another state than the initial one, as if it had come
+// there before.
+func (p *parser) beginIn(c *testCase, m *workflow.Machine, name string, at *document.Path) {
+	state := m.State(name)
+	if !state.Known() {
+		var names []string
+		for i := range m.Definition().States {
+			names = append(names, m.Definition().States[i].Name)
+		}
+		p.unknownState(at, name, names)
+		return
+	}
+	c.start.State = name
+	switch {
+	case !state.Final:
+	case state.Outcome == workflow.Failure:
+		c.start.Status = workflow.Failed
+	default:
+		c.start.Status = workflow.Completed
+	}
+}
+
+func (p *parser) unknownState(at *document.Path, name string, names []string) {
+	hint := p.report.DidYouMean(name, slices.Values(names))
+	if hint == "" {
+		hint = "; name one of its states"
+	}
+	p.report.Errorf(at, workflow.CodeUnknownState, "no state %s%s", document.Quote(name), hint)
+}
+
+// The keys of a step that say what happens, and those beside them.
+var (
+	actions  = []string{"call", "report", "event", "answer", "approve", "reject", "advance", "branch", "pause", "resume", "force_state"}
+	stepKeys = append(slices.Clone(actions), "data", "expect")
+)
+
+func (p *parser) step(v document.Value, at *document.Path) (step, bool) {
+	f, ok := p.report.Object(v, at, "a step")
+	if !ok {
+		return step{}, false
+	}
+	f.Known("a step", stepKeys...)
+	var does []string
+	for name := range f.Value.Members() {
+		if slices.Contains(actions, name) {
+			does = append(does, name)
+		}
+	}
+	switch len(does) {
+	case 0:
+		p.report.Errorf(at, document.CodeRequired, "a step does one thing: add one of %s", strings.Join(actions, ", "))
+		return step{}, false
+	case 1:
+	default:
+		p.report.Errorf(at, document.CodeConflict, "a step does one thing, this one has %s; write a step for each", strings.Join(does, " and "))
+		return step{}, false
+	}
+	if f.Has("data") && does[0] != "event" {
+		p.report.Errorf(at.Key("data"), document.CodeConflict, "only an event carries data; remove it")
+	}
+	s := step{line: p.lines.of(at.String()), action: p.action(f, does[0])}
+	s.expect = p.expect(f, does[0])
+	return s, true
+}
+
+// action reads what a step does. What is wrong has been reported, and then
+// nobody takes the step.
+func (p *parser) action(f document.Fields, name string) action {
+	switch name {
+	case "call":
+		return p.call(f)
+	case "report":
+		return p.reported(f)
+	case "event":
+		event, _ := f.Text("event")
+		data, _ := f.Object("data")
+		return fire{event: event, data: data.Value}
+	case "answer":
+		answer, _ := f.Text("answer")
+		return unexecuted{what: "answer " + answer, part: "processes"}
+	case "approve", "reject":
+		return p.decision(f, name)
+	case "advance":
+		return p.advance(f)
+	case "branch":
+		branch, _ := f.Str("branch")
+		return bind{branch: branch}
+	case "pause", "resume":
+		empty, _ := f.Object(name)
+		empty.Known(name)
+		if name == "pause" {
+			return pause{}
+		}
+		return resume{}
+	default:
+		return p.force(f)
+	}
+}
+
+func (p *parser) call(f document.Fields) action {
+	c, ok := f.Object("call")
+	if !ok {
+		return nil
+	}
+	c.Known("a call", "tool", "input")
+	c.Require("tool")
+	tool, _ := c.Text("tool")
+	input, _ := c.Object("input")
+	if input.Value.IsZero() {
+		return call{tool: tool}
+	}
+	return call{tool: tool, input: input.Value.AppendJSON(nil)}
+}
+
+func (p *parser) reported(f document.Fields) action {
+	r, ok := f.Object("report")
+	if !ok {
+		return nil
+	}
+	r.Known("a report", "tool", "ok", "files_changed", "result_bytes", "cost_usd")
+	r.Require("tool")
+	a := report{ok: true}
+	a.tool, _ = r.Text("tool")
+	if r.Has("ok") {
+		a.ok = r.Bool("ok")
+	}
+	files, _ := r.Strings("files_changed", maxItems)
+	for _, file := range files {
+		if file.Text == "" {
+			p.report.Errorf(file.At, document.CodeEmpty, "a changed file has no name; write its path")
+		}
+	}
+	a.files = document.Texts(files)
+	a.bytes, _ = r.Integer("result_bytes", 0)
+	if cost, ok := r.Str("cost_usd"); ok && !isDecimal(cost) {
+		p.report.Errorf(r.At.Key("cost_usd"), document.CodeNumber, `%s is not an amount in US dollars; write one like "0.02"`, document.Quote(cost))
+	}
+	return a
+}
+
+// isDecimal is true for plain decimals: money is never a float.
+func isDecimal(s string) bool {
+	whole, fraction, dotted := strings.Cut(s, ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return digits(whole) && (!dotted || digits(fraction))
+}
+
+func (p *parser) decision(f document.Fields, name string) action {
+	d, ok := f.Object(name)
+	if !ok {
+		return nil
+	}
+	if name == "approve" {
+		d.Known("an approval", "by")
+	} else {
+		d.Known("a rejection", "by", "note")
+		d.Str("note")
+	}
+	d.Require("by")
+	by, _ := d.Text("by")
+	return unexecuted{what: name + " by " + by, part: "approvals by humans"}
+}
+
+func (p *parser) advance(f document.Fields) action {
+	text, ok := f.Str("advance")
+	if !ok {
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		p.report.Errorf(f.At.Key("advance"), document.CodeRange, "%s is not a time to pass; write one like 90m, 2h30m or 45s", document.Quote(text))
+		return nil
+	}
+	return advance(d)
+}
+
+func (p *parser) force(f document.Fields) action {
+	c, ok := f.Object("force_state")
+	if !ok {
+		return nil
+	}
+	c.Known("force_state", "state", "context")
+	c.Require("state")
+	state, _ := c.Text("state")
+	context, _ := c.Object("context")
+	return force{state: state, context: context.Value}
+}

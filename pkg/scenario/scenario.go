@@ -1,0 +1,146 @@
+// Package scenario tests workflows without a server: it reads scenario files and
+// plays their cases in memory, on the same pure core that the services run on. A
+// case that passes here is what the services do.
+//
+// It is pure: files come in as bytes, time is virtual, results go out as values.
+// It must never let a step pass that it did not execute.
+//
+// # Expectations
+//
+// An expect compares only the keys that it names. A step without one must be let
+// through: a call that is not allowed, or an event that is refused, fails it.
+//
+//	decision, code      of a call; code is null when it is allowed
+//	rejected, guards    of what can be refused: the code, or null; the guards that
+//	                    failed, in any order
+//	state, status, transition_count
+//	interrupt           that is being handled, or null
+//	context             the keys that it names, in objects at any depth; {} is empty
+//	iterations          calls counted in this entry of the state
+//	allowed_tools       in any order; null when the state restricts none
+//	legal_events        in any order
+//	events              types of what the step's runs announced, in order
+//	approval_id         true when a human is asked
+//
+// While a run waits for one that it invoked, or is in a fork, what is asked of
+// "the run" may be true of any of them: the caller's own branch in the innermost
+// run comes first, then the branches and runs around it, up to the one that the
+// case began with. A key holds when one of them has that value.
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Suite is a scenario file that can be played. It is not changed by that.
+type Suite struct {
+	// File is its name.
+	File  string
+	cases []testCase
+
+	main      *definition
+	workflows map[string]*definition // all of them, by id
+	workspace string
+	// missing names what the file needs and this version does not execute, by the
+	// steps that need it: everything, or tool calls.
+	missing, missingForCalls string
+}
+
+// definition is a workflow of a suite.
+type definition struct {
+	machine *workflow.Machine
+	// file that it was read from, and its digest: the same text is the same
+	// workflow, wherever it is.
+	file, digest string
+}
+
+// testCase is one case of a file.
+type testCase struct {
+	name  string
+	line  int
+	steps []step
+	// start is the run that it begins with.
+	start workflow.Run
+}
+
+// step is one thing that happens, and what is expected of it.
+type step struct {
+	action action
+	expect []expectation // none: it must be let through
+	line   int
+}
+
+// action is what a step does.
+type action interface {
+	// act does it in a world.
+	act(w *world) outcome
+	// String names it for a person.
+	String() string
+}
+
+// Result is what came of one case.
+type Result struct {
+	File, Case string
+	OK         bool
+	// Line of the step that failed, or of the case; 0 when it is not known.
+	Line int
+	// Step is the index of the step that failed, from 0; -1 for none.
+	Step int
+	// Action is that step, for a person.
+	Action string
+	// Expected and Actual have the same keys: those that the step's expect names.
+	// Actual also has "message" when there is one.
+	Expected, Actual document.Value
+	// Different are the keys that are not as expected, in their order.
+	Different []string
+	// Message is what the step was answered with.
+	Message string
+}
+
+// Cases counts the cases.
+func (s *Suite) Cases() int { return len(s.cases) }
+
+// Play plays every case, each in a world of its own, and notes in the coverage
+// what they reach; the coverage may be nil.
+func (s *Suite) Play(c *Coverage) []Result {
+	for _, d := range s.workflows {
+		c.add(d)
+	}
+	results := make([]Result, 0, len(s.cases))
+	for i := range s.cases {
+		results = append(results, s.play(&s.cases[i], c))
+	}
+	return results
+}
+
+// play stops at the first step that is not as expected.
+func (s *Suite) play(c *testCase, coverage *Coverage) Result {
+	w := newWorld(s, c, coverage)
+	result := Result{File: s.File, Case: c.name, Line: c.line, Step: -1}
+	for i := range c.steps {
+		step := &c.steps[i]
+		out := w.take(step.action)
+		v := w.compare(step, out)
+		if v.ok() {
+			continue
+		}
+		result.Step, result.Line, result.Action = i, step.line, step.action.String()
+		result.Expected, result.Actual, result.Different = v.expected(), v.actual(), v.different()
+		result.Message = v.message
+		return result
+	}
+	result.OK = true
+	return result
+}
+
+// epoch is when every case begins.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// notExecuted says that a step needs what this version does not do yet.
+func notExecuted(what string) string {
+	return fmt.Sprintf("not executed by this version: %s", what)
+}

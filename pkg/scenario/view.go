@@ -1,0 +1,105 @@
+package scenario
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// view is a run as it stands in one of its branches, or outside of them.
+type view struct {
+	*tracked
+	state     string
+	status    workflow.Status
+	context   document.Value
+	interrupt *workflow.Interruption
+	entry     int64
+}
+
+// views are all that the caller may speak of: from where it works outwards.
+func (w *world) views() []view {
+	var all []view
+	if w.seat.tracked == nil {
+		return nil
+	}
+	for s := w.here(); ; {
+		all = append(all, s.views()...)
+		parent, waits := w.parent(s.tracked)
+		if !waits {
+			return all
+		}
+		s = parent
+	}
+}
+
+// views are the lanes of one run from the seat outwards, and the run itself.
+func (s seat) views() []view {
+	at := s.at()
+	whole := viewOf(s.tracked, &s.run)
+	if at.Branch == "" {
+		return []view{whole}
+	}
+	var around []view
+	fork := s.run.Fork
+	for name := range strings.SplitSeq(at.Branch, "/") {
+		if fork == nil {
+			break // the branch has joined
+		}
+		i := slices.IndexFunc(fork.Branches, func(b workflow.BranchProgress) bool { return b.Name == name })
+		if i < 0 {
+			break
+		}
+		b := &fork.Branches[i]
+		around = append(around, view{s.tracked, b.State, workflow.Waiting, b.Context, b.Interrupt, b.Entry})
+		fork = b.Fork
+	}
+	if len(around) > 0 {
+		around[len(around)-1].status = at.Status
+	}
+	slices.Reverse(around)
+	return append(around, whole)
+}
+
+func viewOf(t *tracked, at *workflow.Run) view {
+	return view{t, at.State, at.Status, at.Context, at.Interrupt, at.Entry}
+}
+
+// value is what an expectation of a run is compared with.
+func (v *view) value(key string) document.Value {
+	switch key {
+	case "state":
+		return document.StringValue(v.state)
+	case "status":
+		return document.StringValue(string(v.status))
+	case "interrupt":
+		if v.interrupt == nil {
+			return document.NullValue()
+		}
+		return document.StringValue(v.interrupt.Name)
+	case "context":
+		return v.context
+	case "iterations":
+		return integer(v.count(v.entry).iterations)
+	case "transition_count":
+		return integer(v.run.TransitionCount)
+	case "allowed_tools":
+		state := v.of.machine.State(v.state)
+		if !state.ToolsRestricted {
+			return document.NullValue()
+		}
+		return textList(state.AllowedTools)
+	case "legal_events":
+		var names []string
+		for _, e := range v.of.machine.LegalEvents(v.state) {
+			names = append(names, e.Event)
+		}
+		return textList(names)
+	default:
+		return document.NullValue()
+	}
+}
+
+func integer(n int64) document.Value { return document.NumberValue(strconv.FormatInt(n, 10)) }

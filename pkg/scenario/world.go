@@ -1,0 +1,205 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// actor is who does everything in a case.
+const actor = "agent"
+
+// world is what one case happens in: a run, those that it invokes, the sessions
+// that work in them, and what was counted.
+type world struct {
+	suite    *Suite
+	coverage *Coverage
+	now      time.Time
+	runs     map[string]*tracked
+	order    []*tracked // in the order in which they were started
+	// seat is where the steps come from: the session that drives the first run, or
+	// one that a branch was given to.
+	seat seat
+	// events are the types of what was announced in this step.
+	events []string
+}
+
+// tracked is a run and what is kept beside it.
+type tracked struct {
+	run    workflow.Run
+	of     *definition
+	counts map[int64]*count // by entry
+}
+
+// count is what is counted in one entry of a state (S2.10).
+type count struct {
+	iterations int64
+	bytes      int64 // of results
+	files      toolcall.Files
+	edits      []madeEdit // not reported yet
+}
+
+// seat is a run, and the branch of it that a session is bound to.
+type seat struct {
+	*tracked
+	branch string
+}
+
+// at is the run as it stands there.
+func (s seat) at() workflow.Run { return s.run.At(s.branch) }
+
+func newWorld(s *Suite, c *testCase, coverage *Coverage) *world {
+	w := &world{suite: s, coverage: coverage, now: epoch, runs: make(map[string]*tracked)}
+	if s.main != nil {
+		w.seat = seat{tracked: w.add(c.start, s.main)}
+	}
+	return w
+}
+
+func (w *world) add(run workflow.Run, of *definition) *tracked {
+	t := &tracked{run: run, of: of, counts: make(map[int64]*count)}
+	w.runs[run.ID] = t
+	w.order = append(w.order, t)
+	w.coverage.enter(of, run.State)
+	return t
+}
+
+// count is what was counted in an entry so far.
+func (t *tracked) count(entry int64) *count {
+	c := t.counts[entry]
+	if c == nil {
+		c = &count{}
+		t.counts[entry] = c
+	}
+	return c
+}
+
+// here is where the caller works: in the innermost run that was invoked from the
+// seat (S5.5).
+func (w *world) here() seat {
+	s := w.seat
+	for {
+		at := s.at()
+		if at.Child == nil {
+			return s
+		}
+		child := w.runs[at.Child.RunID]
+		if child == nil {
+			return s
+		}
+		s = seat{tracked: child}
+	}
+}
+
+// outermost is the run that waits for all others around the seat.
+func (w *world) outermost() *tracked {
+	t := w.seat.tracked
+	for {
+		parent, waits := w.parent(t)
+		if !waits {
+			return t
+		}
+		t = parent.tracked
+	}
+}
+
+// parent is where a run was invoked, and false when nobody waits for it there.
+func (w *world) parent(t *tracked) (seat, bool) {
+	if t.run.Parent == nil {
+		return seat{}, false
+	}
+	parent := w.runs[t.run.Parent.RunID]
+	if parent == nil {
+		return seat{}, false
+	}
+	for _, lane := range parent.run.Lanes() {
+		if lane.Child != nil && lane.Child.RunID == t.run.ID {
+			return seat{parent, lane.Branch}, true
+		}
+	}
+	return seat{}, false
+}
+
+// take does a step's action, unless the file needs for it what is not executed.
+func (w *world) take(a action) outcome {
+	w.events = w.events[:0]
+	if w.suite.missing != "" {
+		return outcome{missing: w.suite.missing}
+	}
+	return a.act(w)
+}
+
+// step gives a command to a run, and lets follow what follows.
+func (w *world) step(t *tracked, cmd workflow.Command) workflow.Result {
+	before := t.run
+	out := t.of.machine.Step(before, cmd, w.now)
+	w.settle(t, &before, &out)
+	return out
+}
+
+// settle takes the outcome of a step over, and what it brings about in other
+// runs: a child that was invoked, those that nobody waits for any more, and the
+// run that waited for this one (S5.5).
+func (w *world) settle(t *tracked, before *workflow.Run, out *workflow.Result) {
+	w.announce(out.Events)
+	if !out.Changed {
+		return
+	}
+	t.run = out.Run
+	for _, entry := range workflow.EntriesLeft(before, &t.run) {
+		delete(t.counts, entry)
+	}
+	w.coverage.step(t.of, &t.run, out.Events)
+	if child := out.Spawned; child != nil {
+		w.add(child.Run, w.suite.workflows[child.Run.Workflow])
+		w.announce(child.Events)
+	}
+	waited := t.run.Children()
+	for _, id := range before.Children() {
+		if child := w.runs[id]; !slices.Contains(waited, id) && child != nil && !child.run.Status.Ended() {
+			w.step(child, workflow.Cancel{Reason: "the run that invoked it has moved on", Actor: actor})
+		}
+	}
+	if t.run.Parent == nil || !t.run.Status.Ended() {
+		return
+	}
+	if parent := w.runs[t.run.Parent.RunID]; parent != nil {
+		w.step(parent, workflow.ChildEnded{Child: t.run, Actor: actor})
+	}
+}
+
+func (w *world) announce(events []workflow.Event) {
+	for i := range events {
+		w.events = append(w.events, events[i].Type)
+	}
+}
+
+// family gives a command to the outermost run, and to all that it has invoked
+// (S6.2). It answers for the first.
+func (w *world) family(cmd workflow.Command) workflow.Result {
+	first := w.outermost()
+	waiting := []*tracked{first}
+	var answer workflow.Result
+	for len(waiting) > 0 {
+		t := waiting[0]
+		waiting = waiting[1:]
+		out := w.step(t, cmd)
+		if t == first {
+			if answer = out; out.Rejection != nil {
+				return answer
+			}
+		}
+		for _, id := range t.run.Children() {
+			if child := w.runs[id]; child != nil {
+				waiting = append(waiting, child)
+			}
+		}
+	}
+	return answer
+}
+
+// childID names the run that an event would start.
+func (w *world) childID() string { return fmt.Sprintf("run%d", len(w.order)+1) }
