@@ -82,7 +82,7 @@ func EventID(ev *eventv1.Event) string {
 		which = p.ToolcallReported.GetCallId()
 	}
 	return escape(ev.GetNamespace(), '~') + "." + escape(ev.GetEntity(), '~') + "." + escape(ev.GetEntityId(), '~') +
-		"." + escape(which, '~') + "." + escape(ev.GetType(), '~')
+		"." + escape(which, '~') + "." + typeTokens(ev.GetType(), '~')
 }
 
 // Decode reads a payload that Encode wrote. Unknown fields, of a newer writer,

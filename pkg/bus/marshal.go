@@ -89,6 +89,7 @@ func (o *object) transitioned(p *eventv1.RunTransitioned) {
 	o.text("rationale", p.GetRationale())
 	o.OptionalTruth("safe_next", p.GetSafeNext())
 	o.texts("guards", p.GetGuards())
+	o.text("branch", p.GetBranch())
 	o.Close()
 }
 

@@ -24,13 +24,29 @@ type Subject struct {
 	// Entity is the kind: "run", "toolcall", "workflow".
 	Entity string
 	ID     string
-	// Type is what happened: "transitioned".
+	// Type is what happened: "transitioned", or in several tokens
+	// "interrupt.fired".
 	Type string
 }
 
 // String is the subject as it is published.
 func (s Subject) String() string {
-	return Root + "." + Token(s.Namespace) + "." + Token(s.Entity) + "." + Token(s.ID) + "." + Token(s.Type)
+	return Root + "." + Token(s.Namespace) + "." + Token(s.Entity) + "." + Token(s.ID) + "." + typeTokens(s.Type, '%')
+}
+
+// typeTokens escapes a type, whose dots part tokens.
+func typeTokens(name string, mark byte) string {
+	if strings.IndexByte(name, '.') < 0 {
+		return escape(name, mark)
+	}
+	tokens := strings.Split(name, ".")
+	for i, token := range tokens {
+		if token == "" {
+			return escape(name, mark) // NATS has no empty tokens
+		}
+		tokens[i] = escape(token, mark)
+	}
+	return strings.Join(tokens, ".")
 }
 
 // Filter is the subject to subscribe to: an empty field matches anything.
@@ -41,25 +57,32 @@ func (s Subject) Filter() string {
 		}
 		return Token(field)
 	}
-	return Root + "." + token(s.Namespace) + "." + token(s.Entity) + "." + token(s.ID) + "." + token(s.Type)
+	kind := ">" // types have one token or more
+	if s.Type != "" {
+		kind = typeTokens(s.Type, '%')
+	}
+	return Root + "." + token(s.Namespace) + "." + token(s.Entity) + "." + token(s.ID) + "." + kind
 }
 
 // ParseSubject reads what String wrote. Its error is ErrSubject.
 func ParseSubject(subject string) (Subject, error) {
 	tokens := strings.Split(subject, ".")
-	if len(tokens) != 5 || tokens[0] != Root {
+	if len(tokens) < 5 || tokens[0] != Root {
 		return Subject{}, fmt.Errorf("%w: %q is not %s.<namespace>.<entity>.<id>.<type>", ErrSubject, subject, Root)
 	}
-	var s Subject
-	for i, field := range []*string{&s.Namespace, &s.Entity, &s.ID, &s.Type} {
-		text, err := Untoken(tokens[i+1])
+	for i, token := range tokens {
+		text, err := Untoken(token)
 		if err != nil {
 			return Subject{}, err
 		}
 		if text == "" {
 			return Subject{}, fmt.Errorf("%w: %q has an empty token", ErrSubject, subject)
 		}
-		*field = text
+		tokens[i] = text
+	}
+	s := Subject{Namespace: tokens[1], Entity: tokens[2], ID: tokens[3], Type: strings.Join(tokens[4:], ".")}
+	if s.String() != subject {
+		return Subject{}, fmt.Errorf("%w: %q is not escaped as it should be", ErrSubject, subject)
 	}
 	return s, nil
 }

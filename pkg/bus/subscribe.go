@@ -202,7 +202,7 @@ func (s *subscriber) deliver(ctx context.Context, msg jetstream.Msg) error {
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
-	if s.handled.has(m.ID) {
+	if m.ID == "" || s.handled.has(m.ID) { // what has no id is no event of ours
 		return answered(msg.Ack())
 	}
 	d := &Delivery{Message: m, Try: int(min(meta.NumDelivered, 1<<30))} // bounded

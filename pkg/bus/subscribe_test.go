@@ -61,6 +61,17 @@ func say(tb testing.TB, js jetstream.JetStream, entity string, ids ...string) {
 	}
 }
 
+// stray publishes messages without an id under the subjects of events.
+func stray(tb testing.TB, js jetstream.JetStream, ids ...string) {
+	tb.Helper()
+	for _, id := range ids {
+		subject := Subject{Namespace: "default", Entity: "run", ID: id, Type: "said"}.String()
+		if _, err := js.Publish(context.Background(), subject, []byte(`{}`)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
 func stream(tb testing.TB, r *rig) jetstream.JetStream {
 	tb.Helper()
 	js := r.js()
@@ -177,6 +188,28 @@ func TestSubscribeSkipsWhatItHandled(t *testing.T) {
 	}
 	if m.has("a") || !m.has("b") || !m.has("c") || m.has("") || len(m.ids) != 2 {
 		t.Errorf("memory %v", m.ids)
+	}
+}
+
+// What has no id is no event: it is not handled, and not delivered again.
+func TestSubscribeLeavesOutWhatIsNoEvent(t *testing.T) {
+	t.Parallel()
+	js := stream(t, newRig(t))
+	stray(t, js, "a")
+	say(t, js, "run", "a")
+	stray(t, js, "a", "b")
+	say(t, js, "run", "b")
+	var got inbox
+	subscribe(t, js, SubscriberConfig{
+		Durable: "d", MaxInFlight: 1, // what is not acknowledged would hold up the rest
+		Handler: func(_ context.Context, d *Delivery) error { got.add(d.ID); return nil },
+	})
+	eventually(t, "all is acknowledged", func() bool {
+		consumer, err := js.Consumer(t.Context(), DefaultStream, "d")
+		return err == nil && consumer.CachedInfo().AckFloor.Stream == 5
+	})
+	if !got.has("a", "b") {
+		t.Errorf("handled %q", got.all())
 	}
 }
 

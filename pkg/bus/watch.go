@@ -108,7 +108,7 @@ func (w *Watcher) receive(ctx context.Context) (Message, bool, error) {
 		w.skip--
 		return Message{}, false, nil
 	}
-	return m, true, nil
+	return m, m.ID != "", nil // what has no id is no event of ours
 }
 
 // begin finds the start and opens the consumer there.

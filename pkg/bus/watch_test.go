@@ -104,6 +104,23 @@ func TestWatchEmptyAndMissingStream(t *testing.T) {
 	}
 }
 
+// What has no id is no event: others may get messages into the stream.
+func TestWatchLeavesOutWhatIsNoEvent(t *testing.T) {
+	t.Parallel()
+	js := stream(t, newRig(t))
+	all, live := watch(t, js, WatchConfig{From: 1}), watch(t, js, WatchConfig{})
+	stray(t, js, "a")
+	say(t, js, "run", "a")
+	stray(t, js, "a", "b")
+	say(t, js, "run", "b")
+	want := []string{"a", "b"}
+	for name, w := range map[string]*Watcher{"all": all, "live": live, "the last": watch(t, js, WatchConfig{Last: 5})} {
+		if got := see(t, w, len(want)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // Restarts, and a stream that comes back shorter: the watch goes on.
 func TestWatchGoesOn(t *testing.T) {
 	t.Parallel()
