@@ -34,6 +34,11 @@ var table = map[string]grant{
 	"/interlock.engine.v1.RunService/Get":        readers,
 	"/interlock.engine.v1.RunService/List":       readers,
 	"/interlock.engine.v1.RunService/Transition": drivers,
+	"/interlock.engine.v1.RunService/BindBranch": drivers,
+	// The enforcer calls it with the caller's credentials. The engine asks for the
+	// decision that allowed the call, so nobody interrupts at will.
+	"/interlock.engine.v1.RunService/Interrupt":  drivers,
+	"/interlock.engine.v1.RunService/ForceState": drivers,
 	"/interlock.engine.v1.RunService/Pause":      drivers,
 	"/interlock.engine.v1.RunService/Resume":     drivers,
 	"/interlock.engine.v1.RunService/Cancel":     drivers,

@@ -1,6 +1,9 @@
 package document
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Fields reads the fields of one object and reports what is wrong with them.
 // A field that is missing or wrong reads as the zero value and false; what is
@@ -9,6 +12,8 @@ type Fields struct {
 	Report *Report
 	Value  Value
 	At     *Path
+	// Mend ends what is said of a field of the wrong kind: "; name a guard".
+	Mend string
 }
 
 // Object returns the fields of v, or reports that v is not an object.
@@ -54,7 +59,7 @@ func (f Fields) kind(name string, want Kind) (Value, bool) {
 		return Value{}, false
 	}
 	if v.Kind() != want {
-		f.Report.Errorf(f.At.Key(name), CodeType, "%q must be %s, not %s", name, article(want), article(v.Kind()))
+		f.Report.Errorf(f.At.Key(name), CodeType, "%q must be %s, not %s%s", name, article(want), article(v.Kind()), f.Mend)
 		return Value{}, false
 	}
 	return v, true
@@ -144,7 +149,7 @@ func (f Fields) Strings(name string, most int) ([]StringAt, bool) {
 	for i, e := range list.Elements() {
 		at := base.At(i)
 		if e.Kind() != String {
-			f.Report.Errorf(at, CodeType, "an item of %q must be a string, not %s", name, article(e.Kind()))
+			f.Report.Errorf(at, CodeType, "an item of %q must be a string, not %s%s", name, article(e.Kind()), f.Mend)
 			continue
 		}
 		items = append(items, StringAt{e.Str(), at})
@@ -193,8 +198,7 @@ func (f Fields) Known(what string, names ...string) {
 
 // KnownOrHint warns of every field that is not in names, and reports those
 // that are a near miss of one of names or of protective, fields that would
-// protect something if they were read (S1.4). It returns the names of the
-// hints: fields that are kept and that nobody here reads.
+// protect something if they were read (S1.4).
 func (f Fields) KnownOrHint(what string, names, protective []string) {
 	for name := range f.Value.Members() {
 		if slices.Contains(names, name) {
@@ -205,6 +209,14 @@ func (f Fields) KnownOrHint(what string, names, protective []string) {
 				"%s has no field %q, which is close to %q; write that, or choose a name that is not so close", what, shorten(name), known)
 			continue
 		}
-		f.Report.Warnf(f.At.Key(name), CodeUnknownHint, "%q is kept and does nothing here", shorten(name))
+		f.Report.Hint(f.At.Key(name), name)
+	}
+}
+
+// Hint warns of a field that is kept and that nobody here reads (S1.4). A name
+// that begins with x- says as much itself: then there is nothing to warn of.
+func (r *Report) Hint(at *Path, name string) {
+	if !strings.HasPrefix(name, "x-") {
+		r.Warnf(at, CodeUnknownHint, "%q is kept and does nothing here; begin its name with x- if that is meant", shorten(name))
 	}
 }

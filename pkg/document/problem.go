@@ -60,8 +60,14 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// String is the one line that a person reads: pointer, code, message.
-func (p Problem) String() string { return p.Pointer + ": " + p.Code + ": " + p.Message }
+// String is the one line that a person reads: pointer, code, message. The whole
+// document has no pointer.
+func (p Problem) String() string {
+	if p.Pointer == "" {
+		return p.Code + ": " + p.Message
+	}
+	return p.Pointer + ": " + p.Code + ": " + p.Message
+}
 
 // Error makes a Problem an error.
 func (p *Problem) Error() string { return p.String() }

@@ -3,10 +3,7 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -108,8 +105,7 @@ func (c ClientConfig) credentials(target string) (credentials.TransportCredentia
 	t := c.TLS
 	if t == (ClientTLS{}) {
 		if !c.Insecure && !isLoopback(target) {
-			return nil, errors.New("without TLS the token and all data would travel in the clear; " +
-				"configure TLS, or allow it as insecure where the network is trusted")
+			return nil, ErrPlaintext
 		}
 		return insecure.NewCredentials(), nil
 	}
@@ -128,26 +124,6 @@ func (c ClientConfig) credentials(target string) (credentials.TransportCredentia
 		cfg.Certificates = []tls.Certificate{cert}
 	}
 	return credentials.NewTLS(cfg), nil
-}
-
-// isLoopback is true when nothing that is sent to the target leaves the machine.
-func isLoopback(target string) bool {
-	return !slices.ContainsFunc(replicas(target), func(one string) bool { return !isLoopbackAddress(one) })
-}
-
-func isLoopbackAddress(target string) bool {
-	if strings.HasPrefix(target, unixPrefix) || strings.HasPrefix(target, "unix-abstract:") {
-		return true
-	}
-	for _, scheme := range []string{"dns:///", "passthrough:///", "dns:"} {
-		target = strings.TrimPrefix(target, scheme)
-	}
-	host, _, err := net.SplitHostPort(target)
-	if err != nil {
-		host = target
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 // caller adds its credentials and namespace to calls that bring none.

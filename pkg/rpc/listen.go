@@ -106,8 +106,22 @@ func (c serverCredentials) Clone() credentials.TransportCredentials {
 }
 
 func (t ServerTLS) credentials() (credentials.TransportCredentials, error) {
-	if t == (ServerTLS{}) {
+	cfg, err := t.Config()
+	switch {
+	case err != nil:
+		return nil, err
+	case cfg == nil:
 		return insecure.NewCredentials(), nil
+	default:
+		return serverCredentials{credentials.NewTLS(cfg), insecure.NewCredentials()}, nil
+	}
+}
+
+// Config is what the files say, for servers of other protocols beside this one;
+// nil when there are none.
+func (t ServerTLS) Config() (*tls.Config, error) {
+	if t == (ServerTLS{}) {
+		return nil, nil
 	}
 	cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 	if err != nil {
@@ -120,7 +134,7 @@ func (t ServerTLS) credentials() (credentials.TransportCredentials, error) {
 		}
 		cfg.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	return serverCredentials{credentials.NewTLS(cfg), insecure.NewCredentials()}, nil
+	return cfg, nil
 }
 
 func readPool(file string) (*x509.CertPool, error) {

@@ -8,9 +8,9 @@
 package rpc
 
 import (
-	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,12 +32,15 @@ type Config struct {
 	Listeners []net.Listener
 	// TLS is off unless its files are set. Unix sockets never use it.
 	TLS ServerTLS
+	// Insecure allows listening beyond loopback without TLS, where the network
+	// itself is trusted. Tokens then travel in the clear.
+	Insecure bool
 
 	// Authenticator tells who calls; *auth.Tokens is one.
 	Authenticator auth.Authenticator
 	// AllowAnonymous lets callers without credentials in, as an operator named
-	// "anonymous". For development on loopback only. Wrong credentials are
-	// refused all the same.
+	// "anonymous". For development on loopback, and refused elsewhere. Wrong
+	// credentials are refused all the same.
 	AllowAnonymous bool
 
 	// MaxRecvBytes is the largest message accepted, 1.25 MiB. Up to four times
@@ -92,9 +95,29 @@ func (c Config) withDefaults() Config {
 
 func (c Config) check() error {
 	if c.Authenticator == nil && !c.AllowAnonymous {
-		return errors.New("rpc: no authenticator: load a tokens file, or allow anonymous callers")
+		return ErrNoAuthenticator
+	}
+	exposure := Exposure{TLS: c.TLS, Anonymous: c.AllowAnonymous, Insecure: c.Insecure}
+	for _, address := range c.addresses() {
+		if err := exposure.Check(address); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// addresses are all that are to be served.
+func (c Config) addresses() []string {
+	all := slices.Clone(c.Listen)
+	for _, lis := range c.Listeners {
+		address := lis.Addr()
+		if _, isUnix := address.(*net.UnixAddr); isUnix {
+			all = append(all, unixPrefix+address.String())
+			continue
+		}
+		all = append(all, address.String())
+	}
+	return all
 }
 
 // orElse gives a value that is not set its default.

@@ -63,7 +63,12 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 			return a
 		}
 	}
-	if a.Value.Kind() != slog.KindAny {
+	switch a.Value.Kind() {
+	case slog.KindAny:
+	case slog.KindDuration: // JSON would have a number of nanoseconds
+		a.Value = slog.StringValue(a.Value.Duration().String())
+		return a
+	default:
 		return a
 	}
 	switch v := a.Value.Any().(type) {

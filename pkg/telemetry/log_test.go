@@ -66,12 +66,12 @@ func TestLogsHoldWhatOperatorsNeed(t *testing.T) {
 	var out strings.Builder
 	log := telemetry.NewLogger(&out, slog.LevelInfo)
 	log.Debug("hidden")
-	log.Error("failed", "run", "run_1", "n", 7, "took", time.Second, "error", errors.New("no store"), "roles", []string{"agent"})
+	log.Error("failed", "run", "run_1", "n", 7, "took", 50*time.Millisecond, "error", errors.New("no store"), "roles", []string{"agent"})
 	var got map[string]any
 	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
-	for key, want := range map[string]any{"level": "ERROR", "msg": "failed", "run": "run_1", "n": 7.0, "error": "no store"} {
+	for key, want := range map[string]any{"level": "ERROR", "msg": "failed", "run": "run_1", "n": 7.0, "error": "no store", "took": "50ms"} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)
 		}

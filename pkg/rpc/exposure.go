@@ -1,0 +1,64 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+)
+
+// ErrPlaintext refuses to call or to serve beyond this machine without TLS,
+// unless the network itself is trusted.
+var ErrPlaintext = errors.New("without TLS the token and all data would travel in the clear")
+
+// ErrAnonymous refuses to serve callers without credentials beyond this machine.
+var ErrAnonymous = errors.New("every caller of another machine would be an operator, without a token")
+
+// ErrNoAuthenticator means that nobody could be served.
+var ErrNoAuthenticator = errors.New("no caller could be told from another: there is no authenticator")
+
+// Exposure is how an address is served.
+type Exposure struct {
+	TLS ServerTLS
+	// Anonymous lets callers without credentials in.
+	Anonymous bool
+	// Insecure allows plaintext, where the network itself is trusted.
+	Insecure bool
+}
+
+// Check answers nil when an address may be served like that: on loopback and on
+// unix sockets always, elsewhere never to anonymous callers (ErrAnonymous), and
+// without TLS only where the network is trusted (ErrPlaintext).
+func (e Exposure) Check(address string) error {
+	switch {
+	case isLoopbackAddress(address):
+		return nil
+	case e.Anonymous:
+		return fmt.Errorf("serve %s: %w", address, ErrAnonymous)
+	case e.TLS == (ServerTLS{}) && !e.Insecure:
+		return fmt.Errorf("serve %s: %w", address, ErrPlaintext)
+	default:
+		return nil
+	}
+}
+
+// isLoopback is true when nothing that is sent to the target leaves the machine.
+func isLoopback(target string) bool {
+	return !slices.ContainsFunc(replicas(target), func(one string) bool { return !isLoopbackAddress(one) })
+}
+
+func isLoopbackAddress(target string) bool {
+	if strings.HasPrefix(target, unixPrefix) || strings.HasPrefix(target, "unix-abstract:") {
+		return true
+	}
+	for _, scheme := range []string{"dns:///", "passthrough:///", "dns:"} {
+		target = strings.TrimPrefix(target, scheme)
+	}
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		host = target
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
