@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Files is what a run's calls have changed in the present entry of each branch,
+// where the state limits that (S3.6). What belongs to an entry that was left is
+// overwritten by the next one of its branch.
+type Files struct {
+	Branches map[string]FilesOfEntry `json:"branches"`
+}
+
+// FilesOfEntry is the files of one entry.
+type FilesOfEntry struct {
+	Entry int64          `json:"entry"`
+	Files toolcall.Files `json:"files"`
+}
+
+// Of answers the files of an entry of a branch; none when another entry's are
+// kept.
+func (f *Files) Of(branch string, entry int64) toolcall.Files {
+	if kept := f.Branches[branch]; kept.Entry == entry {
+		return kept.Files
+	}
+	return toolcall.Files{}
+}
+
+// With is the record with the files of one entry replaced.
+func (f *Files) With(branch string, entry int64, files toolcall.Files) *Files {
+	next := &Files{Branches: map[string]FilesOfEntry{branch: {entry, files}}}
+	for name, kept := range f.Branches {
+		if name != branch {
+			next.Branches[name] = kept
+		}
+	}
+	return next
+}
+
+// Encode writes the record.
+func (f *Files) Encode() ([]byte, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode changed files: %w", err)
+	}
+	return data, nil
+}
+
+// DecodeFiles reads what Encode wrote; nothing is an empty record.
+func DecodeFiles(data []byte) (*Files, error) {
+	f := &Files{}
+	if len(data) == 0 {
+		return f, nil
+	}
+	if err := json.Unmarshal(data, f); err != nil {
+		return nil, fmt.Errorf("decode changed files: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,53 @@
+// Package ledger is the contract between the engine and the policy enforcer about
+// what they keep beside a run in the store: which records there are, who writes
+// them, and who counts what where. It must never decide anything.
+package ledger
+
+import (
+	"strconv"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Kinds of records, all under the id of a run.
+const (
+	// KindRun is the run itself, written by the engine. A decision on a tool call
+	// holds only while that record is at the version it was made on.
+	KindRun = "run"
+	// kindFiles is what the enforcer knows of changed files: see Files.
+	kindFiles = "files"
+	// kindResults is a record whose history is the results of tools: see Result.
+	kindResults = "results"
+)
+
+// Counters of one entry of a state (S2.10). The engine drops them when the entry
+// is left.
+const (
+	// Iterations counts allowed tool calls (S3.2).
+	Iterations = "iterations"
+	// ContextBytes counts the bytes of results (S3.7).
+	ContextBytes = "context_bytes"
+)
+
+// Run is the key of a run.
+func Run(namespace, id string) store.Key {
+	return store.Key{Namespace: namespace, Kind: KindRun, ID: id}
+}
+
+// Entry owns the counters of one entry of a run's states.
+func Entry(run store.Key, number int64) store.Key {
+	run.Kind = "entry." + strconv.FormatInt(number, 10)
+	return run
+}
+
+// FilesOf is the key of a run's Files.
+func FilesOf(run store.Key) store.Key {
+	run.Kind = kindFiles
+	return run
+}
+
+// ResultsOf is the key of the record whose history is a run's results.
+func ResultsOf(run store.Key) store.Key {
+	run.Kind = kindResults
+	return run
+}
