@@ -16,6 +16,12 @@ import (
 type Outcome struct {
 	View      *View
 	Rejection *Rejection
+	// Note says why what was not refused has changed nothing.
+	Note string
+	// Changed is true when the run that was asked for has; From is the state that
+	// it was in.
+	Changed bool
+	From    string
 }
 
 // Rejection is why a transition was refused (S2.7). What would have been legal
@@ -41,18 +47,26 @@ type answer struct {
 	Digest    string          `json:"digest"` // of the request
 	Run       json.RawMessage `json:"run"`
 	Version   int64           `json:"version"`
+	Branch    string          `json:"branch,omitempty"`
 	Rejection *Rejection      `json:"rejection,omitempty"`
+	Note      string          `json:"note,omitempty"`
+	Changed   bool            `json:"changed,omitempty"`
+	From      string          `json:"from,omitempty"`
 }
 
-func remembered(owner store.Key, name, digest string, out *workflow.Result) (*store.Idempotency, error) {
+func remembered(owner store.Key, name, digest string, after place, out *Outcome) (*store.Idempotency, error) {
 	w := jsonobject.New(640)
 	w.Open()
 	w.Text("digest", digest)
 	w.Name("run")
-	writeRun(w, &out.Run)
-	w.Integer("version", out.Run.Version)
+	writeRun(w, after.run)
+	w.Integer("version", after.run.Version)
+	w.OptionalText("branch", after.lane())
+	w.OptionalText("note", out.Note)
+	w.OptionalTruth("changed", out.Changed)
+	w.OptionalText("from", out.From)
 	if out.Rejection != nil {
-		rejection, err := json.Marshal(rejectionOf(out))
+		rejection, err := json.Marshal(out.Rejection)
 		if err != nil {
 			return nil, fmt.Errorf("encode answer: %w", err)
 		}
@@ -79,7 +93,10 @@ func (a *App) outcome(ctx context.Context, namespace string, stored *answer) (*O
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{View: &View{Run: run, Machine: m}, Rejection: stored.Rejection}, nil
+	return &Outcome{
+		View:      newView(place{run: run, branch: stored.Branch}, m),
+		Rejection: stored.Rejection, Note: stored.Note, Changed: stored.Changed, From: stored.From,
+	}, nil
 }
 
 // requestName is the name of a request's first answer, by its idempotency key;

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
 
@@ -22,7 +23,7 @@ const (
 	kindClaim = "workflow_claim"
 	// KindRun is public to the policy enforcer by contract: a run's record is at
 	// the version that decisions are made on.
-	KindRun = "run"
+	KindRun = ledger.KindRun
 	// kindBinding maps a session to the run that it drives.
 	kindBinding = "binding"
 	// kindRequest owns the idempotency keys of requests that create something.

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -64,38 +62,5 @@ func (a *App) viewOf(ctx context.Context, record store.Record) (*View, error) {
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return a.view(ctx, record.Key, run)
-}
-
-// History answers a run's changes after a version, oldest first, at most limit,
-// and the version that the next page begins after: 0 when there can be none. A
-// page of large changes has less than limit of them.
-func (a *App) History(ctx context.Context, namespace, runID string, after int64, limit int) (entries []Entry, next int64, err error) {
-	key := runKey(namespace, runID)
-	for size := 0; len(entries) < limit; {
-		ask := min(limit-len(entries), readAhead)
-		stored, err := a.store.History(ctx, key, after, ask)
-		if err != nil {
-			return nil, 0, fault.From(err)
-		}
-		for _, s := range stored {
-			if size += len(s.Data); size > a.pageBytes && len(entries) > 0 {
-				return entries, after, nil
-			}
-			entry := Entry{}
-			if err := json.Unmarshal(s.Data, &entry); err != nil {
-				return nil, 0, fault.From(fmt.Errorf("decode history of %s: %w", runID, err))
-			}
-			entry.RunVersion = s.Version
-			entries, after = append(entries, entry), s.Version
-		}
-		if len(stored) < ask {
-			if len(entries) == 0 {
-				// Tell an empty page from a run that never was.
-				_, err = a.cachedRun(ctx, key)
-			}
-			return entries, 0, err
-		}
-	}
-	return entries, after, nil
+	return a.view(ctx, place{key: record.Key, run: run})
 }

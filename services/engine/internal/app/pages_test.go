@@ -19,7 +19,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 		}
 	}
 	var versions []int64
-	for after, pages := int64(0), 0; pages == 0 || after != 0; pages++ {
+	for after, pages := (Position{}), 0; pages == 0 || after != (Position{}); pages++ {
 		entries, next, err := a.History(t.Context(), "default", run.ID, after, 1000)
 		if err != nil || len(entries) == 0 || len(entries) > a.pageBytes/10_000 {
 			t.Fatalf("a page of history has %d large changes, %v", len(entries), err)
@@ -77,9 +77,9 @@ func TestPagesOfSmallRuns(t *testing.T) {
 		if err != nil || len(views) != c.first || (next != "") != c.more {
 			t.Errorf("a page of %d has %d runs, next %q, %v", c.limit, len(views), next, err)
 		}
-		entries, after, err := a.History(t.Context(), "default", run.ID, 0, c.limit)
-		if err != nil || len(entries) != c.first || (after != 0) != c.more {
-			t.Errorf("a page of %d has %d changes, next %d, %v", c.limit, len(entries), after, err)
+		entries, after, err := a.History(t.Context(), "default", run.ID, Position{}, c.limit)
+		if err != nil || len(entries) != c.first || (after != Position{}) != c.more {
+			t.Errorf("a page of %d has %d changes, next %v, %v", c.limit, len(entries), after, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // runRecord is the stored form of a run. Its version is the record's own. Fields
@@ -27,6 +28,14 @@ type runRecord struct {
 	Held            bool            `json:"held,omitempty"`
 	CreatedAt       time.Time       `json:"created_at"`
 	UpdatedAt       time.Time       `json:"updated_at"`
+
+	// What only some runs have; see record_lanes.go.
+	Entries   int64               `json:"entries,omitempty"`
+	Interrupt *interruptionRecord `json:"interrupt,omitempty"`
+	Fork      *forkRecord         `json:"fork,omitempty"`
+	Child     *invocationRecord   `json:"child,omitempty"`
+	Parent    *parentRecord       `json:"parent,omitempty"`
+	Joined    []string            `json:"joined,omitempty"`
 }
 
 func encodeRun(run *workflow.Run) []byte {
@@ -52,6 +61,8 @@ func writeRun(w *jsonobject.Writer, run *workflow.Run) {
 	w.OptionalTruth("held", run.Held)
 	w.Time("created_at", run.CreatedAt)
 	w.Time("updated_at", run.UpdatedAt)
+	w.OptionalInteger("entries", run.Entries)
+	writeRare(w, run)
 	w.Close()
 }
 
@@ -62,9 +73,13 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 	}
 	// What is stored is read whatever its size: a record may hold the context with
 	// more escapes than the text that was measured when it was accepted.
-	context, problem := document.Parse(r.Context, document.Limits{Bytes: len(r.Context) + 1})
-	if problem != nil {
-		return nil, fmt.Errorf("decode run %s: %s", r.ID, problem.Message)
+	context, err := storedValue(r.Context)
+	if err != nil {
+		return nil, fmt.Errorf("decode run %s: %w", r.ID, err)
+	}
+	fork, err := r.Fork.decode()
+	if err != nil {
+		return nil, fmt.Errorf("decode run %s: %w", r.ID, err)
 	}
 	return &workflow.Run{
 		ID: r.ID, Workflow: r.Workflow, WorkflowVersion: r.WorkflowVersion,
@@ -72,13 +87,31 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 		Status: r.Status, State: r.State, Entry: r.Entry, TransitionCount: r.TransitionCount,
 		Version: version, Context: context, Held: r.Held,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Entries: max(r.Entries, r.Entry), Interrupt: r.Interrupt.decode(), Fork: fork,
+		Child: r.Child.decode(), Parent: r.Parent.decode(), Joined: r.Joined,
 	}, nil
+}
+
+// storedValue reads JSON that was stored.
+func storedValue(text []byte) (document.Value, error) {
+	v, problem := document.Parse(text, document.Limits{Bytes: len(text) + 1})
+	if problem != nil {
+		return v, fmt.Errorf("stored JSON: %s", problem.Message)
+	}
+	return v, nil
 }
 
 // labels are what runs can be listed by.
 func labels(run *workflow.Run) map[string]string {
-	return map[string]string{"status": string(run.Status), "workflow": run.Workflow}
+	l := map[string]string{"status": string(run.Status), "workflow": run.Workflow}
+	if run.Fork != nil {
+		l[labelForked] = "yes"
+	}
+	return l
 }
+
+// labelForked marks runs that are in branches.
+const labelForked = "forked"
 
 // Entry is one change of a run as its history keeps it (S6.4).
 type Entry struct {
@@ -96,6 +129,30 @@ type Entry struct {
 	Reason          string          `json:"reason,omitempty"`
 	SafeNext        bool            `json:"safe_next,omitempty"`
 	Time            time.Time       `json:"time"`
+	Branch          string          `json:"branch,omitempty"`
+	Joins           []Join          `json:"joins,omitempty"`
+	Interrupt       string          `json:"interrupt,omitempty"`
+	Files           []string        `json:"files,omitempty"`
+	ChildRunID      string          `json:"child_run_id,omitempty"`
+	SessionID       string          `json:"session_id,omitempty"`
+
+	// Result is set in the result of a tool, which is no change of the run.
+	Result *ledger.Result `json:"-"`
+}
+
+// Join is the end of a fork (S5.4).
+type Join struct {
+	Event     string          `json:"event"`
+	To        string          `json:"to"`
+	Succeeded bool            `json:"succeeded"`
+	Branches  []BranchOutcome `json:"branches"`
+	Conflicts []string        `json:"conflicts,omitempty"`
+}
+
+// BranchOutcome is how a branch ended.
+type BranchOutcome struct {
+	Name   string                `json:"name"`
+	Status workflow.BranchStatus `json:"status"`
 }
 
 // Guard is the outcome of one guard; Expected and Actual are JSON, and absent
@@ -127,8 +184,29 @@ func encodeEntry(e *workflow.HistoryEntry) []byte {
 	w.OptionalText("reason", e.Reason)
 	w.OptionalTruth("safe_next", e.SafeNext)
 	w.Time("time", e.Time)
+	w.OptionalText("branch", e.Branch)
+	w.OptionalText("interrupt", e.Interrupt)
+	w.OptionalText("child_run_id", e.ChildRunID)
+	w.OptionalText("session_id", e.SessionID)
+	if len(e.Files) > 0 {
+		w.Raw("files", mustJSON(e.Files))
+	}
+	if len(e.Joins) > 0 {
+		w.Raw("joins", mustJSON(joinsOf(e.Joins)))
+	}
 	w.Close()
 	return w.Bytes()
+}
+
+func joinsOf(joins []workflow.Join) []Join {
+	out := make([]Join, len(joins))
+	for i, j := range joins {
+		out[i] = Join{Event: j.Event, To: j.To, Succeeded: j.Succeeded, Conflicts: j.Conflicts}
+		for _, b := range j.Branches {
+			out[i].Branches = append(out[i].Branches, BranchOutcome(b))
+		}
+	}
+	return out
 }
 
 func writeGuards(w *jsonobject.Writer, guards []workflow.GuardResult) {

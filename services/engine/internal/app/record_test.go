@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 func value(t *testing.T, text string) document.Value {
@@ -28,7 +30,41 @@ func fullRun(t *testing.T) workflow.Run {
 		ID: "run_1", Workflow: `a "quoted" <name> é`, WorkflowVersion: 2, SessionID: "s\n1", Workspace: "/w", Owner: "ann",
 		Status: workflow.Paused, State: "building", Entry: 3, TransitionCount: 4, Version: 5, Held: true,
 		Context: value(t, `{"id":9007199254740993,"html":"<a>&","n":1.50}`), CreatedAt: noon, UpdatedAt: noon.Add(time.Hour),
+		Entries: 9, Joined: []string{"x", "y"},
+		Interrupt: &workflow.Interruption{Name: "check", ReturnTo: "building"},
+		Child:     &workflow.Invocation{RunID: "run_2", Workflow: "suite", Event: "TEST"},
+		Parent:    &workflow.Parent{RunID: "run_0", Root: "run_r", Depth: 2},
+		Fork:      fullFork(t, 2),
 	}
+}
+
+// fullFork is a fork with forks in it.
+func fullFork(t *testing.T, depth int) *workflow.ForkProgress {
+	t.Helper()
+	if depth == 0 {
+		return nil
+	}
+	b := workflow.BranchProgress{Name: "lint", Status: workflow.BranchActive, SessionID: "s2"}
+	b.State, b.Entry, b.Context = "linting", 7, value(t, `{"n":1.0}`)
+	b.Interrupt = &workflow.Interruption{Name: "i", ReturnTo: "linting"}
+	b.Child = &workflow.Invocation{RunID: "run_3", Workflow: "w", Event: "E"}
+	b.Fork = fullFork(t, depth-1)
+	return &workflow.ForkProgress{Event: "CHECK", Current: "lint", Branches: []workflow.BranchProgress{b}}
+}
+
+// plain turns contexts into text, so that runs can be compared.
+func plain(run *workflow.Run) string {
+	text := fmt.Sprintf("%s %s %d %s %s %s %+v %+v %+v %v %d", run.ID, run.State, run.Entry, run.Status, run.Context,
+		run.Branch, run.Interrupt, run.Child, run.Parent, run.Joined, run.Entries)
+	if run.Fork != nil {
+		text += fmt.Sprintf(" fork %s %s", run.Fork.Event, run.Fork.Current)
+		for _, b := range run.Fork.Branches {
+			text += fmt.Sprintf(" branch %s %s %s {%s}", b.Name, b.Status, b.SessionID, plain(&workflow.Run{
+				State: b.State, Entry: b.Entry, Context: b.Context, Interrupt: b.Interrupt, Fork: b.Fork, Child: b.Child,
+			}))
+		}
+	}
+	return text
 }
 
 // filled fails when a field of a record is missing: it was added to the struct
@@ -46,7 +82,6 @@ func filled(t *testing.T, record any) {
 func TestRunRecordIsComplete(t *testing.T) {
 	t.Parallel()
 	run := fullRun(t)
-	filled(t, run)
 	var record runRecord
 	if err := json.Unmarshal(encodeRun(&run), &record); err != nil {
 		t.Fatal(err)
@@ -56,10 +91,12 @@ func TestRunRecordIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Context.String() != run.Context.String() {
-		t.Errorf("context %s, want %s", got.Context, run.Context)
+	if plain(got) != plain(&run) {
+		t.Errorf("got %s\nwant %s", plain(got), plain(&run))
 	}
-	got.Context = run.Context
+	filled(t, record.Fork.Branches[0])
+	got.Context, got.Fork = run.Context, run.Fork
+	got.Interrupt, got.Child, got.Parent = run.Interrupt, run.Child, run.Parent
 	if !reflect.DeepEqual(*got, run) {
 		t.Errorf("got %+v, want %+v", *got, run)
 	}
@@ -74,18 +111,27 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 			{Name: "g", Field: "x", Op: "eq", Expected: value(t, `"pass"`), Actual: value(t, `1.50`), Passed: true},
 			{Name: "h", Field: "y", Op: "exists"},
 		},
+		Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2", SessionID: "s2",
+		Joins: []workflow.Join{{
+			Event: "CHECK", To: "b", Succeeded: true, Conflicts: []string{"n"},
+			Branches: []workflow.BranchOutcome{{Name: "lint", Status: workflow.BranchSucceeded}},
+		}},
 	}
 	filled(t, e)
 	var got Entry
 	if err := json.Unmarshal(encodeEntry(&e), &got); err != nil {
 		t.Fatalf("%s: %v", encodeEntry(&e), err)
 	}
+	got.Result = &ledger.Result{} // is not stored with it
 	filled(t, got)
+	got.Result = nil
 	filled(t, got.Guards[0])
+	filled(t, got.Joins[0])
 	want := Entry{
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: json.RawMessage(`{"rationale":"<why>"}`),
 		Rationale: "<why>", Guards: Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
-		SafeNext: true, Time: noon,
+		SafeNext: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
+		SessionID: "s2", Joins: joinsOf(e.Joins),
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -94,11 +140,15 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 
 func TestAnswerIsComplete(t *testing.T) {
 	t.Parallel()
-	out := &workflow.Result{Run: fullRun(t), Rejection: &workflow.Rejection{
-		Code: workflow.RejectGuardFailed, Message: `"no"`, State: "building", Status: workflow.Running,
-		Guards: []workflow.GuardResult{{Name: "g", Field: "x", Op: "exists"}},
-	}}
-	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", out)
+	run := fullRun(t)
+	out := &Outcome{
+		Rejection: &Rejection{
+			Code: workflow.RejectGuardFailed, Message: `"no"`, State: "building", Status: workflow.Running,
+			Guards: []Guard{{Name: "g", Field: "x", Op: "exists"}},
+		},
+		Note: "n", Changed: true, From: "a",
+	}
+	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", place{run: &run, branch: "lint"}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +158,10 @@ func TestAnswerIsComplete(t *testing.T) {
 	}
 	filled(t, got)
 	filled(t, *got.Rejection)
-	if !reflect.DeepEqual(got.Rejection, rejectionOf(out)) || got.Version != 5 {
+	if !reflect.DeepEqual(got.Rejection, out.Rejection) || got.Version != 5 {
 		t.Errorf("got %+v", got)
 	}
-	if string(got.Run) != string(encodeRun(&out.Run)) {
-		t.Errorf("run %s, want %s", got.Run, encodeRun(&out.Run))
+	if string(got.Run) != string(encodeRun(&run)) {
+		t.Errorf("run %s, want %s", got.Run, encodeRun(&run))
 	}
 }

@@ -34,6 +34,7 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 	outcome, err := a.change(ctx, caller, change{
 		target:  Target{RunID: runID},
 		command: workflow.Resume{Actor: caller.Principal.Name},
+		family:  true,
 		session: req.SessionID,
 		resumes: true,
 		// A repeat must not resume the run once more after a later pause.
@@ -106,7 +107,8 @@ func (a *App) bind(ctx context.Context, caller Caller, req Start, runID string) 
 	return runID, nil
 }
 
-// newestPaused finds the run of this workflow that the caller paused last.
+// newestPaused finds the run of this workflow that the caller paused last. Runs
+// that were invoked are resumed with the one that waits for them.
 func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (*workflow.Run, error) {
 	var newest *workflow.Run
 	query := store.Query{
@@ -124,7 +126,7 @@ func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (*wo
 				return nil, fault.From(err)
 			}
 			held := run.Held && caller.Principal.Role == auth.Agent
-			if !held && run.Owner == caller.Principal.Name && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
+			if !held && run.Parent == nil && run.Owner == caller.Principal.Name && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
 				newest = run
 			}
 		}

@@ -7,73 +7,133 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // View is a run together with what its state allows.
 type View struct {
-	Run     *workflow.Run
+	Run *workflow.Run
+	// At is the run as it stands in the branch that it was asked about, or in the
+	// one that unbound callers work in.
+	At      workflow.Run
 	Machine *workflow.Machine
-	// Iterations counts the allowed tool calls in this entry of the state.
-	Iterations int64
+	// Iterations counts the allowed tool calls in this entry of the state, and
+	// ContextBytes the bytes of their results.
+	Iterations, ContextBytes int64
+	// FilesChanged counts the distinct files changed in this entry, where the
+	// state limits them.
+	FilesChanged int64
+	// AskedID is the run that was asked for: this one, or one that has invoked it.
+	AskedID string
 }
 
-// Target names a run by its id or by the session that drives it.
-type Target struct{ RunID, SessionID string }
-
-func runKey(namespace, id string) store.Key {
-	return store.Key{Namespace: namespace, Kind: KindRun, ID: id}
+func newView(at place, m *workflow.Machine) *View {
+	return &View{Run: at.run, At: at.run.At(at.lane()), Machine: m, AskedID: at.run.ID}
 }
+
+// State is the state in force.
+func (v *View) State() *workflow.StateView { return v.Machine.State(v.At.State) }
+
+// Target names a run by its id or by the session that drives it, and the branch
+// of its fork that is meant: by default the session's own, or the one that
+// unbound callers work in.
+type Target struct{ RunID, SessionID, Branch string }
+
+func runKey(namespace, id string) store.Key { return ledger.Run(namespace, id) }
 
 func bindingKey(namespace, session string) store.Key {
 	return store.Key{Namespace: namespace, Kind: kindBinding, ID: session}
 }
 
-// Get answers a run as it is now.
-func (a *App) Get(ctx context.Context, namespace string, target Target) (*View, error) {
+// Get answers a run as it is now; with active the one whose rules are in force
+// instead, the innermost that it has invoked. Asked by session it is always that.
+func (a *App) Get(ctx context.Context, namespace string, target Target, active bool) (*View, error) {
 	for range contend.Attempts {
-		key, err := a.resolve(ctx, namespace, target)
+		at, err := a.resolve(ctx, namespace, target)
 		if err != nil {
 			return nil, err
 		}
-		run, err := a.loadRun(ctx, key)
-		if err != nil {
+		asked := at
+		if at.run, err = a.loadRun(ctx, at.key); err != nil {
 			return nil, err
 		}
-		if target.RunID == "" && run.Status != workflow.Running {
+		if target.RunID == "" && at.run.Status != workflow.Running {
 			// The session may have loaded another run, and paused this one, in
 			// between: what is open in this one is not open to the session.
-			if now, err := a.resolve(ctx, namespace, target); err != nil || now != key {
+			if now, err := a.resolve(ctx, namespace, target); err != nil || now != asked {
 				if err != nil {
 					return nil, err
 				}
 				continue
 			}
 		}
-		return a.view(ctx, key, run)
+		if active || target.RunID == "" {
+			if at, err = a.innermost(ctx, at); err != nil {
+				return nil, err
+			}
+		}
+		view, err := a.view(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		view.AskedID = asked.key.ID
+		return view, nil
 	}
 	return nil, contended("session " + target.SessionID)
 }
 
+// innermost follows the runs that were invoked. When one has ended since its
+// parent was read, the parent has gone on, and is read again.
+func (a *App) innermost(ctx context.Context, at place) (place, error) {
+	outer := at
+	for range contend.Attempts {
+		child := at.run.At(at.lane()).Child
+		if child == nil {
+			if at.run.Status.Ended() && at.key != outer.key {
+				at = outer
+				var err error
+				if at.run, err = a.loadRun(ctx, at.key); err != nil {
+					return at, err
+				}
+				continue
+			}
+			return at, nil
+		}
+		at = place{key: runKey(at.key.Namespace, child.RunID)}
+		var err error
+		if at.run, err = a.loadRun(ctx, at.key); err != nil {
+			return at, err
+		}
+	}
+	return at, contended("run " + outer.key.ID)
+}
+
 // resolve finds the run that is meant. The binding of a session is read each
 // time: it may move to another run at any moment (S6.6).
-func (a *App) resolve(ctx context.Context, namespace string, target Target) (store.Key, error) {
+func (a *App) resolve(ctx context.Context, namespace string, target Target) (place, error) {
 	if target.RunID != "" {
-		return runKey(namespace, target.RunID), nil
+		return place{key: runKey(namespace, target.RunID), branch: target.Branch}, nil
 	}
 	if target.SessionID == "" {
-		return store.Key{}, fault.New(fault.InvalidRequest, "name a run by run_id or by session_id")
+		return place{}, fault.New(fault.InvalidRequest, "name a run by run_id or by session_id")
 	}
 	record, err := a.store.Get(ctx, bindingKey(namespace, target.SessionID))
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Key{}, fault.New(fault.NotFound, "session %q drives no run; load a workflow first", target.SessionID)
+		return place{}, fault.New(fault.NotFound, "session %q drives no run; load a workflow first", target.SessionID)
 	}
 	if err != nil {
-		return store.Key{}, fault.From(err)
+		return place{}, fault.From(err)
 	}
-	return runKey(namespace, string(record.Data)), nil
+	runID, branch := boundTo(record)
+	at := place{key: runKey(namespace, runID), branch: branch}
+	if branch != "" {
+		at.session = target.SessionID
+	} else {
+		at.branch = target.Branch // a session may name a branch of its own run
+	}
+	return at, nil
 }
 
 // loadRun reads a run from the store and refreshes the cache.
@@ -105,16 +165,36 @@ func (a *App) remember(key store.Key, run *workflow.Run) {
 	a.runs.Put(key, run, func(old *workflow.Run) bool { return old.Version > run.Version })
 }
 
-func (a *App) view(ctx context.Context, key store.Key, run *workflow.Run) (*View, error) {
-	m, err := a.machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
+func (a *App) view(ctx context.Context, at place) (*View, error) {
+	m, err := a.machine(ctx, at.key.Namespace, at.run.Workflow, at.run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
-	counters, err := a.store.Counters(ctx, key)
+	view := newView(at, m)
+	counters, err := a.store.Counters(ctx, ledger.Entry(at.key, view.At.Entry))
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return &View{Run: run, Machine: m, Iterations: counters[toolcall.IterationsCounter]}, nil
+	view.Iterations, view.ContextBytes = counters[ledger.Iterations], counters[ledger.ContextBytes]
+	if view.State().MaxFilesPerState > 0 {
+		view.FilesChanged, err = a.filesChanged(ctx, at.key, &view.At)
+	}
+	return view, err
+}
+
+func (a *App) filesChanged(ctx context.Context, key store.Key, at *workflow.Run) (int64, error) {
+	record, err := a.store.Get(ctx, ledger.FilesOf(key))
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fault.From(err)
+	}
+	files, err := ledger.DecodeFiles(record.Data)
+	if err != nil {
+		return 0, fault.From(err)
+	}
+	return int64(len(files.Of(at.Branch, at.Entry))), nil
 }
 
 // parseObject reads a caller's JSON object; nothing at all is a missing value.

@@ -135,7 +135,7 @@ func (a *App) start(ctx context.Context, caller Caller, req Start, m *workflow.M
 		return nil, err
 	}
 	if req.IdempotencyKey != "" {
-		if batch.Idempotency, err = remembered(*anchor, requestName(req.IdempotencyKey), startDigest(req), &out); err != nil {
+		if batch.Idempotency, err = remembered(*anchor, requestName(req.IdempotencyKey), startDigest(req), place{run: &out.Run}, &Outcome{Changed: true}); err != nil {
 			return nil, fault.From(err)
 		}
 	}
@@ -150,7 +150,7 @@ func (a *App) start(ctx context.Context, caller Caller, req Start, m *workflow.M
 	}
 	a.changed(caller.Namespace, paused...)
 	a.changed(caller.Namespace, &out.Run)
-	return &Outcome{View: &View{Run: &out.Run, Machine: m}}, nil
+	return &Outcome{View: newView(place{run: &out.Run}, m), Changed: true}, nil
 }
 
 // takeSession adds to the batch what makes a session drive another run: its
@@ -171,7 +171,6 @@ func (a *App) takeSession(ctx context.Context, caller Caller, req Start, batch *
 // add puts an accepted step and its events into a batch.
 func (a *App) add(batch *store.Batch, caller Caller, key store.Key, expect int64, out *workflow.Result) error {
 	batch.Puts = append(batch.Puts, runPut(key, expect, out))
-	batch.Reset = append(batch.Reset, key)
 	return a.addEvents(batch, caller, key, out)
 }
 
@@ -200,17 +199,18 @@ func (a *App) binding(ctx context.Context, namespace, session string) (store.Rec
 	return record, nil
 }
 
-// pauseCurrent adds the pause of the run that a session drives, if it has one
-// that goes on. It answers the paused run. One that was resumed in another
-// session since is that one's, and stays as it is.
+// pauseCurrent adds the pause of what a session drives, if that goes on. It
+// answers the paused runs. A run that was resumed in another session since is
+// that one's, and stays as it is; so does one whose branch the session works in.
 func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batch, binding store.Record) ([]*workflow.Run, error) {
 	if binding.Version == store.Absent || len(binding.Data) == 0 {
 		return nil, nil
 	}
-	key := runKey(caller.Namespace, string(binding.Data))
+	runID, branch := boundTo(binding)
+	key := runKey(caller.Namespace, runID)
 	if key.Shard(a.store.Shards()) != binding.Key.Shard(a.store.Shards()) {
 		// Resumed from another session: it is paused by a commit of its own.
-		return nil, a.pauseElsewhere(ctx, caller, key, binding.Key.ID)
+		return nil, a.pauseElsewhere(ctx, caller, key, binding.Key.ID, branch)
 	}
 	run, err := a.loadRun(ctx, key)
 	if err != nil {
@@ -219,21 +219,36 @@ func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batc
 	if left(run, binding.Key.ID) || run.Status == workflow.Paused && caller.Principal.Role != auth.Agent {
 		// An operator may take hold of it, or another resume it, until the commit.
 		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: run.Version})
-		return nil, nil
+		return nil, a.mayLeaveBranch(ctx, caller, run, branch)
 	}
 	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
-	if err := mayLeave(caller, m, run); err != nil {
+	if err := a.mayLeave(ctx, caller, m, run); err != nil {
 		return nil, err
 	}
-	out := m.Step(*run, pauseForAnother(caller), a.clock().UTC())
-	if !out.Changed {
+	f := newFamily(a, caller)
+	pause := change{command: pauseForAnother(caller), family: true}
+	top, err := f.ascend(ctx, place{key: key, run: run})
+	if err != nil {
+		return nil, err
+	}
+	if m, err = a.machine(ctx, caller.Namespace, top.run.Workflow, top.run.WorkflowVersion); err != nil {
+		return nil, err
+	}
+	s := f.step(top.key, top.run, m, pause.command)
+	switch {
+	case s.out.Changed:
+	case top.key != key: // it has changed since the child was read
+		return nil, &store.ConflictError{Key: top.key}
+	default:
 		return nil, fault.New(fault.FailedPrecondition, "run %s of this session is %s and can not be left now", run.ID, run.Status)
 	}
-	batch.Puts = append(batch.Puts, runPut(key, run.Version, &out))
-	return []*workflow.Run{&out.Run}, a.addEvents(batch, caller, key, &out)
+	if err := f.follow(ctx, s, pause); err != nil {
+		return nil, err
+	}
+	return f.addTo(batch)
 }
 
 // left is whether a session that is bound to a run may be bound to another one
@@ -246,31 +261,105 @@ func pauseForAnother(caller Caller) workflow.Pause {
 	return workflow.Pause{Reason: "another workflow was loaded", Actor: caller.Principal.Name}
 }
 
-func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key, session string) error {
+func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key, session, branch string) error {
 	run, err := a.loadRun(ctx, key)
-	if err != nil || left(run, session) {
+	if err != nil {
 		return err
 	}
+	if left(run, session) {
+		return a.mayLeaveBranch(ctx, caller, run, branch)
+	}
 	_, err = a.change(ctx, caller, change{
-		target: Target{RunID: key.ID}, command: pauseForAnother(caller), leaves: true,
+		target: Target{RunID: key.ID}, command: pauseForAnother(caller), family: true, leaves: true,
 	})
 	return err
 }
 
 // mayLeave refuses an agent that would escape enforcement by loading another
-// workflow (S6.6).
-func mayLeave(caller Caller, m *workflow.Machine, run *workflow.Run) error {
+// workflow (S6.6): that of the run, or of one that it waits for.
+func (a *App) mayLeave(ctx context.Context, caller Caller, m *workflow.Machine, run *workflow.Run) error {
 	switch {
 	case caller.Principal.Role != auth.Agent:
 		return nil
 	case run.Held:
-		return fault.New(fault.RunHeld, "run %s of this session is held by an operator; it must be resumed first", run.ID)
+		return runHeld(run)
 	case m.AlwaysEnforce():
-		return fault.New(fault.EnforcementAlways,
-			"workflow %q enforces always: an agent can not leave it before a final state; an operator can", run.Workflow)
-	default:
+		return enforcedAlways(run)
+	}
+	return a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m *workflow.Machine) error {
+		return a.mayLeave(ctx, caller, m, child)
+	})
+}
+
+// mayLeaveBranch refuses an agent that would leave a run in whose branch it works,
+// or has worked, as mayLeave does for the run's own session.
+func (a *App) mayLeaveBranch(ctx context.Context, caller Caller, run *workflow.Run, branch string) error {
+	if branch == "" || caller.Principal.Role != auth.Agent || run.Status.Ended() {
 		return nil
 	}
+	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	switch {
+	case err != nil:
+		return err
+	case run.Held:
+		return runHeld(run)
+	case m.AlwaysEnforce():
+		return enforcedAlways(run)
+	}
+	child := run.At(branch).Child
+	if child == nil {
+		return nil
+	}
+	invoked, err := a.loadRun(ctx, runKey(caller.Namespace, child.RunID))
+	if err != nil {
+		return err
+	}
+	if m, err = a.machine(ctx, caller.Namespace, invoked.Workflow, invoked.WorkflowVersion); err != nil {
+		return err
+	}
+	return a.mayLeave(ctx, caller, m, invoked)
+}
+
+func runHeld(run *workflow.Run) error {
+	return fault.New(fault.RunHeld, "run %s of this session is held by an operator; it must be resumed first", run.ID)
+}
+
+// mayLeaveBound refuses what pauseCurrent would refuse, and changes nothing.
+func (a *App) mayLeaveBound(ctx context.Context, caller Caller, binding store.Record) error {
+	if binding.Version == store.Absent || len(binding.Data) == 0 {
+		return nil
+	}
+	runID, branch := boundTo(binding)
+	run, err := a.loadRun(ctx, runKey(caller.Namespace, runID))
+	if err != nil {
+		return err
+	}
+	if left(run, binding.Key.ID) {
+		return a.mayLeaveBranch(ctx, caller, run, branch)
+	}
+	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	if err != nil {
+		return err
+	}
+	return a.mayLeave(ctx, caller, m, run)
+}
+
+// eachChild visits the runs that a run waits for.
+func (a *App) eachChild(ctx context.Context, namespace string, run *workflow.Run, visit func(*workflow.Run, *workflow.Machine) error) error {
+	for _, id := range run.Children() {
+		child, err := a.loadRun(ctx, runKey(namespace, id))
+		if err != nil {
+			return err
+		}
+		m, err := a.machine(ctx, namespace, child.Workflow, child.WorkflowVersion)
+		if err != nil {
+			return err
+		}
+		if err := visit(child, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changed remembers new snapshots and wakes those who watch these runs.

@@ -27,7 +27,7 @@ func (a *App) Watch(ctx context.Context, namespace, runID string, send func(*Vie
 			return err
 		}
 		if run.Version > sent {
-			view, err := a.view(ctx, key, run)
+			view, err := a.view(ctx, place{key: key, run: run})
 			if err != nil {
 				return err
 			}

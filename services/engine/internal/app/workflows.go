@@ -117,6 +117,18 @@ func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
 	return err
 }
 
+// claimed reports that an operator has registered what an agent had before.
+func (a *App) claimed(ctx context.Context, namespace string, v *Version) (bool, error) {
+	_, err := a.store.Get(ctx, claimKey(store.Key{Namespace: namespace, ID: v.Name}))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fault.From(err)
+	}
+	return true, nil
+}
+
 // registeredBefore answers the version that a repeat of a request made (S6.5).
 func (a *App) registeredBefore(ctx context.Context, key store.Key, idempotencyKey, digest string) (*Version, error) {
 	if idempotencyKey == "" {

@@ -36,8 +36,12 @@ func (Announcer) RunEvent(namespace, actor string, run *workflow.Run, ev *workfl
 		Namespace: namespace, Entity: "run", EntityId: run.ID, Type: ev.Type,
 		Version: run.Version, Time: timestamppb.New(at), Actor: actor,
 	}
-	if err := setPayload(out, run, ev); err != nil {
-		return store.Event{}, err
+	if !setPayload(out, run, ev) && !setForkPayload(out, ev) {
+		return store.Event{}, fmt.Errorf("announce run %s: no payload for event type %q", run.ID, ev.Type)
+	}
+	if ev.Branch != "" && (ev.Type == workflow.EventBranchEnded || ev.Type == workflow.EventJoined) {
+		// One change can end branches inside of branches, and join their forks.
+		out.Id = bus.EventID(out) + "." + ev.Branch
 	}
 	if ev.Type == workflow.EventRejected {
 		// One version of a run can see many rejections.
@@ -50,20 +54,25 @@ func (Announcer) RunEvent(namespace, actor string, run *workflow.Run, ev *workfl
 	return bus.Encode(out)
 }
 
-func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) error {
+// setPayload reports whether it knows the type.
+func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool {
 	switch ev.Type {
 	case workflow.EventStarted:
-		out.Payload = &eventv1.Event_RunStarted{RunStarted: &eventv1.RunStarted{
+		started := &eventv1.RunStarted{
 			Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion, State: run.State, SessionId: run.SessionID,
-		}}
+		}
+		if run.Parent != nil {
+			started.ParentRunId = run.Parent.RunID
+		}
+		out.Payload = &eventv1.Event_RunStarted{RunStarted: started}
 	case workflow.EventTransitioned:
 		out.Payload = &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
 			Event: ev.Event, From: ev.From, To: ev.To, Rationale: bus.Clip(ev.Rationale),
-			SafeNext: ev.SafeNext, Guards: ev.Guards,
+			SafeNext: ev.SafeNext, Guards: ev.Guards, Branch: ev.Branch,
 		}}
 	case workflow.EventRejected:
 		out.Payload = &eventv1.Event_RunRejected{RunRejected: &eventv1.RunRejected{
-			Event: ev.Event, State: run.State, Code: string(ev.Code), Message: bus.Clip(ev.Message), Guards: ev.Guards,
+			Event: ev.Event, State: ev.From, Code: string(ev.Code), Message: bus.Clip(ev.Message), Guards: ev.Guards, Branch: ev.Branch,
 		}}
 	case workflow.EventCompleted, workflow.EventFailed, workflow.EventCancelled:
 		out.Payload = &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{
@@ -73,8 +82,53 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) error
 		out.Payload = &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Held: run.Held, Reason: bus.Clip(ev.Reason)}}
 	case workflow.EventResumed:
 		out.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: run.State}}
+	case workflow.EventForced:
+		out.Payload = &eventv1.Event_RunForced{RunForced: &eventv1.RunForced{From: ev.From, To: ev.To, Branch: ev.Branch}}
+	case workflow.EventInterrupted:
+		out.Payload = &eventv1.Event_RunInterrupted{RunInterrupted: &eventv1.RunInterrupted{
+			Interrupt: ev.Interrupt, From: ev.From, To: ev.To, Files: bus.ClipAll(ev.Files), Branch: ev.Branch,
+		}}
 	default:
-		return fmt.Errorf("announce run %s: no payload for event type %q", run.ID, ev.Type)
+		return false
 	}
-	return nil
+	return true
+}
+
+// setForkPayload is setPayload for forks and invokes.
+func setForkPayload(out *eventv1.Event, ev *workflow.Event) bool {
+	switch ev.Type {
+	case workflow.EventForked:
+		out.Payload = &eventv1.Event_RunForked{RunForked: &eventv1.RunForked{
+			Event: ev.Event, State: ev.From, Branches: ev.Branches, Branch: ev.Branch,
+		}}
+	case workflow.EventBound:
+		out.Payload = &eventv1.Event_RunBranchBound{RunBranchBound: &eventv1.RunBranchBound{
+			Branch: ev.Branch, State: ev.From, SessionId: ev.SessionID,
+		}}
+	case workflow.EventBranchEnded:
+		out.Payload = &eventv1.Event_RunBranchEnded{RunBranchEnded: &eventv1.RunBranchEnded{
+			Branch: ev.Branch, Status: string(ev.BranchStatus), State: ev.To,
+		}}
+	case workflow.EventJoined:
+		joined := &eventv1.RunJoined{Event: ev.Event, From: ev.From, To: ev.To, Branch: ev.Branch, Reason: bus.Clip(ev.Reason)}
+		if j := ev.Join; j != nil {
+			joined.Succeeded, joined.Conflicts = j.Succeeded, bus.ClipAll(j.Conflicts)
+			for _, b := range j.Branches {
+				joined.Branches = append(joined.Branches, &eventv1.JoinedBranch{Name: b.Name, Status: string(b.Status)})
+			}
+		}
+		out.Payload = &eventv1.Event_RunJoined{RunJoined: joined}
+	case workflow.EventInvoked:
+		out.Payload = &eventv1.Event_RunInvoked{RunInvoked: &eventv1.RunInvoked{
+			Event: ev.Event, State: ev.From, ChildRunId: ev.ChildRunID, ChildWorkflow: ev.ChildWorkflow, Branch: ev.Branch,
+		}}
+	case workflow.EventChildEnded:
+		out.Payload = &eventv1.Event_RunChildEnded{RunChildEnded: &eventv1.RunChildEnded{
+			Event: ev.Event, From: ev.From, To: ev.To, ChildRunId: ev.ChildRunID,
+			ChildWorkflow: ev.ChildWorkflow, ChildStatus: string(ev.ChildStatus), Branch: ev.Branch,
+		}}
+	default:
+		return false
+	}
+	return true
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -48,11 +47,12 @@ func (s *Runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1
 
 // Get implements RunService.
 func (s *Runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-	view, err := s.app.Get(ctx, rpc.Namespace(ctx), app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()})
+	view, err := s.app.Get(ctx, rpc.Namespace(ctx),
+		app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.RunServiceGetResponse{Run: s.runProto(view)}, nil
+	return &enginev1.RunServiceGetResponse{Run: s.runProto(view), AskedRunId: view.AskedID}, nil
 }
 
 // List implements RunService.
@@ -78,7 +78,7 @@ func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*
 // Transition implements RunService.
 func (s *Runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
 	outcome, err := s.app.Transition(ctx, caller(ctx), app.Transition{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
+		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Event:  req.GetEvent(), Data: req.GetData(),
 		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(),
 	})
@@ -87,7 +87,46 @@ func (s *Runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) 
 	}
 	return &enginev1.TransitionResponse{
 		Accepted: outcome.Rejection == nil, Run: s.runProto(outcome.View),
-		Rejection: s.rejectionProto(outcome),
+		Rejection: s.rejectionProto(outcome), Note: outcome.Note,
+	}, nil
+}
+
+// BindBranch implements RunService.
+func (s *Runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) (*enginev1.BindBranchResponse, error) {
+	view, err := s.app.Bind(ctx, caller(ctx), app.Bind{
+		RunID: req.GetRunId(), Workflow: req.GetWorkflow(), Branch: req.GetBranch(), SessionID: req.GetSessionId(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.BindBranchResponse{Run: s.runProto(view)}, nil
+}
+
+// Interrupt implements RunService.
+func (s *Runs) Interrupt(ctx context.Context, req *enginev1.InterruptRequest) (*enginev1.InterruptResponse, error) {
+	out, err := s.app.Interrupt(ctx, caller(ctx), req.GetRunId(), req.GetCallId(), req.GetFilesChanged())
+	if err != nil {
+		return nil, err
+	}
+	resp := &enginev1.InterruptResponse{Fired: out.Fired, Run: s.runProto(out.View)}
+	if out.Fired {
+		resp.Interrupt, resp.From = out.Interrupt, out.From
+	}
+	return resp, nil
+}
+
+// ForceState implements RunService.
+func (s *Runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) (*enginev1.ForceStateResponse, error) {
+	outcome, err := s.app.Force(ctx, caller(ctx), app.Force{
+		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
+		State:  req.GetState(), Context: req.GetContext(),
+		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.ForceStateResponse{
+		Accepted: outcome.Rejection == nil, Run: s.runProto(outcome.View), Rejection: s.rejectionProto(outcome),
 	}, nil
 }
 
@@ -120,11 +159,12 @@ func (s *Runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*engine
 
 // History implements RunService.
 func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
-	entries, next, err := s.app.History(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetAfterVersion(), pageSize(req.GetPageSize()))
+	after := app.Position{Version: req.GetAfterVersion(), Result: req.GetAfterResult()}
+	entries, next, err := s.app.History(ctx, rpc.Namespace(ctx), req.GetRunId(), after, pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.HistoryResponse{NextAfterVersion: next}
+	resp := &enginev1.HistoryResponse{NextAfterVersion: next.Version, NextAfterResult: next.Result}
 	for i := range entries {
 		resp.Entries = append(resp.Entries, entryProto(&entries[i]))
 	}
@@ -151,20 +191,6 @@ func (s *Runs) settled(outcome *app.Outcome, err error) (*enginev1.Run, error) {
 	return s.runProto(outcome.View), nil
 }
 
-func (s *Runs) runProto(v *app.View) *enginev1.Run {
-	run, state := v.Run, v.Machine.State(v.Run.State)
-	return &enginev1.Run{
-		RunId: run.ID, Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion,
-		Status: statuses[run.Status], State: run.State, Context: run.Context.AppendJSON(nil),
-		Iterations: v.Iterations, TransitionCount: run.TransitionCount, Version: run.Version,
-		SessionId: run.SessionID, Workspace: run.Workspace, Entry: run.Entry, Held: run.Held,
-		ToolsRestricted: state.ToolsRestricted, AllowedTools: state.AllowedTools,
-		DisallowedTools: state.DisallowedTools, Instructions: state.Instructions,
-		MaxIterations: state.MaxIterations, LegalEvents: s.legal.Of(state),
-		CreatedAt: timestamppb.New(run.CreatedAt), UpdatedAt: timestamppb.New(run.UpdatedAt),
-	}
-}
-
 func (s *Runs) rejectionProto(o *app.Outcome) *enginev1.Rejection {
 	r := o.Rejection
 	if r == nil {
@@ -185,15 +211,6 @@ func guardsProto(guards []app.Guard) []*enginev1.GuardResult {
 		}
 	}
 	return out
-}
-
-func entryProto(e *app.Entry) *enginev1.HistoryEntry {
-	return &enginev1.HistoryEntry{
-		RunVersion: e.RunVersion, Time: timestamppb.New(e.Time), Actor: e.Actor, Type: e.Type,
-		Event: e.Event, From: e.From, To: e.To, Data: e.Data, Rationale: e.Rationale,
-		Guards: guardsProto(e.Guards), WorkflowVersion: e.WorkflowVersion,
-		Status: statuses[e.Status], Reason: e.Reason, SafeNext: e.SafeNext,
-	}
 }
 
 // statusFromProto is the status to list by; unspecified is any.

@@ -1,0 +1,231 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// change is one command on one run.
+type change struct {
+	target  Target
+	command workflow.Command
+	// descends: it is meant for the run whose rules are in force, the innermost
+	// that was invoked. family: for all runs that invoke each other, from the
+	// outermost on. Neither: for the run itself.
+	descends, family bool
+
+	expected int64
+	key      string // of the first answer, see requestName; may be empty
+	digest   string
+	// leaves: an agent would escape enforcement by it (S6.6).
+	leaves bool
+	// unbinds: an agent's own session no longer drives the run afterwards.
+	unbinds bool
+	// session, when set, drives the run from now on.
+	session string
+	// resumes: only an operator may do it to a run that is held.
+	resumes bool
+}
+
+// place is a run, and the branch of it that is meant.
+type place struct {
+	key    store.Key
+	run    *workflow.Run
+	branch string
+	// session is set when the branch is meant only as long as it is this session's
+	// own: a later fork may have one of the same name, or another session have
+	// taken it over.
+	session string
+}
+
+// noBranch ends the name of a branch that a session has lost: the core knows no
+// such branch, so nothing is allowed in it.
+const noBranch = "/"
+
+// lane is the branch as the core knows it.
+func (p place) lane() string {
+	if p.session != "" && !p.run.Bound(p.branch, p.session) {
+		return p.branch + noBranch
+	}
+	return p.branch
+}
+
+// change steps a run and commits what came of it, again from the start when
+// somebody else was faster.
+func (a *App) change(ctx context.Context, caller Caller, c change) (*Outcome, error) {
+	asked, err := a.resolve(ctx, caller.Namespace, c.target)
+	if err != nil {
+		return nil, err
+	}
+	if c.key != "" && asked.branch != "" {
+		c.key += " in " + asked.branch // sessions in other branches have keys of their own
+	}
+	if asked.run, err = a.cachedRun(ctx, asked.key); err != nil {
+		return nil, err
+	}
+	for i := range contend.Attempts {
+		outcome, err := a.attempt(ctx, caller, asked, c)
+		if !lostRace(err) {
+			return outcome, err
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, fault.From(err)
+		}
+		if asked.run, err = a.loadRun(ctx, asked.key); err != nil {
+			return nil, err
+		}
+	}
+	return nil, contended("run " + asked.key.ID)
+}
+
+func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change) (*Outcome, error) {
+	f := newFamily(a, caller)
+	at, err := f.locate(ctx, asked, c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := a.machine(ctx, at.key.Namespace, at.run.Workflow, at.run.WorkflowVersion)
+	if err != nil {
+		return nil, err
+	}
+	escapes, err := a.escapes(ctx, caller, at.run, m, c)
+	if err == nil && !escapes {
+		escapes, err = a.escapesParents(ctx, caller, at.run, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if outcome, err := a.refuse(ctx, caller, asked, at, escapes, c); outcome != nil || err != nil {
+		return outcome, err
+	}
+	if c.command, err = a.complete(ctx, at, m, c.command); err != nil {
+		return nil, err
+	}
+	s := f.step(at.key, at.run, m, c.command)
+	if s.out.Changed {
+		if err := f.follow(ctx, s, c); err != nil {
+			return nil, err
+		}
+	}
+	return f.commit(ctx, asked, s, c)
+}
+
+// complete adds to a command what the core can not know: the branch that it is
+// meant for, and the workflow that it would invoke.
+func (a *App) complete(ctx context.Context, at place, m *workflow.Machine, cmd workflow.Command) (workflow.Command, error) {
+	switch c := cmd.(type) {
+	case workflow.Fire:
+		c.Branch = at.lane()
+		lane := at.run.At(at.lane())
+		name := m.State(lane.State).Invokes(c.Event)
+		if name == "" || lane.Status != workflow.Running {
+			return c, nil
+		}
+		var err error
+		c.Child, c.ChildID, err = a.newChild(ctx, at.key, at.run, name)
+		return c, err
+	case workflow.Force:
+		c.Branch = at.lane()
+		return c, nil
+	case workflow.Divert:
+		c.Branch = at.lane()
+		return c, nil
+	default:
+		return cmd, nil
+	}
+}
+
+// refuse answers what needs no step: a stale expected version, and what the
+// caller may not do. The cached run may be old, so it is read again before a
+// conflict is claimed.
+func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, escapes bool, c change) (*Outcome, error) {
+	run := at.run
+	agent := caller.Principal.Role == auth.Agent
+	conflict := c.expected != 0 && c.expected != run.Version
+	held := agent && run.Held && (c.leaves || c.resumes)
+	switch {
+	case !conflict && !held && !escapes:
+		return nil, nil
+	case c.key != "":
+		// The request may be a repeat, whose answer is the first one (S6.5).
+		if outcome, err := a.firstAnswer(ctx, asked.key, c.key, c.digest); outcome != nil || err != nil {
+			return outcome, err
+		}
+	}
+	fresh, err := a.loadRun(ctx, at.key)
+	switch {
+	case err != nil:
+		return nil, err
+	case fresh.Version != run.Version:
+		return nil, &store.ConflictError{Key: at.key, Want: run.Version, Have: fresh.Version}
+	case conflict:
+		e := fault.New(fault.VersionConflict, "run %s is at version %d, not %d; read it and decide again", run.ID, run.Version, c.expected)
+		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
+		return nil, e
+	case held:
+		return nil, fault.New(fault.RunHeld, "run %s is held by an operator; only an operator can resume or cancel it", run.ID)
+	case run.Status.Ended():
+		return nil, nil // the machine says why this can not be
+	default:
+		return nil, enforcedAlways(run)
+	}
+}
+
+// escapes reports that an agent would leave a workflow that enforces always, in
+// the run itself or in one that it waits for (S6.6).
+func (a *App) escapes(ctx context.Context, caller Caller, run *workflow.Run, m *workflow.Machine, c change) (bool, error) {
+	if !c.leaves || caller.Principal.Role != auth.Agent || run.Status.Ended() {
+		return false, nil
+	}
+	if m.AlwaysEnforce() {
+		return true, nil
+	}
+	escapes := false
+	err := a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m *workflow.Machine) error {
+		deeper, err := a.escapes(ctx, caller, child, m, c)
+		escapes = escapes || deeper
+		return err
+	})
+	return escapes, err
+}
+
+// escapesParents is escapes of the runs that wait for this one: its end moves them
+// on.
+func (a *App) escapesParents(ctx context.Context, caller Caller, run *workflow.Run, c change) (bool, error) {
+	if !c.leaves || caller.Principal.Role != auth.Agent {
+		return false, nil
+	}
+	for run.Parent != nil && !run.Status.Ended() {
+		parent, err := a.loadRun(ctx, runKey(caller.Namespace, run.Parent.RunID))
+		if err != nil {
+			return false, err
+		}
+		if !slices.Contains(parent.Children(), run.ID) {
+			return false, nil
+		}
+		m, err := a.machine(ctx, caller.Namespace, parent.Workflow, parent.WorkflowVersion)
+		if err != nil || m.AlwaysEnforce() {
+			return err == nil, err
+		}
+		run = parent
+	}
+	return false, nil
+}
+
+func enforcedAlways(run *workflow.Run) error {
+	return fault.New(fault.EnforcementAlways,
+		"workflow %q enforces always: an agent can not leave it before a final state; an operator can", run.Workflow)
+}
+
+func runPut(key store.Key, expect int64, out *workflow.Result) store.Put {
+	return store.Put{
+		Key: key, Expect: expect, Data: encodeRun(&out.Run), Labels: labels(&out.Run), History: encodeEntry(&out.Entry),
+	}
+}

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// Position is a place in a run's history: after a version of the run, and after
+// the tool result of a number.
+type Position struct{ Version, Result int64 }
+
+// History answers what happened to a run after a position, oldest first, at most
+// limit entries, and the position that the next page begins after: none when there
+// can be no more. A page of large entries has less than limit of them.
+//
+// Tool results come after the change that made the version they came at.
+func (a *App) History(ctx context.Context, namespace, runID string, after Position, limit int) (entries []Entry, next Position, err error) {
+	key := runKey(namespace, runID)
+	changes := &stream{store: a.store, key: key, after: after.Version, decode: decodeEntry}
+	results := &stream{store: a.store, key: ledger.ResultsOf(key), after: after.Result, decode: decodeResult}
+	for size := 0; len(entries) < limit; {
+		from, err := earlier(ctx, changes, results)
+		if err != nil {
+			return nil, Position{}, err
+		}
+		if from == nil {
+			if len(entries) == 0 && after == (Position{}) {
+				// Tell a run without a history from one that never was.
+				_, err = a.cachedRun(ctx, key)
+			}
+			return entries, Position{}, err
+		}
+		entry, bytes := from.take()
+		if size += bytes; size > a.pageBytes && len(entries) > 0 {
+			from.after-- // the next page begins with it
+			break
+		}
+		entries = append(entries, entry)
+	}
+	return entries, Position{changes.after, results.after}, nil
+}
+
+// earlier is the stream that the next entry comes from; nil at the end of both.
+func earlier(ctx context.Context, changes, results *stream) (*stream, error) {
+	change, err := changes.peek(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := results.peek(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case change == nil && result == nil:
+		return nil, nil
+	case result == nil:
+		return changes, nil
+	case change == nil || result.RunVersion < change.RunVersion:
+		return results, nil
+	default:
+		return changes, nil
+	}
+}
+
+// stream reads the history of one record a few entries at a time.
+type stream struct {
+	store  store.Store
+	key    store.Key
+	after  int64 // version of the last entry that was taken
+	decode func(store.HistoryEntry) (Entry, error)
+
+	read []store.HistoryEntry
+	head *Entry // the decoded first of read
+	done bool
+}
+
+func (s *stream) peek(ctx context.Context) (*Entry, error) {
+	if s.head != nil {
+		return s.head, nil
+	}
+	if len(s.read) == 0 && !s.done {
+		var err error
+		if s.read, err = s.store.History(ctx, s.key, s.after, readAhead); err != nil {
+			return nil, fault.From(err)
+		}
+		s.done = len(s.read) < readAhead
+	}
+	if len(s.read) == 0 {
+		return nil, nil
+	}
+	entry, err := s.decode(s.read[0])
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("history of %s: %w", s.key.ID, err))
+	}
+	s.head = &entry
+	return s.head, nil
+}
+
+// take removes what peek has answered.
+func (s *stream) take() (Entry, int) {
+	entry, stored := *s.head, s.read[0]
+	s.head, s.read, s.after = nil, s.read[1:], stored.Version
+	return entry, len(stored.Data)
+}
+
+func decodeEntry(h store.HistoryEntry) (Entry, error) {
+	entry := Entry{}
+	if err := json.Unmarshal(h.Data, &entry); err != nil {
+		return entry, fmt.Errorf("decode entry %d: %w", h.Version, err)
+	}
+	entry.RunVersion = h.Version
+	return entry, nil
+}
+
+func decodeResult(h store.HistoryEntry) (Entry, error) {
+	r, err := ledger.DecodeResult(h.Data, h.Version)
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{
+		Type: "tool_result", Actor: r.Actor, Time: r.Time, RunVersion: r.RunVersion, Branch: r.Branch,
+		From: r.State, To: r.State, Result: r,
+	}, nil
+}

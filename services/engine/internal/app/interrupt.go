@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// Interrupted is what came of a changed file.
+type Interrupted struct {
+	View *View
+	// Fired is false when nothing has changed.
+	Fired bool
+	// Interrupt that fired, and the state that it left.
+	Interrupt, From string
+}
+
+// Interrupt diverts a run to the handler of the first interrupt that a changed
+// file matches (S4.1). Only a call that was allowed can do so, and only once:
+// the enforcer's record of it is the proof. Files are those that the call's input
+// named and those that were reported.
+func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string, reported []string) (*Interrupted, error) {
+	asked, err := a.cachedRun(ctx, runKey(caller.Namespace, runID))
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.store.Answer(ctx, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, notAllowed(runID, callID)
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	call, err := ledger.DecodeCall(data)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if call.Verdict.Decision != toolcall.Allow {
+		return nil, notAllowed(runID, callID)
+	}
+	run, err := a.cachedRun(ctx, runKey(caller.Namespace, call.RunID))
+	if err != nil {
+		return nil, err
+	}
+	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	if err != nil {
+		return nil, err
+	}
+	if !toolcall.Edits(m, call.Verdict.Tool) {
+		return nil, notAllowed(runID, callID)
+	}
+	files := slices.Concat(call.Verdict.Paths, reported)
+	name, matches := m.Watches(pathglob.RootOf(run.Workspace), files)
+	if !matches {
+		view, err := a.Get(ctx, caller.Namespace, Target{RunID: runID, Branch: call.Branch}, true)
+		return &Interrupted{View: view}, err
+	}
+	outcome, err := a.change(ctx, caller, change{
+		target:  Target{RunID: call.RunID, Branch: call.Branch},
+		command: workflow.Divert{Interrupt: name, Files: files, Actor: caller.Principal.Name},
+		key:     ledger.InterruptName(callID),
+		digest:  digest("interrupt", name),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Interrupted{View: outcome.View, Fired: outcome.Changed, Interrupt: name, From: outcome.From}, nil
+}
+
+func notAllowed(runID, callID string) error {
+	return fault.New(fault.FailedPrecondition, "no call %q that changes files was allowed in run %s, so it fires no interrupt", callID, runID)
+}

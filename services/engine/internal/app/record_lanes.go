@@ -1,0 +1,115 @@
+package app
+
+import (
+	"encoding/json"
+
+	"github.com/interlock-run/interlock/pkg/jsonobject"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// The stored forms of what a run has besides its own lane.
+type (
+	interruptionRecord struct {
+		Name     string `json:"name"`
+		ReturnTo string `json:"return_to"`
+	}
+	invocationRecord struct {
+		RunID    string `json:"run_id"`
+		Workflow string `json:"workflow"`
+		Event    string `json:"event"`
+	}
+	parentRecord struct {
+		RunID string `json:"run_id"`
+		Root  string `json:"root"`
+		Depth int    `json:"depth"`
+	}
+	forkRecord struct {
+		Event    string         `json:"event"`
+		Current  string         `json:"current,omitempty"`
+		Branches []branchRecord `json:"branches"`
+	}
+	branchRecord struct {
+		Name      string                `json:"name"`
+		Status    workflow.BranchStatus `json:"status"`
+		SessionID string                `json:"session_id,omitempty"`
+		State     string                `json:"state"`
+		Entry     int64                 `json:"entry"`
+		Context   json.RawMessage       `json:"context"`
+		Interrupt *interruptionRecord   `json:"interrupt,omitempty"`
+		Fork      *forkRecord           `json:"fork,omitempty"`
+		Child     *invocationRecord     `json:"child,omitempty"`
+	}
+)
+
+// writeRare writes what only some runs have.
+func writeRare(w *jsonobject.Writer, run *workflow.Run) {
+	if run.Interrupt != nil {
+		w.Raw("interrupt", mustJSON(interruptionOf(run.Interrupt)))
+	}
+	if run.Fork != nil {
+		w.Raw("fork", mustJSON(forkOf(run.Fork)))
+	}
+	if run.Child != nil {
+		w.Raw("child", mustJSON(invocationOf(run.Child)))
+	}
+	if run.Parent != nil {
+		w.Raw("parent", mustJSON((*parentRecord)(run.Parent)))
+	}
+	if len(run.Joined) > 0 {
+		w.Raw("joined", mustJSON(run.Joined))
+	}
+}
+
+// mustJSON encodes plain values, which can not fail.
+func mustJSON(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func interruptionOf(in *workflow.Interruption) *interruptionRecord {
+	return (*interruptionRecord)(in)
+}
+func invocationOf(in *workflow.Invocation) *invocationRecord { return (*invocationRecord)(in) }
+func (r *interruptionRecord) decode() *workflow.Interruption { return (*workflow.Interruption)(r) }
+
+func (r *invocationRecord) decode() *workflow.Invocation { return (*workflow.Invocation)(r) }
+func (r *parentRecord) decode() *workflow.Parent         { return (*workflow.Parent)(r) }
+
+func forkOf(f *workflow.ForkProgress) *forkRecord {
+	if f == nil {
+		return nil
+	}
+	r := &forkRecord{Event: f.Event, Current: f.Current, Branches: make([]branchRecord, len(f.Branches))}
+	for i := range f.Branches {
+		b := &f.Branches[i]
+		r.Branches[i] = branchRecord{
+			Name: b.Name, Status: b.Status, SessionID: b.SessionID, State: b.State, Entry: b.Entry,
+			Context: b.Context.AppendJSON(nil), Interrupt: interruptionOf(b.Interrupt),
+			Fork: forkOf(b.Fork), Child: invocationOf(b.Child),
+		}
+	}
+	return r
+}
+
+func (r *forkRecord) decode() (*workflow.ForkProgress, error) {
+	if r == nil {
+		return nil, nil
+	}
+	f := &workflow.ForkProgress{Event: r.Event, Current: r.Current, Branches: make([]workflow.BranchProgress, len(r.Branches))}
+	for i := range r.Branches {
+		from, b := &r.Branches[i], &f.Branches[i]
+		b.Name, b.Status, b.SessionID, b.State, b.Entry = from.Name, from.Status, from.SessionID, from.State, from.Entry
+		b.Interrupt, b.Child = from.Interrupt.decode(), from.Child.decode()
+		var err error
+		if b.Context, err = storedValue(from.Context); err != nil {
+			return nil, err
+		}
+		if b.Fork, err = from.Fork.decode(); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
