@@ -14,15 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
-)
-
-const (
-	// kindRun is the kind of the engine's run records: a decision holds only
-	// while that record is at the version it was made on.
-	kindRun = "run"
-	// callsKept is how long a decided call can be repeated or reported.
-	callsKept = 24 * time.Hour
 )
 
 // Caller is who asks, and where.
@@ -31,13 +24,21 @@ type Caller struct {
 	Principal auth.Principal
 }
 
-// Target names a run by its id or by the session that drives it.
-type Target struct{ RunID, SessionID string }
+// Target names a run by its id or by the session that drives it, and the branch
+// of its fork that is meant: by default the session's own, or the one that unbound
+// callers work in.
+type Target struct{ RunID, SessionID, Branch string }
 
 // Runs is the engine as the enforcer sees it.
 type Runs interface {
-	// Run answers a run as it is now.
+	// Run answers the run whose rules are in force for a target, as it stands in
+	// the branch: the innermost of the runs that were invoked.
 	Run(ctx context.Context, namespace string, target Target) (*workflow.Run, error)
+	// Lane answers a run itself, as it stands in a branch.
+	Lane(ctx context.Context, namespace, runID, branch string) (*workflow.Run, error)
+	// Interrupt diverts a run for a call that was allowed and has changed files.
+	// It happens once per call. It answers nil when nothing has changed.
+	Interrupt(ctx context.Context, runID, callID string, files []string) (*Interrupted, error)
 	// Machine answers the compiled version of a workflow.
 	Machine(ctx context.Context, namespace, name string, version int64) (*workflow.Machine, error)
 }
@@ -56,20 +57,29 @@ type App struct {
 	clock    func() time.Time
 	log      *slog.Logger
 
-	runs *snapshot.Cache[store.Key, *snapshotOf]
+	runs *snapshot.Cache[lane, *snapshotOf]
+}
+
+// lane is a run that is asked about, and the branch that is named with it.
+type lane struct {
+	asked  store.Key
+	branch string
 }
 
 // snapshotOf is a run and its machine, as they were at the run's version.
 type snapshotOf struct {
 	run     *workflow.Run
 	machine *workflow.Machine
+	// key is the run's, entry owns its counters, and root the idempotency keys of
+	// calls: it is the same for all runs that invoke each other.
+	key, entry, root store.Key
 }
 
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time, log *slog.Logger) *App {
 	return &App{
 		store: st, engine: engine, announce: announce, clock: clock, log: log,
-		runs: snapshot.New[store.Key, *snapshotOf](262_144),
+		runs: snapshot.New[lane, *snapshotOf](262_144),
 	}
 }
 
@@ -87,30 +97,40 @@ type Decision struct {
 	Iterations int64
 }
 
-func runKey(namespace, id string) store.Key {
-	return store.Key{Namespace: namespace, Kind: kindRun, ID: id}
-}
-
-// load asks the engine for a run as it is now, and caches it.
+// load asks the engine for what is in force now, and caches it.
 func (a *App) load(ctx context.Context, namespace string, target Target) (*snapshotOf, error) {
 	run, err := a.engine.Run(ctx, namespace, target)
 	if err != nil {
 		return nil, err
 	}
+	s, err := a.snapshot(ctx, namespace, run)
+	if err != nil {
+		return nil, err
+	}
+	if target.RunID != "" {
+		a.runs.Put(lane{ledger.Run(namespace, target.RunID), target.Branch}, s, func(old *snapshotOf) bool {
+			return old.key == s.key && old.run.Version > run.Version
+		})
+	}
+	return s, nil
+}
+
+func (a *App) snapshot(ctx context.Context, namespace string, run *workflow.Run) (*snapshotOf, error) {
 	m, err := a.engine.Machine(ctx, namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshotOf{run: run, machine: m}
-	a.runs.Put(runKey(namespace, run.ID), s, func(old *snapshotOf) bool { return old.run.Version > run.Version })
-	return s, nil
+	key := ledger.Run(namespace, run.ID)
+	return &snapshotOf{
+		run: run, machine: m, key: key, entry: ledger.Entry(key, run.Entry), root: ledger.Run(namespace, run.Root()),
+	}, nil
 }
 
 // cached answers a snapshot that may be old: the commit must check its version.
 // What a session drives can change at any moment, so that is always asked.
 func (a *App) cached(ctx context.Context, namespace string, target Target) (*snapshotOf, error) {
 	if target.RunID != "" {
-		if s, ok := a.runs.Get(runKey(namespace, target.RunID)); ok {
+		if s, ok := a.runs.Get(lane{ledger.Run(namespace, target.RunID), target.Branch}); ok {
 			return s, nil
 		}
 	}

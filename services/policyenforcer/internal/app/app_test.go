@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 const definition = `{
@@ -37,6 +38,10 @@ type engine struct {
 	mu   sync.Mutex
 	run  workflow.Run
 	down bool
+	// interrupts are the calls that asked for one.
+	interrupts []string
+	// fires is what it answers them.
+	fires *Interrupted
 }
 
 var errDown = fault.New(fault.Unavailable, "the engine is down")
@@ -50,8 +55,22 @@ func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run,
 	case target.RunID != e.run.ID && target.SessionID != "s":
 		return nil, fault.New(fault.NotFound, "no such run")
 	}
-	run := e.run
+	run := e.run.At(target.Branch)
 	return &run, nil
+}
+
+func (e *engine) Lane(ctx context.Context, namespace, runID, branch string) (*workflow.Run, error) {
+	return e.Run(ctx, namespace, Target{RunID: runID, Branch: branch})
+}
+
+func (e *engine) Interrupt(_ context.Context, _, callID string, _ []string) (*Interrupted, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.down {
+		return nil, errDown
+	}
+	e.interrupts = append(e.interrupts, callID)
+	return e.fires, nil
 }
 
 func (e *engine) Machine(context.Context, string, string, int64) (*workflow.Machine, error) {
@@ -67,9 +86,9 @@ func (e *engine) fire(t *testing.T, event string) {
 	if !out.Changed {
 		t.Fatalf("%s: %+v", event, out.Rejection)
 	}
-	key := runKey("default", e.run.ID)
+	key := ledger.Run("default", e.run.ID)
 	_, err := e.store.Commit(t.Context(), store.Batch{
-		Puts: []store.Put{{Key: key, Expect: e.run.Version}}, Reset: []store.Key{key},
+		Puts: []store.Put{{Key: key, Expect: e.run.Version}}, Reset: []store.Key{ledger.Entry(key, e.run.Entry)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,12 +107,17 @@ func (announcer) Reported(ns, _ string, r *Reported, _ time.Time) (store.Event, 
 }
 
 func event(ns, run, call, payload string) store.Event {
-	return store.Event{Key: runKey(ns, run), ID: run + call + payload, Subject: "interlock.x", Payload: []byte(payload)}
+	return store.Event{Key: ledger.Run(ns, run), ID: run + call + payload, Subject: "interlock.x", Payload: []byte(payload)}
 }
 
 var agent = Caller{Namespace: "default", Principal: auth.Principal{Name: "amir", Role: auth.Agent}}
 
 func newEngine(t *testing.T) (*engine, *storetest.Faulty) {
+	t.Helper()
+	return newEngineOf(t, definition)
+}
+
+func newEngineOf(t *testing.T, definition string) (*engine, *storetest.Faulty) {
 	t.Helper()
 	st, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(t.TempDir(), "store.db")})
 	if err != nil {
@@ -110,7 +134,7 @@ func newEngine(t *testing.T) (*engine, *storetest.Faulty) {
 		t.Fatalf("start: %+v", out.Rejection)
 	}
 	e.run = out.Run
-	if _, err := st.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: runKey("default", "run_1")}}}); err != nil {
+	if _, err := st.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: ledger.Run("default", "run_1")}}}); err != nil {
 		t.Fatal(err)
 	}
 	return e, &storetest.Faulty{Store: st}

@@ -5,17 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // Check is a question: may this tool be called, now, with this input?
@@ -47,12 +45,8 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 			Verdict: judge(s, req),
 			CallID:  req.CallID, Tool: req.Tool, InputDigest: inputDigest, Run: s.run, Machine: s.machine,
 		}
-		err = a.record(ctx, caller, d)
-		var limit *store.LimitError
-		if errors.As(err, &limit) {
-			d.Verdict = toolcall.IterationLimitReached(s.machine, s.run, limit.Value)
-			d.Iterations = limit.Value
-			err = a.record(ctx, caller, d)
+		if err = a.record(ctx, caller, s, d); overLimit(s, d, err) {
+			err = a.record(ctx, caller, s, d)
 		}
 		if err == nil {
 			return d, nil
@@ -67,81 +61,144 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 	return nil, fault.New(fault.VersionConflict, "run %s is being changed faster than this check could follow; try again", req.Target.RunID)
 }
 
+// overLimit turns the refusal of a counter into the denial that it stands for.
+func overLimit(s *snapshotOf, d *Decision, err error) bool {
+	var limit *store.LimitError
+	if !errors.As(err, &limit) {
+		return false
+	}
+	if limit.Name == ledger.ContextBytes {
+		d.Verdict = toolcall.ContextBudgetSpent(s.machine, s.run, limit.Value)
+	} else {
+		d.Verdict = toolcall.IterationLimitReached(s.machine, s.run, limit.Value)
+		d.Iterations = limit.Value
+	}
+	d.Verdict.Tool = d.Tool
+	return true
+}
+
 // record commits a decision: the condition that the run is unchanged, the
 // counters of an allowed call, and the event.
-func (a *App) record(ctx context.Context, caller Caller, d *Decision) error {
-	key := runKey(caller.Namespace, d.Run.ID)
-	d.Message = d.Verdict.Message(d.Machine, d.Run)
+func (a *App) record(ctx context.Context, caller Caller, s *snapshotOf, d *Decision) error {
+	batch := store.Batch{Checks: []store.Check{{Key: s.key, Version: s.run.Version}}}
+	if err := a.countFiles(ctx, s, d, &batch); err != nil {
+		return err
+	}
+	d.Message = d.Verdict.Message(s.machine, s.run)
 	event, err := a.announce.Decided(caller.Namespace, caller.Principal.Name, d, a.clock().UTC())
 	if err != nil {
 		return fault.From(err)
 	}
-	batch := store.Batch{
-		Idempotency: &store.Idempotency{
-			Owner: key, Name: callName(d.CallID), Digest: d.InputDigest, Answer: encodeCall(d), TTL: callsKept,
-		},
-		Checks: []store.Check{{Key: key, Version: d.Run.Version}},
-		Events: []store.Event{event},
+	batch.Events = []store.Event{event}
+	batch.Idempotency = &store.Idempotency{
+		Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Answer: callOf(d).Encode(), TTL: ledger.Kept,
 	}
-	if d.Verdict.Counted {
-		limit := store.NoLimit
-		if d.Verdict.MaxIterations > 0 {
-			limit = d.Verdict.MaxIterations
+	v := &d.Verdict
+	if v.Counted {
+		batch.Counters = []store.Counter{{Owner: s.entry, Name: ledger.Iterations, Delta: 1, Limit: limitOr(v.MaxIterations)}}
+		if v.ContextBudget > 0 {
+			// Adds nothing: it is refused when the budget is spent (S3.7).
+			batch.Counters = append(batch.Counters, store.Counter{Owner: s.entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
 		}
-		batch.Counters = []store.Counter{{Owner: key, Name: toolcall.IterationsCounter, Delta: 1, Limit: limit}}
 	}
 	result, err := a.store.Commit(ctx, batch)
 	switch {
 	case err != nil:
 		return err
 	case result.Replayed:
-		return a.repeat(ctx, caller, d, result.Answer)
-	case d.Verdict.Counted:
+		return a.repeat(ctx, caller, s, d, result.Answer)
+	case v.Counted:
 		d.Iterations = result.Counters[0]
 	}
 	return nil
 }
 
-// call is what is kept of a decision, for repeats and for the report.
-type call struct {
-	Verdict    toolcall.Verdict `json:"verdict"`
-	RunVersion int64            `json:"run_version"`
-	Message    string           `json:"message,omitempty"`
+func limitOr(limit int64) int64 {
+	if limit > 0 {
+		return limit
+	}
+	return store.NoLimit
 }
 
-func callName(id string) string { return "call/" + id }
+// countFiles counts the files that an allowed call would change, where the state
+// limits them; over the limit it makes the decision a denial (S3.6).
+func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch *store.Batch) error {
+	v := &d.Verdict
+	if !v.Counted || v.MaxFiles == 0 || len(v.Paths) == 0 {
+		return nil
+	}
+	key := ledger.FilesOf(s.key)
+	record, err := a.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		record, err = store.Record{Version: store.Absent}, nil
+	}
+	if err != nil {
+		return err
+	}
+	kept, err := ledger.DecodeFiles(record.Data)
+	if err != nil {
+		return fault.From(err)
+	}
+	before := kept.Of(s.run.Branch, s.run.Entry)
+	files, added, fits := before.Add(v.Paths, v.MaxFiles)
+	if !fits {
+		d.Verdict = toolcall.FileLimitReached(s.machine, s.run, before, added)
+		d.Verdict.Tool = d.Tool
+		return nil
+	}
+	if len(added) == 0 {
+		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: record.Version})
+		return nil
+	}
+	data, err := kept.With(s.run.Branch, s.run.Entry, files).Encode()
+	if err != nil {
+		return fault.From(err)
+	}
+	batch.Puts = []store.Put{{Key: key, Expect: record.Version, Data: data}}
+	return nil
+}
+
+func callOf(d *Decision) *ledger.Call {
+	return &ledger.Call{
+		Verdict: d.Verdict, RunID: d.Run.ID, Branch: d.Run.Branch, Entry: d.Run.Entry,
+		RunVersion: d.Run.Version, Message: d.Message,
+	}
+}
 
 // repeat answers a call id that was decided before with the first decision, as
 // long as the run is what that was made on. Otherwise it would be a decision on
 // an old state, and the caller must ask about a new call; so must one whose call
 // was made and reported.
-func (a *App) repeat(ctx context.Context, caller Caller, d *Decision, stored []byte) error {
-	first, err := decodeCall(stored)
+func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decision, stored []byte) error {
+	first, err := ledger.DecodeCall(stored)
 	if err != nil {
 		return fault.From(err)
 	}
-	fresh, err := a.load(ctx, caller.Namespace, Target{RunID: d.Run.ID})
+	run, err := a.engine.Lane(ctx, caller.Namespace, first.RunID, first.Branch)
 	if err != nil {
 		return err
 	}
-	if fresh.run.Version != first.RunVersion {
+	if first.RunID != s.run.ID || first.Branch != s.run.Branch || first.Entry != s.run.Entry || run.Version != first.RunVersion {
 		return fault.New(fault.IdempotencyMismatch,
-			"call %q was decided when the run was at version %d, and it is at %d now; ask with a new call_id",
-			d.CallID, first.RunVersion, fresh.run.Version)
+			"call %q was decided on run %s at version %d, and things have changed since; ask with a new call_id",
+			d.CallID, first.RunID, first.RunVersion)
 	}
-	key := runKey(caller.Namespace, d.Run.ID)
-	switch _, err := a.store.Answer(ctx, key, reportName(d.CallID)); {
+	switch _, err := a.store.Answer(ctx, s.root, ledger.ReportName(d.CallID)); {
 	case err == nil:
 		return fault.New(fault.IdempotencyMismatch, "call %q was made and reported already; ask with a new call_id for another call", d.CallID)
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
-	counters, err := a.store.Counters(ctx, key)
+	fresh, err := a.snapshot(ctx, caller.Namespace, run)
+	if err != nil {
+		return err
+	}
+	counters, err := a.store.Counters(ctx, fresh.entry)
 	if err != nil {
 		return err
 	}
 	d.Verdict, d.Message, d.Run, d.Machine = first.Verdict, first.Message, fresh.run, fresh.machine
-	d.Iterations = counters[toolcall.IterationsCounter]
+	d.Iterations = counters[ledger.Iterations]
 	return nil
 }
 
@@ -161,35 +218,6 @@ func (a *App) unavailable(ctx context.Context, req Check, inputDigest string, er
 	default:
 		return nil, fault.From(err)
 	}
-}
-
-// encodeCall writes a call by hand: it is on the path of every check.
-func encodeCall(d *Decision) []byte {
-	v := &d.Verdict
-	w := jsonobject.New(160 + len(d.Message))
-	w.Open()
-	w.Name("verdict")
-	w.Open()
-	w.Text("decision", string(v.Decision))
-	w.OptionalText("code", string(v.Code))
-	w.OptionalText("tool", v.Tool)
-	w.OptionalText("detail", v.Detail)
-	w.OptionalTruth("counted", v.Counted)
-	w.OptionalInteger("max_iterations", v.MaxIterations)
-	w.OptionalInteger("iterations", v.Iterations)
-	w.Close()
-	w.Integer("run_version", d.Run.Version)
-	w.OptionalText("message", d.Message)
-	w.Close()
-	return w.Bytes()
-}
-
-func decodeCall(data []byte) (call, error) {
-	var c call
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, fmt.Errorf("decode call: %w", err)
-	}
-	return c, nil
 }
 
 // digest binds a call id to what was asked with it.

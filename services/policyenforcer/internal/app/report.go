@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // Report is the result of a tool call (S3.9).
@@ -20,19 +25,42 @@ type Report struct {
 	FilesChanged []string
 	ResultBytes  int64
 	CostUSD      string
+	// Output is what the tool answered; kept only where the workflow says so.
+	Output []byte
 }
 
 // Reported is a report that was taken.
 type Reported struct {
 	Report
+	// RunID is the run that the call was decided on, at RunVersion when the report
+	// came.
 	RunID      string
 	RunVersion int64
 	// Accounted is false when no such call had been allowed.
 	Accounted bool
+	// Interrupt is set when the call has fired one.
+	Interrupt *Interrupted
+	// Warning is for the agent; empty when there is nothing to warn of.
+	Warning string
+}
+
+// Interrupted is an interrupt that has fired.
+type Interrupted struct {
+	Name string
+	// From is the state that was left.
+	From string
+	// Run as it stands in the handler.
+	Run     *workflow.Run
+	Machine *workflow.Machine
+	// Files that the call has changed.
+	Files []string
 }
 
 // Report records the result of a call. Reports are idempotent by call id; one
 // for a call that was never allowed is taken, and announced as unaccounted.
+//
+// An interrupt that the call fires comes first, and once per call. So a report
+// that was answered has interrupted, and one that failed can be sent again.
 func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported, error) {
 	if !validCost(req.CostUSD) {
 		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", not %q`, req.CostUSD).
@@ -42,40 +70,168 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	key := runKey(caller.Namespace, s.run.ID)
-	allowed, err := a.wasAllowed(ctx, key, req)
+	call, err := a.allowedCall(ctx, s.root, req.CallID)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	reported := &Reported{Report: req, RunID: s.run.ID, RunVersion: s.run.Version, Accounted: allowed}
-	event, err := a.announce.Reported(caller.Namespace, caller.Principal.Name, reported, a.clock().UTC())
-	if err != nil {
-		return nil, fault.From(err)
+	reported := &Reported{Report: req, RunID: s.run.ID, RunVersion: s.run.Version}
+	if call != nil {
+		reported.Accounted = true
+		if reported.Interrupt, err = a.interrupt(ctx, caller, s, call, req); err != nil {
+			return nil, fault.From(err)
+		}
 	}
-	_, err = a.store.Commit(ctx, store.Batch{
-		Idempotency: &store.Idempotency{
-			Owner: key, Name: reportName(req.CallID), Digest: req.digest(), TTL: callsKept,
-		},
-		Events: []store.Event{event},
-	})
-	if err != nil {
-		return nil, fault.From(err)
+	for i := range contend.Attempts {
+		err := a.take(ctx, caller, s.root, call, reported)
+		if err == nil {
+			return reported, nil
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return nil, fault.From(err)
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, fault.From(err)
+		}
 	}
-	return reported, nil
+	return nil, fault.New(fault.VersionConflict, "run %s is being changed faster than this report could follow; send it again", reported.RunID)
 }
 
-func reportName(callID string) string { return "report/" + callID }
-
-func (a *App) wasAllowed(ctx context.Context, key store.Key, req Report) (bool, error) {
-	data, err := a.store.Answer(ctx, key, callName(req.CallID))
+// allowedCall is the decision that allowed a call, or nil.
+func (a *App) allowedCall(ctx context.Context, root store.Key, callID string) (*ledger.Call, error) {
+	data, err := a.store.Answer(ctx, root, ledger.CallName(callID))
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	c, err := decodeCall(data)
-	return err == nil && c.Verdict.Decision == toolcall.Allow, err
+	call, err := ledger.DecodeCall(data)
+	if err != nil || call.Verdict.Decision != toolcall.Allow {
+		return nil, err
+	}
+	return call, nil
+}
+
+// interrupt asks the engine to divert the run when a call that edits files has
+// changed one that an interrupt watches (S4.1).
+func (a *App) interrupt(ctx context.Context, caller Caller, s *snapshotOf, call *ledger.Call, req Report) (*Interrupted, error) {
+	if !req.OK {
+		return nil, nil
+	}
+	run := s.run
+	if run.ID != call.RunID {
+		var err error
+		if run, err = a.engine.Lane(ctx, caller.Namespace, call.RunID, ""); err != nil {
+			return nil, err
+		}
+	}
+	m, err := a.engine.Machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	if err != nil {
+		return nil, err
+	}
+	if !toolcall.Edits(m, call.Verdict.Tool) {
+		return nil, nil
+	}
+	if _, matches := m.Watches(pathglob.RootOf(run.Workspace), changedFiles(call, req)); !matches {
+		return nil, nil
+	}
+	return a.engine.Interrupt(ctx, s.root.ID, req.CallID, req.FilesChanged)
+}
+
+// changedFiles are the files that a call named and those that were reported.
+func changedFiles(call *ledger.Call, req Report) []string {
+	return append(append([]string(nil), call.Verdict.Paths...), req.FilesChanged...)
+}
+
+// take commits a report: its event, the bytes of its result, and the result
+// itself where history keeps it.
+func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *ledger.Call, r *Reported) error {
+	batch := store.Batch{
+		Idempotency: &store.Idempotency{
+			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), TTL: ledger.Kept,
+		},
+	}
+	var s *snapshotOf
+	if call != nil {
+		run, err := a.engine.Lane(ctx, caller.Namespace, call.RunID, call.Branch)
+		if err != nil {
+			return err
+		}
+		if s, err = a.snapshot(ctx, caller.Namespace, run); err != nil {
+			return err
+		}
+		r.RunID, r.RunVersion = run.ID, run.Version
+		if err := a.keep(caller, s, r, &batch); err != nil {
+			return err
+		}
+	}
+	event, err := a.announce.Reported(caller.Namespace, caller.Principal.Name, r, a.clock().UTC())
+	if err != nil {
+		return err
+	}
+	batch.Events = []store.Event{event}
+	if _, err := a.store.Commit(ctx, batch); err != nil {
+		return err
+	}
+	return a.warn(ctx, s, r)
+}
+
+// keep adds to the batch what the run keeps of a result. The bytes belong to the
+// present entry; those of a call that has interrupted belonged to the one that it
+// left.
+func (a *App) keep(caller Caller, s *snapshotOf, r *Reported, batch *store.Batch) error {
+	capture := s.machine.Meta().CaptureOutput
+	budget := s.machine.State(s.run.State).ContextBudgetBytes
+	counts := budget > 0 && r.Interrupt == nil && !s.run.Over && !s.run.Status.Ended()
+	if !capture && !counts {
+		return nil
+	}
+	batch.Checks = []store.Check{{Key: s.key, Version: s.run.Version}}
+	if counts {
+		batch.Counters = []store.Counter{{Owner: s.entry, Name: ledger.ContextBytes, Delta: r.ResultBytes, Limit: store.NoLimit}}
+	}
+	if !capture {
+		return nil
+	}
+	result := ledger.Result{
+		RunVersion: s.run.Version, Branch: s.run.Branch, State: s.run.State, Time: a.clock().UTC(), Actor: caller.Principal.Name,
+		CallID: r.CallID, Tool: r.Tool, OK: r.OK, Output: r.Output,
+	}
+	if len(result.Output) > ledger.MostOutput {
+		result.Output, result.Truncated = cut(result.Output, ledger.MostOutput), true
+	}
+	data, err := result.Encode()
+	if err != nil {
+		return err
+	}
+	batch.Puts = []store.Put{{Key: ledger.ResultsOf(s.key), Expect: store.AnyVersion, History: data}}
+	return nil
+}
+
+// cut is at most n bytes of an output, without a part of a character at its end.
+func cut(output []byte, n int) []byte {
+	end := n
+	for end > n-utf8.UTFMax && !utf8.RuneStart(output[end]) {
+		end--
+	}
+	return output[:end]
+}
+
+// warn says when the context budget is nearly spent (S3.7).
+func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported) error {
+	if s == nil || r.Interrupt != nil {
+		return nil
+	}
+	budget := s.machine.State(s.run.State).ContextBudgetBytes
+	if budget == 0 {
+		return nil
+	}
+	counters, err := a.store.Counters(ctx, s.entry)
+	if err != nil {
+		return err
+	}
+	r.Warning = toolcall.BudgetWarning(counters[ledger.ContextBytes], budget)
+	return nil
 }
 
 func (r *Report) digest() string {

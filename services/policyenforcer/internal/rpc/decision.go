@@ -22,7 +22,7 @@ func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallRespons
 		return resp // nothing could be learnt of the run: a denial
 	}
 	state := d.Machine.State(d.Run.State)
-	resp.RunId, resp.RunVersion, resp.State = d.Run.ID, d.Run.Version, d.Run.State
+	resp.RunId, resp.RunVersion, resp.State, resp.Branch = d.Run.ID, d.Run.Version, d.Run.State, d.Run.Branch
 	if !lifted(d) {
 		resp.ToolsRestricted, resp.AllowedTools = state.ToolsRestricted, state.AllowedTools
 		resp.MaxIterations = state.MaxIterations
@@ -36,4 +36,14 @@ func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallRespons
 // state's consent to this one.
 func lifted(d *app.Decision) bool {
 	return d.Verdict.Decision == toolcall.Allow && !d.Verdict.Counted && !toolcall.Own(d.Tool)
+}
+
+func interruptedProto(in *app.Interrupted) *policyv1.Interrupted {
+	if in == nil {
+		return nil
+	}
+	return &policyv1.Interrupted{
+		Name: in.Name, From: in.From, To: in.Run.State,
+		Notice: toolcall.InterruptNotice(in.Machine, in.Run, in.Name, in.From),
+	}
 }

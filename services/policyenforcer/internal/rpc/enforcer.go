@@ -61,7 +61,7 @@ func caller(ctx context.Context) app.Caller {
 // CheckToolCall implements PolicyEnforcerService.
 func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 	d, err := s.app.Check(ctx, caller(ctx), app.Check{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
+		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(),
 	})
 	if err != nil {
@@ -73,18 +73,23 @@ func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCal
 // ReportToolCall implements PolicyEnforcerService.
 func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
 	reported, err := s.app.Report(ctx, caller(ctx), app.Report{
-		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
+		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		CallID: req.GetCallId(), Tool: req.GetTool(), OK: req.GetOk(), FilesChanged: req.GetFilesChanged(),
-		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(),
+		ResultBytes: req.GetResultBytes(), CostUSD: req.GetCostUsd(), Output: req.GetOutput(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	run, err := s.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{RunId: reported.RunID})
+	run, err := s.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{
+		RunId: req.GetRunId(), SessionId: req.GetSessionId(), Branch: req.GetBranch(), Active: true,
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.ReportToolCallResponse{Run: run.GetRun(), Accounted: reported.Accounted}, nil
+	return &policyv1.ReportToolCallResponse{
+		Run: run.GetRun(), Accounted: reported.Accounted, Warning: reported.Warning,
+		Interrupt: interruptedProto(reported.Interrupt),
+	}, nil
 }
 
 // CheckToolCalls implements PolicyEnforcerService. Messages are worked on

@@ -27,6 +27,14 @@ func (w *waiting) Run(context.Context, string, app.Target) (*workflow.Run, error
 	return nil, fault.New(fault.NotFound, "no such run")
 }
 
+func (w *waiting) Lane(context.Context, string, string, string) (*workflow.Run, error) {
+	return nil, fault.New(fault.NotFound, "no such run")
+}
+
+func (w *waiting) Interrupt(context.Context, string, string, []string) (*app.Interrupted, error) {
+	return nil, nil
+}
+
 func (w *waiting) Machine(context.Context, string, string, int64) (*workflow.Machine, error) {
 	return nil, fault.New(fault.NotFound, "no such workflow")
 }

@@ -1,0 +1,242 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+const limited = `{
+	"id": "w", "initial": "planning", "meta": {"capture_output": true},
+	"interrupts": {"sql": {"trigger": {"file_pattern": "db/*.sql"}, "target": "checking"}},
+	"states": {
+		"planning": {"max_files_per_state": 3, "context_budget_bytes": 1000, "on": {"READY": "planning"}},
+		"checking": {"on": {"OK": "$return", "END": "done"}},
+		"done": {"type": "final"}
+	}
+}`
+
+func write(path string) []byte { return fmt.Appendf(nil, `{"file_path": %q, "content": "x"}`, path) }
+
+func mustCheck(t *testing.T, a *App, tool string, input []byte, call string) *Decision {
+	t.Helper()
+	d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: tool, Input: input, CallID: call})
+	if err != nil {
+		t.Fatalf("check %s %s: %v", tool, input, err)
+	}
+	return d
+}
+
+func mustReport(t *testing.T, a *App, r Report) *Reported {
+	t.Helper()
+	r.Target = Target{RunID: "run_1"}
+	reported, err := a.Report(t.Context(), agent, r)
+	if err != nil {
+		t.Fatalf("report %s: %v", r.CallID, err)
+	}
+	return reported
+}
+
+// S3.6: distinct files count, however many edit at the same time on whatever
+// replica; a new entry begins anew.
+func TestFilesAreCountedExactly(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, limited)
+	replicas := []*App{newApp(e, st), newApp(e, st), newApp(e, st)}
+	var allowed sync.Map
+	var denied atomic.Int64
+	var group sync.WaitGroup
+	for i := range 60 {
+		group.Go(func() {
+			path := fmt.Sprintf("./a/../f%d.go", i%20)
+			d, err := replicas[i%3].Check(context.Background(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", Input: write(path)})
+			for err != nil { // too many at once: it says so, and is asked again
+				d, err = replicas[i%3].Check(context.Background(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", Input: write(path)})
+			}
+			switch {
+			case d.Verdict.Decision == toolcall.Allow:
+				allowed.Store(path, true)
+			case d.Verdict.Code == toolcall.CodeTooManyFiles:
+				denied.Add(1)
+			default:
+				t.Errorf("%+v", d.Verdict)
+			}
+		})
+	}
+	group.Wait()
+	files := 0
+	allowed.Range(func(any, any) bool { files++; return true })
+	if files != 3 || denied.Load() == 0 {
+		t.Errorf("%d files were allowed, %d calls denied", files, denied.Load())
+	}
+	if d := mustCheck(t, replicas[0], "Write", write("new.go"), ""); d.Verdict.Code != toolcall.CodeTooManyFiles || !strings.Contains(d.Message, "READY") {
+		t.Errorf("a fourth file: %+v", d)
+	}
+	if d := mustCheck(t, replicas[0], "Read", nil, ""); d.Verdict.Decision != toolcall.Allow {
+		t.Errorf("a call that edits nothing: %+v", d)
+	}
+	e.fire(t, "READY")
+	if d := mustCheck(t, replicas[0], "Write", write("new.go"), ""); d.Verdict.Decision != toolcall.Allow {
+		t.Errorf("in a new entry: %+v", d)
+	}
+}
+
+// S3.7: bytes of results count against the budget, with a warning near its end;
+// reports are idempotent, and denied calls cost nothing.
+func TestContextBudget(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, limited)
+	a := newApp(e, st)
+	spend := func(call string, bytes int64) *Reported {
+		if d := mustCheck(t, a, "Read", nil, call); d.Verdict.Decision != toolcall.Allow {
+			t.Fatalf("%s: %+v", call, d)
+		}
+		return mustReport(t, a, Report{CallID: call, Tool: "Read", OK: true, ResultBytes: bytes})
+	}
+	if r := spend("c1", 899); r.Warning != "" || !r.Accounted {
+		t.Errorf("at 89 %%: %+v", r)
+	}
+	again := mustReport(t, a, Report{CallID: "c1", Tool: "Read", OK: true, ResultBytes: 899})
+	if again.Warning != "" {
+		t.Errorf("a repeated report counts: %+v", again)
+	}
+	if r := spend("c2", 100); !strings.Contains(r.Warning, "999") {
+		t.Errorf("at 99.9 %%: %q", r.Warning)
+	}
+	if r := spend("c3", 5000); !strings.Contains(r.Warning, "next call is denied") {
+		t.Errorf("over it: %q", r.Warning)
+	}
+	d := mustCheck(t, a, "Read", nil, "c4")
+	if d.Verdict.Code != toolcall.CodeContextBudget || !strings.Contains(d.Message, "5999") {
+		t.Errorf("after the budget: %+v, %s", d.Verdict, d.Message)
+	}
+	if r := mustReport(t, a, Report{CallID: "c4", Tool: "Read", OK: true, ResultBytes: 1}); r.Accounted {
+		t.Error("a denied call is accounted for")
+	}
+	e.fire(t, "READY")
+	if d := mustCheck(t, a, "Read", nil, "c5"); d.Verdict.Decision != toolcall.Allow {
+		t.Errorf("in a new entry: %+v", d)
+	}
+}
+
+// S4.1: a successful edit of a matching file asks the engine for the interrupt,
+// before the report is taken; nothing else does.
+func TestReportsInterrupt(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, limited)
+	a := newApp(e, st)
+	for call, c := range map[string]struct {
+		tool   string
+		input  []byte
+		report Report
+		asks   bool
+	}{
+		"named":    {"Edit", []byte(`{"file_path": "db/1.sql", "old_string": "a", "new_string": "b"}`), Report{OK: true}, true},
+		"reported": {"Write", write("a.txt"), Report{OK: true, FilesChanged: []string{"./x/../db/2.sql"}}, true},
+		"failed":   {"Write", write("db/1.sql"), Report{OK: false}, false},
+		"other":    {"Write", write("a.txt"), Report{OK: true, FilesChanged: []string{"db/x/2.sql"}}, false},
+		"outside":  {"Write", write("/db/1.sql"), Report{OK: true}, false},
+		"shell":    {"Bash", []byte(`{"command": "touch db/1.sql"}`), Report{OK: true, FilesChanged: []string{"db/1.sql"}}, false},
+	} {
+		e.interrupts = nil
+		if d := mustCheck(t, a, c.tool, c.input, call); d.Verdict.Decision != toolcall.Allow {
+			t.Fatalf("%s: %+v", call, d)
+		}
+		c.report.CallID, c.report.Tool = call, c.tool
+		mustReport(t, a, c.report)
+		if asked := len(e.interrupts) == 1; asked != c.asks {
+			t.Errorf("%s: interrupts %v", call, e.interrupts)
+		}
+	}
+	e.interrupts = nil
+	mustReport(t, a, Report{CallID: "never", Tool: "Edit", OK: true, FilesChanged: []string{"db/1.sql"}})
+	if len(e.interrupts) != 0 {
+		t.Error("a call that was never allowed interrupts")
+	}
+}
+
+// A report is answered only when its interrupt has happened: when the engine or
+// the store fails, it is sent again, and asks again.
+func TestReportIsRepeatedUntilItInterrupted(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, limited)
+	a := newApp(e, st)
+	mustCheck(t, a, "Write", write("db/1.sql"), "c")
+	report := Report{Target: Target{RunID: "run_1"}, CallID: "c", Tool: "Write", OK: true, ResultBytes: 10, Output: []byte("done")}
+	e.down = true
+	if _, err := a.Report(t.Context(), agent, report); err == nil {
+		t.Fatal("reported although the engine is down")
+	}
+	e.down = false
+	st.Decide = storetest.Nth(st.Commits()+1, storetest.FailedButApplied)
+	if _, err := a.Report(t.Context(), agent, report); err == nil {
+		t.Fatal("reported although the commit seemed to fail")
+	}
+	e.fires = &Interrupted{Name: "sql", From: "planning", Run: &e.run, Machine: e.machine}
+	r, err := a.Report(t.Context(), agent, report)
+	if err != nil || r.Interrupt == nil || len(e.interrupts) != 2 {
+		t.Fatalf("%+v, %v; interrupts %v", r, err, e.interrupts)
+	}
+	// And its result is kept once (S6.4).
+	history, err := st.History(t.Context(), ledger.ResultsOf(ledger.Run("default", "run_1")), 0, 10)
+	if err != nil || len(history) != 1 {
+		t.Fatalf("%d results are kept, %v", len(history), err)
+	}
+	kept, err := ledger.DecodeResult(history[0].Data, history[0].Version)
+	if err != nil || kept.CallID != "c" || string(kept.Output) != "done" || kept.State != "planning" || kept.RunVersion != 1 {
+		t.Errorf("kept %+v, %v", kept, err)
+	}
+}
+
+// S6.4: what is kept of an output is bounded.
+func TestOutputsAreCut(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, limited)
+	a := newApp(e, st)
+	mustCheck(t, a, "Read", nil, "c")
+	mustReport(t, a, Report{CallID: "c", Tool: "Read", OK: true, Output: []byte("x" + strings.Repeat("é", ledger.MostOutput))})
+	history, err := st.History(t.Context(), ledger.ResultsOf(ledger.Run("default", "run_1")), 0, 10)
+	if err != nil || len(history) != 1 {
+		t.Fatalf("%d results are kept, %v", len(history), err)
+	}
+	kept, err := ledger.DecodeResult(history[0].Data, 1)
+	if err != nil || len(kept.Output) != ledger.MostOutput-1 || !utf8.Valid(kept.Output) || !kept.Truncated {
+		t.Errorf("kept %d bytes, cut %t, %v", len(kept.Output), kept.Truncated, err)
+	}
+}
+
+// A call id that was decided in one branch is no answer in another.
+func TestCallIDsBelongToABranch(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, `{
+		"id": "w", "initial": "start",
+		"states": {
+			"start": {"on": {"GO": {"fork": {"branches": {
+				"a": {"initial": "a1", "terminal": "a2"}, "b": {"initial": "b1", "terminal": "b2"}}, "on_complete": "done"}}}},
+			"a1": {"allowed_tools": ["Grep"], "on": {"OK": "a2"}}, "a2": {"type": "final"},
+			"b1": {"allowed_tools": ["Read"], "on": {"OK": "b2"}}, "b2": {"type": "final"}, "done": {"type": "final"}
+		}
+	}`)
+	e.fire(t, "GO")
+	a := newApp(e, st)
+	ask := func(branch string) (*Decision, error) {
+		return a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1", Branch: branch}, Tool: "Grep", CallID: "c1"})
+	}
+	if d, err := ask("a"); err != nil || d.Verdict.Decision != toolcall.Allow {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if d, err := ask("b"); err == nil {
+		t.Errorf("decided in a, in b it is %+v", d.Verdict)
+	}
+	if d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1", Branch: "b"}, Tool: "Grep", CallID: "c2"}); err != nil || d.Verdict.Decision != toolcall.Deny {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
