@@ -17,6 +17,7 @@ type Decision struct {
 	ApprovalID   string       `json:"approval_id,omitzero"`
 	CallID       string       `json:"call_id"`
 	RunVersion   int64        `json:"run_version" doc:"Version of the run that was decided on."`
+	Branch       string       `json:"branch,omitzero" doc:"The branch that was decided in."`
 }
 
 // DecisionOf is the JSON of a decision. One that this build does not know is a
@@ -26,7 +27,7 @@ func DecisionOf(resp *policyv1.CheckToolCallResponse) Decision {
 		Decision: strings.TrimPrefix(resp.GetDecision().String(), "DECISION_"), Message: resp.GetMessage(),
 		AllowedTools: ToolsOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
 		LegalEvents:  LegalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
-		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(),
+		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(), Branch: resp.GetBranch(),
 	}
 	switch resp.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW, policyv1.Decision_DECISION_ASK, policyv1.Decision_DECISION_DENY:

@@ -31,6 +31,26 @@ type Run struct {
 	LegalEvents  []LegalEvent `json:"legal_events"`
 	CreatedAt    time.Time    `json:"created_at"`
 	UpdatedAt    time.Time    `json:"updated_at"`
+
+	Held        bool          `json:"held,omitzero" doc:"True while an operator holds the run."`
+	Branch      string        `json:"branch,omitzero" doc:"The branch that state, context, counters and limits are of."`
+	BranchOver  bool          `json:"branch_over,omitzero" doc:"True when that branch has ended."`
+	Interrupt   *Interruption `json:"interrupt,omitzero" doc:"Set while the handler of an interrupt is at work."`
+	Fork        *Fork         `json:"fork,omitzero" doc:"Set while the run is in branches."`
+	Child       *Invocation   `json:"child,omitzero" doc:"Set while the run, or this branch of it, waits for a run that it invoked."`
+	ParentRunID string        `json:"parent_run_id,omitzero" doc:"The run that invoked this one."`
+
+	DisallowedTools []string `json:"disallowed_tools,omitempty"`
+	// AllowedCommands is nil when the state does not restrict commands.
+	AllowedCommands    *[]string         `json:"allowed_commands" doc:"null when the state does not restrict commands."`
+	BlockedEnv         []string          `json:"blocked_env,omitempty" doc:"Variables that tools must not read."`
+	EnvOverrides       map[string]string `json:"env_overrides,omitempty" doc:"Variables that tools get instead of their own."`
+	MaxIterations      int64             `json:"max_iterations,omitzero" doc:"Tool calls that this entry of the state may have."`
+	MaxEditLines       int64             `json:"max_edit_lines,omitzero" doc:"Lines that one edit may have."`
+	MaxFilesPerState   int64             `json:"max_files_per_state,omitzero" doc:"Files that this entry of the state may change."`
+	FilesChanged       int64             `json:"files_changed,omitzero" doc:"Files counted against it."`
+	ContextBudgetBytes int64             `json:"context_budget_bytes,omitzero" doc:"Bytes of results that this entry of the state may have."`
+	ContextBytes       int64             `json:"context_bytes,omitzero" doc:"Bytes counted against it."`
 }
 
 // LegalEvent is one event that the current state defines.
@@ -59,24 +79,6 @@ type Rejection struct {
 	LegalEvents []LegalEvent  `json:"legal_events"`
 }
 
-// HistoryEntry is one change of a run (S6.4).
-type HistoryEntry struct {
-	RunVersion      int64          `json:"run_version" doc:"Version of the run after this change."`
-	Time            time.Time      `json:"time"`
-	Actor           string         `json:"actor"`
-	Type            string         `json:"type"`
-	Event           string         `json:"event,omitzero"`
-	From            string         `json:"from,omitzero"`
-	To              string         `json:"to,omitzero"`
-	Data            jsontext.Value `json:"data,omitzero" doc:"A JSON object, as the caller wrote it."`
-	Rationale       string         `json:"rationale,omitzero"`
-	Guards          []GuardResult  `json:"guards,omitzero"`
-	WorkflowVersion int64          `json:"workflow_version"`
-	Status          string         `json:"status" doc:"Of the run after this change."`
-	Reason          string         `json:"reason,omitzero"`
-	SafeNext        bool           `json:"safe_next,omitzero" doc:"True when the state's safe_next was taken."`
-}
-
 // RunOf is the JSON of a run.
 func RunOf(r *enginev1.Run) Run {
 	run := Run{
@@ -86,6 +88,14 @@ func RunOf(r *enginev1.Run) Run {
 		SessionID: r.GetSessionId(), AllowedTools: ToolsOf(r.GetToolsRestricted(), r.GetAllowedTools()),
 		Instructions: r.GetInstructions(), LegalEvents: LegalEvents(r.GetLegalEvents()),
 		CreatedAt: timeOf(r.GetCreatedAt()), UpdatedAt: timeOf(r.GetUpdatedAt()),
+
+		Held: r.GetHeld(), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
+		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
+		DisallowedTools: r.GetDisallowedTools(), AllowedCommands: listOf(r.GetCommandsRestricted(), r.GetAllowedCommands()),
+		BlockedEnv: r.GetBlockedEnv(), EnvOverrides: variablesOf(r.GetEnvOverrides()),
+		MaxIterations: r.GetMaxIterations(), MaxEditLines: r.GetMaxEditLines(),
+		MaxFilesPerState: r.GetMaxFilesPerState(), FilesChanged: r.GetFilesChanged(),
+		ContextBudgetBytes: r.GetContextBudgetBytes(), ContextBytes: r.GetContextBytes(),
 	}
 	if len(run.Context) == 0 {
 		run.Context = jsontext.Value("{}")
@@ -94,11 +104,25 @@ func RunOf(r *enginev1.Run) Run {
 }
 
 // ToolsOf is nil, hence null, when tools are not restricted.
-func ToolsOf(restricted bool, tools []string) *[]string {
+func ToolsOf(restricted bool, tools []string) *[]string { return listOf(restricted, tools) }
+
+// listOf is nil, hence null, for what is not restricted to a list.
+func listOf(restricted bool, list []string) *[]string {
 	if !restricted {
 		return nil
 	}
-	return &tools
+	return &list
+}
+
+func variablesOf(vars []*enginev1.EnvVar) map[string]string {
+	if len(vars) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(vars))
+	for _, v := range vars {
+		out[v.GetName()] = v.GetValue()
+	}
+	return out
 }
 
 // LegalEvents is the JSON of what a state defines.
@@ -137,23 +161,6 @@ func RejectionOf(r *enginev1.Rejection) *Rejection {
 		Code: strings.TrimPrefix(r.GetCode().String(), "REJECTION_CODE_"), Message: r.GetMessage(),
 		Guards: GuardResults(r.GetGuards()), LegalEvents: LegalEvents(r.GetLegalEvents()),
 	}
-}
-
-// HistoryOf is the JSON of history entries.
-func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
-	out := make([]HistoryEntry, len(entries))
-	for i, h := range entries {
-		out[i] = HistoryEntry{
-			RunVersion: h.GetRunVersion(), Time: timeOf(h.GetTime()), Actor: h.GetActor(), Type: h.GetType(),
-			Event: h.GetEvent(), From: h.GetFrom(), To: h.GetTo(), Rationale: h.GetRationale(),
-			Guards: GuardResults(h.GetGuards()), WorkflowVersion: h.GetWorkflowVersion(),
-			Status: runStatus(h.GetStatus()), Reason: h.GetReason(), SafeNext: h.GetSafeNext(),
-		}
-		if len(h.GetData()) > 0 {
-			out[i].Data = jsontext.Value(h.GetData())
-		}
-	}
-	return out
 }
 
 const runStatusPrefix = "RUN_STATUS_"

@@ -1,6 +1,6 @@
 // Package brief writes what an agent needs to know about its run, as facts: in
 // the answers of MCP tools, and for injection into its context each turn (S3.4,
-// seed 001 "What the agent sees on every turn").
+// seed 001 "What the agent sees on every turn"). It decides nothing.
 package brief
 
 import (
@@ -10,16 +10,37 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// MaxBytes bounds what is injected: agents cut longer context.
-const MaxBytes = 9_500
+// Bounds of a description, in bytes.
+const (
+	// MaxBytes bounds what is injected: agents cut longer context.
+	MaxBytes = 9_500
+	// MaxStateBytes bounds what an agent asks for.
+	MaxStateBytes = 95_000
+)
 
-// Injected describes a run within MaxBytes.
-func Injected(run *enginev1.Run) string {
-	text := State(run, "")
-	if len(text) <= MaxBytes {
-		return text
+// Injected describes a run within MaxBytes. Long lists and instructions are
+// clipped; the transitions come before them and are named whatever else there is.
+func Injected(run *enginev1.Run) string { return describe(run, "", MaxBytes) }
+
+// State is what an agent reads about its state: the three lines of the
+// documented form, and what else it needs to act, within MaxStateBytes. prefix is
+// that of Interlock's own tools.
+func State(run *enginev1.Run, prefix string) string { return describe(run, prefix, MaxStateBytes) }
+
+// describe writes the facts within a number of bytes. Each list has a part of
+// them, and the instructions have what the others leave.
+func describe(run *enginev1.Run, prefix string, size int) string {
+	head := fmt.Sprintf("Phase: %s. Tools: %s.\nTransitions: %s.", name(run.GetState()), tools(run, size/10), transitions(run, size/4))
+	var tail []string
+	tail = append(tail, limits(run, prefix, size)...)
+	tail = append(tail, forkFacts(run, prefix, size/10)...)
+	tail = append(tail, detours(run)...)
+	line := fmt.Sprintf("Run: %s of %s version %d, %s.", run.GetRunId(), name(run.GetWorkflow()), run.GetWorkflowVersion(), Status(run.GetStatus()))
+	if note := Note(run, prefix); note != "" {
+		line += " " + note
 	}
-	return strings.ToValidUTF8(text[:MaxBytes], "") + "\n[cut]"
+	rest := strings.Join(append(tail, line), "\n")
+	return clip(head+instructions(run, size-len(head)-len(rest)-1)+"\n"+rest, size)
 }
 
 // Status is a status without its contract prefix, e.g. "RUNNING".
@@ -27,50 +48,58 @@ func Status(s enginev1.RunStatus) string {
 	return strings.TrimPrefix(s.String(), "RUN_STATUS_")
 }
 
-// State is what an agent reads about its state: the three lines of the
-// documented form, and what else it needs to act. prefix is that of Interlock's
-// own tools.
-func State(run *enginev1.Run, prefix string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Phase: %s. Tools: %s.\n", run.GetState(), Tools(run.GetToolsRestricted(), run.GetAllowedTools()))
-	fmt.Fprintf(&b, "Transitions: %s.\n", Events(run.GetLegalEvents()))
-	if run.GetInstructions() != "" {
-		fmt.Fprintf(&b, "Instructions: %s\n", run.GetInstructions())
-	}
-	if len(run.GetDisallowedTools()) > 0 {
-		fmt.Fprintf(&b, "Disallowed tools: %s.\n", strings.Join(run.GetDisallowedTools(), ", "))
-	}
-	if limit := run.GetMaxIterations(); limit > 0 {
-		left := max(limit-run.GetIterations(), 0)
-		fmt.Fprintf(&b, "Iterations: %d of %d used, %d left", run.GetIterations(), limit, left)
-		if left == 0 {
-			b.WriteString("; fire an event with " + prefix + "transition now")
-		}
-		b.WriteString(".\n")
-	}
-	fmt.Fprintf(&b, "Run: %s of %s version %d, %s.", run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), Status(run.GetStatus()))
-	if note := Note(run, prefix); note != "" {
-		b.WriteString(" " + note)
-	}
-	return b.String()
-}
-
-// Note says what the run's status asks of the agent; empty when nothing.
-func Note(run *enginev1.Run, prefix string) string {
-	switch run.GetStatus() {
-	case enginev1.RunStatus_RUN_STATUS_PAUSED:
-		if run.GetHeld() {
-			return "An operator holds it: calls are denied until the operator resumes it."
-		}
-		return fmt.Sprintf("Resume it with %sload_workflow(name=%q, resume=true).", prefix, run.GetWorkflow())
-	case enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
-		return "It waits for a human; the state's tools keep working, other transitions are rejected."
-	case enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_FAILED,
-		enginev1.RunStatus_RUN_STATUS_BLOCKED, enginev1.RunStatus_RUN_STATUS_CANCELLED:
-		return "It has ended; begin another with " + prefix + "load_workflow."
-	default:
+// instructions is a line of them within a number of bytes, or empty. They are for
+// those who can act.
+func instructions(run *enginev1.Run, size int) string {
+	text := run.GetInstructions()
+	if text == "" || StandingOf(run) != Judged {
 		return ""
 	}
+	line := "\nInstructions: " + text
+	if len(line) <= size {
+		return line
+	}
+	cut := fmt.Sprintf(" [cut: they have %d bytes; the structured content of get_state has them all]", len(text))
+	if size < 2*len(cut) {
+		return ""
+	}
+	return clip(line, size-len(cut)) + cut
+}
+
+// tools is what may be called now.
+func tools(run *enginev1.Run, size int) string {
+	switch StandingOf(run) {
+	case Open:
+		return "any"
+	case Closed:
+		return "none"
+	}
+	if run.GetToolsRestricted() && len(run.GetAllowedTools()) > 0 {
+		return list(run.GetAllowedTools(), size)
+	}
+	return Tools(run.GetToolsRestricted(), run.GetAllowedTools())
+}
+
+// transitions is what may be fired now: in full, or with less of each event when
+// that is too long.
+func transitions(run *enginev1.Run, size int) string {
+	if StandingOf(run) != Judged {
+		return "none"
+	}
+	events := run.GetLegalEvents()
+	if full := Events(events); len(full) <= size {
+		return full
+	}
+	short := make([]string, len(events))
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = e.GetEvent()
+		short[i] = e.GetEvent() + " -> " + list(e.GetTargets(), nameSize)
+	}
+	if text := strings.Join(short, ", "); len(text) <= size {
+		return text
+	}
+	return list(names, size)
 }
 
 // Tools lists what a state allows: "any", "none", or the names.
@@ -102,4 +131,39 @@ func Events(events []*enginev1.LegalEvent) string {
 		parts[i] = part
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Note says what the run's status asks of the agent; empty when nothing.
+func Note(run *enginev1.Run, prefix string) string {
+	switch run.GetStatus() {
+	case enginev1.RunStatus_RUN_STATUS_PAUSED:
+		switch {
+		case run.GetHeld():
+			return "An operator holds it: calls are denied until the operator resumes it."
+		case run.GetParentRunId() != "":
+			return "It is paused with the run that invoked it, and is resumed with that one."
+		}
+		enforced := "Nothing is enforced while it is paused."
+		if run.GetAlwaysEnforced() {
+			enforced = "Its workflow enforces always, so only Interlock's own tools are open."
+		}
+		return fmt.Sprintf("%s Resume it with %sload_workflow(name=%q, resume=true).", enforced, prefix, name(run.GetWorkflow()))
+	case enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
+		return "It waits for a human; the state's tools keep working, other transitions are rejected. " + prefix + "wait answers when that has changed."
+	case enginev1.RunStatus_RUN_STATUS_WAITING:
+		return waitingNote(run, prefix)
+	case enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_FAILED,
+		enginev1.RunStatus_RUN_STATUS_BLOCKED, enginev1.RunStatus_RUN_STATUS_CANCELLED:
+		return "It has ended; begin another with " + prefix + "load_workflow."
+	default:
+		return ""
+	}
+}
+
+func waitingNote(run *enginev1.Run, prefix string) string {
+	what := "other branches"
+	if child := run.GetChild(); child != nil {
+		what = fmt.Sprintf("the run %s of %s, which it has invoked", child.GetRunId(), name(child.GetWorkflow()))
+	}
+	return fmt.Sprintf("It waits for %s: no tool and no event until then. %swait answers when that has changed.", what, prefix)
 }

@@ -69,6 +69,18 @@ func (s *runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) 
 	return pass(ctx, req, s.client.Transition)
 }
 
+func (s *runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) (*enginev1.BindBranchResponse, error) {
+	return pass(ctx, req, s.client.BindBranch)
+}
+
+func (s *runs) Interrupt(ctx context.Context, req *enginev1.InterruptRequest) (*enginev1.InterruptResponse, error) {
+	return pass(ctx, req, s.client.Interrupt)
+}
+
+func (s *runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) (*enginev1.ForceStateResponse, error) {
+	return pass(ctx, req, s.client.ForceState)
+}
+
 func (s *runs) Pause(ctx context.Context, req *enginev1.PauseRequest) (*enginev1.PauseResponse, error) {
 	return pass(ctx, req, s.client.Pause)
 }

@@ -11,7 +11,10 @@ import (
 // event is what coding agents send to a hook on standard input. Fields that this
 // project does not act on are ignored: agents add new ones.
 type event struct {
-	SessionID      string         `json:"session_id"`
+	SessionID string `json:"session_id"`
+	// AgentID is set in the events of subagents, which have the session of the
+	// agent that started them.
+	AgentID        string         `json:"agent_id"`
 	Name           string         `json:"hook_event_name"`
 	WorkingDir     string         `json:"cwd"`
 	Tool           string         `json:"tool_name"`
@@ -30,6 +33,7 @@ const (
 	postToolUseFailure = "PostToolUseFailure"
 	userPromptSubmit   = "UserPromptSubmit"
 	sessionStart       = "SessionStart"
+	subagentStart      = "SubagentStart"
 	stop               = "Stop"
 	subagentStop       = "SubagentStop"
 )
@@ -60,8 +64,24 @@ func (ev *event) stoppedBefore() bool {
 // resultBytes is the size of what the tool gave back.
 func (ev *event) resultBytes() int64 { return int64(len(ev.Response) + len(ev.Error)) }
 
+// maxOutput bounds what is reported of it: a byte more than history keeps, so that
+// it is known to be cut.
+const maxOutput = 64<<10 + 1
+
+// output is what the tool gave back, as text where it is text.
+func (ev *event) output() []byte {
+	out := []byte(ev.Error)
+	if out == nil || len(ev.Response) > 0 {
+		out = ev.Response
+		if s, err := jsontext.AppendUnquote(nil, ev.Response); err == nil {
+			out = s
+		}
+	}
+	return out[:min(len(out), maxOutput)]
+}
+
 // input is the tool's arguments; nothing for a tool that takes none.
-func (ev *event) input() []byte {
+func (ev *event) input() jsontext.Value {
 	if string(ev.Input) == "null" {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"google.golang.org/grpc/codes"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc/status"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -58,6 +58,8 @@ type Options struct {
 	Agent Agent // ClaudeCode when empty
 	// Workflow, when not empty, is the one that a session without a run is put on.
 	Workflow string
+	// Local is true when the agent's files are this machine's.
+	Local bool
 }
 
 // Handle answers one hook event.
@@ -82,66 +84,46 @@ func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer 
 }
 
 func (h *Handler) handle(ctx context.Context, ev *event, opts Options) (Answer, error) {
-	workflow := opts.Workflow
 	switch ev.Name {
 	case preToolUse:
 		return h.before(ctx, ev, opts)
 	case postToolUse:
-		return h.after(ctx, ev, true)
+		return h.after(ctx, ev, opts, true)
 	case postToolUseFailure:
-		return h.after(ctx, ev, false)
-	case sessionStart, userPromptSubmit:
-		return h.inform(ctx, ev, workflow)
+		return h.after(ctx, ev, opts, false)
+	case sessionStart, userPromptSubmit, subagentStart:
+		return h.inform(ctx, ev, opts.Workflow)
 	case stop, subagentStop:
-		// Reached, so that an unreachable Interlock is noticed here too.
-		_, err := h.run(ctx, ev, "")
-		return Answer{}, err
+		return h.stop(ctx, ev)
 	default:
 		return Answer{}, fmt.Errorf("unknown hook event %q; this version knows %s", ev.Name,
-			strings.Join([]string{preToolUse, postToolUse, postToolUseFailure, userPromptSubmit, sessionStart, stop, subagentStop}, ", "))
+			strings.Join([]string{preToolUse, postToolUse, postToolUseFailure, userPromptSubmit, sessionStart, stop, subagentStart, subagentStop}, ", "))
 	}
-}
-
-// run answers the run that the session drives, starting one of the workflow when
-// it drives none, or nil.
-func (h *Handler) run(ctx context.Context, ev *event, workflow string) (*enginev1.Run, error) {
-	got, err := h.Runs.Get(ctx, &enginev1.RunServiceGetRequest{SessionId: ev.SessionID})
-	if err == nil {
-		return got.GetRun(), nil
-	}
-	if status.Code(err) != codes.NotFound {
-		return nil, err
-	}
-	if workflow == "" {
-		return nil, nil
-	}
-	started, err := h.Runs.Start(ctx, &enginev1.StartRequest{
-		Workflow: workflow, SessionId: ev.SessionID, Workspace: ev.WorkingDir, IdempotencyKey: autostartKey,
-	})
-	if err != nil {
-		return nil, err
-	}
-	// A repeat answers the run as it was when it was started.
-	now, err := h.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: started.GetRun().GetRunId()})
-	if err != nil {
-		return nil, err
-	}
-	if now.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_CANCELLED {
-		return nil, nil // the session left the workflow, which its definition allows
-	}
-	return now.GetRun(), nil
 }
 
 // before decides a tool call. Without a run there is nothing to enforce, and the
 // agent's own permissions go on as if there were no hook.
 func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, error) {
-	run, err := h.run(ctx, ev, opts.Workflow)
-	if err != nil || run == nil {
+	input, err := ev.rewritten()
+	if err != nil {
 		return Answer{}, err
+	}
+	at, err := h.seat(ctx, ev, opts.Workflow)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case at == nil && input != nil:
+		return own(input)
+	case at == nil:
+		return Answer{}, nil
+	}
+	asked := ev.input()
+	if input != nil {
+		asked = input
 	}
 	// By session, not by run: it may have been put on another run just now.
 	d, err := h.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		SessionId: ev.SessionID, Tool: ev.Tool, Input: ev.input(), CallId: ev.ToolUseID,
+		SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID,
 	})
 	if err != nil {
 		return Answer{}, err
@@ -152,6 +134,9 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 	}
 	switch d.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
+		if input != nil {
+			return own(input)
+		}
 		if !d.GetToolsRestricted() || opts.Agent == Codex {
 			// Not refused is less than granted: the user's own permissions decide.
 			return Answer{}, nil
@@ -167,43 +152,99 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 	}
 }
 
-// after reports a call's result. A call that never got an id cannot be told from
-// another, and Interlock's own tools are no calls (S3): neither is reported.
-func (h *Handler) after(ctx context.Context, ev *event, ok bool) (Answer, error) {
+// after reports a call's result, and tells the agent what came of it. A call that
+// never got an id cannot be told from another, and Interlock's own tools are no
+// calls (S3): neither is reported.
+func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (Answer, error) {
 	if ev.ToolUseID == "" || toolcall.Own(ev.Tool) {
 		return Answer{}, nil
 	}
-	run, err := h.run(ctx, ev, "")
-	if err != nil || run == nil {
+	at, err := h.seat(ctx, ev, "")
+	if err != nil || at == nil {
 		return Answer{}, err
 	}
 	report := &policyv1.ReportToolCallRequest{
-		RunId: run.GetRunId(), CallId: ev.ToolUseID, Tool: ev.Tool, Ok: ok, ResultBytes: ev.resultBytes(),
+		RunId: at.asked, CallId: ev.ToolUseID, Tool: ev.Tool, Ok: ok, ResultBytes: ev.resultBytes(),
 	}
 	if ok {
-		report.FilesChanged = ev.filesChanged()
+		report.FilesChanged = ev.filesChanged(at.run.GetWorkspace(), opts.Local)
 	}
-	_, err = h.Policy.ReportToolCall(ctx, report)
-	return Answer{}, err
+	if at.run.GetCaptureOutput() {
+		report.Output = ev.output()
+	}
+	reported, err := h.Policy.ReportToolCall(ctx, report)
+	if err != nil {
+		return Answer{}, err
+	}
+	var told []string
+	for _, text := range []string{reported.GetInterrupt().GetNotice(), reported.GetWarning()} {
+		if text != "" {
+			told = append(told, text)
+		}
+	}
+	if told == nil {
+		return Answer{}, nil
+	}
+	return inject(ev, strings.Join(told, "\n"))
 }
 
 // inform tells the agent where its run stands.
 func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (Answer, error) {
-	run, err := h.run(ctx, ev, workflow)
-	if err != nil || run == nil {
+	at, err := h.seat(ctx, ev, workflow)
+	if err != nil || at == nil {
 		return Answer{}, err
 	}
-	return output(map[string]any{"hookEventName": ev.Name, "additionalContext": brief.Injected(run)})
+	return inject(ev, brief.Injected(at.run))
+}
+
+// stop lets an agent stop, but not, the first time, a subagent whose branch could
+// go on: its fork would never join. The engine is asked for others too, so that an
+// unreachable Interlock is noticed.
+func (h *Handler) stop(ctx context.Context, ev *event) (Answer, error) {
+	at, err := h.seat(ctx, ev, "")
+	if err != nil || at == nil || !at.subagent || ev.stoppedBefore() || !canMove(at.run) {
+		return Answer{}, err
+	}
+	branch := "Your branch"
+	if name := at.run.GetBranch(); name != "" {
+		branch += fmt.Sprintf(" %q", name)
+	}
+	return answerWith(map[string]any{
+		"decision": "block",
+		"reason":   branch + " is not over. Move it to its end, or stop again to leave it open.\n" + brief.Injected(at.run),
+	})
+}
+
+func canMove(run *enginev1.Run) bool {
+	return run.GetStatus() == enginev1.RunStatus_RUN_STATUS_RUNNING && !run.GetBranchOver()
+}
+
+// own lets a call of one of Interlock's own tools through, which always may be
+// made (S3), with another input.
+func own(input jsontext.Value) (Answer, error) {
+	return specific(map[string]any{
+		"hookEventName": preToolUse, "permissionDecision": "allow", "updatedInput": input,
+		"permissionDecisionReason": "Interlock's own tools are always allowed",
+	})
+}
+
+// inject adds to what the agent reads with this event.
+func inject(ev *event, text string) (Answer, error) {
+	return specific(map[string]any{"hookEventName": ev.Name, "additionalContext": text})
 }
 
 func decision(verdict, reason string) (Answer, error) {
-	return output(map[string]any{
+	return specific(map[string]any{
 		"hookEventName": preToolUse, "permissionDecision": verdict, "permissionDecisionReason": reason,
 	})
 }
 
-func output(specific map[string]any) (Answer, error) {
-	data, err := json.Marshal(map[string]any{"hookSpecificOutput": specific}, json.Deterministic(true))
+func specific(fields map[string]any) (Answer, error) {
+	return answerWith(map[string]any{"hookSpecificOutput": fields})
+}
+
+func answerWith(output map[string]any) (Answer, error) {
+	data, err := json.Marshal(output, json.Deterministic(true))
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode the hook's answer: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"google.golang.org/grpc/metadata"
@@ -49,9 +50,16 @@ func HTTP(h *Handler, known func(ctx context.Context, token string) error) http.
 			}
 		}
 		write(w, h.Handle(ctx, data, Options{
-			Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader),
+			Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r),
 		}))
 	})
+}
+
+// local reports that a request comes from this machine: by its loopback interface,
+// or by a unix socket, which has no address.
+func local(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err != nil || from.Addr().Unmap().IsLoopback()
 }
 
 func write(w http.ResponseWriter, a Answer) {

@@ -16,8 +16,11 @@ type param struct {
 	name        string
 	kind        document.Kind // String, Number (a whole one), Bool or Object
 	required    bool
-	maxBytes    int // of a String, 0 for no limit of its own
+	maxBytes    int   // of a String, 0 for no limit of its own
+	max         int64 // of a Number, 0 for no limit of its own
 	description string
+	// unnamed arguments are not the agent's to give: messages do not speak of them.
+	unnamed bool
 }
 
 // schemaOf is the JSON Schema of an own tool's arguments. The SDK does not check
@@ -30,6 +33,9 @@ func schemaOf(params []param) json.RawMessage {
 		switch p.kind {
 		case document.Number:
 			property["minimum"] = 1
+			if p.max > 0 {
+				property["maximum"] = p.max
+			}
 		case document.String:
 			if p.required {
 				property["minLength"] = 1
@@ -149,6 +155,8 @@ func (p param) check(value document.Value) error {
 	case document.Number:
 		if n, whole := value.Number().Int64(); !whole || n < 1 {
 			return fmt.Errorf("the argument %q must be a whole number of at least 1", p.name)
+		} else if p.max > 0 && n > p.max {
+			return fmt.Errorf("the argument %q must be at most %d", p.name, p.max)
 		}
 	default:
 	}
@@ -165,12 +173,14 @@ func known(params []param, name string) bool {
 }
 
 func takes(params []param) string {
-	if len(params) == 0 {
-		return "it takes none"
+	var names []string
+	for _, p := range params {
+		if !p.unnamed {
+			names = append(names, p.name)
+		}
 	}
-	names := make([]string, len(params))
-	for i, p := range params {
-		names[i] = p.name
+	if len(names) == 0 {
+		return "it takes none"
 	}
 	return "it takes " + strings.Join(names, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"google.golang.org/grpc/metadata"
 
@@ -20,6 +21,7 @@ const (
 	SessionHeader   = "X-Interlock-Session"
 	RunHeader       = "X-Interlock-Run"
 	NamespaceHeader = "X-Interlock-Namespace"
+	WorkspaceHeader = "X-Interlock-Workspace"
 )
 
 // gRPC metadata that the services read.
@@ -33,6 +35,7 @@ const (
 	maxRunID     = 128
 	maxSessionID = 256
 	maxNamespace = 128
+	maxWorkspace = 4096
 )
 
 // Binding says which run a connection works on: one run by its id, or whatever
@@ -79,7 +82,12 @@ func printable(s string) bool {
 }
 
 // caller is who sent a request.
-type caller struct{ Identity }
+type caller struct {
+	Identity
+	// alone callers have the upstream servers to themselves: no other session calls
+	// them. See environment.go.
+	alone bool
+}
 
 // outgoing is ctx for a call to a service on behalf of the caller.
 func (c caller) outgoing(ctx context.Context) context.Context {
@@ -98,10 +106,11 @@ func (c caller) outgoing(ctx context.Context) context.Context {
 
 // callerOf reads the caller from headers that bindRequest has put in order.
 func callerOf(h http.Header) caller {
-	return caller{Identity{
+	return caller{Identity: Identity{
 		Binding:   Binding{RunID: h.Get(RunHeader), SessionID: h.Get(SessionHeader)},
 		Token:     bearer(h),
 		Namespace: h.Get(NamespaceHeader),
+		Workspace: h.Get(WorkspaceHeader),
 	}}
 }
 
@@ -132,6 +141,9 @@ func bindRequest(r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if workspace := r.URL.Query().Get("workspace"); workspace != "" {
+		r.Header.Set(WorkspaceHeader, workspace)
+	}
 	for _, part := range []struct{ header, value, what string }{
 		{RunHeader, fromURL.RunID, "run"}, {SessionHeader, fromURL.SessionID, "session"},
 	} {
@@ -159,6 +171,9 @@ func bindRequest(r *http.Request) error {
 	if len(c.Namespace) > maxNamespace || !printable(c.Namespace) {
 		return fmt.Errorf("the header %s must be at most %d printable ASCII characters", NamespaceHeader, maxNamespace)
 	}
+	if len(c.Workspace) > maxWorkspace || strings.ContainsFunc(c.Workspace, unicode.IsControl) {
+		return fmt.Errorf("the workspace must be at most %d bytes without control characters", maxWorkspace)
+	}
 	return c.validate()
 }
 
@@ -178,8 +193,9 @@ func urlBinding(u *url.URL) (Binding, error) {
 			b.RunID = values[0]
 		case "session":
 			b.SessionID = values[0]
+		case "workspace": // no part of the binding
 		default:
-			return b, fmt.Errorf("unknown query parameter %q; there are run and session", key)
+			return b, fmt.Errorf("unknown query parameter %q; there are run, session and workspace", key)
 		}
 	}
 	rest := strings.Trim(strings.TrimPrefix(u.Path, "/mcp"), "/")

@@ -23,6 +23,9 @@ type Config struct {
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []Upstream
 	// ToolPrefix is put before the name of every own tool, e.g. "statewright_".
+	// Coding agents' hooks know own tools without prefix, with "statewright_" and
+	// with "interlock_" (toolcall.Own): with another one, states that restrict tools
+	// must allow them by name.
 	ToolPrefix string
 	// AllowUnbound lets calls to upstream tools through unchecked while no
 	// workflow is loaded. By default they are refused: no run, no permission.
@@ -93,8 +96,9 @@ type Identity struct {
 type Upstream struct {
 	// Name is part of its tools' names, mcp__NAME__tool.
 	Name string
-	// Command and its arguments. It inherits this process's environment without
-	// INTERLOCK_ variables, in Dir.
+	// Command and its arguments, started in Dir. It inherits this process's
+	// environment without INTERLOCK_ variables; see environment.go for what a
+	// state changes of it.
 	Command []string
 	Env     map[string]string
 	Dir     string

@@ -10,18 +10,21 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // plane is the engine and the policy service in memory, small: two states, one
-// guard, allowed and disallowed tools, and a counter.
+// guard, allowed and disallowed tools, a counter, and runs that wait for others.
 type plane struct {
 	mu       sync.Mutex
 	runs     map[string]*enginev1.Run
 	drives   map[string]string // session: run
+	bound    map[string]string // session: branch
 	next     int
 	checks   []*policyv1.CheckToolCallRequest
 	reports  []*policyv1.ReportToolCallRequest
@@ -31,10 +34,17 @@ type plane struct {
 	// states may be changed before use.
 	states map[string]planeState
 	always bool // meta.enforcement
+	debug  bool // meta.debug
 	// Hooks replace an answer.
 	onCheck  func(context.Context, *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error)
 	onReport func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error)
 	onGet    func(*enginev1.Run)
+	failGet  string // session that can not be looked up
+	// onTransition may answer an event itself.
+	onTransition func(run *enginev1.Run, event string) *enginev1.TransitionResponse
+
+	watchers map[chan *enginev1.Run]string // of the run
+	binds    []*enginev1.BindBranchRequest
 }
 
 type planeState struct {
@@ -43,6 +53,8 @@ type planeState struct {
 	disallowed []string
 	events     map[string]string // event: target
 	guard      map[string]string // event: context key that must be "pass"
+	blocked    []string
+	overrides  map[string]string
 	max        int64
 	final      bool
 	notes      string
@@ -50,7 +62,8 @@ type planeState struct {
 
 func newPlane() *plane {
 	return &plane{
-		runs: map[string]*enginev1.Run{}, drives: map[string]string{}, reported: make(chan struct{}, 1000),
+		runs: map[string]*enginev1.Run{}, drives: map[string]string{}, bound: map[string]string{},
+		reported: make(chan struct{}, 1000), watchers: map[chan *enginev1.Run]string{},
 		states: map[string]planeState{
 			"testing": {
 				restricted: true, allowed: []string{"Read", "mcp__fs__read_file"}, max: 10, notes: "Run the test suite.",
@@ -106,6 +119,10 @@ func (p *plane) enterState(run *enginev1.Run, name string) {
 	run.State, run.Version, run.Iterations = name, run.GetVersion()+1, 0
 	run.ToolsRestricted, run.AllowedTools, run.DisallowedTools = state.restricted, state.allowed, state.disallowed
 	run.Instructions, run.MaxIterations, run.LegalEvents = state.notes, state.max, nil
+	run.BlockedEnv, run.EnvOverrides = state.blocked, nil
+	for name, value := range state.overrides {
+		run.EnvOverrides = append(run.EnvOverrides, &enginev1.EnvVar{Name: name, Value: value})
+	}
 	for event, target := range state.events {
 		legal := &enginev1.LegalEvent{Event: event, Targets: []string{target}}
 		if state.guard[event] != "" {
@@ -117,6 +134,56 @@ func (p *plane) enterState(run *enginev1.Run, name string) {
 	if state.final {
 		run.Status = enginev1.RunStatus_RUN_STATUS_COMPLETED
 	}
+	p.wake(run)
+}
+
+// wake tells the watchers of a run; p.mu is held.
+func (p *plane) wake(run *enginev1.Run) {
+	for ch, id := range p.watchers {
+		if id == run.GetRunId() {
+			ch <- clone(run)
+		}
+	}
+}
+
+// change changes a run behind everybody's back.
+func (p *plane) change(runID string, write func(*enginev1.Run)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	run := p.runs[runID]
+	write(run)
+	run.Version++
+	p.wake(run)
+}
+
+// invoke makes a run wait for a child, which it answers.
+func (p *plane) invoke(parent string) *enginev1.Run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	child := p.startLocked("suite", "")
+	child.ParentRunId = parent
+	p.runs[parent].Child = &enginev1.Invocation{RunId: child.GetRunId(), Workflow: "suite", Event: "TEST"}
+	p.runs[parent].Status = enginev1.RunStatus_RUN_STATUS_WAITING
+	p.runs[parent].Version++
+	return child
+}
+
+// innermost follows the runs that are waited for; p.mu is held.
+func (p *plane) innermost(run *enginev1.Run) *enginev1.Run {
+	for run.GetChild() != nil {
+		run = p.runs[run.GetChild().GetRunId()]
+	}
+	return run
+}
+
+// seen is a run as a session sees it: those with a branch of their own see that
+// one; p.mu is held.
+func (p *plane) seenBy(run *enginev1.Run, session string) *enginev1.Run {
+	run = clone(run)
+	if branch := p.bound[session]; branch != "" {
+		run.Branch = branch
+	}
+	return run
 }
 
 // start makes a run that a session drives.
@@ -130,7 +197,7 @@ func (p *plane) startLocked(workflow, session string) *enginev1.Run {
 	p.next++
 	run := &enginev1.Run{
 		RunId: fmt.Sprintf("run_%d", p.next), Workflow: workflow, WorkflowVersion: 3, SessionId: session,
-		Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Context: []byte(`{"big":12345678901234567890}`),
+		Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Context: []byte(`{"big":12345678901234567890}`), CaptureOutput: true,
 	}
 	p.enterState(run, "testing")
 	p.runs[run.GetRunId()] = run
@@ -161,11 +228,72 @@ func (r planeRuns) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _
 	if err != nil {
 		return nil, err
 	}
-	answer := clone(run)
+	if r.failGet != "" && in.GetSessionId() == r.failGet {
+		return nil, fault.New(fault.Unavailable, "the store is down").GRPCStatus().Err()
+	}
+	shown := run
+	if in.GetActive() || in.GetRunId() == "" {
+		shown = r.innermost(run)
+	}
+	answer := r.seenBy(shown, in.GetSessionId())
 	if r.onGet != nil {
 		r.onGet(run)
 	}
-	return &enginev1.RunServiceGetResponse{Run: answer}, nil
+	return &enginev1.RunServiceGetResponse{Run: answer, AskedRunId: run.GetRunId()}, nil
+}
+
+func (r planeRuns) BindBranch(ctx context.Context, in *enginev1.BindBranchRequest, _ ...grpc.CallOption) (*enginev1.BindBranchResponse, error) {
+	defer r.enter(ctx)()
+	r.binds = append(r.binds, in)
+	run := r.runs[in.GetRunId()]
+	if run == nil {
+		return nil, fault.New(fault.NotFound, "no run of workflow %q is in a fork with an open branch %q", in.GetWorkflow(), in.GetBranch()).GRPCStatus().Err()
+	}
+	r.drives[in.GetSessionId()], r.bound[in.GetSessionId()] = run.GetRunId(), in.GetBranch()
+	return &enginev1.BindBranchResponse{Run: r.seenBy(run, in.GetSessionId())}, nil
+}
+
+func (r planeRuns) ForceState(ctx context.Context, in *enginev1.ForceStateRequest, _ ...grpc.CallOption) (*enginev1.ForceStateResponse, error) {
+	defer r.enter(ctx)()
+	run, err := r.find(in.GetRunId(), in.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	if !r.debug {
+		return &enginev1.ForceStateResponse{Run: clone(run), Rejection: &enginev1.Rejection{
+			Code: enginev1.RejectionCode_REJECTION_CODE_DEBUG_DISABLED, Message: "the workflow has no meta.debug", State: run.GetState(), Status: run.GetStatus(),
+		}}, nil
+	}
+	run.Context = in.GetContext()
+	r.enterState(run, in.GetState())
+	return &enginev1.ForceStateResponse{Accepted: true, Run: clone(run)}, nil
+}
+
+func (r planeRuns) Watch(ctx context.Context, in *enginev1.WatchRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[enginev1.WatchResponse], error) {
+	defer r.enter(ctx)()
+	run, err := r.find(in.GetRunId(), "")
+	if err != nil {
+		return nil, err
+	}
+	ch := make(chan *enginev1.Run, 100)
+	ch <- clone(run)
+	r.watchers[ch] = run.GetRunId()
+	return &planeWatch{ctx: ctx, runs: ch}, nil
+}
+
+type planeWatch struct {
+	grpc.ServerStreamingClient[enginev1.WatchResponse]
+	ctx  context.Context
+	runs chan *enginev1.Run
+}
+
+func (w *planeWatch) Recv() (*enginev1.WatchResponse, error) {
+	select {
+	case run := <-w.runs:
+		return &enginev1.WatchResponse{Run: run}, nil
+	case <-w.ctx.Done():
+		return nil, w.ctx.Err()
+	}
 }
 
 func (r planeRuns) Transition(ctx context.Context, in *enginev1.TransitionRequest, _ ...grpc.CallOption) (*enginev1.TransitionResponse, error) {
@@ -173,6 +301,12 @@ func (r planeRuns) Transition(ctx context.Context, in *enginev1.TransitionReques
 	run, err := r.find(in.GetRunId(), in.GetSessionId())
 	if err != nil {
 		return nil, err
+	}
+	run = r.innermost(run)
+	if r.onTransition != nil {
+		if res := r.onTransition(run, in.GetEvent()); res != nil {
+			return res, nil
+		}
 	}
 	state := r.states[run.GetState()]
 	target, ok := state.events[in.GetEvent()]
@@ -266,11 +400,14 @@ func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCal
 	if err != nil {
 		return nil, err
 	}
+	run = p.innermost(run)
 	res := &policyv1.CheckToolCallResponse{
-		Decision: policyv1.Decision_DECISION_DENY, CallId: in.GetCallId(), RunId: run.GetRunId(), RunVersion: run.GetVersion(), State: run.GetState(),
+		Branch: p.bound[in.GetSessionId()], Decision: policyv1.Decision_DECISION_DENY, CallId: in.GetCallId(), RunId: run.GetRunId(), RunVersion: run.GetVersion(), State: run.GetState(),
 		ToolsRestricted: run.GetToolsRestricted(), AllowedTools: run.GetAllowedTools(), LegalEvents: run.GetLegalEvents(), MaxIterations: run.GetMaxIterations(),
 	}
 	switch {
+	case brief.StandingOf(run) == brief.Closed:
+		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE, "the run is "+brief.Status(run.GetStatus())
 	case names(run.GetDisallowedTools(), in.GetTool()):
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_DISALLOWED, in.GetTool()+" is disallowed in "+run.GetState()
 	case run.GetToolsRestricted() && !names(run.GetAllowedTools(), in.GetTool()):
@@ -301,18 +438,12 @@ func (p planePolicy) ReportToolCall(ctx context.Context, in *policyv1.ReportTool
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.ReportToolCallResponse{Run: clone(run), Accounted: true}, nil
+	run = clone(p.innermost(run))
+	run.Branch = in.GetBranch()
+	return &policyv1.ReportToolCallResponse{Run: run, Accounted: true}, nil
 }
 
-func clone(run *enginev1.Run) *enginev1.Run {
-	return &enginev1.Run{
-		RunId: run.GetRunId(), Workflow: run.GetWorkflow(), WorkflowVersion: run.GetWorkflowVersion(), Status: run.GetStatus(), State: run.GetState(),
-		Context: run.GetContext(), Iterations: run.GetIterations(), TransitionCount: run.GetTransitionCount(), Version: run.GetVersion(),
-		SessionId: run.GetSessionId(), ToolsRestricted: run.GetToolsRestricted(), AllowedTools: run.GetAllowedTools(),
-		DisallowedTools: run.GetDisallowedTools(), Instructions: run.GetInstructions(), LegalEvents: run.GetLegalEvents(),
-		MaxIterations: run.GetMaxIterations(), Held: run.GetHeld(),
-	}
-}
+func clone(run *enginev1.Run) *enginev1.Run { return proto.CloneOf(run) }
 
 func (p *plane) lastReport() *policyv1.ReportToolCallRequest {
 	p.mu.Lock()

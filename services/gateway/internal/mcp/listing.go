@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // listTools answers tools/list. Clients of the stateless protocol get everything:
@@ -21,12 +22,14 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 	if req.ProtocolVersion() >= protocolStateless || len(catalogue.list) == 0 {
 		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, catalogue.list...)}
 	}
-	run, all := s.listedFor(ctx, c)
+	run, standing := s.listedFor(ctx, c)
+	made := listing{standing: standing}
 	if run != nil {
-		s.sessions.listed(req.Session, run.GetRunId(), run.GetState())
+		made = listedIn(run)
 	}
+	s.sessions.made(req.Session, made)
 	for _, tool := range catalogue.list {
-		if all || run != nil && stateAllows(run, tool.Name, catalogue.tools[tool.Name].other(tool.Name)) {
+		if standing == brief.Open || standing == brief.Judged && stateAllows(run, tool.Name, catalogue.tools[tool.Name].other(tool.Name)) {
 			list = append(list, tool)
 		}
 	}
@@ -41,25 +44,22 @@ func (s *Server) awaitUpstreams(ctx context.Context) {
 	s.Ready(ctx)
 }
 
-// listedFor is the run whose state filters the list, or that nothing does: no
-// workflow is loaded, or it enforces nothing now. Neither means that the state
-// could not be had, and then nothing is listed.
-func (s *Server) listedFor(ctx context.Context, c caller) (run *enginev1.Run, all bool) {
+// listedFor is the run whose state filters the list, and what it leaves open. With
+// no workflow loaded that is everything; where the state could not be had, nothing.
+func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.Standing) {
 	if !c.Bound() {
-		return nil, true
+		return nil, brief.Open
 	}
 	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
-	run, err := s.currentRun(ctx, c)
-	if err != nil || run == nil {
-		return nil, err != nil && isNotFound(err)
+	at, err := s.stand(ctx, c)
+	switch {
+	case err != nil && isNotFound(err):
+		return nil, brief.Open
+	case err != nil || at.run == nil:
+		return nil, brief.Closed
 	}
-	switch run.GetStatus() {
-	case enginev1.RunStatus_RUN_STATUS_RUNNING, enginev1.RunStatus_RUN_STATUS_WAITING, enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
-		return run, false
-	default:
-		return run, true
-	}
+	return at.run, brief.StandingOf(at.run)
 }
 
 // stateAllows is whether a tool is worth listing in a run's state (S3.1).

@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 )
 
@@ -92,5 +93,102 @@ func TestStatelessListen(t *testing.T) {
 	case <-changed:
 	case <-time.After(patience):
 		t.Fatal("no list_changed")
+	}
+}
+
+// TestListingByStanding: what is worth listing while a run is not simply in a state
+// (S2.9, S5.2, S6.2).
+func TestListingByStanding(t *testing.T) {
+	t.Parallel()
+	everything := []string{"mcp__fs__read_file", "mcp__fs__write_file", "read_file", "write_file"}
+	allowed := []string{"mcp__fs__read_file"}
+	for _, row := range []struct {
+		name   string
+		change func(p *plane, run *enginev1.Run)
+		want   []string
+	}{
+		{"running", func(*plane, *enginev1.Run) {}, allowed},
+		{"awaiting approval", func(_ *plane, r *enginev1.Run) { park(r) }, allowed},
+		{"waiting", func(_ *plane, r *enginev1.Run) { await(r) }, nil},
+		{"paused", func(_ *plane, r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_PAUSED }, everything},
+		{"held", func(_ *plane, r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, nil},
+		{"completed", func(p *plane, r *enginev1.Run) { p.enterState(r, "complete") }, everything},
+		{"cancelled", func(_ *plane, r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, nil},
+		{"a branch that is over", func(_ *plane, r *enginev1.Run) { r.BranchOver = true }, nil},
+		{"a child", func(p *plane, r *enginev1.Run) {
+			child := p.startLocked("suite", "")
+			p.enterState(child, "deploying")
+			r.Child = &enginev1.Invocation{RunId: child.GetRunId()}
+			await(r)
+		}, []string{"mcp__fs__write_file"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane()
+			p.start("s1")
+			p.change("run_1", func(r *enginev1.Run) { row.change(p, r) })
+			fs := backendServer(t, "read_file", "write_file")
+			s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+			if got := toolNames(t, overStdio(t, s, "2025-06-18", nil)); !slices.Equal(got, row.want) {
+				t.Errorf("listed %v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+// TestListingFollows: every way in which a run moves reaches older clients, once
+// for each list that they have.
+func TestListingFollows(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.debug = true
+	p.start("s1")
+	fs := backendServer(t, "read_file", "write_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	url := endpoint(t, s)
+	changed := make(chan struct{}, 100)
+	older := overHTTP(t, url+"?session=s1", "2025-06-18", &sdk.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} },
+	}, nil)
+	other := overHTTP(t, url+"?session=s1", "2026-07-28", nil, nil)
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"a jump", func() { wantOK(t, call(t, other, "force_state", `{"state":"deploying"}`)) }},
+		{"a state seen", func() { p.move("run_1", "testing"); wantOK(t, call(t, other, "get_state", `{}`)) }},
+		{"a hold, by a denial", func() {
+			p.change("run_1", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true })
+			wantRefused(t, call(t, other, "mcp__fs__read_file", `{}`), "RUN_NOT_ACTIVE")
+		}},
+		{"its end, by a call", func() {
+			p.change("run_1", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_RUNNING, false })
+			wantOK(t, call(t, other, "mcp__fs__read_file", `{}`))
+		}},
+		{"a child", func() { p.invoke("run_1"); wantOK(t, call(t, other, "get_status", `{}`)) }},
+		{"a subagent's event", func() {
+			p.mu.Lock()
+			p.drives["s1/a1"], p.bound["s1/a1"] = "run_1", "lint"
+			p.mu.Unlock()
+			wantOK(t, call(t, other, "transition", `{"event":"TESTED","agent":"a1"}`))
+		}},
+		{"another run", func() { wantOK(t, call(t, other, "load_workflow", `{"name":"deploy"}`)) }},
+		{"a pause", func() { wantOK(t, call(t, other, "pause", `{}`)) }},
+		{"the end", func() { wantOK(t, call(t, other, "deactivate", `{}`)) }},
+	} {
+		toolNames(t, older)
+		step.do()
+		select {
+		case <-changed:
+		case <-time.After(patience):
+			t.Fatalf("%s: no list_changed", step.name)
+		}
+		// Whoever has been told needs no more until the next list.
+		wantOK(t, call(t, other, "get_state", `{}`))
+	}
+	toolNames(t, older)
+	wantOK(t, call(t, other, "get_state", `{}`))
+	if len(changed) > 0 {
+		t.Errorf("%d notifications too many", len(changed))
 	}
 }

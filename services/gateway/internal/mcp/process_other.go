@@ -2,7 +2,10 @@
 
 package mcp
 
-import "os/exec"
+import (
+	"os/exec"
+	"strings"
+)
 
 func ownGroup(*exec.Cmd) {}
 
@@ -12,3 +15,7 @@ func signalGroup(cmd *exec.Cmd, kill bool) {
 		cmd.Process.Kill() //nolint:errcheck // it may be gone
 	}
 }
+
+// sameVariable is whether two names are one environment variable: Windows does not
+// tell cases apart.
+func sameVariable(a, b string) bool { return strings.EqualFold(a, b) }

@@ -19,3 +19,6 @@ func signalGroup(cmd *exec.Cmd, kill bool) {
 	}
 	syscall.Kill(-cmd.Process.Pid, signal) //nolint:errcheck // there may be nobody left
 }
+
+// sameVariable is whether two names are one environment variable.
+func sameVariable(a, b string) bool { return a == b }

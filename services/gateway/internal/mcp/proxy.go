@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -13,6 +15,7 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // gated is one call of an upstream tool on its way through the gate.
@@ -22,8 +25,12 @@ type gated struct {
 	target *upstreamTool
 	input  json.RawMessage // a JSON object
 	callID string
+	// at is where the caller stood when the call was judged.
+	at standing
 	// admitted is the decision that let it through; nil when it passes unchecked.
 	admitted *policyv1.CheckToolCallResponse
+	// done is whether the tool says that it has done what it was asked.
+	done bool
 }
 
 // callUpstream puts a call before the gate and, when it is allowed, before the
@@ -48,7 +55,7 @@ func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRe
 		return refuseUndecided(ctx.Err()).resultFor(target.tool)
 	}
 	result := s.forward(ctx, g, req)
-	s.settle(ctx, g, result)
+	s.settle(ctx, g, result).addTo(result)
 	return result
 }
 
@@ -80,55 +87,64 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	}
 	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
-	judged, version, err := s.judgedName(ctx, g)
-	if err != nil {
+	var err error
+	if g.at, err = s.stand(ctx, g.caller); err != nil {
 		return s.undecided(g, err)
 	}
+	judged := g.judgedName()
 	res, err := s.check(ctx, g, judged, g.callID)
 	if err != nil {
 		return s.undecided(g, err)
 	}
 	if r := verdict(g, res); r != nil {
-		s.noteState(g.caller, res)
+		s.noteDenial(g.caller, res)
 		return r
 	}
 	g.admitted = res
-	if g.target.other(g.name) != "" && res.GetRunVersion() != version {
+	if !g.at.shows(res) {
 		return s.confirm(ctx, g, judged)
 	}
 	return nil
 }
 
-// judgedName is the name to judge a call by: the one that was called, unless the
-// state disallows the tool's other name. It answers the version of the run that
-// it looked at.
-func (s *Server) judgedName(ctx context.Context, g *gated) (name string, version int64, err error) {
-	other := g.target.other(g.name)
-	if other == "" {
-		return g.name, 0, nil
-	}
-	run, err := s.currentRun(ctx, g.caller)
-	if err != nil {
-		return "", 0, err
-	}
-	if names(run.GetDisallowedTools(), other) {
-		return other, run.GetVersion(), nil
-	}
-	return g.name, run.GetVersion(), nil
+// shows is whether a decision was made on exactly what was seen.
+func (at standing) shows(res *policyv1.CheckToolCallResponse) bool {
+	return at.same(res) && at.run.GetVersion() == res.GetRunVersion()
 }
 
-// confirm looks again when the run moved between the choice of the name and the
-// decision. The call that was admitted is then reported as not made.
+// same is whether a decision was made on the run that was seen, in its branch.
+func (at standing) same(res *policyv1.CheckToolCallResponse) bool {
+	return at.run.GetRunId() == res.GetRunId() && at.run.GetBranch() == res.GetBranch()
+}
+
+// judgedName is the name to judge a call by: the one that was called, unless the
+// state disallows the tool's other name.
+func (g *gated) judgedName() string {
+	other := g.target.other(g.name)
+	if other != "" && names(g.at.run.GetDisallowedTools(), other) {
+		return other
+	}
+	return g.name
+}
+
+// confirm looks again when the run was not, or is no more, what the call was
+// prepared for: its name, and the environment of its server. A call that was
+// admitted for something else is reported as not made.
 func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal {
-	name, _, err := s.judgedName(ctx, g)
-	if err == nil && name == judged {
-		return nil
+	now, err := s.stand(ctx, g.caller)
+	if err == nil && now.same(g.admitted) {
+		g.at = now
+		if g.judgedName() == judged && (now.shows(g.admitted) || !g.ownServer()) {
+			return nil
+		}
 	}
 	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed meanwhile"}.result())
 	g.admitted = nil
 	if err != nil {
 		return s.undecided(g, err)
 	}
+	g.at = now
+	name := g.judgedName()
 	if name != g.name {
 		// The other name is disallowed now: have that recorded and explained.
 		if res, err := s.check(ctx, g, name, ""); err == nil && res.GetDecision() != policyv1.Decision_DECISION_ALLOW {
@@ -141,6 +157,9 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 		Message: "the state changed while the call was judged; make it again",
 	}
 }
+
+// ownServer is whether the call is for a process that serves this caller alone.
+func (g *gated) ownServer() bool { return g.caller.alone && len(g.target.upstream.cfg.Command) > 0 }
 
 func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*policyv1.CheckToolCallResponse, error) {
 	return s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
@@ -163,13 +182,11 @@ func (s *Server) undecided(g *gated, err error) *refusal {
 	return &r
 }
 
-// verdict is nil for an ALLOW of exactly this call on exactly this run.
+// verdict is nil for an ALLOW of exactly this call.
 func verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
-	thisCall := res.GetCallId() == "" || res.GetCallId() == g.callID
-	thisRun := g.caller.RunID == "" || res.GetRunId() == "" || res.GetRunId() == g.caller.RunID
 	switch {
-	case allowed && thisCall && thisRun:
+	case allowed && (res.GetCallId() == "" || res.GetCallId() == g.callID):
 		return nil
 	case allowed:
 		return &refusal{
@@ -191,10 +208,16 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 		return refusal{Code: code, Message: message, CallID: g.callID, lead: "Failed"}.resultFor(g.target.tool)
 	}
 	server := g.target.upstream.cfg.Name
-	session, err := g.target.upstream.connected(ctx)
+	env, err := g.environment()
 	if err != nil {
-		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s is not available, so %s was not called: %v", server, g.name, err))
+		r := refusal{Decision: "DENY", Code: codeUpstreamFailed, Message: g.name + " was not called: " + err.Error(), CallID: g.callID, lead: "Denied"}
+		return r.resultFor(g.target.tool)
 	}
+	session, end, err := g.target.upstream.begin(ctx, env)
+	if err != nil {
+		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s is not available%s, so %s was not called: %v", server, g.inEnvironment(env), g.name, err))
+	}
+	defer end()
 	params := &sdk.CallToolParams{Name: g.target.tool.Name, Arguments: g.input}
 	if token := req.Params.GetProgressToken(); token != nil {
 		ours, done := s.progress.forward(ctx, req.Session, token)
@@ -209,6 +232,7 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 	case err == nil && result.NeedsInput():
 		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s asks the client for input, which Interlock does not relay", server))
 	case err == nil:
+		g.done = !result.IsError
 		return s.bounded(g, result)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failed(codeUpstreamTimeout, fmt.Sprintf("the server %s gave no answer to %s within %s; what it did is not known",
@@ -228,16 +252,45 @@ func (s *Server) bounded(g *gated, result *sdk.CallToolResult) *sdk.CallToolResu
 		return refusal{Code: codeResultTooLarge, CallID: g.callID, lead: "Withheld", Message: fmt.Sprintf(
 			"%s was called and answered %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.tool)
 	}
-	// The upstream's word on who it is, and on approvals, is not ours to repeat.
-	delete(result.Meta, sdk.MetaKeyServerInfo)
-	delete(result.Meta, decisionMeta)
+	// The upstream's word on who it is, and on what Interlock says, is not ours to
+	// repeat.
+	for key := range result.Meta {
+		if key == sdk.MetaKeyServerInfo || strings.HasPrefix(key, ownMeta) {
+			delete(result.Meta, key)
+		}
+	}
 	result.InputRequests, result.RequestState = nil, ""
 	return result
 }
 
-// noteState tells older clients when a decision shows that the run has moved.
-func (s *Server) noteState(c caller, res *policyv1.CheckToolCallResponse) {
-	if res.GetRunId() != "" && res.GetState() != "" {
-		s.sessions.moved(c, res.GetRunId(), res.GetState(), false)
+// environment is what the call's server must be started with; nil where that is not
+// the state's to say.
+func (g *gated) environment() (environment, error) {
+	if !g.ownServer() {
+		return nil, nil
 	}
+	if err := checkOverrides(g.at.run); err != nil {
+		return nil, err
+	}
+	return g.target.upstream.cfg.environment(os.Environ(), g.at.run), nil
+}
+
+// inEnvironment names the environment that a server could not be started with.
+func (g *gated) inEnvironment(env environment) string {
+	if env == nil || len(g.at.run.GetBlockedEnv()) == 0 && len(g.at.run.GetEnvOverrides()) == 0 {
+		return ""
+	}
+	return " with the environment of state " + g.at.run.GetState()
+}
+
+// noteDenial tells older clients when a denial shows that the run has moved.
+func (s *Server) noteDenial(c caller, res *policyv1.CheckToolCallResponse) {
+	if res.GetRunId() == "" || res.GetState() == "" {
+		return
+	}
+	now := listing{res.GetRunId(), res.GetBranch(), res.GetState(), brief.Judged}
+	if res.GetCode() == policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE {
+		now.standing = brief.Closed
+	}
+	s.sessions.saw(c, now)
 }

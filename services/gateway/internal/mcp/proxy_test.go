@@ -47,7 +47,7 @@ func TestProxy(t *testing.T) {
 			}
 			last := p.lastReport()
 			if !last.GetOk() || last.GetTool() != "mcp__fs__write_file" || last.GetRunId() != "run_1" ||
-				!slices.Equal(last.GetFilesChanged(), []string{"b"}) || last.GetResultBytes() != int64(len(`write_file {"path":"b"}`)) ||
+				last.GetResultBytes() != int64(len(`write_file {"path":"b"}`)) ||
 				string(last.GetOutput()) != `write_file {"path":"b"}` {
 				t.Errorf("report: %v", last)
 			}
@@ -376,7 +376,7 @@ func TestReportOutlivesClient(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("no report")
 	}
-	if last := p.lastReport(); !last.GetOk() || !slices.Equal(last.GetFilesChanged(), []string{"x"}) {
+	if last := p.lastReport(); !last.GetOk() {
 		t.Errorf("report: %v", last)
 	}
 }

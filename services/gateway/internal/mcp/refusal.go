@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // Codes of refusals that are made here. All others come from the services.
@@ -26,35 +26,48 @@ const (
 	codeResultTooLarge    = "RESULT_TOO_LARGE"
 )
 
-// decisionMeta carries the details of a refused upstream call where structured
-// content must have the upstream tool's own shape.
-const decisionMeta = "interlock.run/decision"
+// Keys of a result's _meta. What Interlock has to say of an upstream call goes
+// there: structured content must have the upstream tool's own shape.
+const (
+	ownMeta = "interlock.run/"
+	// decisionMeta carries the details of a refused call.
+	decisionMeta = ownMeta + "decision"
+	// interruptMeta tells of an interrupt that the call has fired.
+	interruptMeta = ownMeta + "interrupt"
+	// warningMeta is a warning, such as of a context budget that is nearly spent.
+	warningMeta = ownMeta + "warning"
+	// unreportedMeta is true when the result could not be reported in time.
+	unreportedMeta = ownMeta + "unreported"
+)
 
 // refusal is an answer "no" that teaches: a tool result with isError, never a
 // protocol error, so that the agent sees it.
 type refusal struct {
-	Decision        string           `json:"decision,omitempty"`
-	Code            string           `json:"code"`
-	Message         string           `json:"message"`
-	Guards          []guardView      `json:"guards,omitempty"`
-	State           string           `json:"state,omitempty"`
-	Status          string           `json:"status,omitempty"`
-	ToolsRestricted bool             `json:"tools_restricted,omitempty"`
-	AllowedTools    []string         `json:"allowed_tools,omitzero"`
-	LegalEvents     []legalEventView `json:"legal_events,omitempty"`
-	Problems        []problemView    `json:"problems,omitempty"`
-	ApprovalID      string           `json:"approval_id,omitempty"`
-	CallID          string           `json:"call_id,omitempty"`
-	RunID           string           `json:"run_id,omitempty"`
-	RunVersion      int64            `json:"run_version,omitempty"`
-	Iterations      int64            `json:"iterations,omitempty"`
-	MaxIterations   int64            `json:"max_iterations,omitempty"`
-	RetryAfter      float64          `json:"retry_after_seconds,omitempty"`
+	Decision        string                 `json:"decision,omitzero"`
+	Code            string                 `json:"code"`
+	Message         string                 `json:"message"`
+	Guards          []jsonview.GuardResult `json:"guards,omitzero"`
+	State           string                 `json:"state,omitzero"`
+	Branch          string                 `json:"branch,omitzero"`
+	Status          string                 `json:"status,omitzero"`
+	ToolsRestricted bool                   `json:"tools_restricted,omitzero"`
+	AllowedTools    *[]string              `json:"allowed_tools,omitzero"`
+	LegalEvents     []jsonview.LegalEvent  `json:"legal_events,omitzero"`
+	Problems        []problemView          `json:"problems,omitzero"`
+	ApprovalID      string                 `json:"approval_id,omitzero"`
+	CallID          string                 `json:"call_id,omitzero"`
+	RunID           string                 `json:"run_id,omitzero"`
+	RunVersion      int64                  `json:"run_version,omitzero"`
+	Iterations      int64                  `json:"iterations,omitzero"`
+	MaxIterations   int64                  `json:"max_iterations,omitzero"`
+	RetryAfter      float64                `json:"retry_after_seconds,omitzero"`
 
-	lead   string                 // first word of the text
-	events []*enginev1.LegalEvent // of LegalEvents
-	tools  bool                   // whether the text lists the allowed tools
-	next   string                 // what to do, as a last line
+	lead    string                  // first word of the text
+	guards  []*enginev1.GuardResult // of Guards
+	events  []*enginev1.LegalEvent  // of LegalEvents
+	allowed []string                // of AllowedTools
+	tools   bool                    // whether the text lists the allowed tools
+	next    string                  // what to do, as a last line
 }
 
 type problemView struct {
@@ -69,14 +82,14 @@ func (r refusal) text() string {
 		lead = "Refused"
 	}
 	lines := []string{lead + " (" + r.Code + "): " + r.Message}
-	for _, g := range r.Guards {
+	for _, g := range r.guards {
 		lines = append(lines, guardText(g))
 	}
 	for _, p := range r.Problems {
 		lines = append(lines, p.Pointer+": "+p.Code+": "+p.Message)
 	}
 	if r.tools {
-		lines = append(lines, "Phase: "+r.State+". Tools: "+brief.Tools(r.ToolsRestricted, r.AllowedTools)+".")
+		lines = append(lines, "Phase: "+r.State+". Tools: "+brief.Tools(r.ToolsRestricted, r.allowed)+".")
 	}
 	if r.tools || len(r.events) > 0 {
 		lines = append(lines, "Transitions: "+brief.Events(r.events)+".")
@@ -111,15 +124,6 @@ func answer(text string, structured any) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: structure(structured)}
 }
 
-// structure is structured content as bytes, so that nothing reinterprets it.
-func structure(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage("{}") // the text says the same
-	}
-	return raw
-}
-
 // refuseFault makes a refusal of a service's failure.
 func refuseFault(err error, lead string) refusal {
 	f := fault.From(err)
@@ -139,11 +143,12 @@ func refuseFault(err error, lead string) refusal {
 
 // refuseRejection makes a refusal of a rejected transition (S2.7).
 func refuseRejection(rej *enginev1.Rejection, run *enginev1.Run) refusal {
+	guards := failing(rej.GetGuards())
 	r := refusal{
 		Code: strings.TrimPrefix(rej.GetCode().String(), "REJECTION_CODE_"), Message: rej.GetMessage(),
-		Guards: viewGuards(rej.GetGuards()), State: rej.GetState(), Status: brief.Status(rej.GetStatus()),
-		LegalEvents: viewEvents(rej.GetLegalEvents()), RunID: run.GetRunId(), RunVersion: run.GetVersion(),
-		lead: "Rejected", events: rej.GetLegalEvents(),
+		Guards: jsonview.GuardResults(guards), State: rej.GetState(), Branch: run.GetBranch(), Status: brief.Status(rej.GetStatus()),
+		LegalEvents: jsonview.LegalEvents(rej.GetLegalEvents()), RunID: run.GetRunId(), RunVersion: run.GetVersion(),
+		lead: "Rejected", guards: guards, events: rej.GetLegalEvents(),
 	}
 	if r.Message == "" {
 		r.Message = "the transition was rejected; the state has not changed"
@@ -156,14 +161,12 @@ func refuseDecision(res *policyv1.CheckToolCallResponse) refusal {
 	r := refusal{
 		Decision: strings.TrimPrefix(res.GetDecision().String(), "DECISION_"),
 		Code:     strings.TrimPrefix(res.GetCode().String(), "DECISION_CODE_"), Message: res.GetMessage(),
-		State: res.GetState(), ToolsRestricted: res.GetToolsRestricted(), AllowedTools: res.GetAllowedTools(),
-		LegalEvents: viewEvents(res.GetLegalEvents()), ApprovalID: res.GetApprovalId(), CallID: res.GetCallId(),
+		State: res.GetState(), Branch: res.GetBranch(), ToolsRestricted: res.GetToolsRestricted(),
+		AllowedTools: jsonview.ToolsOf(res.GetToolsRestricted(), res.GetAllowedTools()), allowed: res.GetAllowedTools(),
+		LegalEvents: jsonview.LegalEvents(res.GetLegalEvents()), ApprovalID: res.GetApprovalId(), CallID: res.GetCallId(),
 		RunID: res.GetRunId(), RunVersion: res.GetRunVersion(),
 		Iterations: res.GetIterations(), MaxIterations: res.GetMaxIterations(),
 		lead: "Denied", events: res.GetLegalEvents(), tools: res.GetState() != "",
-	}
-	if r.ToolsRestricted && r.AllowedTools == nil {
-		r.AllowedTools = []string{}
 	}
 	switch res.GetDecision() {
 	case policyv1.Decision_DECISION_DENY:

@@ -45,72 +45,129 @@ func newReports(cfg Config) *reports {
 	return r
 }
 
+// settled is what the report of a call says that its agent must know.
+type settled struct {
+	interrupt *policyv1.Interrupted
+	warning   string
+	// late is true when the report could not be delivered yet, lost when it never
+	// will be.
+	late, lost bool
+}
+
 // settle reports the result of a call that was admitted. The client may be gone:
 // the report is not.
-func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResult) {
+func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResult) settled {
 	if g.admitted == nil {
-		return
+		return settled{}
 	}
 	report := &policyv1.ReportToolCallRequest{
-		RunId: g.admitted.GetRunId(), CallId: g.callID, Tool: g.name, Ok: !result.IsError,
-		ResultBytes: resultBytes(result), Output: resultOutput(result),
+		RunId: g.at.asked, CallId: g.callID, Tool: g.name, Ok: g.done, ResultBytes: resultBytes(result),
 	}
-	if report.GetRunId() == "" {
-		report.RunId, report.SessionId = g.caller.RunID, sessionOf(g.caller)
+	if g.at.asked == g.admitted.GetRunId() {
+		report.Branch = g.admitted.GetBranch()
 	}
-	if report.GetOk() {
-		report.FilesChanged = filesChanged(g.target.tool.Name, g.input)
+	if g.done {
+		if g.caller.alone {
+			report.FilesChanged = realNames(g.caller.Workspace, g.name, g.input)
+		}
 	}
-	ctx = g.caller.outgoing(context.WithoutCancel(ctx))
-	res, delivered := s.reports.deliver(ctx, report)
-	if !delivered {
-		s.noteState(g.caller, g.admitted)
-		return
+	if g.captured() {
+		report.Output = resultOutput(result)
 	}
-	if run := res.GetRun(); run.GetRunId() != "" {
-		s.sessions.moved(g.caller, run.GetRunId(), run.GetState(), false)
+	noted := func(res *policyv1.ReportToolCallResponse) { s.noteReport(g, res) }
+	res, way := s.reports.deliver(g.caller.outgoing(context.WithoutCancel(ctx)), report, noted)
+	return settled{interrupt: res.GetInterrupt(), warning: res.GetWarning(), late: way == deferred, lost: way == refused}
+}
+
+// captured is whether history keeps the result, as far as is known: the workflow
+// of a run never changes. Otherwise the enforcer sorts it out.
+func (g *gated) captured() bool {
+	return g.at.run.GetRunId() != g.admitted.GetRunId() || g.at.run.GetCaptureOutput()
+}
+
+// noteReport tells older clients when a report shows that the run has moved.
+func (s *Server) noteReport(g *gated, res *policyv1.ReportToolCallResponse) {
+	run := res.GetRun()
+	switch {
+	case res.GetInterrupt() != nil:
+		s.sessions.moved(g.caller, g.at.asked, g.admitted.GetRunId(), run.GetRunId())
+	case run.GetRunId() != "" && run.GetRunId() == g.admitted.GetRunId() && run.GetBranch() == g.admitted.GetBranch():
+		s.sessions.saw(g.caller, listedIn(run))
 	}
 }
 
-// deliver sends a report now, or leaves it to the background.
-func (r *reports) deliver(ctx context.Context, report *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, bool) {
+// delivery is what became of a report for now.
+type delivery uint8
+
+const (
+	delivered delivery = iota
+	deferred           // it is tried again in the background
+	refused            // it will never be taken
+)
+
+// deliver sends a report, for as long as the agent may wait for it, and leaves it
+// to the background then. noted gets the answer, whenever it comes.
+func (r *reports) deliver(
+	ctx context.Context, report *policyv1.ReportToolCallRequest, noted func(*policyv1.ReportToolCallResponse),
+) (*policyv1.ReportToolCallResponse, delivery) {
 	now, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	res, again := r.send(now, report)
-	if !again {
-		return res, res != nil
+	for wait := r.backoff; ; wait *= 2 {
+		res, way := r.send(now, report)
+		if way == delivered {
+			noted(res)
+		}
+		if way != deferred {
+			return res, way
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+			continue
+		case <-now.Done():
+		}
+		timer.Stop()
+		return nil, r.leave(ctx, report, noted)
 	}
+}
+
+// leave leaves a report to the background.
+func (r *reports) leave(
+	ctx context.Context, report *policyv1.ReportToolCallRequest, noted func(*policyv1.ReportToolCallResponse),
+) delivery {
 	select {
 	case r.slots <- struct{}{}:
 	default:
 		r.log.Error("mcp: a report is lost: too many wait already", "call_id", report.GetCallId(), "run_id", report.GetRunId())
-		return nil, false
+		return refused
 	}
 	r.wg.Go(func() {
 		defer func() { <-r.slots }()
-		r.late(ctx, report)
+		if res, way := r.late(ctx, report); way == delivered {
+			noted(res)
+		}
 	})
-	return nil, false
+	return deferred
 }
 
-// send tries once. again is whether another try may succeed.
-func (r *reports) send(ctx context.Context, report *policyv1.ReportToolCallRequest) (res *policyv1.ReportToolCallResponse, again bool) {
+// send tries once. Deferred is what another try may deliver.
+func (r *reports) send(ctx context.Context, report *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, delivery) {
 	res, err := r.policy.ReportToolCall(ctx, report)
 	if err == nil {
-		return res, false
+		return res, delivered
 	}
 	switch f := fault.From(err); f.Reason.Code() {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted, codes.ResourceExhausted, codes.Internal:
-		return nil, true
+		return nil, deferred
 	default:
 		r.log.Warn("mcp: a report was refused", "call_id", report.GetCallId(), "run_id", report.GetRunId(), "reason", string(f.Reason))
-		return nil, false
+		return nil, refused
 	}
 }
 
 // late repeats a report until it arrives. When the server closes it has one more
 // try.
-func (r *reports) late(ctx context.Context, report *policyv1.ReportToolCallRequest) {
+func (r *reports) late(ctx context.Context, report *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, delivery) {
 	ctx, cancel := context.WithTimeout(ctx, reportFor)
 	defer cancel()
 	wait := r.backoff
@@ -125,13 +182,14 @@ func (r *reports) late(ctx context.Context, report *policyv1.ReportToolCallReque
 		}
 		timer.Stop()
 		try, cancelTry := context.WithTimeout(context.WithoutCancel(ctx), min(r.timeout, lastReport))
-		_, again := r.send(try, report)
+		res, way := r.send(try, report)
 		cancelTry()
-		if !again {
-			return
+		if way != deferred {
+			return res, way
 		}
 	}
 	r.log.Error("mcp: a report is lost: the policy service did not take it", "call_id", report.GetCallId(), "run_id", report.GetRunId())
+	return nil, refused
 }
 
 func (r *reports) close() {

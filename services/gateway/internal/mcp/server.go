@@ -195,6 +195,10 @@ func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolReques
 	}
 	target, ok := s.catalogue.Load().tools[name]
 	if !ok {
+		s.awaitUpstreams(ctx)
+		target, ok = s.catalogue.Load().tools[name]
+	}
+	if !ok {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknownTool(name)}
 	}
 	return complete(req, s.callUpstream(ctx, c, req, name, target)), nil

@@ -1,9 +1,13 @@
 package mcp
 
 import (
+	"slices"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
 // sessions are the live sessions of older clients. They are told when their list
@@ -20,8 +24,19 @@ type sessions struct {
 type session struct {
 	srv    *sdk.Server
 	caller caller
-	runID  string // the run it was last seen to work on
-	state  string // the state that run was last seen in
+	// listed is what its list of tools was made for; nil when it has none, or has
+	// been told that it is out of date.
+	listed *listing
+}
+
+// listing is what a list of tools depends on; no run id means that none was loaded.
+type listing struct {
+	runID, branch, state string
+	standing             brief.Standing
+}
+
+func listedIn(run *enginev1.Run) listing {
+	return listing{run.GetRunId(), run.GetBranch(), run.GetState(), brief.StandingOf(run)}
 }
 
 func newSessions() *sessions {
@@ -75,32 +90,54 @@ func (s *sessions) rebind(ss *sdk.ServerSession, c caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.live[ss]; have != nil && have.caller.Binding != c.Binding {
-		have.caller, have.runID, have.state = c, "", ""
+		have.caller, have.listed = c, nil
 	}
 }
 
-// listed notes what a session's list of tools was made for.
-func (s *sessions) listed(ss *sdk.ServerSession, runID, state string) {
+// made notes what a session's list of tools was made for.
+func (s *sessions) made(ss *sdk.ServerSession, now listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.live[ss]; have != nil {
-		have.runID, have.state = runID, state
+		have.listed = &now
 	}
 }
 
-// moved tells every session that works on the caller's run that its tools may
-// have changed. Unless forced, those that knew the state already are left alone.
-func (s *sessions) moved(c caller, runID, state string, force bool) {
+// saw tells the sessions that work where the caller does, and whose list was made
+// for something else than the caller's run was seen to be.
+func (s *sessions) saw(c caller, now listing) {
+	s.tell(c, func(have *session) bool {
+		switch {
+		case have.listed == nil || *have.listed == now:
+			return false
+		case have.caller.Binding == c.Binding:
+			return true
+		default:
+			return have.listed.runID == now.runID && have.listed.branch == now.branch
+		}
+	})
+}
+
+// moved tells every session that works where the caller does, or on one of the
+// runs, that its tools may have changed.
+func (s *sessions) moved(c caller, runIDs ...string) {
+	s.tell(c, func(have *session) bool {
+		return have.caller.Binding == c.Binding || slices.ContainsFunc(runIDs, func(id string) bool {
+			return id != "" && (have.caller.RunID == id || have.listed != nil && have.listed.runID == id)
+		})
+	})
+}
+
+// tell sends the sessions of the caller's namespace that are concerned word of new
+// tools.
+func (s *sessions) tell(c caller, concerned func(*session) bool) {
 	s.mu.Lock()
 	var changed []*sdk.Server
 	for _, have := range s.live {
-		same := have.caller.Namespace == c.Namespace &&
-			(have.caller.Binding == c.Binding && c.Bound() || runID != "" && (have.runID == runID || have.caller.RunID == runID))
-		if !same || !force && have.runID == runID && have.state == state {
-			continue
+		if have.caller.Namespace == c.Namespace && concerned(have) {
+			have.listed = nil
+			changed = append(changed, have.srv)
 		}
-		have.runID, have.state = runID, state
-		changed = append(changed, have.srv)
 	}
 	s.mu.Unlock()
 	for _, srv := range changed {

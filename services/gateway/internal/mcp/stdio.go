@@ -21,7 +21,7 @@ import (
 // does. The caller is Config.Stdio. Requests that were read before in ended are
 // answered. in is closed when it is an io.Closer.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	c := caller{s.cfg.Stdio}
+	c := caller{Identity: s.cfg.Stdio, alone: true}
 	if err := c.validate(); err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}

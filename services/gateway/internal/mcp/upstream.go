@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +28,13 @@ const (
 	legacyProtocol = "2025-11-25"
 )
 
-var errStarting = errors.New("it is starting")
+var (
+	errStarting = errors.New("it is starting")
+	// errNotReady is for calls whose time is up.
+	errNotReady = errors.New("it has not become ready in time")
+	// errRenewed ends a server that another environment is wanted for.
+	errRenewed = errors.New("it is started anew")
+)
 
 // upstream keeps one upstream server connected: it starts it, lists its tools,
 // and starts it again when it fails.
@@ -37,19 +46,26 @@ type upstream struct {
 	changed  func() // after the list of tools has changed
 
 	relist chan struct{} // the server says that its tools have changed
+	renew  chan struct{} // another environment is wanted
 	first  chan struct{} // closed after the first attempt
+	gate   chan struct{} // full while somebody begins a call, or waits for another environment
 
 	mu      sync.Mutex
 	session *sdk.ClientSession // nil while not connected
 	err     error              // why not
-	moved   chan struct{}      // closed and replaced when session or err change
+	env     environment        // what session, or err, came of
+	wanted  environment        // what the server is to be started with
+	calls   int                // under way
+	moved   chan struct{}      // closed and replaced when one of session, err and calls changes
 	tools   []*sdk.Tool        // as last listed, kept while the server is down
 }
 
 func newUpstream(cfg Upstream, edge Config, progress *progress, changed func()) *upstream {
+	env := cfg.environment(os.Environ(), nil)
 	return &upstream{
 		cfg: cfg, edge: edge, log: edge.Logger.With("upstream", cfg.Name), progress: progress, changed: changed,
-		relist: make(chan struct{}, 1), first: make(chan struct{}), moved: make(chan struct{}), err: errStarting,
+		relist: make(chan struct{}, 1), renew: make(chan struct{}, 1), first: make(chan struct{}), gate: make(chan struct{}, 1),
+		moved: make(chan struct{}), err: errStarting, env: env, wanted: env,
 	}
 }
 
@@ -60,11 +76,15 @@ func (u *upstream) run(ctx context.Context) {
 	defer first()
 	for ctx.Err() == nil {
 		var up time.Time
-		err := u.serve(ctx, protocol, func() { up = time.Now(); first() })
+		env := u.demanded()
+		err := u.serve(ctx, protocol, env, func() { up = time.Now(); first() })
 		first()
 		if ctx.Err() != nil {
-			u.set(nil, errors.New("the gateway is stopping"))
+			u.set(nil, u.demanded(), errors.New("the gateway is stopping"))
 			return
+		}
+		if errors.Is(err, errRenewed) {
+			continue
 		}
 		switch {
 		case up.IsZero() && protocol == "":
@@ -74,11 +94,12 @@ func (u *upstream) run(ctx context.Context) {
 		case time.Since(up) > healthyAfter:
 			wait = u.edge.backoff
 		}
-		u.set(nil, err)
+		u.set(nil, env, err)
 		u.log.Warn("mcp: an upstream server is down", "error", err, "retry_in", wait.String())
 		timer := time.NewTimer(wait + rand.N(wait/4+1))
 		select {
 		case <-timer.C:
+		case <-u.renew:
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -87,7 +108,7 @@ func (u *upstream) run(ctx context.Context) {
 }
 
 // serve connects once and stays until the connection ends, and says why it did.
-func (u *upstream) serve(ctx context.Context, protocol string, connected func()) error {
+func (u *upstream) serve(ctx context.Context, protocol string, env environment, connected func()) error {
 	client := sdk.NewClient(&sdk.Implementation{Name: "interlock", Version: u.edge.Version}, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{},
 		ProgressNotificationHandler: u.progress.relay,
@@ -99,7 +120,7 @@ func (u *upstream) serve(ctx context.Context, protocol string, connected func())
 		},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 	})
-	transport, ended, err := u.transport()
+	transport, ended, err := u.transport(env)
 	if err != nil {
 		return err
 	}
@@ -114,8 +135,7 @@ func (u *upstream) serve(ctx context.Context, protocol string, connected func())
 	if err := u.list(starting, session); err != nil {
 		return fmt.Errorf("list its tools: %w", whyEnded(ended, err))
 	}
-	u.set(session, nil)
-	u.changed()
+	u.set(session, env, nil)
 	connected()
 	gone := make(chan error, 1)
 	go func() { gone <- session.Wait() }()
@@ -125,6 +145,10 @@ func (u *upstream) serve(ctx context.Context, protocol string, connected func())
 			return ctx.Err()
 		case err := <-gone:
 			return fmt.Errorf("the connection ended: %w", whyEnded(ended, err))
+		case <-u.renew:
+			if !slices.Equal(u.demanded(), env) {
+				return errRenewed
+			}
 		case <-u.relist:
 			listing, cancel := context.WithTimeout(ctx, u.edge.ConnectTimeout)
 			err := u.list(listing, session)
@@ -132,7 +156,6 @@ func (u *upstream) serve(ctx context.Context, protocol string, connected func())
 			if err != nil {
 				return fmt.Errorf("list its tools: %w", whyEnded(ended, err))
 			}
-			u.changed()
 		}
 	}
 }
@@ -163,7 +186,7 @@ func whyEnded(ended func(stop bool) error, err error) error {
 	return err
 }
 
-// list takes over the server's tools.
+// list takes over the server's tools, and passes on when they have changed.
 func (u *upstream) list(ctx context.Context, session *sdk.ClientSession) error {
 	var tools []*sdk.Tool
 	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools != nil {
@@ -182,17 +205,33 @@ func (u *upstream) list(ctx context.Context, session *sdk.ClientSession) error {
 		}
 	}
 	u.mu.Lock()
-	defer u.mu.Unlock()
+	same := reflect.DeepEqual(tools, u.tools)
 	u.tools = tools
+	u.mu.Unlock()
+	if !same {
+		u.changed()
+	}
 	return nil
 }
 
-func (u *upstream) set(session *sdk.ClientSession, err error) {
+func (u *upstream) set(session *sdk.ClientSession, env environment, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.session, u.err = session, err
+	u.session, u.env, u.err = session, env, err
+	u.wake()
+}
+
+// wake tells those who wait on moved; u.mu is held.
+func (u *upstream) wake() {
 	close(u.moved)
 	u.moved = make(chan struct{})
+}
+
+// demanded is the environment to start the server with.
+func (u *upstream) demanded() environment {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.wanted
 }
 
 // offered is the server's tools as last listed.
@@ -207,27 +246,6 @@ func (u *upstream) failure() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.err
-}
-
-// connected is the live session. It waits for a server that starts for the first
-// time, and answers at once for one that is down.
-func (u *upstream) connected(ctx context.Context) (*sdk.ClientSession, error) {
-	for {
-		u.mu.Lock()
-		session, err, moved := u.session, u.err, u.moved
-		u.mu.Unlock()
-		if session != nil {
-			return session, nil
-		}
-		if !errors.Is(err, errStarting) {
-			return nil, fmt.Errorf("%w; Interlock starts it again, try later", err)
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }
 
 // awaitFirst waits for the first attempt and is whether the server serves now.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,12 +21,12 @@ const (
 	lastWords = time.Second
 )
 
-// transport makes the way to the server. ended stops what was started for it, or,
+// transport makes the way to the server; env is that of its process. ended stops what was started for it, or,
 // when not told to stop, says how it ended by itself.
-func (u *upstream) transport() (t sdk.Transport, ended func(stop bool) error, err error) {
+func (u *upstream) transport(env environment) (t sdk.Transport, ended func(stop bool) error, err error) {
 	frame := 4*u.edge.MaxResultBytes + 1<<20
 	if len(u.cfg.Command) > 0 {
-		p, err := startProcess(u.cfg, u.edge)
+		p, err := startProcess(u.cfg, u.edge, env)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -93,7 +92,7 @@ type process struct {
 }
 
 // startProcess starts an upstream server in a process group of its own.
-func startProcess(cfg Upstream, edge Config) (*process, error) {
+func startProcess(cfg Upstream, edge Config, env environment) (*process, error) {
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start it: %w", err)
@@ -104,7 +103,7 @@ func startProcess(cfg Upstream, edge Config) (*process, error) {
 	}
 	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...) // the operator's configuration
 	cmd.Dir = cfg.Dir
-	cmd.Env = childEnv(os.Environ(), cfg.Env)
+	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, edge.UpstreamStderr
 	cmd.WaitDelay = lastWords
 	ownGroup(cmd)
@@ -168,19 +167,4 @@ func (p *process) gone() bool {
 	case <-timer.C:
 		return false
 	}
-}
-
-// childEnv is the environment of an upstream process: ours without what is ours
-// alone (INTERLOCK_TOKEN above all), and what its configuration adds.
-func childEnv(ours []string, extra map[string]string) []string {
-	env := slices.DeleteFunc(slices.Clone(ours), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		_, replaced := extra[name]
-		return replaced || strings.HasPrefix(strings.ToUpper(name), "INTERLOCK_")
-	})
-	for name, value := range extra {
-		env = append(env, name+"="+value)
-	}
-	slices.Sort(env[len(env)-len(extra):])
-	return env
 }

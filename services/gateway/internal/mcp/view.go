@@ -1,138 +1,68 @@
 package mcp
 
 import (
-	"encoding/json"
 	"strconv"
-	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// runView is a run as clients see it, with the field names of the REST edge.
+// runView is a run as every edge shows it, and what only agents need of it.
 type runView struct {
-	RunID           string          `json:"run_id"`
-	Workflow        string          `json:"workflow"`
-	WorkflowVersion int64           `json:"workflow_version"`
-	Status          string          `json:"status"`
-	State           string          `json:"state"`
-	Context         json.RawMessage `json:"context"`
-	Iterations      int64           `json:"iterations"`
-	MaxIterations   *int64          `json:"max_iterations,omitempty"`
-	IterationsLeft  *int64          `json:"iterations_left,omitempty"`
-	TransitionCount int64           `json:"transition_count"`
-	Version         int64           `json:"version"`
-	SessionID       string          `json:"session_id,omitempty"`
-	// AllowedTools is null where the state does not restrict tools.
-	AllowedTools    []string         `json:"allowed_tools"`
-	DisallowedTools []string         `json:"disallowed_tools,omitempty"`
-	Instructions    string           `json:"instructions,omitempty"`
-	LegalEvents     []legalEventView `json:"legal_events"`
-	Held            bool             `json:"held,omitempty"`
-	CreatedAt       string           `json:"created_at,omitempty"`
-	UpdatedAt       string           `json:"updated_at,omitempty"`
-}
-
-type legalEventView struct {
-	Event            string   `json:"event"`
-	Targets          []string `json:"targets"`
-	Guards           []string `json:"guards"`
-	RequiresApproval bool     `json:"requires_approval"`
-}
-
-type guardView struct {
-	Name     string          `json:"name"`
-	Field    string          `json:"field"`
-	Op       string          `json:"op"`
-	Expected json.RawMessage `json:"expected,omitempty"`
-	Actual   json.RawMessage `json:"actual,omitempty"`
+	jsonview.Run
+	// IterationsLeft is nil where the state has no limit.
+	IterationsLeft *int64 `json:"iterations_left,omitzero"`
+	// ActiveRun is the run whose rules are in force, where that is another one.
+	ActiveRun *runView `json:"active_run,omitzero"`
 }
 
 func viewRun(run *enginev1.Run) runView {
-	v := runView{
-		RunID: run.GetRunId(), Workflow: run.GetWorkflow(), WorkflowVersion: run.GetWorkflowVersion(),
-		Status: brief.Status(run.GetStatus()), State: run.GetState(), Context: validJSON(run.GetContext()),
-		Iterations: run.GetIterations(), TransitionCount: run.GetTransitionCount(), Version: run.GetVersion(),
-		SessionID: run.GetSessionId(), DisallowedTools: run.GetDisallowedTools(), Instructions: run.GetInstructions(),
-		LegalEvents: viewEvents(run.GetLegalEvents()), Held: run.GetHeld(),
-	}
-	if run.GetToolsRestricted() {
-		v.AllowedTools = append([]string{}, run.GetAllowedTools()...)
-	}
+	v := runView{Run: jsonview.RunOf(run)}
 	if limit := run.GetMaxIterations(); limit > 0 {
 		left := max(limit-run.GetIterations(), 0)
-		v.MaxIterations, v.IterationsLeft = &limit, &left
-	}
-	if t := run.GetCreatedAt(); t != nil {
-		v.CreatedAt = t.AsTime().UTC().Format(time.RFC3339Nano)
-	}
-	if t := run.GetUpdatedAt(); t != nil {
-		v.UpdatedAt = t.AsTime().UTC().Format(time.RFC3339Nano)
+		v.IterationsLeft = &left
 	}
 	return v
 }
 
-func viewEvents(events []*enginev1.LegalEvent) []legalEventView {
-	views := make([]legalEventView, len(events))
-	for i, e := range events {
-		views[i] = legalEventView{
-			Event:            e.GetEvent(),
-			Targets:          append([]string{}, e.GetTargets()...),
-			Guards:           append([]string{}, e.GetGuards()...),
-			RequiresApproval: e.GetRequiresApproval(),
-		}
-	}
-	return views
-}
-
-func viewGuards(results []*enginev1.GuardResult) []guardView {
-	var views []guardView
+// failing are the guards that failed.
+func failing(results []*enginev1.GuardResult) []*enginev1.GuardResult {
+	var failed []*enginev1.GuardResult
 	for _, g := range results {
-		if g.GetPassed() {
-			continue
+		if !g.GetPassed() {
+			failed = append(failed, g)
 		}
-		views = append(views, guardView{
-			Name: g.GetName(), Field: g.GetField(), Op: g.GetOp(),
-			Expected: optionalJSON(g.GetExpected()), Actual: optionalJSON(g.GetActual()),
-		})
 	}
-	return views
-}
-
-// validJSON is raw, or an empty object for nothing; what is not JSON, which no
-// service sends, is null rather than a broken answer.
-func validJSON(raw []byte) json.RawMessage {
-	switch {
-	case len(raw) == 0:
-		return json.RawMessage("{}")
-	case !json.Valid(raw):
-		return json.RawMessage("null")
-	}
-	return raw
-}
-
-func optionalJSON(raw []byte) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-	return validJSON(raw)
+	return failed
 }
 
 // guardText is one failed guard as a sentence.
-func guardText(g guardView) string {
-	text := "Guard " + g.Name + " failed: " + g.Field + " " + g.Op
-	if g.Expected != nil {
-		text += " " + clip(string(g.Expected), 256)
+func guardText(g *enginev1.GuardResult) string {
+	text := "Guard " + g.GetName() + " failed: " + g.GetField() + " " + g.GetOp()
+	if len(g.GetExpected()) > 0 {
+		text += " " + clip(string(g.GetExpected()), 256)
 	}
-	if g.Actual == nil {
+	if len(g.GetActual()) == 0 {
 		return text + ", but it is missing."
 	}
-	return text + ", but it is " + clip(string(g.Actual), 256) + "."
+	return text + ", but it is " + clip(string(g.GetActual()), 256) + "."
 }
 
-func plural(n int, noun string) string {
+func plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return strconv.FormatInt(n, 10) + " " + noun + "s"
+}
+
+// structure is structured content as bytes, so that nothing reinterprets it.
+func structure(v any) jsontext.Value {
+	raw, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return jsontext.Value("{}") // the text says the same
+	}
+	return raw
 }

@@ -19,7 +19,7 @@ const (
 type workflowView struct {
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
-	Digest  string `json:"digest,omitempty"`
+	Digest  string `json:"digest,omitzero"`
 }
 
 func (s *Server) listWorkflows(ctx context.Context, _ caller, _ arguments) *sdk.CallToolResult {

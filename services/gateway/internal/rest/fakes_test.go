@@ -92,6 +92,14 @@ func (r runs) Transition(ctx context.Context, in *enginev1.TransitionRequest, _ 
 	return play(ctx, r.services, "Transition", in, &enginev1.TransitionResponse{Accepted: true, Run: aRun()})
 }
 
+func (r runs) BindBranch(ctx context.Context, in *enginev1.BindBranchRequest, _ ...grpc.CallOption) (*enginev1.BindBranchResponse, error) {
+	return play(ctx, r.services, "BindBranch", in, &enginev1.BindBranchResponse{Run: aRun()})
+}
+
+func (r runs) ForceState(ctx context.Context, in *enginev1.ForceStateRequest, _ ...grpc.CallOption) (*enginev1.ForceStateResponse, error) {
+	return play(ctx, r.services, "ForceState", in, &enginev1.ForceStateResponse{Accepted: true, Run: aRun()})
+}
+
 func (r runs) Pause(ctx context.Context, in *enginev1.PauseRequest, _ ...grpc.CallOption) (*enginev1.PauseResponse, error) {
 	return play(ctx, r.services, "Pause", in, &enginev1.PauseResponse{Run: aRun()})
 }
@@ -147,7 +155,7 @@ const (
 	jsonRun = `{"run_id":"run_01","workflow":"deploy v1.0","workflow_version":2,"status":"RUNNING","state":"planning",` +
 		`"context":{"id":9007199254740993,"b":1.10,"a":"\u00e9<&>"},"iterations":3,"transition_count":1,"version":7,` +
 		`"session_id":"ses_01","allowed_tools":["Read","Grep"],"instructions":"Plan.","legal_events":` + jsonEvents + `,` +
-		`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z"}`
+		`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z","allowed_commands":null}`
 	jsonWorkflow = `"name":"deploy v1.0","version":2,"digest":"abc",`
 	jsonMade     = `"created_at":"2026-03-04T12:00:00.005Z","created_by":"alice"`
 )

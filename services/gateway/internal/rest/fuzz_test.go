@@ -17,12 +17,12 @@ import (
 func FuzzRequests(f *testing.F) {
 	for _, path := range []string{
 		"/v1/runs", "/v1/runs/r/transition", "/v1/runs/r/check", "/v1/runs/r/report", "/v1/runs/r/pause",
-		"/v1/runs/r/resume", "/v1/workflows", "/v1/workflows/validate?strict=true",
+		"/v1/runs/r/resume", "/v1/runs/r/force-state", "/v1/workflows", "/v1/workflows/validate?strict=true",
 	} {
 		for _, body := range []string{
 			``, `{}`, `{"workflow":"w","context":{"a":1e400}}`, `{"event":"E","data":{"a":1,"a":2}}`, "{\"tool\":\"\xff\"}",
 			`{"call_id":"c","tool":"T","ok":true,"output":"\ud800"}`, `{"tool":"T","estimated_cost_usd":1e-9,"input":{}}`, `[[[[`,
-			`{"reason":null}`, "\ufeff{}", `{"event":"E"}x`,
+			`{"reason":null}`, `{"state":"s","context":{"a":1},"branch":"b"}`, `{"branch":"b","run_id":"r","session_id":"s"}`, "\ufeff{}", `{"event":"E"}x`,
 		} {
 			f.Add("POST", path, body, "application/json", "", "")
 		}

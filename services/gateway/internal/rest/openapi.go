@@ -139,7 +139,7 @@ func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) 
 }
 
 // nullable are the only members that may be null.
-var nullable = map[string]bool{"allowed_tools": true}
+var nullable = map[string]bool{"allowed_tools": true, "allowed_commands": true}
 
 // finishOpenAPI corrects what reflection cannot know and returns the document's
 // text.

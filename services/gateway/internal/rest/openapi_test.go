@@ -13,7 +13,7 @@ import (
 var allRoutes = []string{
 	"GET /healthz", "GET /readyz", "GET /v1/events", "GET /v1/runs", "GET /v1/runs/{id}", "GET /v1/runs/{id}/history",
 	"GET /v1/workflows", "GET /v1/workflows/{name}", "GET /v1/workflows/{name}/versions/{n}", "GET /workflow-schema.json",
-	"POST /v1/runs", "POST /v1/runs/{id}/cancel", "POST /v1/runs/{id}/check", "POST /v1/runs/{id}/pause",
+	"POST /v1/runs", "POST /v1/runs/{id}/cancel", "POST /v1/runs/{id}/check", "POST /v1/runs/{id}/force-state", "POST /v1/runs/{id}/pause",
 	"POST /v1/runs/{id}/report", "POST /v1/runs/{id}/resume", "POST /v1/runs/{id}/transition",
 	"POST /v1/workflows", "POST /v1/workflows/validate",
 }
@@ -72,6 +72,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"allowed_tools":{"description":"null when the state does not restrict tools.","items":{"type":"string"},"type":["array","null"]}`,
+		`"allowed_commands":{"description":"null when the state does not restrict commands.","items":{"type":"string"},"type":["array","null"]}`,
+		`"env_overrides":{"additionalProperties":{"type":"string"},"description":"Variables that tools get instead of their own.","type":"object"}`,
+		`"fork":{"$ref":"#/components/schemas/Fork","description":"Set while the run is in branches."}`,
 		`"targets":{"description":"Every state that it may lead to, in definition order.","items":{"type":"string"},"type":"array"}`,
 	} {
 		if !strings.Contains(rec.Body.String(), want) {

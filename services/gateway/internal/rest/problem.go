@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,8 +107,9 @@ func badParameter(name, code, message string) *Problem {
 		at(ProblemDetail{Parameter: name, Code: code, Message: message})
 }
 
-// problemOf makes a problem of any error. Only what a fault shows is shown.
-func problemOf(err error) *Problem {
+// problemOf makes a problem of any error of a route. Only what a fault shows is
+// shown.
+func problemOf(err error, rt *route) *Problem {
 	if p, ok := err.(*Problem); ok { //nolint:errorlint // problems are never wrapped
 		return p
 	}
@@ -120,7 +122,7 @@ func problemOf(err error) *Problem {
 	}
 	for _, v := range f.Violations {
 		if f.Reason == fault.InvalidRequest {
-			p = p.at(fieldDetail(v))
+			p = p.at(rt.detail(v))
 		} else {
 			p = p.at(inBody(v.Pointer, v.Code, v.Message))
 		}
@@ -144,24 +146,23 @@ func isTextFault(violations []fault.Violation) bool {
 	return false
 }
 
-// parameterFields are fields of gRPC requests that do not come from the body.
-var parameterFields = map[string]string{
-	"run_id": "id", "name": "name", "page_size": "page_size", "page_token": "page_token",
-	"after_version": "after_version", "status": "status", "idempotency_key": headerIdempotency,
-}
-
-// fieldDetail turns a field of a gRPC request that a service refused into the
-// caller's terms.
-func fieldDetail(v fault.Violation) ProblemDetail {
+// detail turns a field of a gRPC request that a service refused into the caller's
+// terms.
+func (rt *route) detail(v fault.Violation) ProblemDetail {
 	field := strings.TrimPrefix(v.Pointer, "/")
-	if name, ok := parameterFields[field]; ok {
-		return ProblemDetail{Parameter: name, Code: v.Code, Message: v.Message}
-	}
+	parameter := field
 	switch field {
 	case "":
 		return inBody("", v.Code, v.Message)
+	case "run_id":
+		parameter = "id"
+	case "idempotency_key":
+		parameter = headerIdempotency
 	case "workflow_version":
 		field = "version"
+	}
+	if slices.ContainsFunc(rt.params, func(p param) bool { return p.name == parameter }) {
+		return ProblemDetail{Parameter: parameter, Code: v.Code, Message: v.Message}
 	}
 	return inBody("/"+field, v.Code, v.Message)
 }

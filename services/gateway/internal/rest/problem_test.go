@@ -75,6 +75,19 @@ func TestServiceFailures(t *testing.T) {
 			err: fault.New(fault.InvalidRequest, "bad").Violate("/run_id", "STRING_MAX_LEN", "m"), status: 400, code: "INVALID_REQUEST", errors: 1,
 		},
 		{
+			name: "invalid query", method: "GET", path: "/v1/runs/r?branch=b", rpc: "GetRun",
+			err: fault.New(fault.InvalidRequest, "bad").Violate("/branch", "STRING_MAX_LEN", "m"), status: 400, code: "INVALID_REQUEST", errors: 1,
+		},
+		{
+			name: "invalid field that is a parameter elsewhere", method: "POST", path: "/v1/runs", rpc: "BindBranch",
+			body: `{"run_id":"r","branch":"b","session_id":"s"}`,
+			err:  fault.New(fault.InvalidRequest, "bad").Violate("/run_id", "STRING_MAX_LEN", "m"), status: 400, code: "INVALID_REQUEST", pointer: "/run_id", errors: 1,
+		},
+		{
+			name: "force under If-Match", method: "POST", path: "/v1/runs/r/force-state", body: `{"state":"s"}`, headers: []string{"If-Match", `"7"`}, rpc: "ForceState",
+			err: conflict(), status: 412, code: "VERSION_CONFLICT", header: map[string]string{"ETag": `"9"`},
+		},
+		{
 			name: "invalid definition", method: "POST", path: "/v1/workflows", body: `{}`, rpc: "Register",
 			err:    fault.New(fault.InvalidDefinition, "bad").Violate("/id", "REQUIRED", "m").Violate("/name", "UNKNOWN_FIELD", "m"),
 			status: 422, code: "INVALID_DEFINITION", errors: 2,
@@ -95,7 +108,10 @@ func TestServiceFailures(t *testing.T) {
 			if rec.Code != tt.status || p.Code != tt.code || len(p.Errors) != tt.errors {
 				t.Errorf("got %d %s, want %d %s with %d errors: %s", rec.Code, p.Code, tt.status, tt.code, tt.errors, rec.Body)
 			}
-			if tt.pointer != "" && (p.Pointer == nil || *p.Pointer != tt.pointer) {
+			if tt.errors == 1 && (p.Errors[0].Pointer == nil) == (p.Errors[0].Parameter == "") {
+				t.Errorf("not exactly one place is blamed: %s", rec.Body)
+			}
+			if (p.Pointer == nil) != (tt.pointer == "") && tt.code == "INVALID_REQUEST" || p.Pointer != nil && *p.Pointer != tt.pointer {
 				t.Errorf("pointer is not %q: %s", tt.pointer, rec.Body)
 			}
 			for name, want := range tt.header {
@@ -167,6 +183,18 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "data is no object", method: "POST", path: transition, body: `{"event":"E","data":[]}`, status: 400, code: "INVALID_REQUEST", pointer: "/data", detail: "TYPE"},
 		{name: "context is no object", method: "POST", path: "/v1/runs", body: `{"workflow":"w","context":"x"}`, status: 400, code: "INVALID_REQUEST", pointer: "/context", detail: "TYPE"},
 		{name: "no workflow", method: "POST", path: "/v1/runs", body: `{}`, status: 400, code: "INVALID_REQUEST", pointer: "/workflow", detail: "REQUIRED"},
+		{name: "run without a branch", method: "POST", path: "/v1/runs", body: `{"workflow":"w","run_id":"r"}`, status: 400, code: "INVALID_REQUEST", pointer: "/run_id", detail: "CONFLICT"},
+		{name: "branch without a session", method: "POST", path: "/v1/runs", body: `{"run_id":"r","branch":"b"}`, status: 400, code: "INVALID_REQUEST", pointer: "/session_id", detail: "REQUIRED"},
+		{name: "branch of nothing", method: "POST", path: "/v1/runs", body: `{"session_id":"s","branch":"b"}`, status: 400, code: "INVALID_REQUEST", pointer: "/workflow", detail: "REQUIRED"},
+		{name: "branch with context", method: "POST", path: "/v1/runs", body: `{"run_id":"r","session_id":"s","branch":"b","context":"x"}`, status: 400, code: "INVALID_REQUEST", pointer: "/branch", detail: "CONFLICT"},
+		{name: "branch with workspace", method: "POST", path: "/v1/runs", body: `{"run_id":"r","session_id":"s","branch":"b","workspace":"/w"}`, status: 400, code: "INVALID_REQUEST", pointer: "/branch", detail: "CONFLICT"},
+		{name: "no state", method: "POST", path: "/v1/runs/r/force-state", body: `{}`, status: 400, code: "INVALID_REQUEST", pointer: "/state", detail: "REQUIRED"},
+		{name: "forced context is no object", method: "POST", path: "/v1/runs/r/force-state", body: `{"state":"s","context":1}`, status: 400, code: "INVALID_REQUEST", pointer: "/context", detail: "TYPE"},
+		{name: "forced from two versions", method: "POST", path: "/v1/runs/r/force-state", body: `{"state":"s","expected_version":6}`, headers: []string{"If-Match", `"7"`}, status: 400, code: "INVALID_REQUEST", detail: "CONFLICT"},
+		{name: "branch is no text", method: "POST", path: transition, body: `{"event":"E","branch":1}`, status: 400, code: "INVALID_REQUEST", pointer: "/branch", detail: "TYPE"},
+		{name: "active is no boolean", method: "GET", path: "/v1/runs/r?active=1", status: 400, code: "INVALID_REQUEST", detail: "ENUM"},
+		{name: "negative result", method: "GET", path: "/v1/runs/r/history?after_result=-1", status: 400, code: "INVALID_REQUEST", detail: "RANGE"},
+		{name: "two places", method: "GET", path: "/v1/runs/r/history?after=1&after_version=1", status: 400, code: "INVALID_REQUEST", detail: "CONFLICT"},
 		{name: "no tool", method: "POST", path: "/v1/runs/r/check", body: `{}`, status: 400, code: "INVALID_REQUEST", pointer: "/tool", detail: "REQUIRED"},
 		{name: "cost is no number", method: "POST", path: "/v1/runs/r/check", body: `{"tool":"T","estimated_cost_usd":[]}`, status: 400, code: "INVALID_REQUEST", pointer: "/estimated_cost_usd", detail: "TYPE"},
 		{name: "report without ok", method: "POST", path: "/v1/runs/r/report", body: `{"call_id":"c","tool":"T"}`, status: 400, code: "INVALID_REQUEST", pointer: "/ok", detail: "REQUIRED"},

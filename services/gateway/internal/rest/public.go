@@ -22,12 +22,13 @@ With Authorization: Bearer TOKEN:
   POST /v1/workflows            register a definition (JSON or YAML)
   POST /v1/workflows/validate   check one, store nothing
   GET  /v1/workflows            .../{name}  .../{name}/versions/{n}
-  POST /v1/runs                 start a run: {"workflow": "NAME"}
+  POST /v1/runs                 start a run: {"workflow": "NAME"}; or give one of its branches
+                                to a session: {"run_id": "...", "branch": "...", "session_id": "..."}
   GET  /v1/runs                 .../{id}  .../{id}/history
   POST /v1/runs/{id}/transition {"event": "READY", "data": {}}
   POST /v1/runs/{id}/check      {"tool": "Edit", "input": {}}
   POST /v1/runs/{id}/report     {"call_id": "...", "tool": "Edit", "ok": true}
-  POST /v1/runs/{id}/pause      .../resume  .../cancel
+  POST /v1/runs/{id}/pause      .../resume  .../cancel  .../force-state
   GET  /v1/events?subject=run.> live events (server-sent events)
 `
 

@@ -123,7 +123,7 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 		reply, err = rt.serve(c)
 	}
 	if err != nil {
-		e.writeProblem(w, r, problemOf(err))
+		e.writeProblem(w, r, problemOf(err, rt))
 		return
 	}
 	if reply == nil {
@@ -218,6 +218,15 @@ func (c *call) number(name string, limit int64) (int64, error) {
 	return wholeNumber(name, text, limit)
 }
 
+// flag is a query parameter that is true or false; false when absent.
+func (c *call) flag(name string) (bool, error) {
+	text := c.query.Get(name)
+	if c.query.Has(name) && text != "true" && text != "false" {
+		return false, badParameter(name, "ENUM", "must be true or false")
+	}
+	return text == "true", nil
+}
+
 func wholeNumber(name, text string, limit int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > limit {
@@ -258,14 +267,14 @@ func visible(s string, limit int) bool {
 // strings. It was checked when it was stored.
 var encoding = json.JoinOptions(
 	jsontext.PreserveRawStrings(true), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
-	jsontext.AllowDuplicateNames(true),
+	jsontext.AllowDuplicateNames(true), json.Deterministic(true),
 )
 
 // writeJSON answers. A body that cannot be encoded is our fault: 500.
 func (e *edge) writeJSON(w http.ResponseWriter, r *http.Request, status int, contentType string, body any) {
 	text, err := encode(body)
 	if err != nil {
-		p := problemOf(fault.New(fault.Internal, "").Wrap(err))
+		p := problemOf(fault.New(fault.Internal, "").Wrap(err), &route{})
 		p.Detail = "internal error; the server's log has the cause"
 		w.Header().Del("ETag")
 		e.writeProblem(w, r, p)

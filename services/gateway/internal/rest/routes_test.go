@@ -58,7 +58,56 @@ func TestAnswers(t *testing.T) {
 			status: 200,
 			json: `{"run_id":"r","workflow":"","workflow_version":0,"status":"AWAITING_APPROVAL","state":"","context":{},"iterations":0,` +
 				`"transition_count":0,"version":0,"session_id":"","allowed_tools":null,"instructions":"","legal_events":[],` +
-				`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z"}`,
+				`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z","allowed_commands":null}`,
+		},
+		{
+			name: "get in a branch, the innermost", method: "GET", path: "/v1/runs/run_0?branch=a%2Fb&active=true", rpc: "GetRun",
+			want:   &enginev1.RunServiceGetRequest{RunId: "run_0", Branch: "a/b", Active: true},
+			status: 200, json: jsonRun, header: map[string]string{"ETag": ""}, // of another run
+		},
+		{
+			name: "get, not the innermost", method: "GET", path: "/v1/runs/run_01?active=false", rpc: "GetRun",
+			want: &enginev1.RunServiceGetRequest{RunId: "run_01"}, status: 200, json: jsonRun, header: map[string]string{"ETag": `"7"`},
+		},
+		{
+			name: "variables in order", method: "GET", path: "/v1/runs/r", rpc: "GetRun",
+			answer: &enginev1.RunServiceGetResponse{Run: &enginev1.Run{
+				RunId: "r", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, CreatedAt: noon, UpdatedAt: noon,
+				EnvOverrides: []*enginev1.EnvVar{{Name: "Z"}, {Name: "B", Value: "1"}, {Name: "Y"}, {Name: "A"}, {Name: "X"}, {Name: "C"}},
+			}},
+			status: 200,
+			json: `{"run_id":"r","workflow":"","workflow_version":0,"status":"RUNNING","state":"","context":{},"iterations":0,` +
+				`"transition_count":0,"version":0,"session_id":"","allowed_tools":null,"instructions":"","legal_events":[],` +
+				`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z","allowed_commands":null,` +
+				`"env_overrides":{"A":"","B":"1","C":"","X":"","Y":"","Z":""}}`,
+		},
+		{
+			name: "a fork in a fork", method: "GET", path: "/v1/runs/r", rpc: "GetRun",
+			answer: &enginev1.RunServiceGetResponse{Run: &enginev1.Run{
+				RunId: "r", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, CreatedAt: noon, UpdatedAt: noon,
+				Fork: &enginev1.Fork{Event: "GO", State: "s", Join: "all", Branches: []*enginev1.ForkBranch{{
+					Name: "b", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "x", Terminal: "y",
+					Fork: &enginev1.Fork{Event: "DEEP", State: "x", Join: "any"},
+				}}},
+			}},
+			status: 200,
+			json: `{"run_id":"r","workflow":"","workflow_version":0,"status":"RUNNING","state":"","context":{},"iterations":0,` +
+				`"transition_count":0,"version":0,"session_id":"","allowed_tools":null,"instructions":"","legal_events":[],` +
+				`"created_at":"2026-03-04T12:00:00.005Z","updated_at":"2026-03-04T12:00:00.005Z","fork":{"event":"GO","state":"s","join":"all",` +
+				`"current":"","branches":[{"name":"b","status":"ACTIVE","state":"x","terminal":"y","fork":{"event":"DEEP","state":"x",` +
+				`"join":"any","current":"","branches":[]}}]},"allowed_commands":null}`,
+		},
+		{
+			name: "bind a branch", method: "POST", path: "/v1/runs", rpc: "BindBranch",
+			body:   `{"run_id":"run_01","branch":"lint","session_id":"s/1","context":null}`,
+			want:   &enginev1.BindBranchRequest{RunId: "run_01", Branch: "lint", SessionId: "s/1"},
+			status: 200, json: jsonRun, header: map[string]string{"ETag": `"7"`, "Location": ""},
+		},
+		{
+			name: "bind a branch of the only run", method: "POST", path: "/v1/runs", rpc: "BindBranch",
+			body:   `{"workflow":"w","branch":"lint","session_id":"s/1"}`,
+			want:   &enginev1.BindBranchRequest{Workflow: "w", Branch: "lint", SessionId: "s/1"},
+			status: 200, json: jsonRun,
 		},
 		{
 			name: "no tools is an empty list", method: "POST", path: "/v1/runs/r/check", body: `{"tool":"Edit"}`, rpc: "Check",
@@ -95,6 +144,41 @@ func TestAnswers(t *testing.T) {
 			name: "parked transition", method: "POST", path: "/v1/runs/run_01/transition", body: `{"event":"STOP"}`, rpc: "Transition",
 			answer: &enginev1.TransitionResponse{Accepted: true, Run: aRun(), ApprovalId: "apr_1"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"approval_id":"apr_1"}`,
+		},
+		{
+			name: "transition in a branch that changes nothing", method: "POST", path: "/v1/runs/run_01/transition",
+			body: `{"event":"BRANCH_DONE:lint","branch":"lint"}`, rpc: "Transition",
+			answer: &enginev1.TransitionResponse{Accepted: true, Run: aRun(), Note: "it has ended already"},
+			want:   &enginev1.TransitionRequest{RunId: "run_01", Event: "BRANCH_DONE:lint", Branch: "lint"},
+			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"note":"it has ended already"}`,
+		},
+		{
+			name: "transition into a child", method: "POST", path: "/v1/runs/run_00/transition", body: `{"event":"ASK"}`, rpc: "Transition",
+			status: 200, json: `{"accepted":true,"run":` + jsonRun + `}`, header: map[string]string{"ETag": ""}, // of another run
+		},
+		{
+			name: "force", method: "POST", path: "/v1/runs/run_01/force-state",
+			body:    `{"state":"planning","context":{"n":1.10},"expected_version":6,"branch":"lint"}`,
+			headers: []string{"Idempotency-Key", "k"}, rpc: "ForceState",
+			want: &enginev1.ForceStateRequest{
+				RunId: "run_01", State: "planning", Context: []byte(`{"n":1.10}`), ExpectedVersion: 6, Branch: "lint", IdempotencyKey: "k",
+			},
+			status: 200, json: `{"accepted":true,"run":` + jsonRun + `}`, header: map[string]string{"ETag": `"7"`},
+		},
+		{
+			name: "refused force", method: "POST", path: "/v1/runs/run_01/force-state", body: `{"state":"x"}`, headers: []string{"If-Match", `"7"`}, rpc: "ForceState",
+			answer: &enginev1.ForceStateResponse{Run: aRun(), Rejection: &enginev1.Rejection{
+				Code: enginev1.RejectionCode_REJECTION_CODE_DEBUG_DISABLED, Message: "no",
+			}},
+			want:   &enginev1.ForceStateRequest{RunId: "run_01", State: "x", ExpectedVersion: 7},
+			status: 200,
+			json:   `{"accepted":false,"run":` + jsonRun + `,"rejection":{"code":"DEBUG_DISABLED","message":"no","guards":[],"legal_events":[]}}`,
+		},
+		{
+			name: "check in a branch", method: "POST", path: "/v1/runs/run_01/check", body: `{"tool":"Read","branch":"lint"}`, rpc: "Check",
+			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, CallId: "c1", RunVersion: 7, Branch: "lint"},
+			want:   &policyv1.CheckToolCallRequest{RunId: "run_01", Tool: "Read", Branch: "lint"},
+			status: 200, json: `{"decision":"ALLOW","message":"","allowed_tools":null,"legal_events":[],"call_id":"c1","run_version":7,"branch":"lint"}`,
 		},
 		{
 			name: "denied check", method: "POST", path: "/v1/runs/run_01/check",
@@ -137,6 +221,18 @@ func TestAnswers(t *testing.T) {
 			status: 200, json: `{"run":` + jsonRun + `,"accounted":true}`,
 		},
 		{
+			name: "report that interrupts", method: "POST", path: "/v1/runs/run_01/report",
+			body: `{"call_id":"c1","tool":"Edit","ok":true,"branch":"lint"}`, rpc: "Report",
+			answer: &policyv1.ReportToolCallResponse{
+				Run: aRun(), Accounted: true, Warning: "nearly spent",
+				Interrupt: &policyv1.Interrupted{Name: "check", From: "a", To: "b", Notice: "[INTERLOCK INTERRUPT] a"},
+			},
+			want:   &policyv1.ReportToolCallRequest{RunId: "run_01", CallId: "c1", Tool: "Edit", Ok: true, Branch: "lint"},
+			status: 200,
+			json: `{"run":` + jsonRun + `,"accounted":true,"interrupt":{"name":"check","from":"a","to":"b",` +
+				`"notice":"[INTERLOCK INTERRUPT] a"},"warning":"nearly spent"}`,
+		},
+		{
 			name: "report of JSON output", method: "POST", path: "/v1/runs/run_01/report",
 			body: `{"call_id":"c1","tool":"Edit","ok":false,"output":{"n":1.0}}`, rpc: "Report",
 			want:   &policyv1.ReportToolCallRequest{RunId: "run_01", CallId: "c1", Tool: "Edit", Output: []byte(`{"n":1.0}`)},
@@ -168,7 +264,32 @@ func TestAnswers(t *testing.T) {
 			json: `{"entries":[{"run_version":4,"time":"2026-03-04T12:00:00.005Z","actor":"agent","type":"transitioned","event":"READY","from":"a","to":"b",` +
 				`"data":{"n":1.10},"rationale":"why","guards":[{"name":"planned","field":"n","op":"gte","expected":9007199254740993,"actual":null,"passed":false}],` +
 				`"workflow_version":2,"status":"RUNNING","safe_next":true},{"run_version":5,"time":"2026-03-04T12:00:00.005Z","actor":"op","type":"paused",` +
-				`"workflow_version":2,"status":"PAUSED","reason":"lunch"}],"next_after_version":5}`,
+				`"workflow_version":2,"status":"PAUSED","reason":"lunch"}],"next_after_version":5,"next_after_result":0}`,
+		},
+		{
+			name: "history with results", method: "GET", path: "/v1/runs/run_01/history?after=3&after_result=4", rpc: "History",
+			answer: &enginev1.HistoryResponse{NextAfterVersion: 3, NextAfterResult: 5, Entries: []*enginev1.HistoryEntry{{
+				RunVersion: 3, Time: noon, Actor: "agent", Type: "tool_result", From: "a", To: "a", Branch: "lint",
+				ToolResult: &enginev1.ToolResult{CallId: "c1", Tool: "Read", Ok: true, Output: []byte("\u00e9\xff"), Truncated: true, Number: 5},
+			}}},
+			want:   &enginev1.HistoryRequest{RunId: "run_01", AfterVersion: 3, AfterResult: 4},
+			status: 200,
+			json: `{"entries":[{"run_version":3,"time":"2026-03-04T12:00:00.005Z","actor":"agent","type":"tool_result","from":"a","to":"a","branch":"lint",` +
+				`"tool_result":{"call_id":"c1","tool":"Read","ok":true,"output":"w6n/","encoding":"base64","truncated":true,"number":5}}],` +
+				`"next_after_version":3,"next_after_result":5}`,
+		},
+		{
+			name: "history with a join", method: "GET", path: "/v1/runs/run_01/history", rpc: "History",
+			answer: &enginev1.HistoryResponse{Entries: []*enginev1.HistoryEntry{{
+				RunVersion: 3, Time: noon, Actor: "agent", Type: "transitioned", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, WorkflowVersion: 1,
+				Joins: []*enginev1.Join{{Event: "GO", To: "z", Branches: []*enginev1.BranchOutcome{
+					{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_FAILED},
+				}}},
+			}}},
+			want:   &enginev1.HistoryRequest{RunId: "run_01"},
+			status: 200,
+			json: `{"entries":[{"run_version":3,"time":"2026-03-04T12:00:00.005Z","actor":"agent","type":"transitioned","workflow_version":1,"status":"RUNNING",` +
+				`"joins":[{"event":"GO","to":"z","succeeded":false,"branches":[{"name":"lint","status":"FAILED"}]}]}],"next_after_version":0,"next_after_result":0}`,
 		},
 		{
 			name: "register", method: "POST", path: "/v1/workflows", body: `{ "id":"deploy v1.0" }`, headers: []string{"Idempotency-Key", "k"}, rpc: "Register",

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -14,14 +13,16 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// StartRunRequest begins a run.
+// StartRunRequest begins a run, or gives a branch of one to a session.
 type StartRunRequest struct {
-	Workflow  string         `json:"workflow" doc:"Name of a registered workflow."`
+	Workflow  string         `json:"workflow,omitzero" doc:"Name of a registered workflow. Required, but with branch and run_id."`
 	Version   int64          `json:"version,omitzero" doc:"Version of the workflow; 0 or absent for the latest."`
 	SessionID string         `json:"session_id,omitzero" doc:"The session that drives the run."`
 	Context   jsontext.Value `json:"context,omitzero" doc:"A JSON object that merges over the workflow's context."`
 	Workspace string         `json:"workspace,omitzero" doc:"Root that file globs are relative to."`
 	Resume    bool           `json:"resume,omitzero" doc:"Resume the newest paused run of this workflow instead, when there is one; then the status is 200."`
+	Branch    string         `json:"branch,omitzero" doc:"Start nothing, and give this branch of a run's fork to the session, with status 200: what the session does from then on is judged in that branch alone."`
+	RunID     string         `json:"run_id,omitzero" doc:"The run that has the branch; or else the caller's only run of the workflow that has it."`
 }
 
 // TransitionRequest asks a run to move on.
@@ -29,14 +30,25 @@ type TransitionRequest struct {
 	Event           string         `json:"event"`
 	Data            jsontext.Value `json:"data,omitzero" doc:"A JSON object that merges into the context after the transition."`
 	ExpectedVersion int64          `json:"expected_version,omitzero" doc:"409 unless the run is at this version; 0 or absent for any. If-Match says the same, with 412."`
+	Branch          string         `json:"branch,omitzero" doc:"The branch of the run's fork that the event is for; by default the one that unbound callers work in."`
 }
 
-// TransitionResponse is the answer to a transition, also to a refused one.
+// ForceStateRequest jumps to any state.
+type ForceStateRequest struct {
+	State           string         `json:"state"`
+	Context         jsontext.Value `json:"context,omitzero" doc:"A JSON object that merges over the run's context."`
+	ExpectedVersion int64          `json:"expected_version,omitzero" doc:"409 unless the run is at this version; 0 or absent for any. If-Match says the same, with 412."`
+	Branch          string         `json:"branch,omitzero" doc:"The branch of the run's fork that jumps; by default the one that unbound callers work in."`
+}
+
+// TransitionResponse is the answer to a transition or a force-state, also to a
+// refused one.
 type TransitionResponse struct {
 	Accepted   bool       `json:"accepted"`
-	Run        Run        `json:"run"`
+	Run        Run        `json:"run" doc:"The run whose rules are in force now: after an invoke the child, after the child's end the run that goes on."`
 	Rejection  *Rejection `json:"rejection,omitzero"`
 	ApprovalID string     `json:"approval_id,omitzero" doc:"Set when the transition waits for an approval."`
+	Note       string     `json:"note,omitzero" doc:"Why an accepted event has changed nothing."`
 }
 
 // ReasonRequest says why.
@@ -53,17 +65,11 @@ type RunList struct {
 	NextPageToken string `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
-// History is one page of a run's changes, oldest first.
-type History struct {
-	Entries          []HistoryEntry `json:"entries"`
-	NextAfterVersion int64          `json:"next_after_version" doc:"after_version of the next page; 0 at the end."`
-}
-
 func (e *edge) runRoutes() {
 	id := inPath("id", "Id of the run.")
 	run := answers[Run](http.StatusOK)
 	e.add(route{
-		method: http.MethodPost, path: "/v1/runs", id: "startRun", summary: "Start a run",
+		method: http.MethodPost, path: "/v1/runs", id: "startRun", summary: "Start a run, or give a branch of one to a session",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[StartRunRequest](),
 		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Run](), http.StatusOK: reflect.TypeFor[Run]()},
 		serve:   e.startRun,
@@ -78,21 +84,37 @@ func (e *edge) runRoutes() {
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}", id: "getRun", summary: "Get a run",
-		params: []param{id}, answers: run, serve: e.getRun,
+		params: []param{
+			id, inQuery("branch", "The branch to see the run in; by default the one that unbound callers work in."),
+			{
+				name: "active", in: "query", values: []string{"true", "false"},
+				about: "With true, the run whose rules are in force instead: the innermost that this one has invoked and waits for.",
+			},
+		},
+		answers: run, serve: e.getRun,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/runs/{id}/history", id: "getRunHistory", summary: "History of a run",
-		params:  []param{id, intQuery("after_version", "Only entries with a greater run_version."), pageSizeParam},
+		about: "Every change, oldest first. Tool results come after the change that made the version they came at.",
+		params: []param{
+			id, intQuery("after", "Only changes with a greater run_version."), intQuery("after_version", "The same as after."),
+			intQuery("after_result", "Only tool results with a greater number."), pageSizeParam,
+		},
 		answers: answers[History](http.StatusOK), serve: e.history,
 	})
+	ifMatch := param{name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version."}
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/transition", id: "transition", summary: "Ask a run to move on",
-		about: "A refusal is a 200 with accepted = false and a rejection that teaches.",
-		params: []param{id, idempotencyParam, {
-			name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version.",
-		}},
-		body: jsonBody, request: reflect.TypeFor[TransitionRequest](),
+		about:  "A refusal is a 200 with accepted = false and a rejection that teaches.",
+		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[TransitionRequest](),
 		answers: answers[TransitionResponse](http.StatusOK), serve: e.transition,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/v1/runs/{id}/force-state", id: "forceState", summary: "Jump to any state",
+		about: "Only of workflows with meta.debug: past guards, counters and approvals. " +
+			"A refusal is a 200 with accepted = false and a rejection that teaches.",
+		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[ForceStateRequest](),
+		answers: answers[TransitionResponse](http.StatusOK), serve: e.forceState,
 	})
 	for _, change := range []struct {
 		name, summary string
@@ -117,13 +139,28 @@ func answerRun(r *enginev1.Run) *answer {
 	return reply
 }
 
+// tagOf is the entity tag of the run that the path names; none when the answer
+// shows another, one that it has invoked or that waits for it.
+func (c *call) tagOf(r *enginev1.Run) string {
+	if r.GetRunId() != c.path("id") {
+		return ""
+	}
+	return etag(r.GetVersion())
+}
+
 func (e *edge) startRun(c *call) (*answer, error) {
 	in, err := decode[StartRunRequest](c.body)
 	if err != nil {
 		return nil, err
 	}
+	if in.Branch != "" {
+		return e.bindBranch(c, &in)
+	}
 	if err := missing(requirement{"/workflow", in.Workflow != ""}); err != nil {
 		return nil, err
+	}
+	if in.RunID != "" {
+		return nil, badBody(fault.InvalidRequest, inBody("/run_id", "CONFLICT", "is for a branch of a run; give branch too, or leave it out"))
 	}
 	initial, err := object("/context", in.Context)
 	if err != nil {
@@ -142,6 +179,25 @@ func (e *edge) startRun(c *call) (*answer, error) {
 		reply.location = "/v1/runs/" + url.PathEscape(resp.GetRun().GetRunId())
 	}
 	return reply, nil
+}
+
+// bindBranch gives a branch to a session instead of starting a run.
+func (e *edge) bindBranch(c *call, in *StartRunRequest) (*answer, error) {
+	if err := missing(requirement{"/session_id", in.SessionID != ""},
+		requirement{"/workflow", in.Workflow != "" || in.RunID != ""}); err != nil {
+		return nil, err
+	}
+	if in.Version != 0 || len(in.Context) > 0 && in.Context.Kind() != 'n' || in.Workspace != "" || in.Resume {
+		return nil, badBody(fault.InvalidRequest, inBody("/branch", "CONFLICT",
+			"the run of a branch is started already; leave out version, context, workspace and resume"))
+	}
+	resp, err := e.Runs.BindBranch(c.ctx, &enginev1.BindBranchRequest{
+		RunId: in.RunID, Workflow: in.Workflow, Branch: in.Branch, SessionId: in.SessionID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answerRun(resp.GetRun()), nil
 }
 
 func (e *edge) listRuns(c *call) (*answer, error) {
@@ -172,78 +228,19 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 }
 
 func (e *edge) getRun(c *call) (*answer, error) {
-	resp, err := e.Runs.Get(c.ctx, &enginev1.RunServiceGetRequest{RunId: c.path("id")})
+	active, err := c.flag("active")
 	if err != nil {
 		return nil, err
 	}
-	return answerRun(resp.GetRun()), nil
-}
-
-func (e *edge) history(c *call) (*answer, error) {
-	after, err := c.number("after_version", math.MaxInt64)
-	if err != nil {
-		return nil, err
-	}
-	size, err := c.number("page_size", 1000)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Runs.History(c.ctx, &enginev1.HistoryRequest{
-		RunId: c.path("id"), AfterVersion: after, PageSize: int32(size), // at most 1000
+	resp, err := e.Runs.Get(c.ctx, &enginev1.RunServiceGetRequest{
+		RunId: c.path("id"), Branch: c.query.Get("branch"), Active: active,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return ok(History{Entries: jsonview.HistoryOf(resp.GetEntries()), NextAfterVersion: resp.GetNextAfterVersion()}), nil
-}
-
-func (e *edge) transition(c *call) (*answer, error) {
-	in, err := decode[TransitionRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
-	if err := missing(requirement{"/event", in.Event != ""}); err != nil {
-		return nil, err
-	}
-	if in.ExpectedVersion < 0 {
-		return nil, badParameter("/expected_version", "RANGE", "must not be negative; leave it out for any version")
-	}
-	data, err := object("/data", in.Data)
-	if err != nil {
-		return nil, err
-	}
-	match, err := c.ifMatch()
-	if err != nil {
-		return nil, err
-	}
-	if match != 0 && in.ExpectedVersion != 0 && match != in.ExpectedVersion {
-		return nil, badParameter(headerIfMatch, "CONFLICT", "If-Match and expected_version name different versions; send one of them")
-	}
-	resp, err := e.Runs.Transition(c.ctx, &enginev1.TransitionRequest{
-		RunId: c.path("id"), Event: in.Event, Data: data, ExpectedVersion: max(match, in.ExpectedVersion),
-		IdempotencyKey: c.header(headerIdempotency),
-	})
-	if err != nil {
-		return nil, unmatched(err, match)
-	}
-	reply := ok(TransitionResponse{
-		Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()),
-		Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
-	})
-	reply.etag = etag(resp.GetRun().GetVersion())
+	reply := ok(jsonview.RunOf(resp.GetRun()))
+	reply.etag = c.tagOf(resp.GetRun())
 	return reply, nil
-}
-
-// unmatched makes a version conflict a failed precondition when it was If-Match
-// that asked for the version (RFC 9110, section 15.5.13).
-func unmatched(err error, match int64) error {
-	if match == 0 || fault.ReasonOf(err) != fault.VersionConflict {
-		return err
-	}
-	from := problemOf(err)
-	p := newProblem(http.StatusPreconditionFailed, from.Code, from.Detail)
-	p.CurrentVersion = from.CurrentVersion
-	return p
 }
 
 func (e *edge) pauseRun(c *call) (*answer, error) {

@@ -18,6 +18,7 @@ type CheckRequest struct {
 	Input            jsontext.Value `json:"input,omitzero" doc:"The tool's arguments: a JSON object. Absent or null for none."`
 	CallID           string         `json:"call_id,omitzero" doc:"The caller's id of this call and its idempotency key; minted when absent."`
 	EstimatedCostUSD money          `json:"estimated_cost_usd,omitzero"`
+	Branch           string         `json:"branch,omitzero" doc:"The branch of the run's fork that the call is made in; by default the one that unbound callers work in."`
 }
 
 // ReportRequest records the result of a tool call.
@@ -29,12 +30,23 @@ type ReportRequest struct {
 	ResultBytes  int64          `json:"result_bytes,omitzero" minimum:"0"`
 	CostUSD      money          `json:"cost_usd,omitzero"`
 	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output."`
+	Branch       string         `json:"branch,omitzero" doc:"As in the check."`
 }
 
 // ReportResponse is the run after a report.
 type ReportResponse struct {
-	Run       Run  `json:"run"`
-	Accounted bool `json:"accounted" doc:"False when no such call had been allowed."`
+	Run       Run          `json:"run" doc:"The run whose rules are in force now."`
+	Accounted bool         `json:"accounted" doc:"False when no such call had been allowed."`
+	Interrupt *Interrupted `json:"interrupt,omitzero" doc:"Set when the call has fired an interrupt."`
+	Warning   string       `json:"warning,omitzero" doc:"What the agent should be told with the result."`
+}
+
+// Interrupted tells of an interrupt that has fired (S4).
+type Interrupted struct {
+	Name   string `json:"name"`
+	From   string `json:"from" doc:"The state that was left; $return leads back to it."`
+	To     string `json:"to" doc:"The state of the handler."`
+	Notice string `json:"notice" doc:"For the agent, with the tool's result: begins with [INTERLOCK INTERRUPT]."`
 }
 
 func (e *edge) toolCallRoutes() {
@@ -75,7 +87,7 @@ func (e *edge) check(c *call) (*answer, error) {
 	}
 	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
 		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
-		EstimatedCostUsd: string(in.EstimatedCostUSD),
+		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch,
 	})
 	if err != nil {
 		return nil, err
@@ -102,11 +114,16 @@ func (e *edge) report(c *call) (*answer, error) {
 	resp, err := e.Policy.ReportToolCall(c.ctx, &policyv1.ReportToolCallRequest{
 		RunId: c.path("id"), CallId: in.CallID, Tool: in.Tool, Ok: *in.OK, FilesChanged: in.FilesChanged,
 		ResultBytes: in.ResultBytes, CostUsd: string(in.CostUSD), Output: output,
+		Branch: in.Branch,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return ok(ReportResponse{Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted()}), nil
+	reported := ReportResponse{Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(), Warning: resp.GetWarning()}
+	if i := resp.GetInterrupt(); i != nil {
+		reported.Interrupt = &Interrupted{Name: i.GetName(), From: i.GetFrom(), To: i.GetTo(), Notice: i.GetNotice()}
+	}
+	return ok(reported), nil
 }
 
 // outputBytes is a tool's output: the text of a JSON string, or any other JSON

@@ -140,9 +140,9 @@ func (e *edge) allProblems(c *call, definition []byte, err error) error {
 }
 
 func (e *edge) validateWorkflow(c *call) (*answer, error) {
-	strict := c.query.Get("strict")
-	if c.query.Has("strict") && strict != "true" && strict != "false" {
-		return nil, badParameter("strict", "ENUM", "must be true or false")
+	strict, err := c.flag("strict")
+	if err != nil {
+		return nil, err
 	}
 	text, problems := definition(c)
 	if len(problems) > 0 {
@@ -152,7 +152,7 @@ func (e *edge) validateWorkflow(c *call) (*answer, error) {
 		}
 		return ok(out), nil
 	}
-	resp, err := e.Workflows.Validate(c.ctx, &enginev1.ValidateRequest{Definition: text, Strict: strict == "true"})
+	resp, err := e.Workflows.Validate(c.ctx, &enginev1.ValidateRequest{Definition: text, Strict: strict})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,82 @@
+package brief
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// limits are the facts about what the state restricts beside the tools, and what
+// is left of it. They hold for calls that are judged.
+func limits(run *enginev1.Run, prefix string, size int) []string {
+	if StandingOf(run) != Judged {
+		return nil
+	}
+	var facts []string
+	add := func(format string, values ...any) { facts = append(facts, fmt.Sprintf(format, values...)) }
+	if tools := run.GetDisallowedTools(); len(tools) > 0 {
+		add("Disallowed tools: %s.", list(tools, size/32))
+	}
+	if limit := run.GetMaxIterations(); limit > 0 {
+		left := max(limit-run.GetIterations(), 0)
+		end := ""
+		if left == 0 {
+			end = "; fire an event with " + prefix + "transition now"
+		}
+		add("Iterations: %d of %d used, %d left%s.", run.GetIterations(), limit, left, end)
+	}
+	if edits := edits(run); edits != "" {
+		add("Edits: %s.", edits)
+	}
+	if budget := run.GetContextBudgetBytes(); budget > 0 {
+		add("Context budget: %d of %d bytes of tool results used, %d left.",
+			run.GetContextBytes(), budget, max(budget-run.GetContextBytes(), 0))
+	}
+	if run.GetCommandsRestricted() {
+		add("Allowed commands: %s.", orNone(list(quoted(run.GetAllowedCommands()), size/16)))
+	}
+	if blocked := run.GetBlockedEnv(); len(blocked) > 0 {
+		add("Blocked environment variables: %s.", list(blocked, size/32))
+	}
+	if vars := run.GetEnvOverrides(); len(vars) > 0 {
+		add("Environment: %s.", list(assignments(vars), size/16))
+	}
+	return facts
+}
+
+func edits(run *enginev1.Run) string {
+	var parts []string
+	if lines := run.GetMaxEditLines(); lines > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d lines each", lines))
+	}
+	if files := run.GetMaxFilesPerState(); files > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d files changed, %d left", run.GetFilesChanged(), files, max(files-run.GetFilesChanged(), 0)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func quoted(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = strconv.Quote(text)
+	}
+	return out
+}
+
+// assignments are variables as a shell would set them.
+func assignments(vars []*enginev1.EnvVar) []string {
+	out := make([]string, len(vars))
+	for i, v := range vars {
+		out[i] = v.GetName() + "=" + strconv.Quote(clip(v.GetValue(), nameSize))
+	}
+	return out
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}

@@ -1,0 +1,76 @@
+package hook
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// seat is where an event is judged: a session, and what it drives.
+type seat struct {
+	session string
+	// subagent is true when the session is the subagent's own.
+	subagent bool
+	// run is the one whose rules are in force, asked the one that the session
+	// drives: the same, or one that has invoked it.
+	run   *enginev1.Run
+	asked string
+}
+
+// subSession is the session of a subagent, which shares that of its agent unless
+// it was given a branch to work in (S5.3). The MCP edge makes the same name of the
+// argument "agent".
+func (ev *event) subSession() string { return ev.SessionID + "/" + ev.AgentID }
+
+// seat finds where an event is judged, or answers nil when nothing drives a run
+// and no workflow is named to start one of.
+func (h *Handler) seat(ctx context.Context, ev *event, workflow string) (*seat, error) {
+	if ev.AgentID != "" {
+		if at, err := h.driven(ctx, ev.subSession()); at != nil || err != nil {
+			if at != nil {
+				at.subagent = true
+			}
+			return at, err
+		}
+	}
+	at, err := h.driven(ctx, ev.SessionID)
+	if at != nil || err != nil || workflow == "" {
+		return at, err
+	}
+	return h.start(ctx, ev, workflow)
+}
+
+// driven is what a session drives; nil for nothing.
+func (h *Handler) driven(ctx context.Context, session string) (*seat, error) {
+	got, err := h.Runs.Get(ctx, &enginev1.RunServiceGetRequest{SessionId: session})
+	if status.Code(err) == codes.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &seat{session: session, run: got.GetRun(), asked: got.GetAskedRunId()}, nil
+}
+
+// start puts a session on a workflow.
+func (h *Handler) start(ctx context.Context, ev *event, workflow string) (*seat, error) {
+	started, err := h.Runs.Start(ctx, &enginev1.StartRequest{
+		Workflow: workflow, SessionId: ev.SessionID, Workspace: ev.WorkingDir, IdempotencyKey: autostartKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// A repeat answers the run as it was when it was started.
+	runID := started.GetRun().GetRunId()
+	now, err := h.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: runID})
+	if err != nil {
+		return nil, err
+	}
+	if now.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_CANCELLED {
+		return nil, nil // the session left the workflow, which its definition allows
+	}
+	return &seat{session: ev.SessionID, run: now.GetRun(), asked: runID}, nil
+}

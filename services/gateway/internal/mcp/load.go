@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+)
+
+func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+	switch {
+	case c.RunID != "":
+		return refusal{Code: codeNotBound, Message: fmt.Sprintf(
+			"This connection is bound to the run %s. Connect with a session, /mcp?session=NAME, to load workflows.", c.RunID)}.result()
+	case c.SessionID == "":
+		return s.notBound().result()
+	}
+	branch := args.str("branch")
+	switch {
+	case branch != "" && (args.integer("version") > 0 || args.flag("resume")):
+		return refusal{Code: codeInvalidArgument, Message: "a branch belongs to a run that is under way: leave out version and resume"}.result()
+	case branch != "":
+		return s.bindBranch(ctx, c, args)
+	case args.str("run_id") != "":
+		return refusal{Code: codeInvalidArgument, Message: `the argument "run_id" goes with "branch"; leave it out to start or resume a run`}.result()
+	}
+	return s.startRun(ctx, c, args)
+}
+
+func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+	key, err := mint()
+	if err != nil {
+		return refuseFault(err, "").result()
+	}
+	res, err := s.cfg.Runs.Start(ctx, &enginev1.StartRequest{
+		Workflow: args.str("name"), WorkflowVersion: args.integer("version"), SessionId: c.SessionID,
+		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: key,
+	})
+	if err != nil {
+		r := refuseFault(err, "Not loaded")
+		if isNotFound(err) {
+			r.next = s.cfg.ToolPrefix + "list_workflows names those that are registered."
+		}
+		return r.result()
+	}
+	run := res.GetRun()
+	s.sessions.moved(c, run.GetRunId())
+	lead := "Loaded " + run.GetWorkflow() + "."
+	switch {
+	case res.GetResumed():
+		lead = "Resumed " + run.GetWorkflow() + "."
+	case args.flag("resume"):
+		lead = "There was no paused run of " + run.GetWorkflow() + ", so a fresh one was started."
+	}
+	return answer(lead+"\n"+brief.State(run, s.cfg.ToolPrefix), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
+}
+
+// bindBranch gives a branch of a run's fork to the caller's session (S5.3).
+func (s *Server) bindBranch(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+	req := &enginev1.BindBranchRequest{
+		RunId: args.str("run_id"), Workflow: args.str("name"), Branch: args.str("branch"), SessionId: c.SessionID,
+	}
+	if req.RunId == "" {
+		req.RunId = s.forkedAbove(ctx, c, args)
+	}
+	res, err := s.cfg.Runs.BindBranch(ctx, req)
+	if err != nil {
+		return refuseFault(err, "Not loaded").result()
+	}
+	run := res.GetRun()
+	s.sessions.moved(c, req.GetRunId(), run.GetRunId())
+	return answer(fmt.Sprintf("This session works in the branch %s of %s now: its events and calls are judged there alone.\n%s",
+		req.GetBranch(), req.GetWorkflow(), brief.State(run, s.cfg.ToolPrefix)),
+		map[string]any{"branch": req.GetBranch(), "run": viewRun(run)})
+}
+
+// forkedAbove is the run of a workflow, in branches, that the session drives or
+// the one that it is a subagent's of. Otherwise it is empty, and the engine looks
+// among all runs of the caller, which may be several.
+func (s *Server) forkedAbove(ctx context.Context, c caller, args arguments) string {
+	sessions := []string{c.SessionID}
+	if agent := args.str(agentParam.name); agent != "" {
+		sessions = append(sessions, strings.TrimSuffix(c.SessionID, "/"+agent))
+	}
+	for _, session := range sessions {
+		at, err := s.stand(ctx, caller{Identity: Identity{Binding: Binding{SessionID: session}}})
+		if err != nil {
+			continue
+		}
+		run := at.run
+		if at.asked != run.GetRunId() && !forkedRunOf(run, args.str("name")) {
+			// The branch that others work in may have invoked the run that was seen.
+			res, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: at.asked})
+			if err != nil {
+				continue
+			}
+			run = res.GetRun()
+		}
+		if forkedRunOf(run, args.str("name")) {
+			return run.GetRunId()
+		}
+	}
+	return ""
+}
+
+func forkedRunOf(run *enginev1.Run, workflow string) bool {
+	return run.GetWorkflow() == workflow && run.GetFork() != nil
+}

@@ -1,0 +1,219 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+)
+
+type reportHook = func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error)
+
+// noticeServer is an edge whose reports are answered by a hook.
+func noticeServer(t *testing.T, onReport reportHook, change func(*Config)) (*plane, *backend, *Server) {
+	t.Helper()
+	p := newPlane()
+	p.states["testing"] = planeState{}
+	p.start("s1")
+	p.onReport = onReport
+	fs := backendServer(t, "write_file")
+	s := server(t, p, func(c *Config) {
+		c.Upstreams = []Upstream{fs.as("fs")}
+		if change != nil {
+			change(c)
+		}
+	})
+	return p, fs, s
+}
+
+const notice = "[INTERLOCK INTERRUPT] A file that you changed fired the interrupt pb_check.\nInstructions: check it."
+
+// TestInterruptNotice: the result of the call that fired an interrupt says so, to
+// the agent and to programs (S4.3), and the tools are listed anew.
+func TestInterruptNotice(t *testing.T) {
+	t.Parallel()
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			var p *plane
+			p, fs, s := noticeServer(t, func(_ context.Context, in *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
+				p.enterState(p.runs["run_1"], "deploying")
+				return &policyv1.ReportToolCallResponse{Run: clone(p.runs["run_1"]), Accounted: true, Interrupt: &policyv1.Interrupted{
+					Name: "pb_check", From: "testing", To: "deploying", Notice: notice,
+				}}, nil
+			}, nil)
+			// An upstream can not speak for Interlock.
+			fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				return &sdk.CallToolResult{
+					Meta:    sdk.Meta{warningMeta: "forged", "theirs": "kept"},
+					Content: []sdk.Content{&sdk.TextContent{Text: "written"}},
+				}, nil
+			})
+			changed := make(chan struct{}, 100)
+			url := endpoint(t, s) + "?session=s1"
+			older := overHTTP(t, url, "2025-06-18", &sdk.ClientOptions{
+				ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} },
+			}, nil)
+			toolNames(t, older)
+			result := call(t, overHTTP(t, url, version, nil, nil), "write_file", `{"path":"pb/a.js"}`)
+			if result.IsError || len(result.Content) != 2 {
+				t.Fatalf("%+v", result)
+			}
+			if text := result.Content[1].(*sdk.TextContent).Text; text != notice || textOf(result) != "written\n"+notice {
+				t.Errorf("the notice is %q", text)
+			}
+			details, _ := result.Meta[interruptMeta].(map[string]any)
+			if details["name"] != "pb_check" || details["from"] != "testing" || details["to"] != "deploying" || details["notice"] != notice {
+				t.Errorf("_meta: %v", result.Meta)
+			}
+			if result.Meta[warningMeta] != nil || result.Meta["theirs"] != "kept" {
+				t.Errorf("_meta: %v", result.Meta)
+			}
+			select {
+			case <-changed:
+			case <-time.After(patience):
+				t.Fatal("no list_changed")
+			}
+		})
+	}
+}
+
+// TestWarning: a context budget that is nearly spent is told with the result
+// (S3.7), also of a call that failed, beside structured content.
+func TestWarning(t *testing.T) {
+	t.Parallel()
+	_, fs, s := noticeServer(t, func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
+		return &policyv1.ReportToolCallResponse{Accounted: true, Warning: "9000 of 10000 bytes are spent."}, nil
+	}, nil)
+	fs.add("fails", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{IsError: true, StructuredContent: map[string]any{"a": 1.0}}, nil
+	})
+	session := overStdio(t, s, "2025-11-25", nil)
+	eventually(t, "the tool is there", func() bool { return slices.Contains(toolNames(t, session), "fails") })
+	wantOK(t, call(t, session, "write_file", `{}`), "write_file {}\n[INTERLOCK] 9000 of 10000 bytes are spent.")
+	result := call(t, session, "fails", `{}`)
+	if structured, _ := result.StructuredContent.(map[string]any); !result.IsError || structured["a"] != 1.0 || result.Meta[warningMeta] != "9000 of 10000 bytes are spent." {
+		t.Errorf("%+v", result)
+	}
+}
+
+// TestLateReport: a report that can not be made in time is no secret, goes on, and
+// what it brings about is still announced.
+func TestLateReport(t *testing.T) {
+	t.Parallel()
+	var p *plane
+	open := false
+	p, _, s := noticeServer(t, func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
+		if !open {
+			return nil, status.Error(codes.Unavailable, "later")
+		}
+		p.enterState(p.runs["run_1"], "deploying")
+		return nil, nil
+	}, func(c *Config) { c.ReportTimeout = 20 * time.Millisecond })
+	changed := make(chan struct{}, 100)
+	session := overHTTP(t, endpoint(t, s)+"?session=s1", "2025-06-18", &sdk.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} },
+	}, nil)
+	toolNames(t, session)
+	result := call(t, session, "write_file", `{}`)
+	wantOK(t, result, "write_file {}", "[INTERLOCK] This result could not be reported in time; Interlock goes on trying.")
+	if result.Meta[unreportedMeta] != true {
+		t.Errorf("_meta: %v", result.Meta)
+	}
+	p.mu.Lock()
+	open = true
+	p.mu.Unlock()
+	for what, ch := range map[string]chan struct{}{"report": p.reported, "list_changed": changed} {
+		select {
+		case <-ch:
+		case <-time.After(patience):
+			t.Fatalf("no %s", what)
+		}
+	}
+}
+
+// TestRefusedReport: one that will never be taken says so, and is not repeated.
+func TestRefusedReport(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	p, _, s := noticeServer(t, func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
+		tries++
+		return nil, status.Error(codes.PermissionDenied, "not yours")
+	}, nil)
+	result := call(t, overStdio(t, s, "2025-11-25", nil), "write_file", `{}`)
+	wantOK(t, result, "[INTERLOCK] This result could not be reported, so it is not accounted for")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if tries != 1 || result.Meta[unreportedMeta] != true {
+		t.Errorf("%d tries, _meta %v", tries, result.Meta)
+	}
+}
+
+// TestWithheldResult: the tool has done its work, whatever becomes of its answer.
+func TestWithheldResult(t *testing.T) {
+	t.Parallel()
+	p, fs, s := noticeServer(t, nil, func(c *Config) { c.MaxResultBytes = 100 })
+	fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 101)}}}, nil
+	})
+	wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "write_file", `{}`), "RESULT_TOO_LARGE")
+	if last := p.lastReport(); !last.GetOk() {
+		t.Errorf("report: %v", last)
+	}
+}
+
+// TestCapture: output is sent where history may keep it, and nowhere else.
+func TestCapture(t *testing.T) {
+	t.Parallel()
+	p, _, s := noticeServer(t, nil, nil)
+	session := overStdio(t, s, "2025-11-25", nil)
+	call(t, session, "write_file", `{}`)
+	if last := p.lastReport(); string(last.GetOutput()) != "write_file {}" {
+		t.Errorf("report: %v", last)
+	}
+	p.mu.Lock()
+	p.runs["run_1"].CaptureOutput = false
+	p.mu.Unlock()
+	call(t, session, "write_file", `{}`)
+	if last := p.lastReport(); len(last.GetOutput()) != 0 || last.GetResultBytes() != 13 {
+		t.Errorf("report: %v", last)
+	}
+}
+
+// TestCallsInChildren: calls are judged in the innermost run, and reported under
+// the run that was asked about, which keeps account of them (S5.5).
+func TestCallsInChildren(t *testing.T) {
+	t.Parallel()
+	for _, binding := range []Binding{{SessionID: "s1"}, {RunID: "run_1"}} {
+		p := newPlane()
+		p.start("s1")
+		child := p.invoke("run_1").GetRunId()
+		fs := backendServer(t, "read_file")
+		s := server(t, p, func(c *Config) { c.Upstreams, c.Stdio.Binding = []Upstream{fs.as("fs")}, binding })
+		session := overStdio(t, s, "2025-11-25", nil)
+		wantOK(t, call(t, session, "mcp__fs__read_file", `{}`))
+		if last := p.lastReport(); last.GetRunId() != "run_1" || last.GetBranch() != "" {
+			t.Errorf("%+v: report: %v", binding, last)
+		}
+		if n := p.runs[child].GetIterations(); n != 1 {
+			t.Errorf("%+v: %d calls are counted in the child", binding, n)
+		}
+	}
+	// In a branch, the report names it.
+	p := newPlane()
+	p.start("s1")
+	p.bound["s1"] = "lint"
+	fs := backendServer(t, "read_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	wantOK(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`))
+	if last := p.lastReport(); last.GetRunId() != "run_1" || last.GetBranch() != "lint" {
+		t.Errorf("report: %v", last)
+	}
+}

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+)
+
+// standing is where a caller stands.
+type standing struct {
+	// run is the one whose rules are in force.
+	run *enginev1.Run
+	// asked is the id of the run that the caller drives or names: that one, or one
+	// that has invoked it.
+	asked string
+}
+
+// stand looks up where the caller stands. ctx must be outgoing.
+func (s *Server) stand(ctx context.Context, c caller) (standing, error) {
+	res, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: c.RunID, SessionId: sessionOf(c), Active: true})
+	if err != nil {
+		return standing{}, err
+	}
+	at := standing{run: res.GetRun(), asked: res.GetAskedRunId()}
+	if at.asked == "" {
+		at.asked = at.run.GetRunId()
+	}
+	return at, nil
+}
+
+// sessionOf is the session to name in a request: none beside a run's id.
+func sessionOf(c caller) string {
+	if c.RunID != "" {
+		return ""
+	}
+	return c.SessionID
+}
+
+// loaded is where the caller stands, or the answer that no workflow is loaded.
+func (s *Server) loaded(ctx context.Context, c caller) (standing, *sdk.CallToolResult) {
+	if !c.Bound() {
+		return standing{}, answer(s.notBound().Message, map[string]any{"loaded": false, "code": codeNotBound})
+	}
+	at, err := s.stand(ctx, c)
+	switch {
+	case err != nil && isNotFound(err) && c.RunID == "":
+		return at, answer(s.noWorkflow(c).Message, map[string]any{"loaded": false, "code": codeNoWorkflow})
+	case err != nil:
+		return at, refuseFault(err, "").result()
+	case at.run == nil:
+		return at, refusal{Code: "INTERNAL", Message: "the engine answered without a run"}.result()
+	}
+	s.sessions.saw(c, listedIn(at.run))
+	return at, nil
+}
+
+// driven is where a caller stands who wants to change something, or the refusal.
+func (s *Server) driven(ctx context.Context, c caller) (standing, *sdk.CallToolResult) {
+	if !c.Bound() {
+		return standing{}, s.notBound().result()
+	}
+	at, err := s.stand(ctx, c)
+	switch {
+	case err != nil && isNotFound(err) && c.RunID == "":
+		return at, s.noWorkflow(c).result()
+	case err != nil:
+		return at, refuseFault(err, "Not done").result()
+	}
+	return at, nil
+}
+
+func (s *Server) noWorkflow(c caller) refusal {
+	return refusal{Code: codeNoWorkflow, Message: fmt.Sprintf(
+		"No workflow is loaded for session %q. %[2]slist_workflows names them; begin with %[2]sload_workflow(name=...).",
+		c.SessionID, s.cfg.ToolPrefix)}
+}
+
+func (s *Server) notBound() refusal {
+	return refusal{Code: codeNotBound, Message: "This connection belongs to no session, so no workflow can be loaded on it. " +
+		"Connect to /mcp?session=NAME (a name of your choice), or to /mcp?run=ID for a run that exists, or send the header " + SessionHeader + "."}
+}
+
+func (s *Server) getState(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
+	at, none := s.loaded(ctx, c)
+	if none != nil {
+		return none
+	}
+	return answer(brief.State(at.run, s.cfg.ToolPrefix), viewRun(at.run))
+}
+
+// getStatus tells of the run that the caller drives, and of the one whose rules
+// are in force when that is another.
+func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
+	at, none := s.loaded(ctx, c)
+	if none != nil {
+		return none
+	}
+	run := at.run
+	if at.asked != run.GetRunId() {
+		res, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: at.asked})
+		if err != nil {
+			return refuseFault(err, "").result()
+		}
+		run = res.GetRun()
+	}
+	lines := []string{fmt.Sprintf("Run %s of %s version %d is %s in state %s, after %s and %s in this state. Context: %s",
+		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), brief.Status(run.GetStatus()), run.GetState(),
+		plural(run.GetTransitionCount(), "transition"), plural(run.GetIterations(), "tool call"), clip(string(run.GetContext()), 4096))}
+	view := viewRun(run)
+	if run.GetRunId() != at.run.GetRunId() {
+		active := viewRun(at.run)
+		view.ActiveRun = &active
+		lines = append(lines, "It waits for a run that it has invoked, whose rules are in force:", brief.State(at.run, s.cfg.ToolPrefix))
+	} else if note := brief.Note(run, s.cfg.ToolPrefix); note != "" {
+		lines = append(lines, note)
+	}
+	return answer(strings.Join(lines, "\n"), view)
+}

@@ -1,0 +1,115 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+)
+
+// transition fires an event. What stood before is only for telling what the event
+// has brought about: the engine decides on what is then.
+func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+	data, err := transitionData(args)
+	if err != nil {
+		return refusal{Code: codeInvalidArgument, Message: err.Error()}.result()
+	}
+	before, none := s.driven(ctx, c)
+	if none != nil {
+		return none
+	}
+	key, err := mint()
+	if err != nil {
+		return refuseFault(err, "").result()
+	}
+	res, err := s.cfg.Runs.Transition(ctx, &enginev1.TransitionRequest{
+		RunId: c.RunID, SessionId: sessionOf(c), Event: args.str("event"), Data: data, IdempotencyKey: key,
+	})
+	if err != nil {
+		return refuseFault(err, "Not done").result()
+	}
+	run := res.GetRun()
+	if res.GetAccepted() {
+		s.sessions.moved(c, before.asked, before.run.GetRunId(), run.GetRunId())
+	} else {
+		s.sessions.saw(c, listedIn(run))
+	}
+	switch {
+	case res.GetRejection() != nil || !res.GetAccepted() && res.GetApprovalId() == "":
+		return refuseRejection(res.GetRejection(), run).result()
+	case res.GetApprovalId() != "" && !res.GetAccepted():
+		return answer(fmt.Sprintf("Parked: a human must approve %q first (approval %s). The state has not changed.\n%s",
+			args.str("event"), res.GetApprovalId(), brief.State(run, s.cfg.ToolPrefix)),
+			map[string]any{"accepted": false, "approval_id": res.GetApprovalId(), "run": viewRun(run)})
+	}
+	return s.accepted(args.str("event"), before.run, res)
+}
+
+// accepted is the answer to an event that was accepted.
+func (s *Server) accepted(event string, before *enginev1.Run, res *enginev1.TransitionResponse) *sdk.CallToolResult {
+	run := res.GetRun()
+	lines := []string{"Accepted: " + event + "."}
+	structured := map[string]any{"accepted": true, "run": viewRun(run)}
+	if note := res.GetNote(); note != "" {
+		lines = append(lines, "Nothing has changed: "+note)
+		structured["note"] = note
+	} else {
+		lines = append(lines, brief.Changes(before, run)...)
+	}
+	if res.GetApprovalId() != "" {
+		structured["approval_id"] = res.GetApprovalId()
+	}
+	lines = append(lines, brief.State(run, s.cfg.ToolPrefix))
+	return answer(strings.Join(lines, "\n"), structured)
+}
+
+// transitionData is the data argument with the rationale in it (S2.8), as JSON.
+func transitionData(args arguments) ([]byte, error) {
+	data, ok := args.value("data")
+	rationale, given := args.value("rationale")
+	if given {
+		if inside, twice := data.Get("rationale"); twice && !document.Equal(inside, rationale) {
+			return nil, fmt.Errorf("the arguments %q and %q differ; give the rationale once", "rationale", "data.rationale")
+		}
+		if !ok {
+			data = document.ObjectValue(nil)
+		}
+		data, ok = document.MergeTop(data, document.ObjectValue([]document.Member{{Name: "rationale", Value: rationale}})), true
+	}
+	if !ok {
+		return nil, nil
+	}
+	return data.AppendJSON(nil), nil
+}
+
+// forceState jumps to a state, where the workflow allows it (S6.3).
+func (s *Server) forceState(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+	before, none := s.driven(ctx, c)
+	if none != nil {
+		return none
+	}
+	key, err := mint()
+	if err != nil {
+		return refuseFault(err, "").result()
+	}
+	req := &enginev1.ForceStateRequest{RunId: c.RunID, SessionId: sessionOf(c), State: args.str("state"), IdempotencyKey: key}
+	if patch, ok := args.value("context"); ok {
+		req.Context = patch.AppendJSON(nil)
+	}
+	res, err := s.cfg.Runs.ForceState(ctx, req)
+	if err != nil {
+		return refuseFault(err, "Not done").result()
+	}
+	run := res.GetRun()
+	if !res.GetAccepted() {
+		return refuseRejection(res.GetRejection(), run).result()
+	}
+	s.sessions.moved(c, before.asked, before.run.GetRunId(), run.GetRunId())
+	return answer("Forced: the run has jumped from "+before.run.GetState()+" to "+run.GetState()+".\n"+brief.State(run, s.cfg.ToolPrefix),
+		map[string]any{"accepted": true, "run": viewRun(run)})
+}

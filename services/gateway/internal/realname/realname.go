@@ -1,0 +1,74 @@
+// Package realname finds what the files are really called that an agent names,
+// where they are on this machine: an interrupt's pattern is meant for the file,
+// whatever links lead to it (S3.8, S4.1).
+package realname
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Of is the name of a file without symbolic links, and as its folder writes
+// it. Of a file that is gone, that of its folder counts.
+func Of(name string) string {
+	name = filepath.FromSlash(name)
+	for at, rest := name, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			name = filepath.Join(real, rest)
+			break
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if runtime.GOOS == "darwin" { // Linux takes no other name, and on Windows EvalSymlinks has seen to it
+		name = asWritten(name, listed)
+	}
+	return filepath.ToSlash(name)
+}
+
+// asWritten is a name as its folders write it, where file systems take upper and
+// lower case for the same. list names what is in a folder.
+func asWritten(name string, list func(dir string) []string) string {
+	dir := filepath.Dir(name)
+	if dir == name {
+		return name
+	}
+	base := filepath.Base(name)
+	written := base
+	dir = asWritten(dir, list)
+	for _, entry := range list(dir) {
+		if entry == base {
+			return filepath.Join(dir, base)
+		}
+		if strings.EqualFold(entry, base) {
+			written = entry
+		}
+	}
+	return filepath.Join(dir, written)
+}
+
+func listed(dir string) []string {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil // what can not be seen keeps its name
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1) // as far as they can be read
+	return names
+}
+
+// Within is a real name as it is written relative to a workspace when the file
+// lies in it, whatever name the workspace goes by; otherwise it stays as it is.
+func Within(workspace, real string) string {
+	if workspace == "" {
+		return real
+	}
+	rel, err := filepath.Rel(filepath.FromSlash(Of(workspace)), filepath.FromSlash(real))
+	if err != nil || !filepath.IsLocal(rel) {
+		return real
+	}
+	return filepath.ToSlash(rel)
+}

@@ -1,0 +1,135 @@
+package jsonview
+
+import (
+	"encoding/base64"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// HistoryEntry is one change of a run, or the result of a tool call (S6.4).
+type HistoryEntry struct {
+	RunVersion      int64          `json:"run_version" doc:"Version of the run after this change; of a tool result, the version that it came at."`
+	Time            time.Time      `json:"time"`
+	Actor           string         `json:"actor"`
+	Type            string         `json:"type" doc:"started, transitioned, interrupt.fired, fork.started, fork.branch_bound, invoke.started, invoke.ended, forced, paused, resumed, cancelled, or tool_result."`
+	Event           string         `json:"event,omitzero"`
+	From            string         `json:"from,omitzero"`
+	To              string         `json:"to,omitzero"`
+	Data            jsontext.Value `json:"data,omitzero" doc:"A JSON object, as the caller wrote it."`
+	Rationale       string         `json:"rationale,omitzero"`
+	Guards          []GuardResult  `json:"guards,omitempty"`
+	WorkflowVersion int64          `json:"workflow_version,omitzero" doc:"Not of tool results."`
+	Status          string         `json:"status,omitzero" doc:"Of the run after this change. Not of tool results."`
+	Reason          string         `json:"reason,omitzero"`
+	SafeNext        bool           `json:"safe_next,omitzero" doc:"True when the state's safe_next was taken."`
+
+	Branch     string      `json:"branch,omitzero" doc:"The branch that it happened in."`
+	Joins      []Join      `json:"joins,omitempty" doc:"Forks that the change has joined, from inside out."`
+	Interrupt  string      `json:"interrupt,omitzero" doc:"The interrupt that fired."`
+	Files      []string    `json:"files,omitempty" doc:"The changed files that fired it."`
+	ChildRunID string      `json:"child_run_id,omitzero" doc:"The invoked run that was started or has ended."`
+	SessionID  string      `json:"session_id,omitzero" doc:"The session that a branch was given to."`
+	ToolResult *ToolResult `json:"tool_result,omitzero" doc:"Set in a tool_result."`
+}
+
+// Join is the end of a fork (S5.4).
+type Join struct {
+	Event     string          `json:"event" doc:"The event that forked."`
+	To        string          `json:"to"`
+	Succeeded bool            `json:"succeeded"`
+	Branches  []BranchOutcome `json:"branches"`
+	Conflicts []string        `json:"conflicts,omitempty" doc:"Keys of the context that branches have changed to different values: the last branch wins."`
+}
+
+// BranchOutcome is how a branch ended.
+type BranchOutcome struct {
+	Name   string `json:"name"`
+	Status string `json:"status" enum:"ACTIVE,SUCCEEDED,FAILED,CANCELLED"`
+}
+
+// ToolResult is what a tool answered, where meta.capture_output keeps it (S6.4).
+type ToolResult struct {
+	CallID    string `json:"call_id"`
+	Tool      string `json:"tool"`
+	OK        bool   `json:"ok"`
+	Output    string `json:"output" doc:"At most 64 KiB of it."`
+	Encoding  string `json:"encoding,omitzero" enum:"base64" doc:"base64 when the output is no UTF-8; absent for text."`
+	Truncated bool   `json:"truncated,omitzero"`
+	Number    int64  `json:"number" doc:"Counts the results of a run, from 1."`
+}
+
+// HistoryOf is the JSON of history entries.
+func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
+	out := make([]HistoryEntry, len(entries))
+	for i, h := range entries {
+		out[i] = HistoryEntry{
+			RunVersion: h.GetRunVersion(), Time: timeOf(h.GetTime()), Actor: h.GetActor(), Type: h.GetType(),
+			Event: h.GetEvent(), From: h.GetFrom(), To: h.GetTo(), Rationale: h.GetRationale(),
+			Guards: GuardResults(h.GetGuards()), WorkflowVersion: h.GetWorkflowVersion(),
+			Reason: h.GetReason(), SafeNext: h.GetSafeNext(),
+			Branch: h.GetBranch(), Joins: joinsOf(h.GetJoins()), Interrupt: h.GetInterrupt(), Files: h.GetFiles(),
+			ChildRunID: h.GetChildRunId(), SessionID: h.GetSessionId(), ToolResult: toolResultOf(h.GetToolResult()),
+		}
+		if h.GetStatus() != enginev1.RunStatus_RUN_STATUS_UNSPECIFIED {
+			out[i].Status = runStatus(h.GetStatus())
+		}
+		if len(h.GetData()) > 0 {
+			out[i].Data = jsontext.Value(h.GetData())
+		}
+	}
+	return out
+}
+
+func joinsOf(joins []*enginev1.Join) []Join {
+	if len(joins) == 0 {
+		return nil
+	}
+	out := make([]Join, len(joins))
+	for i, j := range joins {
+		out[i] = Join{
+			Event: j.GetEvent(), To: j.GetTo(), Succeeded: j.GetSucceeded(), Conflicts: j.GetConflicts(),
+			Branches: make([]BranchOutcome, len(j.GetBranches())),
+		}
+		for k, b := range j.GetBranches() {
+			out[i].Branches[k] = BranchOutcome{Name: b.GetName(), Status: branchStatus(b.GetStatus())}
+		}
+	}
+	return out
+}
+
+func toolResultOf(r *enginev1.ToolResult) *ToolResult {
+	if r == nil {
+		return nil
+	}
+	out := &ToolResult{
+		CallID: r.GetCallId(), Tool: r.GetTool(), OK: r.GetOk(), Truncated: r.GetTruncated(), Number: r.GetNumber(),
+	}
+	text := r.GetOutput()
+	if r.GetTruncated() {
+		text = wholeRunes(text)
+	}
+	if utf8.Valid(text) {
+		out.Output = string(text)
+	} else {
+		out.Output, out.Encoding = base64.StdEncoding.EncodeToString(r.GetOutput()), "base64"
+	}
+	return out
+}
+
+// wholeRunes is text without the part of a character that a cut has left at its
+// end.
+func wholeRunes(text []byte) []byte {
+	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune(text[i:]) {
+				return text[:i]
+			}
+			break
+		}
+	}
+	return text
+}
