@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,6 +41,9 @@ type Config struct {
 	Data datadir.Dir
 	// HTTP, GRPC and NATS are addresses; port 0 is any free one.
 	HTTP, GRPC, NATS string
+	// TLS of HTTP and gRPC, or Insecure, to serve them beyond loopback.
+	TLS      rpc.ServerTLS
+	Insecure bool
 	// Store is "sqlite" (the default) or a Redis URL.
 	Store           string
 	AllowLossyStore bool
@@ -200,8 +204,14 @@ func (c *Cluster) holder() (string, error) {
 }
 
 func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *auth.Tokens) error {
+	addresses := []string{c.cfg.GRPC}
+	if socket := c.cfg.Data.GRPCSocket(); c.cfg.TLS != (rpc.ServerTLS{}) && socket != "" {
+		// The certificate need not name this machine's own addresses.
+		addresses = append(addresses, "unix:"+socket)
+		c.Endpoints.GRPCSocket = socket
+	}
 	server, err := rpc.NewServer(rpc.Config{
-		Listen: []string{c.cfg.GRPC}, Authenticator: tokens, Logger: c.cfg.Logger,
+		Listen: addresses, Authenticator: tokens, Logger: c.cfg.Logger, TLS: c.cfg.TLS, Insecure: c.cfg.Insecure,
 		Registerer: c.registry, TracerProvider: c.cfg.Tracer,
 	})
 	if err != nil {
@@ -211,9 +221,9 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *au
 	e := engine.New(engine.Config{Store: st, Logger: c.cfg.Logger})
 	e.Register(server.GRPC())
 	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Logger: c.cfg.Logger}).Register(server.GRPC())
-	c.Endpoints.GRPC = server.Addrs()[0].String()
+	c.Endpoints.GRPC = reachable(server.Addrs()[0])
 	g, err := gateway.New(gateway.Config{
-		Engine: local, Policy: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: c.Endpoints.GRPC, Tokens: tokens,
+		Engine: local, Policy: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger,
 	})
@@ -248,11 +258,14 @@ func (c *Cluster) failing(part string, err error) error {
 }
 
 func (c *Cluster) listen() ([]net.Listener, error) {
-	lis, err := net.Listen("tcp", c.cfg.HTTP)
+	lis, err := daemon.ListenHTTP(c.cfg.HTTP, rpc.Exposure{TLS: c.cfg.TLS, Insecure: c.cfg.Insecure})
 	if err != nil {
-		return nil, fmt.Errorf("listen for HTTP: %w; stop the other process, or choose another address with --http", err)
+		return nil, err
 	}
-	c.Endpoints.HTTP = "http://" + lis.Addr().String()
+	c.Endpoints.HTTP = "http://" + reachable(lis.Addr())
+	if c.cfg.TLS != (rpc.ServerTLS{}) {
+		c.Endpoints.HTTP = "https://" + reachable(lis.Addr())
+	}
 	listeners := []net.Listener{lis}
 	if path := c.cfg.Data.Socket(); path != "" {
 		// The store is open for this process alone, so a socket that is there
@@ -271,6 +284,16 @@ func (c *Cluster) listen() ([]net.Listener, error) {
 		listeners = append(listeners, socket)
 	}
 	return listeners, nil
+}
+
+// reachable is an address that this machine can call: of all of its own,
+// loopback.
+func reachable(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
+	if !ok || len(tcp.IP) > 0 && !tcp.IP.IsUnspecified() {
+		return address.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 }
 
 // Failed ends when a part of the cluster has failed; Close then says why.

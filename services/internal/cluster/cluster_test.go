@@ -3,17 +3,22 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -105,5 +110,58 @@ func TestMetricsAreServed(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s among the metrics", want)
 		}
+	}
+}
+
+func TestAddressesAreReachable(t *testing.T) {
+	t.Parallel()
+	for want, address := range map[string]net.Addr{
+		"127.0.0.1:7420":   &net.TCPAddr{IP: net.IPv6unspecified, Port: 7420},
+		"127.0.0.1:7421":   &net.TCPAddr{IP: net.IPv4zero, Port: 7421},
+		"127.0.0.1:7422":   &net.TCPAddr{Port: 7422},
+		"[::1]:7420":       &net.TCPAddr{IP: net.IPv6loopback, Port: 7420},
+		"10.0.0.1:7420":    &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 7420},
+		"/run/x/grpc.sock": &net.UnixAddr{Name: "/run/x/grpc.sock", Net: "unix"},
+	} {
+		if got := reachable(address); got != want {
+			t.Errorf("%v is reached at %s, want %s", address, got, want)
+		}
+	}
+}
+
+// Nothing is served beyond loopback in the clear unless the network is trusted,
+// whoever starts the cluster.
+func TestClustersHeedTheirExposure(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []Config{{HTTP: ":0"}, {GRPC: ":0"}} {
+		cfg.Data, cfg.Logger = datadir.Dir(t.TempDir()), slog.New(slog.DiscardHandler)
+		c, err := Start(t.Context(), cfg)
+		if err == nil {
+			err = c.Close()
+		}
+		if !errors.Is(err, rpc.ErrPlaintext) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
+
+// An event of the services reaches an observer.
+func TestObserversSeeEvents(t *testing.T) {
+	t.Parallel()
+	c := start(t, Config{})
+	observer, err := nats.Connect(c.Endpoints.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer observer.Close()
+	sub, err := observer.SubscribeSync("interlock.>")
+	if err = errors.Join(err, observer.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	call(t, c, "POST", "/v1/workflows", definition)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if m, err := sub.NextMsgWithContext(ctx); err != nil || m.Subject != "interlock.default.workflow.w.registered" {
+		t.Errorf("the observer sees %v, %v", m, err)
 	}
 }

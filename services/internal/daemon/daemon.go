@@ -28,13 +28,11 @@ import (
 
 // Flags of every service. Each can be given as an environment variable.
 type Flags struct {
+	ServeFlags
 	GRPC           string `name:"grpc" help:"Address of the gRPC server." default:"${grpc}" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
 	Admin          string `help:"Address of /healthz, /readyz and /metrics; empty for none." default:"" env:"INTERLOCK_ADMIN" placeholder:"HOST:PORT"`
 	Tokens         string `help:"File with the callers' tokens." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
 	AllowAnonymous bool   `help:"Serve callers without a token as operators. For development on loopback only." env:"INTERLOCK_ALLOW_ANONYMOUS"`
-	TLSCert        string `name:"tls-cert" help:"Server certificate (PEM)." env:"INTERLOCK_TLS_CERT" type:"path" placeholder:"FILE"`
-	TLSKey         string `name:"tls-key" help:"Key of the certificate (PEM)." env:"INTERLOCK_TLS_KEY" type:"path" placeholder:"FILE"`
-	TLSClientCA    string `name:"tls-client-ca" help:"CA that clients' certificates must be signed by (PEM)." env:"INTERLOCK_TLS_CLIENT_CA" type:"path" placeholder:"FILE"`
 }
 
 // StoreFlags of the services that keep something.
@@ -58,7 +56,9 @@ type Daemon struct {
 	// Ready says whether the service can do its work, beside its store.
 	Ready func(context.Context) error
 	// Tokens are the callers' tokens; nil when there are none.
-	Tokens     auth.Authenticator
+	Tokens auth.Authenticator
+
+	flags      Flags
 	background []func(context.Context) error
 	closers    []func() error
 }
@@ -82,6 +82,9 @@ func Main(name, version string, flags Flags, storage *StoreFlags, build func(*Da
 
 // Run runs a service until ctx ends. storage is nil for one that keeps nothing.
 func Run(ctx context.Context, name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) (err error) {
+	if err := flags.check(); err != nil {
+		return err
+	}
 	telemetry.TuneMemory()
 	log, err := Log()
 	if err != nil {
@@ -91,7 +94,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 	if err != nil {
 		return err
 	}
-	d := &Daemon{Name: name, Registry: NewRegistry(), Tracer: telemetry.TracerProvider(), Log: log}
+	d := &Daemon{Name: name, flags: flags, Registry: NewRegistry(), Tracer: telemetry.TracerProvider(), Log: log}
 	d.OnClose(func() error { return shutdown(context.WithoutCancel(ctx)) })
 	defer func() { err = errors.Join(err, d.close()) }()
 	if storage != nil {
@@ -100,7 +103,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 		}
 	}
 	if err := d.openServer(flags); err != nil {
-		return err
+		return busy("grpc", err)
 	}
 	if err := build(d); err != nil {
 		return err
@@ -143,6 +146,15 @@ func holder(name string) string {
 	return fmt.Sprintf("%s-%s-%d", name, host, os.Getpid())
 }
 
+// check tells what is missing before anything is opened.
+func (f Flags) check() error {
+	if f.Tokens == "" && !f.AllowAnonymous {
+		return errors.New("nobody could call: give --tokens with the file of the callers' tokens, " +
+			"or --allow-anonymous for development on loopback")
+	}
+	return f.Check("grpc", f.GRPC, f.AllowAnonymous)
+}
+
 func (d *Daemon) openServer(flags Flags) error {
 	if flags.Tokens != "" {
 		loaded, err := auth.LoadTokens(flags.Tokens)
@@ -153,7 +165,7 @@ func (d *Daemon) openServer(flags Flags) error {
 	}
 	server, err := rpc.NewServer(rpc.Config{
 		Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
-		TLS:        rpc.ServerTLS{CertFile: flags.TLSCert, KeyFile: flags.TLSKey, ClientCAFile: flags.TLSClientCA},
+		TLS: flags.TLS(), Insecure: flags.InsecurePlaintext,
 		Registerer: d.Registry, TracerProvider: d.Tracer, Logger: d.Log,
 	})
 	if err != nil {
@@ -202,7 +214,7 @@ func (d *Daemon) serve(ctx context.Context, admin string) error {
 func (d *Daemon) serveAdmin(address string) (end func(), err error) {
 	lis, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for the admin endpoints: %w", err)
+		return nil, busy("admin", fmt.Errorf("listen for the admin endpoints: %w", err))
 	}
 	d.Log.Info("serving", "service", d.Name, "admin", lis.Addr().String())
 	server := &http.Server{

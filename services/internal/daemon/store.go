@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -28,7 +29,15 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	case cfg.URL == "" || cfg.URL == "sqlite":
 		return sqlitestore.Open(ctx, sqlitestore.Config{Path: cfg.Path})
 	case strings.HasPrefix(scheme, "redis"):
-		return redisstore.Open(ctx, redisstore.Config{URL: cfg.URL, AllowLossy: cfg.AllowLossy, Logger: cfg.Logger})
+		st, err := redisstore.Open(ctx, redisstore.Config{URL: cfg.URL, AllowLossy: cfg.AllowLossy, Logger: cfg.Logger})
+		switch {
+		case errors.Is(err, store.ErrUnavailable):
+			return nil, fmt.Errorf("the Redis of --store can not be reached: %w; is it running there?", err)
+		case err != nil:
+			return nil, fmt.Errorf("--store: %w", err)
+		default:
+			return st, nil
+		}
 	default:
 		return nil, fmt.Errorf("unknown store %q: use sqlite or redis://HOST:PORT/DB", cfg.URL)
 	}

@@ -34,8 +34,14 @@ func (d Dir) Tokens() string { return d.join("tokens.json") }
 
 // Socket is the unix socket of the hook, or empty when its path would be too
 // long for one.
-func (d Dir) Socket() string {
-	path := d.join("hook.sock")
+func (d Dir) Socket() string { return d.socket("hook.sock") }
+
+// GRPCSocket is the unix socket of the gRPC services when their address wants
+// TLS, or empty when its path would be too long for one.
+func (d Dir) GRPCSocket() string { return d.socket("grpc.sock") }
+
+func (d Dir) socket(name string) string {
+	path := d.join(name)
 	if !strings.HasPrefix(path, "/") {
 		wd, err := os.Getwd()
 		if err != nil {
@@ -72,11 +78,12 @@ func (d Dir) Make() error {
 
 // Endpoints is where a running `interlock up` can be reached.
 type Endpoints struct {
-	HTTP   string `json:"http"`
-	GRPC   string `json:"grpc"`
-	NATS   string `json:"nats"`
-	Socket string `json:"socket,omitempty"`
-	PID    int    `json:"pid"`
+	HTTP       string `json:"http"`
+	GRPC       string `json:"grpc"`
+	GRPCSocket string `json:"grpc_socket,omitempty"` // for this machine, when the address wants TLS
+	NATS       string `json:"nats"`
+	Socket     string `json:"socket,omitempty"` // of the hook
+	PID        int    `json:"pid"`
 }
 
 // WriteEndpoints records where this process serves.

@@ -15,6 +15,7 @@ func TestLayout(t *testing.T) {
 	for got, want := range map[string]string{
 		d.Database(): "/data/x/interlock.db", d.NATS(): "/data/x/nats",
 		d.Tokens(): "/data/x/tokens.json", d.Socket(): "/data/x/hook.sock",
+		d.GRPCSocket(): "/data/x/grpc.sock",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -62,7 +63,7 @@ func TestEndpoints(t *testing.T) {
 	if got, err := d.ReadEndpoints(); err != nil || got != (datadir.Endpoints{}) {
 		t.Fatalf("nothing recorded: %+v, %v", got, err)
 	}
-	want := datadir.Endpoints{HTTP: "http://127.0.0.1:1", GRPC: "127.0.0.1:2", NATS: "nats://127.0.0.1:3", Socket: "/s", PID: 4}
+	want := datadir.Endpoints{HTTP: "http://127.0.0.1:1", GRPC: "127.0.0.1:2", GRPCSocket: "/g", NATS: "nats://127.0.0.1:3", Socket: "/s", PID: 4}
 	for range 2 {
 		if err := d.WriteEndpoints(want); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package natsserver runs NATS with JetStream inside this process, for
 // `interlock up`. It keeps its files in one folder, listens on a loopback address
 // only, and stops cleanly. It must never listen where another machine can reach
-// it unless that was asked for by name.
+// it unless that was asked for by name, and never let another process publish.
 package natsserver
 
 import (
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 
 	"github.com/interlock-run/interlock/pkg/bus"
 )
@@ -36,8 +35,6 @@ type Config struct {
 	Addr string
 	// AllowRemote lets Addr be other than loopback.
 	AllowRemote bool
-	// Token, when set, is asked of every client.
-	Token string
 	// SyncInterval, default DefaultSyncInterval. The relay's grace must be longer.
 	SyncInterval time.Duration
 	// MaxPayload is the largest message in bytes, default 4 MiB.
@@ -48,8 +45,8 @@ type Config struct {
 
 // Server is a running NATS server.
 type Server struct {
-	srv   *server.Server
-	token string
+	srv  *server.Server
+	gate *gate
 }
 
 // Start starts a server and answers when it takes connections.
@@ -73,41 +70,44 @@ func Start(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	gate := newGate()
 	srv, err := server.NewServer(&server.Options{
-		ServerName:    "interlock",
-		Host:          host,
-		Port:          port,
-		Authorization: cfg.Token,
-		JetStream:     true,
-		StoreDir:      cfg.Dir,
-		SyncInterval:  cfg.SyncInterval,
-		MaxPayload:    cfg.MaxPayload,
-		NoSigs:        true,
+		ServerName:   "interlock",
+		Host:         host,
+		Port:         port,
+		JetStream:    true,
+		StoreDir:     cfg.Dir,
+		SyncInterval: cfg.SyncInterval,
+		MaxPayload:   cfg.MaxPayload,
+		NoSigs:       true,
+
+		CustomClientAuthentication: gate,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
 	srv.SetLoggerV2(logger{cfg.Log.With("component", "nats")}, false, false, false)
+	if err := gate.open(srv); err != nil {
+		return nil, fmt.Errorf("nats server: %w", err)
+	}
 	srv.Start()
-	if !srv.ReadyForConnections(startTimeout) || !srv.JetStreamEnabled() {
+	// It takes one account for granted, and with two asks which has JetStream.
+	enabled := srv.ReadyForConnections(startTimeout) && srv.JetStreamEnabled() && srv.GlobalAccount().EnableJetStream(nil, nil) == nil
+	if !enabled {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 		return nil, fmt.Errorf("nats server: not ready on %s with data in %s: is the folder in use or not writable?",
 			net.JoinHostPort(host, strconv.Itoa(max(port, 0))), cfg.Dir)
 	}
-	return &Server{srv: srv, token: cfg.Token}, nil
+	return &Server{srv: srv, gate: gate}, nil
 }
 
-// URL is where other processes connect to.
+// URL is where other processes connect, to observe.
 func (s *Server) URL() string { return s.srv.ClientURL() }
 
-// Endpoint connects within this process, without a socket.
+// Endpoint connects within this process, without a socket, and may publish.
 func (s *Server) Endpoint() bus.Endpoint {
-	e := bus.Endpoint{URL: s.URL(), InProcess: s.srv}
-	if s.token != "" {
-		e.Options = []nats.Option{nats.Token(s.token)}
-	}
-	return e
+	return bus.Endpoint{URL: s.URL(), InProcess: s.srv, Options: s.gate.options()}
 }
 
 // Stop ends all connections, writes everything out and waits for that.
@@ -152,7 +152,7 @@ func free(host string, port int) error {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return fmt.Errorf("nats server: %w: choose another address", err)
+		return fmt.Errorf("nats server: %w", err)
 	}
 	return l.Close() // cannot fail
 }
