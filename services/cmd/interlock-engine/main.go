@@ -3,8 +3,6 @@
 package main
 
 import (
-	"github.com/alecthomas/kong"
-
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
@@ -16,8 +14,7 @@ func main() {
 		daemon.Flags
 		daemon.StoreFlags
 	}
-	kong.Parse(&flags, kong.Name("interlock-engine"), kong.Description("Serves workflows and runs."),
-		kong.Vars{"grpc": "127.0.0.1:7431"})
+	daemon.Parse(&flags, "interlock-engine", "Serves workflows and runs.", "127.0.0.1:7431")
 	daemon.Main("interlock-engine", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
 		e := engine.New(engine.Config{Store: d.Store, Logger: d.Log})
 		e.Register(d.Server.GRPC())

@@ -4,13 +4,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 )
@@ -29,22 +24,19 @@ type flags struct {
 
 func main() {
 	var f flags
-	kong.Parse(&f, kong.Name("interlock-gateway"), kong.Description("The edge: REST, events, MCP and hooks."),
-		kong.Vars{"grpc": "127.0.0.1:7433"})
+	daemon.Parse(&f, "interlock-gateway", "The edge: REST, events, MCP and hooks.", "127.0.0.1:7433")
 	daemon.Main("interlock-gateway", version, f.Flags, nil, f.build)
 }
 
 func (f *flags) build(d *daemon.Daemon) error {
-	engine, err := rpc.Dial(f.Engine, f.Client(d.Tracer))
+	engine, err := d.Dial("engine", f.Engine, f.ClientFlags)
 	if err != nil {
 		return err
 	}
-	d.OnClose(engine.Close)
-	policy, err := rpc.Dial(f.Policy, f.Client(d.Tracer))
+	policy, err := d.Dial("policy", f.Policy, f.ClientFlags)
 	if err != nil {
 		return err
 	}
-	d.OnClose(policy.Close)
 	upstreams, err := f.Edge.Upstreams()
 	if err != nil {
 		return err
@@ -61,9 +53,9 @@ func (f *flags) build(d *daemon.Daemon) error {
 		return err
 	}
 	d.OnClose(g.Close)
-	lis, err := net.Listen("tcp", f.HTTP)
+	lis, err := d.ListenHTTP("http", f.HTTP)
 	if err != nil {
-		return fmt.Errorf("listen for HTTP: %w", err)
+		return err
 	}
 	d.Log.Info("serving", "service", d.Name, "http", lis.Addr().String())
 	d.Go(func(ctx context.Context) error { return g.Serve(ctx, lis) })

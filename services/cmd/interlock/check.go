@@ -14,6 +14,7 @@ import (
 type checkCommand struct {
 	clientFlags
 	formatFlag
+	branchFlag
 	Tool   string `arg:"" help:"Name of the tool."`
 	RunID  string `name:"run" required:"" help:"Id of the run." placeholder:"RUN"`
 	Input  string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
@@ -31,7 +32,7 @@ func (c *checkCommand) Run(ctx context.Context, io streams) error {
 	}
 	defer conn.Close()
 	resp, err := policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID,
+		RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID, Branch: c.Branch,
 	})
 	if err != nil {
 		return err

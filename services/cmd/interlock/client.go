@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
+	"net/url"
 	"os"
-	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -22,7 +20,7 @@ const defaultServer = "127.0.0.1:7421"
 // clientFlags of every command that talks to a server.
 type clientFlags struct {
 	Server    string `help:"The server: a gRPC address, or the http:// address of its edge. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS"`
-	Token     string `help:"Token to call with. By default that of the operator in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
+	Token     string `help:"Token to call with. By default that of the ${caller} in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Insecure  bool   `help:"Talk to another machine without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE"`
@@ -31,7 +29,7 @@ type clientFlags struct {
 
 // dial connects as the given role, unless a token was given.
 func (f *clientFlags) dial(ctx context.Context, role auth.Role) (*grpc.ClientConn, error) {
-	target, err := f.target(ctx)
+	target, secure, err := f.target(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +37,14 @@ func (f *clientFlags) dial(ctx context.Context, role auth.Role) (*grpc.ClientCon
 	if err != nil {
 		return nil, err
 	}
-	return rpc.Dial(target, rpc.ClientConfig{
-		Token: token, Namespace: f.Namespace, Insecure: f.Insecure, TLS: rpc.ClientTLS{CAFile: f.CA},
+	conn, err := rpc.Dial(target, rpc.ClientConfig{
+		Token: token, Namespace: f.Namespace, Insecure: f.Insecure, TLS: rpc.ClientTLS{Enable: secure, CAFile: f.CA},
 	})
+	if errors.Is(err, rpc.ErrPlaintext) {
+		return nil, fmt.Errorf("%s: %w; give --ca with the CA of the server's certificate, or --insecure where the network itself is trusted",
+			target, rpc.ErrPlaintext)
+	}
+	return conn, err
 }
 
 func (f *clientFlags) credentials(role auth.Role) (string, error) {
@@ -55,6 +58,40 @@ func (f *clientFlags) credentials(role auth.Role) (string, error) {
 	return token, nil
 }
 
+// target is where the gRPC services are, and whether they want TLS whatever the
+// other flags say.
+func (f *clientFlags) target(ctx context.Context) (target string, secure bool, err error) {
+	if f.Server == "" {
+		target, err = f.local()
+		return target, false, err
+	}
+	edge, err := url.Parse(f.Server)
+	if err != nil || edge.Scheme != "http" && edge.Scheme != "https" {
+		return f.Server, false, nil
+	}
+	target, err = discover(ctx, edge, f.CA)
+	return target, edge.Scheme == "https" && !f.Insecure, err
+}
+
+// local is the server of the data folder on this machine.
+func (f *clientFlags) local() (string, error) {
+	folder := dataFolder(f.Data)
+	endpoints, err := folder.ReadEndpoints()
+	switch {
+	case err != nil:
+		return "", err
+	case endpoints.GRPCSocket != "" && f.CA == "":
+		return "unix:" + endpoints.GRPCSocket, nil
+	case endpoints.GRPC != "":
+		return endpoints.GRPC, nil
+	case f.Token == "":
+		// Its token is for its server, not for whoever else listens.
+		return "", fmt.Errorf("no server runs in %s: start `interlock up` there, or give --server and --token", folder)
+	default:
+		return defaultServer, nil
+	}
+}
+
 // dataFolder is the data folder as told, or else the nearest one.
 func dataFolder(told string) datadir.Dir {
 	if told != "" {
@@ -65,48 +102,4 @@ func dataFolder(told string) datadir.Dir {
 		return datadir.Default
 	}
 	return datadir.Find(wd)
-}
-
-func (f *clientFlags) target(ctx context.Context) (string, error) {
-	if f.Server == "" {
-		folder := dataFolder(f.Data)
-		endpoints, err := folder.ReadEndpoints()
-		switch {
-		case err != nil:
-			return "", err
-		case endpoints.GRPC != "":
-			return endpoints.GRPC, nil
-		case f.Token == "":
-			// Its token is for its server, not for whoever else listens.
-			return "", fmt.Errorf("no server runs in %s: start `interlock up` there, or give --server and --token", folder)
-		default:
-			return defaultServer, nil
-		}
-	}
-	if strings.HasPrefix(f.Server, "http://") || strings.HasPrefix(f.Server, "https://") {
-		return discover(ctx, f.Server)
-	}
-	return f.Server, nil
-}
-
-// discover asks an edge where the gRPC services are.
-func discover(ctx context.Context, base string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+"/.well-known/interlock", nil)
-	if err != nil {
-		return "", fmt.Errorf("server %s: %w", base, err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("the server can not be reached: %w; is `interlock up` running?", err)
-	}
-	defer resp.Body.Close()
-	var found struct {
-		GRPC string `json:"grpc"`
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil || found.GRPC == "" {
-		return "", fmt.Errorf("%s does not say where its gRPC services are; give --server HOST:PORT of gRPC", base)
-	}
-	return found.GRPC, nil
 }

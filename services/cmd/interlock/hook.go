@@ -20,6 +20,7 @@ type hookCommand struct {
 	Workflow string `help:"Workflow for sessions that drive no run yet." env:"INTERLOCK_WORKFLOW" placeholder:"NAME"`
 	Server   string `help:"The http:// address of the edge; found in the data folder by default." env:"INTERLOCK_HTTP_SERVER,INTERLOCK_SERVER" placeholder:"URL"`
 	Token    string `help:"Token to call with; by default that of the agent in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
+	CA       string `name:"ca" help:"CA of the server's certificate (PEM); the system's by default." env:"INTERLOCK_CA" placeholder:"FILE"`
 	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" placeholder:"DIR"`
 	Project  string `hidden:"" env:"CLAUDE_PROJECT_DIR"`
 
@@ -41,7 +42,11 @@ func (c *hookCommand) Run(io streams) error {
 func overHTTP(deadline time.Time, target hookclient.Target, req hookclient.Request, limit int64) (int, []byte, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	client, base := http.DefaultClient, target.URL
+	client, err := edgeClient(target.CA)
+	if err != nil {
+		return 0, nil, err
+	}
+	base := target.URL
 	if target.Socket != "" {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", target.Socket)
@@ -57,6 +62,9 @@ func overHTTP(deadline time.Time, target hookclient.Target, req hookclient.Reque
 	}
 	resp, err := client.Do(post)
 	if err != nil {
+		if wrong := misdirected(post.URL, err); wrong != nil {
+			return 0, nil, wrong
+		}
 		return 0, nil, fmt.Errorf("ask the server: %w", err)
 	}
 	defer resp.Body.Close()

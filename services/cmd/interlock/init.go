@@ -42,6 +42,7 @@ var hookEvents = []struct {
 	{name: "UserPromptSubmit"},
 	{name: "SessionStart"},
 	{name: "Stop", stop: true},
+	{name: "SubagentStart"},
 	{name: "SubagentStop", stop: true},
 }
 
@@ -119,8 +120,8 @@ func (c *initClaudeCode) workflowName(io streams) (string, error) {
 		return "", err
 	}
 	def, problems := workflow.Parse(src)
-	if err := problems.Err(); err != nil {
-		return "", fmt.Errorf("%s: %w", c.Workflow, err)
+	if problems.HasErrors() {
+		return "", refuse(c.Workflow, problems, io)
 	}
 	return def.ID, nil
 }

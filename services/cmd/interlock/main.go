@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -32,10 +33,13 @@ var errNo = errors.New("no")
 type cli struct {
 	Up         upCommand         `cmd:"" help:"Run everything in one process."`
 	Validate   validateCommand   `cmd:"" help:"Validate workflows, processes, policies and components."`
+	Viz        vizCommand        `cmd:"" help:"Draw the state graph of a workflow or a process."`
+	Fmt        fmtCommand        `cmd:"" help:"Format definitions written in JSON."`
+	Test       testCommand       `cmd:"" help:"Test workflows by scenario files, without a server."`
 	Workflow   workflowCommand   `cmd:"" help:"Register and read workflows."`
 	Run        runCommand        `cmd:"" help:"Start, drive and watch runs."`
 	Check      checkCommand      `cmd:"" help:"Ask whether a tool call is allowed. An allowed one counts."`
-	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Speak MCP on stdio: Interlock's tools, and other servers behind the gate."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" set:"caller=agent" help:"Speak MCP on stdio: Interlock's tools, and other servers behind the gate."`
 	Hook       hookCommand       `cmd:"" help:"Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks)."`
 	Init       initCommand       `cmd:"" help:"Set a workspace up."`
 	Tail       tailCommand       `cmd:"" help:"Show live events."`
@@ -58,11 +62,15 @@ func main() {
 
 // run executes one command line and answers its exit code.
 func run(ctx context.Context, args []string, io streams) int {
+	if slices.Equal(args, []string{"--version"}) {
+		args = []string{"version"}
+	}
 	var c cli
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("interlock"),
 		kong.Description("State-machine enforcement for AI agents."),
 		kong.Writers(io.out, io.err), kong.Exit(func(code int) { exited = code }),
+		kong.Vars{"caller": "operator"}, kong.PostBuild(acceptData),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io))
 	if err != nil {
@@ -88,6 +96,23 @@ func run(ctx context.Context, args []string, io streams) int {
 		fmt.Fprintln(io.err, "interlock:", explain(err))
 		return exitUsage
 	}
+}
+
+// acceptData takes --data for --data-dir, as `interlock up` does it the other way
+// round, in every command that has no --data of its own.
+func acceptData(parser *kong.Kong) error {
+	return kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if command, ok := node.(*kong.Command); ok {
+			named := func(name string) func(*kong.Flag) bool {
+				return func(f *kong.Flag) bool { return f.Name == name }
+			}
+			folder := slices.IndexFunc(command.Flags, named("data-dir"))
+			if folder >= 0 && !slices.ContainsFunc(command.Flags, named("data")) {
+				command.Flags[folder].Aliases = append(command.Flags[folder].Aliases, "data")
+			}
+		}
+		return next(nil)
+	})
 }
 
 // parsed is the part of the command line that was understood.

@@ -31,6 +31,7 @@ type runCommand struct {
 	Pause      runPause      `cmd:"" help:"Hold a run: its tool calls are denied until it is resumed."`
 	Resume     runResume     `cmd:"" help:"Resume a paused run."`
 	Cancel     runCancel     `cmd:"" help:"Cancel a run."`
+	ForceState runForceState `cmd:"" help:"Jump to any state of a workflow with meta.debug."`
 }
 
 // call connects, does something with runs, and closes the connection.
@@ -41,48 +42,6 @@ func (f *clientFlags) call(ctx context.Context, do func(enginev1.RunServiceClien
 	}
 	defer conn.Close()
 	return do(enginev1.NewRunServiceClient(conn))
-}
-
-// printRun writes one run.
-func (f formatFlag) printRun(out io.Writer, run *enginev1.Run) error {
-	view := jsonview.RunOf(run)
-	return f.print(out, view, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "run\t%s\n", view.RunID)
-		fmt.Fprintf(w, "workflow\t%s (version %d)\n", visible(view.Workflow), view.WorkflowVersion)
-		fmt.Fprintf(w, "status\t%s\n", view.Status)
-		fmt.Fprintf(w, "state\t%s\n", visible(view.State))
-		if view.Instructions != "" {
-			fmt.Fprintf(w, "instructions\t%s\n", visible(view.Instructions))
-		}
-		fmt.Fprintf(w, "tools\t%s\n", visible(toolsText(view.AllowedTools)))
-		for _, e := range view.LegalEvents {
-			fmt.Fprintf(w, "event\t%s\n", visible(e.Event+" -> "+strings.Join(e.Targets, " | ")+guardsText(e.Guards)))
-		}
-		fmt.Fprintf(w, "tool calls\t%d in this state\n", view.Iterations)
-		fmt.Fprintf(w, "context\t%s\n", visible(string(view.Context)))
-		if view.SessionID != "" {
-			fmt.Fprintf(w, "session\t%s\n", visible(view.SessionID))
-		}
-		fmt.Fprintf(w, "version\t%d\n", view.Version)
-	})
-}
-
-func toolsText(tools *[]string) string {
-	switch {
-	case tools == nil:
-		return "all"
-	case len(*tools) == 0:
-		return "none"
-	default:
-		return strings.Join(*tools, ", ")
-	}
-}
-
-func guardsText(guards []string) string {
-	if len(guards) == 0 {
-		return ""
-	}
-	return " (guard " + strings.Join(guards, ", ") + ")"
 }
 
 type runStart struct {
@@ -195,11 +154,20 @@ type oneRun struct {
 	RunID string `arg:"" name:"run" help:"Id of the run."`
 }
 
-type runGet struct{ oneRun }
+// branchFlag names a branch of a run's fork.
+type branchFlag struct {
+	Branch string `help:"Branch of the run's fork; by default the one that unbound callers work in." placeholder:"NAME"`
+}
+
+type runGet struct {
+	oneRun
+	branchFlag
+	Active bool `help:"Show the run whose rules are in force instead: the innermost that this one has invoked."`
+}
 
 func (c *runGet) Run(ctx context.Context, io streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: c.RunID})
+		resp, err := runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: c.RunID, Branch: c.Branch, Active: c.Active})
 		if err != nil {
 			return err
 		}
@@ -209,18 +177,11 @@ func (c *runGet) Run(ctx context.Context, io streams) error {
 
 type runTransition struct {
 	oneRun
+	branchFlag
 	Event           string `arg:"" help:"The event."`
 	DataJSON        string `name:"data" help:"JSON object that merges into the context; @FILE reads a file." placeholder:"JSON"`
 	ExpectedVersion int64  `help:"Fail unless the run is at this version." placeholder:"N"`
 	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
-}
-
-// transitionView is the JSON of a transition's outcome.
-type transitionView struct {
-	Accepted   bool                `json:"accepted"`
-	Run        jsonview.Run        `json:"run"`
-	Rejection  *jsonview.Rejection `json:"rejection,omitempty"`
-	ApprovalID string              `json:"approval_id,omitempty"`
 }
 
 func (c *runTransition) Run(ctx context.Context, io streams) error {
@@ -231,60 +192,43 @@ func (c *runTransition) Run(ctx context.Context, io streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		resp, err := runs.Transition(ctx, &enginev1.TransitionRequest{
 			RunId: c.RunID, Event: c.Event, Data: data, ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
+			Branch: c.Branch,
 		})
 		if err != nil {
 			return err
 		}
-		view := transitionView{
+		return c.printTransition(io.out, transitionView{
 			Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()),
-			Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
-		}
-		err = c.print(io.out, view, func(w *tabwriter.Writer) {
-			if r := view.Rejection; r != nil {
-				fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, visible(r.Message))
-				return
-			}
-			fmt.Fprintf(w, "accepted\t%s\t%s\n", visible(view.Run.State), view.Run.Status)
+			Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(), Note: resp.GetNote(),
 		})
-		if err != nil {
-			return err
-		}
-		if !view.Accepted {
-			return errNo
-		}
-		return nil
 	})
 }
 
-type runHistory struct {
+type runForceState struct {
 	oneRun
-	After int64 `help:"Only changes after this version of the run." placeholder:"N"`
+	branchFlag
+	State           string `required:"" help:"The state." placeholder:"NAME"`
+	Context         string `help:"JSON object merged over the run's context; @FILE reads a file." placeholder:"JSON"`
+	ExpectedVersion int64  `help:"Fail unless the run is at this version." placeholder:"N"`
+	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
 }
 
-func (c *runHistory) Run(ctx context.Context, io streams) error {
-	var entries []*enginev1.HistoryEntry
-	err := c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		for after, more := c.After, true; more; {
-			page, err := runs.History(ctx, &enginev1.HistoryRequest{RunId: c.RunID, AfterVersion: after, PageSize: 1000})
-			if err != nil {
-				return err
-			}
-			entries = append(entries, page.GetEntries()...)
-			after = page.GetNextAfterVersion()
-			more = after != 0
-		}
-		return nil
-	})
+func (c *runForceState) Run(ctx context.Context, io streams) error {
+	patch, err := jsonArgument("context", c.Context, io)
 	if err != nil {
 		return err
 	}
-	views := jsonview.HistoryOf(entries)
-	return c.print(io.out, views, func(w *tabwriter.Writer) {
-		fmt.Fprintln(w, "VERSION\tTIME\tACTOR\tCHANGE\tEVENT\tFROM\tTO\tRATIONALE")
-		for _, h := range views {
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, h.Time.Format(timeLayout),
-				visible(h.Actor), visible(h.Type), visible(h.Event), visible(h.From), visible(h.To), visible(h.Rationale))
+	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
+		resp, err := runs.ForceState(ctx, &enginev1.ForceStateRequest{
+			RunId: c.RunID, State: c.State, Context: patch, ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
+			Branch: c.Branch,
+		})
+		if err != nil {
+			return err
 		}
+		return c.printTransition(io.out, transitionView{
+			Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()), Rejection: jsonview.RejectionOf(resp.GetRejection()),
+		})
 	})
 }
 
@@ -316,7 +260,7 @@ func (c *runWatch) next(stream grpc.ServerStreamingClient[enginev1.WatchResponse
 	if c.Format == "json" {
 		return json.MarshalEncode(jsontext.NewEncoder(out), view)
 	}
-	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n", view.UpdatedAt.Format(timeLayout), view.Version, view.Status, visible(view.State))
+	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n", view.UpdatedAt.Format(timeLayout), view.Version, view.Status, visible(whereabouts(&view)))
 	return err
 }
 

@@ -119,6 +119,7 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("HTTP", e.HTTP)
 		ts.Setenv("GRPC", e.GRPC)
 		ts.Setenv("NATS", e.NATS)
+		ts.Setenv("NATS_ADDRESS", strings.TrimPrefix(e.NATS, "nats://"))
 		return resp.StatusCode == http.StatusOK
 	})
 }

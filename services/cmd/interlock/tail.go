@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
@@ -20,11 +22,14 @@ type tailCommand struct {
 }
 
 func (c *tailCommand) Run(ctx context.Context, io streams) error {
-	url, err := c.url()
+	endpoint, err := c.endpoint()
 	if err != nil {
 		return err
 	}
-	nc, err := bus.Endpoint{URL: url}.Connect("interlock-tail")
+	nc, err := endpoint.Connect("interlock-tail")
+	if errors.Is(err, nats.ErrAuthorization) {
+		return fmt.Errorf("%w; give --nats-url nats://USER:PASSWORD@HOST:PORT; the NATS of `interlock up` takes none, leave it out there", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -46,29 +51,39 @@ func (c *tailCommand) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return fmt.Errorf("tail: %w", err)
 		}
+		line := eventLine(m)
 		if c.Format == "json" {
-			_, err = fmt.Fprintf(io.out, "%s\n", m.Payload)
-		} else {
-			_, err = fmt.Fprintf(io.out, "%s  %s  %s\n", m.Time.Local().Format(time.TimeOnly), visible(m.Subject), visible(string(m.Payload)))
+			line = jsonLine(m.Payload)
 		}
-		if err != nil {
+		if _, err = fmt.Fprintln(io.out, line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *tailCommand) url() (string, error) {
+// jsonLine is JSON as programs and people can read it: without the escapes that
+// only HTML wants.
+func jsonLine(payload []byte) string {
+	line, err := jsontext.AppendFormat(nil, payload)
+	if err != nil {
+		return string(payload)
+	}
+	return string(line)
+}
+
+// endpoint is NATS as told, or that of the server on this machine.
+func (c *tailCommand) endpoint() (bus.Endpoint, error) {
 	if c.NATSURL != "" {
-		return c.NATSURL, nil
+		return bus.Endpoint{URL: c.NATSURL}, nil
 	}
 	folder := dataFolder(c.Data)
 	endpoints, err := folder.ReadEndpoints()
 	if err != nil {
-		return "", err
+		return bus.Endpoint{}, err
 	}
 	if endpoints.NATS == "" {
-		return "", fmt.Errorf("no server runs in %s: start `interlock up` there, or give --nats-url", folder)
+		return bus.Endpoint{}, fmt.Errorf("no server runs in %s: start `interlock up` there, or give --nats-url", folder)
 	}
-	return endpoints.NATS, nil
+	return bus.Endpoint{URL: endpoints.NATS}, nil
 }

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
 	"syscall"
+	"text/tabwriter"
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/gateway"
@@ -15,7 +21,8 @@ import (
 
 type upCommand struct {
 	gateway.Flags
-	Data            string `help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	daemon.ServeFlags
+	Data            string `aliases:"data-dir" help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	HTTP            string `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
 	GRPC            string `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
 	NATS            string `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`
@@ -24,7 +31,10 @@ type upCommand struct {
 	NATSURL         string `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
-func (c *upCommand) Run(ctx context.Context, io streams) (err error) {
+func (c *upCommand) Run(ctx context.Context, streams streams) (err error) {
+	if err := cmp.Or(c.Check("http", c.HTTP, false), c.Check("grpc", c.GRPC, false), daemon.CheckAddress("nats", c.NATS)); err != nil {
+		return err
+	}
 	telemetry.TuneMemory()
 	log, err := daemon.Log()
 	if err != nil {
@@ -40,35 +50,61 @@ func (c *upCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	running, err := cluster.Start(ctx, cluster.Config{
-		Data: datadir.Dir(c.Data), HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS,
+		Data: datadir.Dir(c.Data), HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS, TLS: c.TLS(), Insecure: c.InsecurePlaintext,
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, NATSURL: c.NATSURL,
 		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
 		Version: version, Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w; another program has that port: stop it, or choose other ones with --http, --grpc and --nats (127.0.0.1:0 is any free one)", err)
+		return fmt.Errorf("%w; stop the program that has the port, or choose others with --http, --grpc and --nats (127.0.0.1:0 is any free one)", err)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, welcome, running.Endpoints.HTTP, running.Endpoints.GRPC, running.Endpoints.NATS, c.Data,
-		running.TokensFile, running.Endpoints.HTTP)
+	c.greet(streams.out, running)
 	select {
 	case <-ctx.Done():
 	case <-running.Failed():
 	}
-	fmt.Fprintln(io.out, "draining")
+	fmt.Fprintln(streams.out, "draining")
 	return running.Close()
 }
 
-const welcome = `Interlock is up.
+// greet says where things are, and how to try them.
+func (c *upCommand) greet(out io.Writer, running *cluster.Cluster) {
+	at := running.Endpoints
+	fmt.Fprint(out, "Interlock is up.\n\n")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "  REST, MCP, hooks\t%s%s\n", at.HTTP, elsewhere(c.HTTP))
+	fmt.Fprintf(w, "  gRPC\t%s%s\n", at.GRPC, elsewhere(c.GRPC))
+	fmt.Fprintf(w, "  NATS\t%s\n", withoutPasswords(at.NATS))
+	fmt.Fprintf(w, "  data\t%s\n", c.Data)
+	fmt.Fprintf(w, "  tokens\t%s\n", running.TokensFile)
+	w.Flush()
+	fmt.Fprintf(out, tryIt, at.HTTP)
+}
 
-  REST, MCP, hooks  %s
-  gRPC              %s
-  NATS              %s
-  data              %s
-  tokens            %s
+// elsewhere tells of an address that stands for all of the machine's own.
+func elsewhere(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip.IsUnspecified()) {
+		return ", and at this machine's other addresses"
+	}
+	return ""
+}
 
+// withoutPasswords is a list of URLs as it may be shown.
+func withoutPasswords(urls string) string {
+	all := strings.Split(urls, ",")
+	for i, one := range all {
+		if u, err := url.Parse(one); err == nil {
+			all[i] = u.Redacted()
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+const tryIt = `
 Try it:
   interlock workflow register FILE.json
   interlock run start WORKFLOW

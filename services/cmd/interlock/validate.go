@@ -61,10 +61,15 @@ func (c *validateCommand) print(io streams, verdicts []verdict) error {
 			fmt.Fprintf(io.out, "%s: ok (%s)\n", visible(v.File), v.Kind)
 		}
 		for _, p := range v.Problems {
-			fmt.Fprintln(io.out, visible(fmt.Sprintf("%s: %s: %s", v.File, p.Severity, p)))
+			fmt.Fprintln(io.out, problemLine(v.File, p))
 		}
 	}
 	return nil
+}
+
+// problemLine is one problem of a file on one line.
+func problemLine(file string, p document.Problem) string {
+	return visible(fmt.Sprintf("%s: %s: %s", file, p.Severity, p))
 }
 
 // validate tells a document's kind by its shape and finds every problem.
@@ -130,7 +135,7 @@ func readFile(file string, io streams) ([]byte, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+		return nil, err // it names the file and says why
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {

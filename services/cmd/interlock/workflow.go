@@ -45,7 +45,9 @@ func (c *workflowRegister) Run(ctx context.Context, io streams) error {
 		if f := fault.From(err); err != nil && f.Reason == fault.InvalidDefinition {
 			invalid = true
 			for _, v := range f.Violations {
-				fmt.Fprintln(io.err, visible(fmt.Sprintf("%s: %s: %s: %s", file, v.Pointer, v.Code, v.Message)))
+				fmt.Fprintln(io.err, problemLine(file, document.Problem{
+					Pointer: v.Pointer, Code: v.Code, Severity: document.SeverityError, Message: v.Message,
+				}))
 			}
 			continue
 		}
@@ -53,7 +55,9 @@ func (c *workflowRegister) Run(ctx context.Context, io streams) error {
 			return err
 		}
 		for _, w := range resp.GetWarnings() {
-			fmt.Fprintln(io.err, visible(fmt.Sprintf("%s: warning: %s: %s: %s", file, w.GetPointer(), w.GetCode(), w.GetMessage())))
+			fmt.Fprintln(io.err, problemLine(file, document.Problem{
+				Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
+			}))
 		}
 		view := registeredView{jsonview.WorkflowOf(resp.GetWorkflow()), resp.GetCreated()}
 		view.Definition = nil
@@ -102,10 +106,18 @@ func definition(file string, io streams) ([]byte, error) {
 		return src, err
 	}
 	value, problems := document.FromYAML(src)
-	if err := problems.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if problems.HasErrors() {
+		return nil, refuse(file, problems, io)
 	}
 	return value.AppendJSON(nil), nil
+}
+
+// refuse prints a file's problems, one on a line.
+func refuse(file string, problems document.Problems, io streams) error {
+	for _, p := range problems {
+		fmt.Fprintln(io.err, problemLine(file, p))
+	}
+	return errNo
 }
 
 type workflowList struct {

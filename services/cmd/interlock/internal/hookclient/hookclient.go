@@ -45,6 +45,7 @@ type Call struct {
 	Workflow string // for sessions that drive no run; may be empty
 	Server   string // http:// or https:// address of the edge; empty to find it
 	Token    string // empty to find it in the data folder
+	CA       string // file with the CA of an https:// server; empty for the system's
 	Data     string // empty to find it upwards from the project
 	Project  string // where to look from; empty for the working folder
 
@@ -55,7 +56,7 @@ type Call struct {
 func FromEnv(getenv func(string) string) Call {
 	c := Call{
 		Agent: ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
-		Token: getenv("INTERLOCK_TOKEN"), Data: getenv("INTERLOCK_DATA"), Project: getenv("CLAUDE_PROJECT_DIR"),
+		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"), Project: getenv("CLAUDE_PROJECT_DIR"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"),
 	}
 	if c.Server == "" {
@@ -68,8 +69,8 @@ func FromEnv(getenv func(string) string) Call {
 // answers false for anything else, which is for the full parser.
 func (c *Call) Parse(args []string) bool {
 	flags := map[string]*string{
-		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--data-dir": &c.Data,
-		"--namespace": &c.Namespace,
+		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--ca": &c.CA,
+		"--data-dir": &c.Data, "--data": &c.Data, "--namespace": &c.Namespace,
 	}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, joined := strings.Cut(args[0], "=")
@@ -106,6 +107,7 @@ type Transport func(deadline time.Time, target Target, req Request, limit int64)
 type Target struct {
 	Socket string
 	URL    string
+	CA     string // file, for an https:// URL
 }
 
 // Target finds the edge.
@@ -115,7 +117,7 @@ func (c *Call) Target() (Target, error) {
 			return Target{}, fmt.Errorf("the server %q is not an http:// address, which hooks need: "+
 				"give --server or INTERLOCK_HTTP_SERVER with that of the edge", c.Server)
 		}
-		return Target{URL: strings.TrimSuffix(c.Server, "/")}, nil
+		return Target{URL: strings.TrimSuffix(c.Server, "/"), CA: c.CA}, nil
 	}
 	folder := c.folder()
 	endpoints, err := folder.ReadEndpoints()
@@ -125,7 +127,7 @@ func (c *Call) Target() (Target, error) {
 	case endpoints.Socket != "":
 		return Target{Socket: endpoints.Socket}, nil
 	case endpoints.HTTP != "":
-		return Target{URL: endpoints.HTTP}, nil
+		return Target{URL: endpoints.HTTP, CA: c.CA}, nil
 	default:
 		return Target{}, fmt.Errorf("no server runs in %s: start `interlock up` there", folder)
 	}

@@ -281,10 +281,13 @@ func TestSocketAnswersThatBlock(t *testing.T) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	var c Call
-	if !c.Parse([]string{"--agent", "codex", "--workflow=a=b", "--server", "http://x", "--token", "t", "--data-dir", "d"}) {
+	if !c.Parse([]string{"--agent", "codex", "--workflow=a=b", "--server", "http://x", "--token", "t", "--ca", "f", "--data-dir", "d"}) {
 		t.Error("refused")
 	}
-	if want := (Call{Agent: Codex, Workflow: "a=b", Server: "http://x", Token: "t", Data: "d"}); c != want {
+	if want := (Call{Agent: Codex, Workflow: "a=b", Server: "http://x", Token: "t", CA: "f", Data: "d"}); c != want {
+		t.Errorf("%+v", c)
+	}
+	if !c.Parse([]string{"--data", "e"}) || c.Data != "e" { // as `interlock up` has it
 		t.Errorf("%+v", c)
 	}
 	for _, args := range [][]string{{"--help"}, {"--agent"}, {"--agent", "cursor"}, {"x"}, {"--agent", "codex", "--x", "y"}, {"--workflow", "--agent"}} {
@@ -299,10 +302,10 @@ func TestFromEnv(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{
 		"INTERLOCK_WORKFLOW": "w", "INTERLOCK_SERVER": "http://a", "INTERLOCK_TOKEN": "t", "INTERLOCK_DATA": "d",
-		"CLAUDE_PROJECT_DIR": "p", "INTERLOCK_NAMESPACE": "n",
+		"CLAUDE_PROJECT_DIR": "p", "INTERLOCK_NAMESPACE": "n", "INTERLOCK_CA": "f",
 	}
 	getenv := func(name string) string { return env[name] }
-	want := Call{Agent: ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", Data: "d", Project: "p", Namespace: "n"}
+	want := Call{Agent: ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n"}
 	if got := FromEnv(getenv); got != want {
 		t.Errorf("%+v", got)
 	}
@@ -333,8 +336,8 @@ func TestTargetIsFoundUpwards(t *testing.T) {
 	if got, err := c.Target(); err != nil || got != (Target{Socket: "/s"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	c.Server = "https://edge/"
-	if got, err := c.Target(); err != nil || got != (Target{URL: "https://edge"}) {
+	c.Server, c.CA = "https://edge/", "f"
+	if got, err := c.Target(); err != nil || got != (Target{URL: "https://edge", CA: "f"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/bus"
+)
+
+// eventAt is when the events of these tests were decided.
+var eventAt = time.Date(2026, 11, 20, 14, 50, 52, 0, time.Local)
+
+func message(t *testing.T, ev *eventv1.Event) bus.Message {
+	t.Helper()
+	ev.Entity, ev.EntityId, ev.Version, ev.Actor = "run", "run_1", 2, "agent"
+	if ev.Namespace == "" {
+		ev.Namespace = "default"
+	}
+	ev.Time = timestamppb.New(eventAt)
+	e, err := bus.Encode(ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: eventAt.Add(time.Hour)}
+}
+
+func TestEventLine(t *testing.T) {
+	t.Parallel()
+	const head = "14:50:52  run       run_1  "
+	for want, ev := range map[string]*eventv1.Event{
+		head + "transitioned  READY, planning -> implementing, \"line 42\", guards a b  by agent": {
+			Type: "transitioned", Payload: &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
+				Event: "READY", From: "planning", To: "implementing", Rationale: "line 42", Guards: []string{"a", "b"},
+			}},
+		},
+		head + "transitioned  GO, a -> b, safe next  by agent": {
+			Type: "transitioned", Payload: &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
+				Event: "GO", From: "a", To: "b", SafeNext: true,
+			}},
+		},
+		head + "rejected  SHIP, in testing, GUARD_FAILED, guards tests_passed, branch lint  by agent": {
+			Type: "rejected", Payload: &eventv1.Event_RunRejected{RunRejected: &eventv1.RunRejected{
+				Event: "SHIP", State: "testing", Code: "GUARD_FAILED", Message: "a long sentence", Guards: []string{"tests_passed"}, Branch: "lint",
+			}},
+		},
+		head + "denied  Edit, TOOL_NOT_ALLOWED, in planning  by agent": {
+			Type: "denied", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
+				CallId: "c", Tool: "Edit", Decision: "DENY", Code: "TOOL_NOT_ALLOWED", Message: "m", State: "planning", RunVersion: 1, InputDigest: "d",
+			}},
+		},
+		head + "reported  Edit, ok, 120 bytes, changed a.go b.go, $0.02  by agent": {
+			Type: "reported", Payload: &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
+				CallId: "c", Tool: "Edit", Ok: true, ResultBytes: 120, FilesChanged: []string{"a.go", "b.go"}, CostUsd: "0.02",
+			}},
+		},
+		head + "reported  Edit, not ok  by agent": {
+			Type: "reported", Payload: &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{CallId: "c", Tool: "Edit"}},
+		},
+		head + "started  bugfix, version 3, in planning, session s1  by agent": {
+			Type: "started", Payload: &eventv1.Event_RunStarted{RunStarted: &eventv1.RunStarted{
+				Workflow: "bugfix", WorkflowVersion: 3, State: "planning", SessionId: "s1",
+			}},
+		},
+		head + "completed  in shipped  by agent": {
+			Type: "completed", Payload: &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{Status: "COMPLETED", State: "shipped"}},
+		},
+		head + "paused  held, \"lunch\"  by agent": {
+			Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Held: true, Reason: "lunch"}},
+		},
+		head + "joined  GO, a -> b, not succeeded, branches x FAILED y CANCELLED, conflicts k  by agent": {
+			Type: "joined", Payload: &eventv1.Event_RunJoined{RunJoined: &eventv1.RunJoined{
+				Event: "GO", From: "a", To: "b", Conflicts: []string{"k"},
+				Branches: []*eventv1.JoinedBranch{{Name: "x", Status: "FAILED"}, {Name: "y", Status: "CANCELLED"}},
+			}},
+		},
+		head + "shrugged  by agent": {Type: "shrugged"},
+		// Another namespace is told, and a terminal obeys nothing of it.
+		"14:50:52  run       team-a/run_1  paused  \"\\x1b[2J\\n␛\"  by agent": {
+			Namespace: "team-a", Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: "\x1b[2J\n␛"}},
+		},
+		head + "denied  a␛[2J b, in x  by agent": {
+			Type: "denied", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: "c", Tool: "a\x1b[2J\nb", State: "x"}},
+		},
+	} {
+		if got := eventLine(message(t, ev)); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	for _, payload := range []string{"", "{}", `{"id":`, "[]", `{"type":"io.nats"}`} {
+		m := bus.Message{Subject: "interlock.default.run.r.\x1b", Payload: []byte(payload), Time: eventAt}
+		if got := eventLine(m); got != "14:50:52  interlock.default.run.r.␛  not an event that this version reads" {
+			t.Errorf("%q: %s", payload, got)
+		}
+	}
+}
+
+// Every payload of the contract has facts to tell, those that come later too.
+func TestEventFactsOfEveryPayload(t *testing.T) {
+	t.Parallel()
+	fields := (&eventv1.Event{}).ProtoReflect().Descriptor().Oneofs().ByName("payload").Fields()
+	for i := range fields.Len() {
+		ev := &eventv1.Event{}
+		m := ev.ProtoReflect()
+		payload := m.NewField(fields.Get(i)).Message()
+		inner := payload.Descriptor().Fields()
+		for j := range inner.Len() {
+			if f := inner.Get(j); f.Kind() == protoreflect.StringKind && !f.IsList() {
+				payload.Set(f, protoreflect.ValueOfString("v"+string(f.Name())))
+			}
+		}
+		m.Set(fields.Get(i), protoreflect.ValueOfMessage(payload))
+		if got := eventFacts(ev); !strings.Contains(got, "v") {
+			t.Errorf("%s tells nothing: %q", fields.Get(i).Name(), got)
+		}
+	}
+}
+
+func TestJSONLine(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`{"m":"a \u003e b \u0026 \u003cc\u003e"}`: `{"m":"a > b & <c>"}`,
+		`{ "version": "9007199254740993" }`:       `{"version":"9007199254740993"}`,
+		`{"m":"\u001b\n"}`:                        `{"m":"\u001b\n"}`,
+		`no JSON`:                                 `no JSON`,
+	} {
+		if got := jsonLine([]byte(payload)); got != want {
+			t.Errorf("%s: got %s, want %s", payload, got, want)
+		}
+	}
+	var back map[string]string
+	if err := json.Unmarshal([]byte(jsonLine([]byte(`{"m":"\u003e"}`))), &back); err != nil || back["m"] != ">" {
+		t.Errorf("%v, %v", back, err)
+	}
+}

@@ -1,0 +1,382 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+type fmtCommand struct {
+	Files []string `arg:"" optional:"" name:"file" help:"Definitions in JSON; - or none is standard input." placeholder:"FILE"`
+	Check bool     `short:"l" xor:"mode" help:"Write nothing, list the files that differ, and exit 1 if any does."`
+	Write bool     `short:"w" xor:"mode" help:"Write each file that differs in place."`
+}
+
+// Run lays definitions out. What is not JSON is explained and left alone.
+func (c *fmtCommand) Run(_ context.Context, io streams) error {
+	files := c.Files
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	var failed []error
+	ok := true
+	for _, file := range files {
+		good, err := c.format(file, io)
+		failed = append(failed, err)
+		ok = ok && good
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	if !ok {
+		return errNo
+	}
+	return nil
+}
+
+// format does one file, and answers whether there is nothing to say against it.
+func (c *fmtCommand) format(file string, io streams) (bool, error) {
+	switch {
+	case isYAML(file):
+		return false, fmt.Errorf("%s is YAML: only JSON is formatted", file)
+	case c.Write && file == "-":
+		return false, errors.New("standard input can not be written: name files, or leave -w out")
+	}
+	before, err := readFile(file, io)
+	if err != nil {
+		return false, err
+	}
+	after, problems := formatDefinition(before)
+	if problems.HasErrors() {
+		printProblems(io.err, file, problems)
+		return false, nil
+	}
+	same := bytes.Equal(before, after)
+	switch {
+	case c.Check:
+		if !same {
+			fmt.Fprintln(io.out, visible(file))
+		}
+		return same, nil
+	case c.Write:
+		if same {
+			return true, nil
+		}
+		return true, (&jsonFile{path: file, before: before, after: after}).save()
+	default:
+		_, err = io.out.Write(after)
+		return true, err
+	}
+}
+
+// printProblems explains on a stream that is not the result's.
+func printProblems(out io.Writer, file string, problems document.Problems) {
+	for _, p := range problems {
+		fmt.Fprintln(out, visible(fmt.Sprintf("%s: %s: %s", file, p.Severity, p)))
+	}
+}
+
+// formatDefinition lays out a document: known fields in their order, unknown
+// ones behind the field that they were written behind, names and scalars as they
+// were written. Whether the definition is valid otherwise does not matter.
+func formatDefinition(src []byte) ([]byte, document.Problems) {
+	value, problems := document.ParseAll(src, document.Limits{})
+	if problems.HasErrors() {
+		if p, ok := syntaxProblem(src); ok {
+			problems = slices.DeleteFunc(problems, func(q document.Problem) bool { return q.Code == document.CodeJSONSyntax })
+			problems = append(problems, p)
+		}
+		return nil, problems
+	}
+	if value.Kind() != document.Object {
+		var report document.Report
+		report.Errorf(nil, document.CodeType, "a definition must be an object, not a %s", value.Kind())
+		return nil, report.Problems()
+	}
+	e, err := readElement(jsontext.NewDecoder(bytes.NewReader(src)))
+	if err != nil {
+		var report document.Report
+		report.Errorf(nil, document.CodeJSONSyntax, "%v", err)
+		return nil, report.Problems()
+	}
+	form := workflowForm
+	if kind := document.KindOf(value); kind != "" && kind != "workflow" {
+		form = &fmtShape{}
+	}
+	var l fmtLayout
+	l.element(e, form, 0, 0)
+	l.WriteByte('\n')
+	return l.Bytes(), nil
+}
+
+// syntaxProblem finds where a text stops being JSON, and says the mend.
+func syntaxProblem(src []byte) (document.Problem, bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(src), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	err := d.SkipValue()
+	offset := len(src)
+	var syntax *jsontext.SyntacticError
+	switch rest := bytes.TrimSpace(src[min(int(d.InputOffset()), len(src)):]); {
+	case err == nil && len(rest) == 0, len(bytes.TrimSpace(src)) == 0:
+		return document.Problem{}, false
+	case err == nil:
+		offset = bytes.LastIndex(src, rest)
+		err = errors.New("the document has ended before this; remove it")
+	case errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) && int(syntax.ByteOffset) < len(src):
+		offset = int(syntax.ByteOffset)
+		err = fmt.Errorf("%w; %s", syntax.Err, syntaxMend(src[offset:], syntax.Err.Error()))
+	default:
+		err = errors.New("the text ends before the document does; close the quotes and brackets that are open")
+	}
+	before := src[:offset]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return document.Problem{
+		Code: document.CodeJSONSyntax, Severity: document.SeverityError,
+		Message: fmt.Sprintf("line %d, column %d: %v", line, column, err),
+	}, true
+}
+
+func syntaxMend(at []byte, message string) string {
+	switch c, _ := utf8.DecodeRune(at); {
+	case strings.Contains(message, "in string"):
+		return `write \n for a line's end, \t for a tab and \\ for a backslash, or close the quotes before it`
+	case c == '/' || c == '#':
+		return "JSON has no comments: remove it"
+	case c == '\'' || c == '`' || c == '“' || c == '”':
+		return "write double quotes"
+	case c == '\ufeff':
+		return "save it as UTF-8 without a byte order mark"
+	case c == ',':
+		return "remove the comma: there is no value on one of its sides"
+	case c == ']' || c == '}':
+		return "close what was opened last, or complete what is before it"
+	case strings.Contains(message, "expecting ','"):
+		return "put a comma before it"
+	case strings.Contains(message, "expecting ':'"):
+		return "put a colon before it"
+	default:
+		return "write a value: text and names in double quotes, a plain decimal number, true, false or null"
+	}
+}
+
+// fmtElement is a JSON value with its text as written.
+type fmtElement struct {
+	raw      jsontext.Value // of a scalar
+	open     byte           // '{' or '['; 0 for a scalar
+	names    []fmtName      // of an object's children
+	children []*fmtElement
+}
+
+type fmtName struct {
+	raw  jsontext.Value
+	text string
+}
+
+func readElement(d *jsontext.Decoder) (*fmtElement, error) {
+	kind := d.PeekKind()
+	if kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
+		raw, err := d.ReadValue()
+		return &fmtElement{raw: raw.Clone()}, err
+	}
+	e := &fmtElement{open: byte(kind)}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() != kind+2 { // '{' and '}', '[' and ']'
+		if kind == jsontext.KindBeginObject {
+			raw, err := d.ReadValue()
+			if err != nil {
+				return nil, err
+			}
+			text, err := jsontext.AppendUnquote(nil, raw)
+			if err != nil {
+				return nil, err
+			}
+			e.names = append(e.names, fmtName{raw.Clone(), string(text)})
+		}
+		child, err := readElement(d)
+		if err != nil {
+			return nil, err
+		}
+		e.children = append(e.children, child)
+	}
+	_, err := d.ReadToken()
+	return e, err
+}
+
+// flat elements hold scalars alone, or lists of them.
+func (e *fmtElement) flat(depth int) bool {
+	if len(e.children) == 0 {
+		return true
+	}
+	return depth > 0 && !slices.ContainsFunc(e.children, func(c *fmtElement) bool {
+		return c.open == '{' && len(c.children) > 0 || !c.flat(depth-1)
+	})
+}
+
+// arrange puts known names into their order. Others follow the known one that
+// they followed.
+func (e *fmtElement) arrange(order []string) {
+	type member struct {
+		fmtName
+		child *fmtElement
+		rank  int
+	}
+	members := make([]member, len(e.names))
+	rank := -1
+	for i, n := range e.names {
+		if at := slices.Index(order, n.text); at >= 0 {
+			rank = at
+		}
+		members[i] = member{n, e.children[i], rank}
+	}
+	slices.SortStableFunc(members, func(a, b member) int { return a.rank - b.rank })
+	for i, m := range members {
+		e.names[i], e.children[i] = m.fmtName, m.child
+	}
+}
+
+// fmtShape is how elements of one kind are laid out. A nil shape is that of what is
+// not known.
+type fmtShape struct {
+	order []string // of members
+	// most is how many members stand on one line when they are flat and fit.
+	most     int
+	known    map[string]*fmtShape // of members
+	others   *fmtShape            // of the other members
+	elements *fmtShape            // of a list
+}
+
+// anyNumber of members.
+const anyNumber = 1 << 30
+
+var (
+	fmtRecord  = &fmtShape{most: anyNumber}
+	fmtUnknown = &fmtShape{most: 1}
+
+	guardForm = &fmtShape{order: []string{"field", "op", "value"}, most: anyNumber}
+	forkForm  = &fmtShape{
+		order: []string{"branches", "join", "on_complete", "on_fail"}, most: anyNumber,
+		known: map[string]*fmtShape{"branches": {most: 1, others: &fmtShape{order: []string{"initial", "terminal"}, most: anyNumber}}},
+	}
+	transitionFields = []string{
+		"target", "guard", "guards", "requires_approval", "approval_message", "fork", "invoke", "input", "on_complete", "on_fail",
+	}
+	transitionForm = &fmtShape{
+		order: transitionFields, most: anyNumber, known: map[string]*fmtShape{"fork": forkForm},
+		elements: &fmtShape{order: transitionFields, most: anyNumber},
+	}
+	stateForm = &fmtShape{
+		order: []string{
+			"type", "outcome", "instructions", "allowed_tools", "disallowed_tools", "allowed_commands_tool", "allowed_commands",
+			"blocked_env", "deny_env", "env_overrides", "env", "max_iterations", "max_edit_lines", "max_files_per_state",
+			"context_budget_bytes", "safe_next", "on",
+		},
+		most: 2, known: map[string]*fmtShape{"on": {most: 1, others: transitionForm}},
+	}
+	interruptForm = &fmtShape{order: []string{"trigger", "target"}, most: anyNumber, known: map[string]*fmtShape{"trigger": fmtRecord}}
+	workflowForm  = &fmtShape{
+		order: []string{"$schema", "id", "initial", "context", "meta", "states", "guards", "interrupts"},
+		known: map[string]*fmtShape{"states": {others: stateForm}, "guards": {others: guardForm}, "interrupts": {others: interruptForm}},
+	}
+)
+
+func (s *fmtShape) member(name string) *fmtShape {
+	if known, ok := s.known[name]; ok {
+		return known
+	}
+	if s.others != nil {
+		return s.others
+	}
+	return fmtUnknown
+}
+
+func (s *fmtShape) element() *fmtShape {
+	if s.elements != nil {
+		return s.elements
+	}
+	return fmtRecord
+}
+
+const (
+	formatIndent = "  "
+	formatWidth  = 100 // columns of the longest line that is put together
+)
+
+type fmtLayout struct{ bytes.Buffer }
+
+// element writes an element at a depth, behind so many columns of its line.
+func (l *fmtLayout) element(e *fmtElement, s *fmtShape, depth, used int) {
+	if e.open == '{' {
+		e.arrange(s.order)
+	}
+	if len(e.children) == 0 || s.oneLine(e) {
+		line := e.inline()
+		if len(e.children) == 0 || used+utf8.RuneCount(line)+len(",") <= formatWidth {
+			l.Write(line)
+			return
+		}
+	}
+	l.WriteByte(e.open)
+	indent := "\n" + strings.Repeat(formatIndent, depth+1)
+	for i, child := range e.children {
+		if i > 0 {
+			l.WriteByte(',')
+		}
+		l.WriteString(indent)
+		form, before := s.element(), len(indent)-1
+		if e.open == '{' {
+			l.Write(e.names[i].raw)
+			l.WriteString(": ")
+			form, before = s.member(e.names[i].text), before+utf8.RuneCount(e.names[i].raw)+len(": ")
+		}
+		l.element(child, form, depth+1, before)
+	}
+	l.WriteString(indent[:len(indent)-len(formatIndent)])
+	l.WriteByte(e.open + 2)
+}
+
+// oneLine tells what may stand on one line: lists of scalars, and objects that
+// are flat and small.
+func (s *fmtShape) oneLine(e *fmtElement) bool {
+	if e.open == '[' {
+		return e.flat(1)
+	}
+	return len(e.children) <= s.most && e.flat(2)
+}
+
+// inline writes a flat element on one line.
+func (e *fmtElement) inline() []byte {
+	if e.open == 0 {
+		return e.raw
+	}
+	var b bytes.Buffer
+	b.WriteByte(e.open)
+	for i, child := range e.children {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if e.open == '{' {
+			if i == 0 {
+				b.WriteByte(' ')
+			}
+			b.Write(e.names[i].raw)
+			b.WriteString(": ")
+		}
+		b.Write(child.inline())
+	}
+	if e.open == '{' && len(e.children) > 0 {
+		b.WriteByte(' ')
+	}
+	b.WriteByte(e.open + 2)
+	return b.Bytes()
+}

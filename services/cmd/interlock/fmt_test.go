@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// TestFormatLosesNothing: the formatted text is the same document with the same
+// tokens, and formatting it again changes nothing.
+func TestFormatLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		src := "{" + strings.Join(drawMembers(t, 4), ",") + "}"
+		once, problems := formatDefinition([]byte(src))
+		if problems != nil {
+			t.Fatalf("%s: %v", src, problems)
+		}
+		before, _ := document.Parse([]byte(src), document.Limits{})
+		after, problem := document.Parse(once, document.Limits{})
+		if problem != nil || !document.Equal(before, after) {
+			t.Fatalf("%s became\n%s: %v", src, once, problem)
+		}
+		if got, want := tokens(t, once), tokens(t, []byte(src)); !slices.Equal(got, want) {
+			t.Fatalf("tokens %q became %q", want, got)
+		}
+		twice, _ := formatDefinition(once)
+		if !bytes.Equal(once, twice) {
+			t.Fatalf("formatted again,\n%s became\n%s", once, twice)
+		}
+		for line := range strings.Lines(string(once)) {
+			// Only what can not be parted may be longer.
+			if text := strings.TrimSuffix(line, "\n"); len([]rune(text)) > formatWidth && strings.Contains(strings.Trim(text, " ,"), ", ") && !strings.Contains(text, longText) {
+				t.Fatalf("a line of %d columns: %s", len([]rune(text)), text)
+			}
+			if strings.HasSuffix(line, " \n") {
+				t.Fatalf("blanks at the end of %q", line)
+			}
+		}
+	})
+}
+
+const longText = "a text with, many commas, that is as long as it takes, and then some, for a line of its own, to be too long"
+
+// drawMembers makes members with names that are known somewhere, and others.
+func drawMembers(t *rapid.T, depth int) []string {
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
+		"$schema", "id", "initial", "context", "meta", "states", "guards", "interrupts", "type", "outcome", "allowed_tools", "on", "fork",
+		"branches", "target", "guard", "field", "op", "value", "trigger", "file_pattern", "safe_next", "env", "x-y", "description", "a/b", "ä",
+		"with \"quotes\"", "\u2028",
+	}), 0, 7, rapid.ID).Draw(t, "names")
+	members := make([]string, len(names))
+	for i, n := range names {
+		quoted, _ := jsontext.AppendQuote(nil, n)
+		if rapid.Bool().Draw(t, "escaped") {
+			quoted = escapeAll(n)
+		}
+		members[i] = blank(t) + string(quoted) + blank(t) + ":" + blank(t) + drawValue(t, depth-1) + blank(t)
+	}
+	return members
+}
+
+func drawValue(t *rapid.T, depth int) string {
+	kinds := 6
+	if depth <= 0 {
+		kinds = 3
+	}
+	switch rapid.IntRange(0, kinds).Draw(t, "kind") {
+	case 0:
+		return rapid.SampledFrom([]string{"0", "-0", "1.0", "1e2", "1E+2", "9007199254740993", "0.1000000000000000055511151231257827"}).Draw(t, "number")
+	case 1:
+		return rapid.SampledFrom([]string{"true", "false", "null", "[]", "{}", "[ ]"}).Draw(t, "word")
+	case 2:
+		return string(escapeAll(rapid.String().Draw(t, "text")))
+	case 3:
+		return rapid.SampledFrom([]string{`"final"`, `"a\/b"`, `"\u00e9"`, `"é"`, `"` + longText + `"`}).Draw(t, "text")
+	case 4:
+		n := rapid.IntRange(0, 12).Draw(t, "length")
+		elements := make([]string, n)
+		for i := range elements {
+			elements[i] = blank(t) + drawValue(t, depth-1) + blank(t)
+		}
+		return "[" + strings.Join(elements, ",") + "]"
+	default:
+		return "{" + strings.Join(drawMembers(t, depth), ",") + "}"
+	}
+}
+
+func blank(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"", "", "", " ", "\n", "\t", "\r\n", "  "}).Draw(t, "blank")
+}
+
+// escapeAll writes every character of a text in hexadecimal.
+func escapeAll(text string) []byte {
+	var b bytes.Buffer
+	b.WriteByte('"')
+	for _, c := range text {
+		if c > 0xffff {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, `\u%04X`, c)
+		}
+	}
+	b.WriteByte('"')
+	return b.Bytes()
+}
+
+// tokens are a document's tokens as written, sorted.
+func tokens(t *rapid.T, src []byte) []string {
+	d := jsontext.NewDecoder(bytes.NewReader(src))
+	var all []string
+	for {
+		switch d.PeekKind() {
+		case '{', '}', '[', ']':
+			token, err := d.ReadToken()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, token.String())
+		case 0:
+			slices.Sort(all)
+			return all
+		default:
+			value, err := d.ReadValue()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(value))
+		}
+	}
+}
+
+// TestFormatSyntax: where a text stops being JSON, and what to do about it.
+func TestFormatSyntax(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ src, at, mend string }{
+		"comma at the end":      {"{\"a\": 1,\n}", "line 1, column 8", "remove the comma"},
+		"comma in a list":       {"{\"a\": [1,, 2]}", "line 1, column 10", "remove the comma"},
+		"no comma":              {"{\"a\": 1\n  \"b\": 2}", "line 2, column 3", "put a comma before it"},
+		"no colon":              {`{"a" 1}`, "line 1, column 6", "put a colon before it"},
+		"single quotes":         {`{'a': 1}`, "line 1, column 2", "write double quotes"},
+		"typographic quotes":    {`{“a”: 1}`, "line 1, column 2", "write double quotes"},
+		"bare name":             {`{a: 1}`, "line 1, column 2", "in double quotes"},
+		"number as name":        {`{1: 1}`, "line 1, column 2", "in double quotes"},
+		"comment":               {"{\n  // x\n}", "line 2, column 3", "no comments"},
+		"column by characters":  {`{"ääää": 'x'}`, "line 1, column 10", "write double quotes"},
+		"line in a text":        {"{\"a\": \"x\ny\"}", "line 1, column 9", `write \n`},
+		"escape":                {`{"a": "\q"}`, "line 1, column 8", `\\ for a backslash`},
+		"wrong bracket":         {`{"a": [1}`, "line 1, column 9", "close what was opened last"},
+		"not closed":            {"{\"a\": {\n\"b\": 1}\n", "line 3, column 1", "close the quotes and brackets"},
+		"text not closed":       {`{"a": "b}`, "line 1, column 10", "close the quotes and brackets"},
+		"second document":       {"{}\n{}\n", "line 2, column 1", "has ended before this; remove it"},
+		"byte order mark":       {"\ufeff{}", "line 1, column 1", "without a byte order mark"},
+		"nothing":               {" \n", "", "the text is empty"},
+		"also a repeated key":   {"{\"a\": 1, \"a\": 2,}", "line 1, column 16", "remove the comma"},
+		"Python's None":         {`{"a": None}`, "line 1, column 7", "true, false or null"},
+		"number without digits": {`{"a": 1.}`, "line 1, column 9", "complete what is before it"},
+	}
+	for what, tt := range tests {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			text, problems := formatDefinition([]byte(tt.src))
+			i := slices.IndexFunc(problems, func(p document.Problem) bool { return p.Code == document.CodeJSONSyntax })
+			if text != nil || i < 0 || !strings.HasPrefix(problems[i].Message, tt.at) || !strings.Contains(problems[i].Message, tt.mend) {
+				t.Errorf("got %q and %v, want %q ... %q", text, problems, tt.at, tt.mend)
+			}
+		})
+	}
+}

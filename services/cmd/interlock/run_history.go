@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type runHistory struct {
+	oneRun
+	After int64 `help:"Only what came after this version of the run." placeholder:"N"`
+}
+
+func (c *runHistory) Run(ctx context.Context, io streams) error {
+	var entries []*enginev1.HistoryEntry
+	err := c.call(ctx, func(runs enginev1.RunServiceClient) error {
+		next := &enginev1.HistoryRequest{RunId: c.RunID, AfterVersion: c.After, PageSize: 1000}
+		for more := true; more; more = next.GetAfterVersion() > 0 || next.GetAfterResult() > 0 {
+			page, err := runs.History(ctx, next)
+			if err != nil {
+				return err
+			}
+			for _, e := range page.GetEntries() {
+				// Tool results are numbered apart: those of before come too.
+				if e.GetRunVersion() >= c.After {
+					entries = append(entries, e)
+				}
+			}
+			next.AfterVersion, next.AfterResult = page.GetNextAfterVersion(), page.GetNextAfterResult()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	views := jsonview.HistoryOf(entries)
+	return c.print(io.out, views, func(w *tabwriter.Writer) {
+		fmt.Fprintln(w, "VERSION\tTIME\tACTOR\tCHANGE\tEVENT\tFROM\tTO\tDETAILS")
+		for i := range views {
+			h := &views[i]
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, h.Time.Format(timeLayout),
+				visible(h.Actor), visible(h.Type), visible(h.Event), visible(h.From), visible(h.To), visible(details(h)))
+		}
+	})
+}
+
+// details is what a line of history says beside its columns.
+func details(h *jsonview.HistoryEntry) string {
+	var all []string
+	add := func(format string, value string) {
+		if value != "" {
+			all = append(all, fmt.Sprintf(format, value))
+		}
+	}
+	add("%s", h.Rationale)
+	add("%s", h.Reason)
+	if h.SafeNext {
+		all = append(all, "by safe_next")
+	}
+	add("branch %s", h.Branch)
+	add("given to session %s", h.SessionID)
+	add("interrupt %s", h.Interrupt)
+	add("by %s", strings.Join(h.Files, ", "))
+	if !strings.Contains(h.Reason, h.ChildRunID) {
+		add("run %s", h.ChildRunID)
+	}
+	for i := range h.Joins {
+		all = append(all, joinText(&h.Joins[i]))
+	}
+	if r := h.ToolResult; r != nil {
+		all = append(all, resultText(r))
+	}
+	return strings.Join(all, "; ")
+}
+
+func joinText(j *jsonview.Join) string {
+	outcome := "failed"
+	if j.Succeeded {
+		outcome = "succeeded"
+	}
+	branches := make([]string, len(j.Branches))
+	for i, b := range j.Branches {
+		branches[i] = b.Name + " " + b.Status
+	}
+	text := fmt.Sprintf("fork %s %s -> %s (%s)", j.Event, outcome, j.To, strings.Join(branches, ", "))
+	if len(j.Conflicts) > 0 {
+		text += ", conflicts: " + strings.Join(j.Conflicts, ", ")
+	}
+	return text
+}
+
+func resultText(r *jsonview.ToolResult) string {
+	outcome := "failed"
+	if r.OK {
+		outcome = "ok"
+	}
+	text := fmt.Sprintf("%s %s, call %s", r.Tool, outcome, r.CallID)
+	if r.Truncated {
+		text += ", output cut"
+	}
+	return text
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// printRun writes one run.
+func (f formatFlag) printRun(out io.Writer, run *enginev1.Run) error {
+	view := jsonview.RunOf(run)
+	return f.print(out, view, func(w *tabwriter.Writer) {
+		t := rows{w}
+		t.row("run", view.RunID)
+		t.row("workflow", fmt.Sprintf("%s (version %d)", view.Workflow, view.WorkflowVersion))
+		t.row("status", view.Status)
+		if view.Held {
+			t.row("held", "by an operator")
+		}
+		t.row("state", view.State)
+		t.standing(&view)
+		t.row("instructions", view.Instructions)
+		t.row("tools", restrictedText(view.AllowedTools))
+		t.row("tools denied", strings.Join(view.DisallowedTools, ", "))
+		if view.AllowedCommands != nil {
+			t.row("commands", restrictedText(view.AllowedCommands))
+		}
+		for _, e := range view.LegalEvents {
+			t.row("event", e.Event+" -> "+strings.Join(e.Targets, " | ")+guardsText(e.Guards))
+		}
+		t.limits(&view)
+		t.row("context", string(view.Context))
+		t.row("session", view.SessionID)
+		t.row("version", fmt.Sprint(view.Version))
+	})
+}
+
+// rows writes a table of names and values for people.
+type rows struct{ w io.Writer }
+
+// row writes a value that is not empty.
+func (t rows) row(name, value string) {
+	if value != "" {
+		fmt.Fprintf(t.w, "%s\t%s\n", name, visible(value))
+	}
+}
+
+// standing tells of the run's branches and of what it is interrupted by or waits
+// for.
+func (t rows) standing(view *jsonview.Run) {
+	if view.Branch != "" {
+		over := ""
+		if view.BranchOver {
+			over = " (over)"
+		}
+		t.row("branch", view.Branch+over)
+	}
+	if i := view.Interrupt; i != nil {
+		t.row("interrupt", i.Name+", $return leads to "+i.ReturnTo)
+	}
+	t.fork(view.Fork, "")
+	if c := view.Child; c != nil {
+		t.row("waits for", c.RunID+" of "+c.Workflow+", invoked by "+c.Event)
+	}
+	t.row("invoked by", view.ParentRunID)
+}
+
+// fork writes a fork and, below it, its branches.
+func (t rows) fork(f *jsonview.Fork, indent string) {
+	if f == nil {
+		return
+	}
+	joins := "join " + f.Join
+	for _, to := range [][2]string{{"complete", f.OnComplete}, {"fail", f.OnFail}} {
+		if to[1] != "" {
+			joins += ", on " + to[0] + " -> " + to[1]
+		}
+	}
+	t.row(indent+"fork", f.Event+" in "+f.State+" ("+joins+")")
+	for i := range f.Branches {
+		b := &f.Branches[i]
+		text := b.Name + "  " + b.Status + "  " + b.State
+		if b.Status == "ACTIVE" {
+			text += " (done at " + b.Terminal + ")"
+		}
+		switch {
+		case b.SessionID != "":
+			text += "  session " + b.SessionID
+		case b.Name == f.Current:
+			text += "  current"
+		}
+		t.row(indent+"- branch", text)
+		t.fork(b.Fork, indent+"  ")
+	}
+}
+
+// limits tells what the state limits, and how much of it is used.
+func (t rows) limits(view *jsonview.Run) {
+	t.row("tool calls", used(view.Iterations, view.MaxIterations)+" in this state")
+	if view.MaxFilesPerState > 0 {
+		t.row("files changed", used(view.FilesChanged, view.MaxFilesPerState)+" in this state")
+	}
+	if view.MaxEditLines > 0 {
+		t.row("lines", fmt.Sprintf("at most %d in an edit", view.MaxEditLines))
+	}
+	if view.ContextBudgetBytes > 0 {
+		t.row("result bytes", used(view.ContextBytes, view.ContextBudgetBytes)+" in this state")
+	}
+	t.row("variables hidden", strings.Join(view.BlockedEnv, ", "))
+	for _, name := range slices.Sorted(maps.Keys(view.EnvOverrides)) {
+		t.row("variable set", name+"="+view.EnvOverrides[name])
+	}
+}
+
+func used(n, limit int64) string {
+	if limit == 0 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d of %d", n, limit)
+}
+
+// restrictedText is a list; nil is no restriction.
+func restrictedText(list *[]string) string {
+	switch {
+	case list == nil:
+		return "all"
+	case len(*list) == 0:
+		return "none"
+	default:
+		return strings.Join(*list, ", ")
+	}
+}
+
+func guardsText(guards []string) string {
+	if len(guards) == 0 {
+		return ""
+	}
+	return " (guard " + strings.Join(guards, ", ") + ")"
+}
+
+// whereabouts is a run's state in a line: in a fork, that of each branch too.
+func whereabouts(view *jsonview.Run) string {
+	text := view.State
+	if view.Branch != "" {
+		text = view.Branch + ":" + text
+	}
+	if view.Interrupt != nil {
+		text += " (interrupt " + view.Interrupt.Name + ")"
+	}
+	if view.Child != nil {
+		text += " (waits for " + view.Child.RunID + ")"
+	}
+	if view.Fork != nil {
+		text += "  [" + strings.Join(branchStates(view.Fork, ""), ", ") + "]"
+	}
+	return text
+}
+
+func branchStates(f *jsonview.Fork, outer string) []string {
+	var all []string
+	for i := range f.Branches {
+		b := &f.Branches[i]
+		all = append(all, outer+b.Name+" "+b.Status+" "+b.State)
+		if b.Fork != nil {
+			all = append(all, branchStates(b.Fork, outer+b.Name+"/")...)
+		}
+	}
+	return all
+}
+
+// transitionView is the JSON of a transition's outcome, and of a force-state's.
+type transitionView struct {
+	Accepted   bool                `json:"accepted"`
+	Run        jsonview.Run        `json:"run"`
+	Rejection  *jsonview.Rejection `json:"rejection,omitempty"`
+	ApprovalID string              `json:"approval_id,omitempty"`
+	Note       string              `json:"note,omitempty"`
+}
+
+// printTransition writes an outcome; errNo when it is a refusal.
+func (c *oneRun) printTransition(out io.Writer, view transitionView) error {
+	err := c.print(out, view, func(w *tabwriter.Writer) {
+		if r := view.Rejection; r != nil {
+			fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, visible(r.Message))
+			return
+		}
+		fmt.Fprintf(w, "accepted\t%s\t%s\n", visible(whereabouts(&view.Run)), view.Run.Status)
+		if view.Run.RunID != c.RunID {
+			fmt.Fprintf(w, "run\t%s of %s\n", view.Run.RunID, visible(view.Run.Workflow))
+		}
+		if view.Note != "" {
+			fmt.Fprintln(w, visible(view.Note))
+		}
+	})
+	if err == nil && !view.Accepted {
+		err = errNo
+	}
+	return err
+}

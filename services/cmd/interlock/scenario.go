@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/interlock-run/interlock/pkg/scenario"
+)
+
+type testCommand struct {
+	Files    []string `arg:"" name:"file" help:"Scenario files, folders of *.test.yaml, or FOLDER/... for all below; - is standard input." placeholder:"FILE"`
+	Format   string   `help:"Output: text, json or junit." enum:"text,json,junit" default:"text"`
+	Coverage bool     `help:"List the states and transitions that no case reaches."`
+}
+
+// tested is what came of all files.
+type tested struct {
+	files    []testedFile
+	coverage scenario.Coverage
+}
+
+// testedFile is one scenario file: its results, or why it has none.
+type testedFile struct {
+	name     string
+	results  []scenario.Result
+	problems []scenario.Problem
+	unread   error
+}
+
+func (f *testedFile) valid() bool { return f.unread == nil && len(f.problems) == 0 }
+
+func (f *testedFile) failed() int {
+	n := 0
+	for i := range f.results {
+		if !f.results[i].OK {
+			n++
+		}
+	}
+	return n
+}
+
+// Run tests every file. What is wrong with one does not keep the others from
+// being tested.
+func (c *testCommand) Run(_ context.Context, io streams) error {
+	names, missing := scenarioFiles(c.Files)
+	var all tested
+	for _, name := range names {
+		all.files = append(all.files, all.test(name, io))
+	}
+	printed := c.print(io, &all)
+	invalid, failed := 0, 0
+	for i := range all.files {
+		f := &all.files[i]
+		failed += f.failed()
+		if f.valid() {
+			continue
+		}
+		invalid++
+		if f.unread != nil {
+			missing = append(missing, f.unread)
+		}
+		for _, p := range f.problems {
+			fmt.Fprintln(io.err, visible(p.String()))
+		}
+	}
+	if invalid > 0 {
+		missing = append(missing, fmt.Errorf("%s could not be tested", counted(invalid, "file")))
+	}
+	if err := errors.Join(append(missing, printed)...); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return errNo
+	}
+	return nil
+}
+
+func (t *tested) test(name string, io streams) testedFile {
+	f := testedFile{name: name}
+	src, err := readFile(name, io)
+	if err != nil {
+		f.unread = err
+		return f
+	}
+	suite, problems := scenario.Parse(scenario.Source{Name: name, Text: src}, func(ref string) (scenario.Source, error) {
+		path := ref
+		if !filepath.IsAbs(ref) {
+			path = filepath.Join(filepath.Dir(name), filepath.FromSlash(ref))
+		}
+		text, err := readFile(path, streams{})
+		return scenario.Source{Name: path, Text: text}, err
+	})
+	if f.problems = problems; suite != nil {
+		f.results = suite.Play(&t.coverage)
+	}
+	return f
+}
+
+func (c *testCommand) print(io streams, t *tested) error {
+	switch c.Format {
+	case "json":
+		if c.Coverage {
+			t.printCoverage(io.err, true)
+		}
+		return t.printJSON(io.out)
+	case "junit":
+		if c.Coverage {
+			t.printCoverage(io.err, true)
+		}
+		return t.printJUnit(io.out)
+	default:
+		t.printText(io.out)
+		t.printCoverage(io.out, c.Coverage)
+		return nil
+	}
+}
+
+// counted is a number and what it counts.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/scenario"
+)
+
+// longestAction is how much of a step a line shows, in characters.
+const longestAction = 120
+
+// printText says in a line per file that all is well, and else what is not.
+func (t *tested) printText(out io.Writer) {
+	cases, failed, invalid := 0, 0, 0
+	for i := range t.files {
+		f := &t.files[i]
+		n := f.failed()
+		cases, failed = cases+len(f.results), failed+n
+		switch {
+		case !f.valid():
+			invalid++
+		case n == 0:
+			fmt.Fprintf(out, "ok    %s: %s\n", visible(f.name), counted(len(f.results), "case"))
+		default:
+			fmt.Fprintf(out, "FAIL  %s: %d of %s failed\n", visible(f.name), n, counted(len(f.results), "case"))
+			for j := range f.results {
+				if r := &f.results[j]; !r.OK {
+					printFailure(out, r)
+				}
+			}
+		}
+	}
+	if len(t.files) < 2 {
+		return
+	}
+	line := fmt.Sprintf("%s in %s", counted(cases, "case"), counted(len(t.files)-invalid, "file"))
+	switch {
+	case failed > 0:
+		line += fmt.Sprintf(", %d failed", failed)
+	case cases > 0:
+		line += ", all ok"
+	}
+	if invalid > 0 {
+		line += fmt.Sprintf("; %s not valid", counted(invalid, "file"))
+	}
+	fmt.Fprintln(out, line)
+}
+
+func printFailure(out io.Writer, r *scenario.Result) {
+	fmt.Fprintf(out, "      %s: %s\n", place(r), visible(r.Case))
+	fmt.Fprintf(out, "        step %d: %s\n", r.Step, visible(shortened(r.Action)))
+	for _, line := range differences(r) {
+		fmt.Fprintf(out, "          %s\n", visible(line))
+	}
+}
+
+func place(r *scenario.Result) string {
+	if r.Line == 0 {
+		return visible(r.File)
+	}
+	return fmt.Sprintf("%s:%d", visible(r.File), r.Line)
+}
+
+// differences says what is not as expected, and what the step was answered with.
+func differences(r *scenario.Result) []string {
+	var lines []string
+	for _, key := range r.Different {
+		want, _ := r.Expected.Get(key)
+		got, _ := r.Actual.Get(key)
+		if key == "context" {
+			got = picked(got, want)
+		}
+		lines = append(lines, fmt.Sprintf("%s: expected %s, got %s", key, want, got))
+	}
+	if r.Message != "" {
+		lines = append(lines, r.Message)
+	}
+	return lines
+}
+
+// picked is what a context has under the keys that were expected: the others are
+// nobody's business.
+func picked(got, want document.Value) document.Value {
+	if want.Len() == 0 {
+		return got
+	}
+	var members []document.Member
+	for name := range want.Members() {
+		if v, ok := got.Get(name); ok {
+			members = append(members, document.Member{Name: name, Value: v})
+		}
+	}
+	return document.ObjectValue(members)
+}
+
+func shortened(s string) string {
+	runes := []rune(s)
+	if len(runes) <= longestAction {
+		return s
+	}
+	return string(runes[:longestAction]) + "..."
+}
+
+// printCoverage says how much of each workflow was reached, and what was not when
+// that is asked for.
+func (t *tested) printCoverage(out io.Writer, details bool) {
+	var partly []string
+	whole := 0
+	for _, w := range t.coverage.Workflows() {
+		states, transitions := scenario.Reached(w.States), scenario.Reached(w.Transitions)
+		if states == len(w.States) && transitions == len(w.Transitions) {
+			whole++
+			continue
+		}
+		partly = append(partly, fmt.Sprintf("%s (%s): %d of %s, %d of %s reached",
+			w.Workflow, w.File, states, counted(len(w.States), "state"), transitions, counted(len(w.Transitions), "transition")))
+		if details {
+			partly = append(partly, unreached("state", w.States)...)
+			partly = append(partly, unreached("transition", w.Transitions)...)
+		}
+	}
+	if whole > 0 {
+		fmt.Fprintf(out, "coverage: every state and transition of %s\n", counted(whole, "workflow"))
+	}
+	for _, line := range partly {
+		fmt.Fprintln(out, visible("coverage: "+line))
+	}
+}
+
+func unreached(what string, spots []scenario.Spot) []string {
+	var lines []string
+	for _, s := range spots {
+		if !s.Reached {
+			lines = append(lines, fmt.Sprintf("  not reached: %s %s", what, s.Name))
+		}
+	}
+	return lines
+}
+
+// caseResult is one case in JSON.
+type caseResult struct {
+	File string `json:"file"`
+	Case string `json:"case"`
+	OK   bool   `json:"ok"`
+	// Step is the index of the first mismatch, or null.
+	Step     *int           `json:"step"`
+	Expected document.Value `json:"expected"`
+	Actual   document.Value `json:"actual"`
+}
+
+func (t *tested) printJSON(out io.Writer) error {
+	results := []caseResult{}
+	for i := range t.files {
+		for _, r := range t.files[i].results {
+			c := caseResult{File: r.File, Case: r.Case, OK: r.OK, Expected: r.Expected, Actual: r.Actual}
+			if !r.OK {
+				c.Step = &r.Step
+			}
+			results = append(results, c)
+		}
+	}
+	return printJSON(out, results)
+}

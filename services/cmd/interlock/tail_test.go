@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/services/internal/cluster"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// TestTailSurvivesARestart: a server that comes back is found again, and it goes on.
+func TestTailSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cfg := cluster.Config{Data: datadir.Dir(t.TempDir()), Logger: slog.New(slog.DiscardHandler)}
+	up := func() *cluster.Cluster {
+		t.Helper()
+		c, err := cluster.Start(ctx, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	register := func(name string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), name+".json")
+		definition := `{"id":"` + name + `","initial":"a","states":{"a":{"on":{"GO":"b"}},"b":{"type":"final"}}}`
+		if err := os.WriteFile(file, []byte(definition), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if code := run(ctx, []string{"workflow", "register", file, "--data", string(cfg.Data)}, streams{out: &out, err: &out}); code != exitDone {
+			t.Fatalf("register: exit %d: %s", code, &out)
+		}
+	}
+
+	first := up()
+	lines, out := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		defer out.Close()
+		code := exitUsage
+		for code == exitUsage && ctx.Err() == nil { // until the stream is there
+			code = run(ctx, []string{"tail", "--data", string(cfg.Data), "--last", "1", "--count", "2"}, streams{out: out, err: io.Discard})
+		}
+		ended <- code
+	}()
+	register("before")
+	read := bufio.NewScanner(lines)
+	if !read.Scan() || !strings.Contains(read.Text(), "before  registered") {
+		t.Fatalf("read %q, %v", read.Text(), read.Err())
+	}
+	cfg.NATS = strings.TrimPrefix(first.Endpoints.NATS, "nats://")
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := up()
+	defer second.Close()
+	register("after")
+	if !read.Scan() || !strings.Contains(read.Text(), "after  registered") {
+		t.Fatalf("read %q, %v", read.Text(), read.Err())
+	}
+	if code := <-ended; code != exitDone {
+		t.Errorf("tail ended with %d", code)
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/diagram"
+	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+type vizCommand struct {
+	File   string `arg:"" help:"Workflow or process, JSON or YAML by its name; - is standard input." placeholder:"FILE"`
+	Format string `help:"Output: mermaid, dot or svg." enum:"mermaid,dot,svg" default:"mermaid"`
+}
+
+// Run draws what is valid. What is not is explained as validate does, on the
+// other stream: nobody shall take it for a picture.
+func (c *vizCommand) Run(_ context.Context, io streams) error {
+	src, err := readFile(c.File, io)
+	if err != nil {
+		return err
+	}
+	v := validate(c.File, src, false)
+	if !v.OK {
+		printProblems(io.err, v.File, v.Problems)
+		return errNo
+	}
+	var graph *diagram.Diagram
+	value, _ := parseFile(c.File, src)
+	switch v.Kind {
+	case "workflow":
+		def, _ := workflow.ParseValue(value) // which has been found valid
+		graph = diagram.Workflow(def)
+	case "process":
+		def, _ := process.ParseValue(value)
+		graph = diagram.Process(def)
+	default:
+		return fmt.Errorf("%s is a %s, which has no states to draw: name a workflow or a process", c.File, v.Kind)
+	}
+	draw := map[string]func() string{"mermaid": graph.Mermaid, "dot": graph.DOT, "svg": graph.SVG}[c.Format]
+	_, err = fmt.Fprint(io.out, draw())
+	return err
+}
