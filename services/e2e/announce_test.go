@@ -25,7 +25,7 @@ type events struct {
 // events begins to read; an empty field of the subject is any.
 func (w *world) events(t testing.TB, about bus.Subject) *events {
 	t.Helper()
-	nc := must[*nats.Conn](t)(bus.Endpoint{URL: w.nats}.Connect("e2e"))
+	nc := must[*nats.Conn](t)(w.nats.Connect("e2e"))
 	t.Cleanup(nc.Close)
 	js := must[jetstream.JetStream](t)(jetstream.New(nc))
 	e := &events{ctx: within(t), js: js, filter: about.Filter(), seen: map[string]bool{}}

@@ -32,7 +32,7 @@ func TestClients(t *testing.T) {
 			node := exec.CommandContext(ctx, "node", "--test", "--test-force-exit", "--test-reporter=spec", file)
 			node.Dir = clients
 			node.Env = append(cleanEnv(),
-				"E2E_HTTP="+u.http, "E2E_GRPC="+u.engines[0], "E2E_NATS="+u.nats, "E2E_TOKENS="+u.tokensFile,
+				"E2E_HTTP="+u.http, "E2E_GRPC="+u.engines[0], "E2E_NATS="+u.nats.URL, "E2E_TOKENS="+u.tokensFile,
 				"E2E_DATA="+string(u.data), "E2E_INTERLOCK="+binary(t, "interlock"), "E2E_FILES="+files)
 			out, err := node.CombinedOutput()
 			if err != nil {

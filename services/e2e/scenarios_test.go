@@ -33,6 +33,12 @@ var scenarios = []struct {
 	{"roles", roles},
 	{"credentials", credentials},
 	{"namespaces", namespaces},
+	{"limits on inputs", limitsOnInputs},
+	{"interrupts", interrupts},
+	{"forks", forks},
+	{"one join", oneJoin},
+	{"invokes", invokes},
+	{"force state", forceState},
 	{"the walk over REST", restWalk},
 	{"live events over REST", restEvents},
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/bus/natstest"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/internal/datadir"
@@ -19,8 +20,10 @@ type shape struct {
 	// engines and policies are the gRPC addresses of the replicas; in one
 	// process they are all the same.
 	engines, policies []string
-	// http is the base URL of the edge, nats that of NATS.
-	http, nats string
+	// http is the base URL of the edge.
+	http string
+	// nats is where events come from.
+	nats       bus.Endpoint
 	tokens     map[auth.Role]string
 	tokensFile string
 }
@@ -64,7 +67,8 @@ func (u *together) restart(t testing.TB) {
 	})
 	u.process = p
 	u.engines, u.policies = []string{at.GRPC, at.GRPC}, []string{at.GRPC, at.GRPC}
-	u.http, u.nats = at.HTTP, at.NATS
+	u.http = at.HTTP
+	u.nats = bus.Endpoint{URL: at.NATS}
 	u.tokensFile = u.data.Tokens()
 	u.readTokens(t)
 }
@@ -90,7 +94,7 @@ func startSeparate(t testing.TB, args ...string) *separate {
 		shape: shape{name: "separate"}, admin: map[*process]string{},
 		redis: redistest.Start(t), natsServer: natstest.Start(t),
 	}
-	s.nats = s.natsServer.URL()
+	s.nats = bus.Endpoint{URL: s.natsServer.URL()}
 	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
 	if _, err := auth.WriteFile(s.tokensFile, auth.Generate()); err != nil {
 		t.Fatal(err)
@@ -110,7 +114,7 @@ func startSeparate(t testing.TB, args ...string) *separate {
 		s.policies = append(s.policies, p.serving(t, "grpc"))
 	}
 	s.gateway = s.service(t, "interlock-gateway", append([]string{
-		"--http", "127.0.0.1:0", "--nats-url", s.nats,
+		"--http", "127.0.0.1:0", "--nats-url", s.nats.URL,
 		"--engine", strings.Join(s.engines, ","), "--policy", strings.Join(s.policies, ","),
 	}, args...)...)
 	s.http = "http://" + s.gateway.serving(t, "http")
@@ -119,7 +123,7 @@ func startSeparate(t testing.TB, args ...string) *separate {
 }
 
 func (s *separate) storage() []string {
-	return []string{"--store", s.redis.URL(), "--nats-url", s.nats}
+	return []string{"--store", s.redis.URL(), "--nats-url", s.nats.URL}
 }
 
 func (s *separate) service(t testing.TB, name string, args ...string) *process {

@@ -14,11 +14,16 @@ const batchSize = 16
 
 // checks is CheckToolCall. run names the run of a caller's nth call.
 func checks(ctx context.Context, p pool, run func(caller, n int) string) func(int) (op, error) {
+	return checksOf(ctx, p, run, checkRequest)
+}
+
+// checksOf is checks of another call than the usual one.
+func checksOf(ctx context.Context, p pool, run func(caller, n int) string, request func(run string) *policyv1.CheckToolCallRequest) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client, n := policyv1.NewPolicyEnforcerServiceClient(p.of(caller)), 0
 		return func() error {
 			n++
-			resp, err := client.CheckToolCall(ctx, checkRequest(run(caller, n)))
+			resp, err := client.CheckToolCall(ctx, request(run(caller, n)))
 			if err != nil {
 				return err
 			}

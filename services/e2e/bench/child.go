@@ -55,8 +55,9 @@ type childConfig struct {
 
 // childAddresses is what it answers, on one line.
 type childAddresses struct {
-	GRPC, Admin, NATS string
-	pid               int
+	GRPC, Admin string
+	NATS        string
+	pid         int
 }
 
 // child is a running server.

@@ -60,7 +60,7 @@ type subscription struct {
 
 // subscribe receives every event as it is published.
 func subscribe(url string) (*subscription, error) {
-	conn, err := bus.Endpoint{URL: url}.Connect("bench")
+	conn, err := (bus.Endpoint{URL: url}).Connect("bench")
 	if err != nil {
 		return nil, err
 	}

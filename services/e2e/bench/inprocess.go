@@ -20,14 +20,18 @@ var bounds = []struct {
 	{regexp.MustCompile(`^DecideExact/(alone|find_and_decide)`), 100, false},
 	{regexp.MustCompile(`^Decide(Glob|Denied)/(alone|find_and_decide)`), 250, false},
 	{regexp.MustCompile(`^StepGuarded$`), 1000, true},
+	{regexp.MustCompile(`^(Parse$|DecideCommand/)`), 15_000, true},
+	{regexp.MustCompile(`^ParseHostile/`), 50_000_000, true},
+	{regexp.MustCompile(`^Validate200States$`), 5_000_000, true},
+	{regexp.MustCompile(`^ThousandSteps$`), 1_000_000_000, true},
 }
 
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op.*?\s([\d.]+) allocs/op`)
 
 // inProcess runs the Go benchmarks of the pure core.
 func (b *bencher) inProcess(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "Decide|Step|Message", "-benchmem", // fixed words
-		"-benchtime", "100ms", "-count", strconv.Itoa(b.rounds), "./pkg/toolcall", "./pkg/workflow")
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "Decide|Step|Message|Parse|Validate200States", "-benchmem", // fixed words
+		"-benchtime", "100ms", "-count", strconv.Itoa(b.rounds), "./pkg/toolcall", "./pkg/workflow", "./pkg/shell", "./pkg/scenario")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(b.procs))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -103,6 +103,7 @@ func (b *bencher) gate(ctx context.Context, callers int, pools [3]pool, pids [3]
 		{name: "echo", server: pids[0], open: checks(ctx, pools[0], own(checked))},
 		{name: "bare check", server: pids[1], open: checks(ctx, pools[1], own(checked))},
 		{name: "check", server: pids[2], open: checks(ctx, pools[2], own(checked)), base: "bare check", goals: at64(goal{bound: 0.9}, p99)},
+		{name: "check of a Bash line", server: pids[2], open: checksOf(ctx, pools[2], own(checked), bashRequest), base: "check", goals: at64(goal{bound: 0.9})},
 		{name: "check, streamed", server: pids[2], open: streams(ctx, pools[2], checked, 1), base: "check", goals: at64(goal{bound: 2.5})},
 		{name: "check, 16 a message", server: pids[2], calls: batchSize, open: streams(ctx, pools[2], checked, batchSize), base: "check", goals: at64(goal{bound: 6})},
 		{name: "bare transition", server: pids[1], open: transitions(ctx, pools[1], moved)},

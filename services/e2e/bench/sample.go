@@ -116,6 +116,11 @@ func checkRequest(run string) *policyv1.CheckToolCallRequest {
 	return &policyv1.CheckToolCallRequest{RunId: run, Tool: "Edit", Input: input}
 }
 
+// bashRequest is a call of the shell with a line as agents write them.
+func bashRequest(run string) *policyv1.CheckToolCallRequest {
+	return &policyv1.CheckToolCallRequest{RunId: run, Tool: "Bash", Input: []byte(`{"command": "cd server && pytest -q 2>&1 | tail -5"}`)}
+}
+
 // transitionRequest is the nth transition of a run: to and fro, with three guards
 // on the way to.
 func transitionRequest(run string, n int) *enginev1.TransitionRequest {

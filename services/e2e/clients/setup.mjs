@@ -11,11 +11,11 @@ function required(name) {
 
 export const http = required('E2E_HTTP');
 export const grpcAddress = required('E2E_GRPC');
-export const natsAddress = required('E2E_NATS');
 export const binary = required('E2E_INTERLOCK');
 export const dataDir = required('E2E_DATA');
 // The folder that the filesystem server may touch.
 export const files = required('E2E_FILES');
+export const natsAddress = required('E2E_NATS');
 export const tokens = JSON.parse(readFileSync(required('E2E_TOKENS'), 'utf8'));
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));

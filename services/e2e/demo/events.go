@@ -17,7 +17,7 @@ import (
 func showEvents(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	nc, err := bus.Endpoint{URL: url}.Connect("demo")
+	nc, err := (bus.Endpoint{URL: url}).Connect("demo")
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func demo(ctx context.Context, interlock string, exit bool) (err error) {
 		return err
 	}
 	fmt.Printf("interlock up serves %s (REST, MCP), %s (gRPC), %s (NATS)\n", endpoints.HTTP, endpoints.GRPC, endpoints.NATS)
-	if err := walk(ctx, interlock, data, endpoints); err != nil || exit {
+	if err := walk(ctx, interlock, data); err != nil || exit {
 		return err
 	}
 	fmt.Printf("\nStill running; its data is in %s. Ctrl-C ends it.\n", data)
@@ -130,7 +130,7 @@ func ready(ctx context.Context, data datadir.Dir, ended chan error) (datadir.End
 }
 
 // walk is the demonstration itself.
-func walk(ctx context.Context, interlock, data string, endpoints datadir.Endpoints) error {
+func walk(ctx context.Context, interlock, data string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -148,7 +148,11 @@ func walk(ctx context.Context, interlock, data string, endpoints datadir.Endpoin
 			return err
 		}
 	}
-	return showEvents(ctx, endpoints.NATS)
+	at, err := datadir.Dir(data).ReadEndpoints()
+	if err != nil {
+		return err
+	}
+	return showEvents(ctx, at.NATS)
 }
 
 type object = map[string]any
