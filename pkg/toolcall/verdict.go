@@ -40,9 +40,6 @@ const (
 	CodePolicyUnavailable Code = "POLICY_UNAVAILABLE"
 )
 
-// IterationsCounter names the counter of allowed calls in one entry of a state.
-const IterationsCounter = "iterations"
-
 // Verdict is a decision as data. The sentence for the agent is built only when
 // it is asked for: see Message. The zero Verdict is not an answer, and not an
 // allowance.

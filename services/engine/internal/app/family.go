@@ -250,6 +250,9 @@ func (f *family) commit(ctx context.Context, asked place, s *step, c change) (*O
 	if err != nil {
 		return nil, err
 	}
+	if unbind != nil && unbind.Key.Shard(a.store.Shards()) == s.key.Shard(a.store.Shards()) {
+		batch.Deletes, unbind = []store.Check{*unbind}, nil
+	}
 	after, err := f.after(ctx, asked)
 	if err != nil {
 		return nil, err
@@ -282,8 +285,9 @@ func (f *family) commit(ctx context.Context, asked place, s *step, c change) (*O
 		}
 	}
 	if unbind != nil {
-		// It may be in another shard. Whoever drives the session on was faster.
-		if _, err := a.store.Commit(ctx, store.Batch{Deletes: unbind}); err != nil && !lostRace(err) {
+		// It is in another shard: the run was resumed from there. Whoever drives the
+		// session on was faster.
+		if _, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{*unbind}}); err != nil && !lostRace(err) {
 			return nil, fault.From(err)
 		}
 	}
@@ -339,8 +343,9 @@ func (f *family) view(ctx context.Context, at place) (*View, error) {
 	return f.app.view(ctx, at)
 }
 
-// unbind is what frees the session of an agent that has cancelled its run.
-func (f *family) unbind(ctx context.Context, s *step, c change) ([]store.Check, error) {
+// unbind is the delete that frees the session of an agent that has cancelled its
+// run, or nil.
+func (f *family) unbind(ctx context.Context, s *step, c change) (*store.Check, error) {
 	if !c.unbinds || !s.out.Changed || f.caller.Principal.Role != auth.Agent || s.before.SessionID == "" {
 		return nil, nil
 	}
@@ -351,7 +356,7 @@ func (f *family) unbind(ctx context.Context, s *step, c change) ([]store.Check, 
 	if runID, _ := boundTo(binding); runID != s.key.ID {
 		return nil, nil
 	}
-	return []store.Check{{Key: binding.Key, Version: binding.Version}}, nil
+	return &store.Check{Key: binding.Key, Version: binding.Version}, nil
 }
 
 // newChild answers the workflow that an event invokes, at its latest version, and

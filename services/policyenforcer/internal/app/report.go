@@ -170,10 +170,11 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *led
 		return err
 	}
 	batch.Events = []store.Event{event}
-	if _, err := a.store.Commit(ctx, batch); err != nil {
+	result, err := a.store.Commit(ctx, batch)
+	if err != nil {
 		return err
 	}
-	return a.warn(ctx, s, r)
+	return a.warn(ctx, s, r, result.Counters)
 }
 
 // keep adds to the batch what the run keeps of a result. The bytes belong to the
@@ -218,12 +219,17 @@ func cut(output []byte, n int) []byte {
 }
 
 // warn says when the context budget is nearly spent (S3.7).
-func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported) error {
+// spent are the counters of the report's commit; a repeated one has none.
+func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported, spent []int64) error {
 	if s == nil || r.Interrupt != nil {
 		return nil
 	}
 	budget := s.machine.State(s.run.State).ContextBudgetBytes
 	if budget == 0 {
+		return nil
+	}
+	if len(spent) > 0 {
+		r.Warning = toolcall.BudgetWarning(spent[0], budget)
 		return nil
 	}
 	counters, err := a.store.Counters(ctx, s.entry)
