@@ -1,0 +1,66 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// S4.1: only a call that was allowed fires an interrupt, once; and the counters of
+// the state that it leaves are over.
+func TestInterruptNeedsAnAllowedCall(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	a := newApp(st)
+	const watched = `{
+		"id": "watched", "initial": "work",
+		"interrupts": {"sql": {"trigger": {"file_pattern": "**/*.sql"}, "target": "check"}},
+		"states": {"work": {"on": {"END": "done"}}, "check": {"on": {"OK": "$return"}}, "done": {"type": "final"}}
+	}`
+	if _, _, _, err := a.Register(t.Context(), operator, []byte(watched), ""); err != nil {
+		t.Fatal(err)
+	}
+	run := mustStart(t, a, agent, Start{Workflow: "watched", Workspace: "/w"})
+	key := runKey("default", run.ID)
+	decided := func(id string, v toolcall.Verdict) {
+		call := ledger.Call{Verdict: v, RunID: run.ID, Entry: 1, RunVersion: 1}
+		_, err := st.Commit(t.Context(), store.Batch{
+			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Answer: call.Encode(), TTL: ledger.Kept},
+			Counters:    []store.Counter{{Owner: ledger.Entry(key, 1), Name: ledger.Iterations, Delta: 1, Limit: store.NoLimit}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	decided("denied", toolcall.Verdict{Decision: toolcall.Deny, Tool: "Edit"})
+	decided("shell", toolcall.Verdict{Decision: toolcall.Allow, Tool: "Bash"})
+	decided("other", toolcall.Verdict{Decision: toolcall.Allow, Tool: "Edit", Paths: []string{"a.go"}})
+	decided("edit", toolcall.Verdict{Decision: toolcall.Allow, Tool: "Edit", Paths: []string{"db/1.sql"}})
+	for _, id := range []string{"none", "denied", "shell"} {
+		if _, err := a.Interrupt(t.Context(), agent, run.ID, id, []string{"db/1.sql"}); fault.ReasonOf(err) != fault.FailedPrecondition {
+			t.Errorf("call %s: %v", id, err)
+		}
+	}
+	if in, err := a.Interrupt(t.Context(), agent, run.ID, "other", []string{"b.go"}); err != nil || in.Fired {
+		t.Errorf("no match: %+v, %v", in, err)
+	}
+	for range 2 {
+		in, err := a.Interrupt(t.Context(), agent, run.ID, "edit", nil)
+		if err != nil || !in.Fired || in.Interrupt != "sql" || in.From != "work" || in.View.At.State != "check" {
+			t.Fatalf("%+v, %v", in, err)
+		}
+	}
+	if counters, err := st.Counters(t.Context(), ledger.Entry(key, 1)); err != nil || len(counters) != 0 {
+		t.Errorf("the entry that was left still counts %v, %v", counters, err)
+	}
+	if view := accepted(t, a, Target{RunID: run.ID}, "OK", "", ""); view.At.State != "work" || view.At.Entry != 3 {
+		t.Errorf("returned to %+v", view.At)
+	}
+	// The same call does not fire again.
+	if in, err := a.Interrupt(t.Context(), agent, run.ID, "edit", nil); err != nil || load(t, a, run.ID).State != "work" {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
