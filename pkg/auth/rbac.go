@@ -49,6 +49,46 @@ var table = map[string]grant{
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/ReportToolCall": drivers,
 
+	// Schemas and components are set up before agents work, not by them.
+	"/interlock.state.v1.SchemaService/Register":     operator,
+	"/interlock.state.v1.SchemaService/Get":          readers,
+	"/interlock.state.v1.SchemaService/List":         readers,
+	"/interlock.state.v1.SchemaService/ListVersions": readers,
+
+	"/interlock.state.v1.StateService/Create":  drivers,
+	"/interlock.state.v1.StateService/Get":     readers,
+	"/interlock.state.v1.StateService/List":    readers,
+	"/interlock.state.v1.StateService/Update":  drivers,
+	"/interlock.state.v1.StateService/Migrate": drivers,
+	"/interlock.state.v1.StateService/Delete":  drivers,
+	"/interlock.state.v1.StateService/History": readers,
+	"/interlock.state.v1.StateService/Lock":    drivers,
+	"/interlock.state.v1.StateService/Unlock":  drivers,
+	"/interlock.state.v1.StateService/Watch":   readers,
+
+	"/interlock.state.v1.SessionService/Create": drivers,
+	"/interlock.state.v1.SessionService/Get":    readers,
+	"/interlock.state.v1.SessionService/List":   readers,
+	"/interlock.state.v1.SessionService/Stop":   drivers,
+	"/interlock.state.v1.SessionService/Resume": drivers,
+	"/interlock.state.v1.SessionService/Grant":  operator,
+
+	// A runner sees the states and prompts of all trees.
+	"/interlock.state.v1.TaskService/Lease":  operator,
+	"/interlock.state.v1.TaskService/Extend": operator,
+	"/interlock.state.v1.TaskService/Ack":    operator,
+	"/interlock.state.v1.TaskService/Fail":   operator,
+	"/interlock.state.v1.TaskService/List":   operator | approver | observer,
+
+	"/interlock.state.v1.ComponentService/Create": operator,
+	"/interlock.state.v1.ComponentService/Get":    readers,
+	"/interlock.state.v1.ComponentService/List":   readers,
+	"/interlock.state.v1.ComponentService/Update": operator,
+	"/interlock.state.v1.ComponentService/Delete": operator,
+	"/interlock.state.v1.ComponentService/Begin":  drivers,
+	"/interlock.state.v1.ComponentService/Commit": drivers,
+	"/interlock.state.v1.ComponentService/Read":   readers,
+
 	// Probes of Kubernetes and load balancers have no credentials.
 	"/grpc.health.v1.Health/Check": anybody,
 	"/grpc.health.v1.Health/List":  anybody,

@@ -103,14 +103,14 @@ func (c *Component) readSchema(r *Report, f Fields) {
 	definition, ok := f.Object("schema_definition")
 	if !ok {
 		if !f.Has("schema_definition") {
-			c.Compiled = compileSchema(r, c.Schema, definition.At, nil)
+			c.Compiled = compileSchema(r, c.Schema, nil)
 		}
 		return
 	}
 	at := definition.At
 	if isWholeSchema(definition.Value) {
 		c.Schema = definition.Value
-		c.Compiled = compileSchema(r, c.Schema, at, nil)
+		c.Compiled = compileSchema(r, c.Schema, at.join)
 		return
 	}
 	good := true
@@ -122,7 +122,7 @@ func (c *Component) readSchema(r *Report, f Fields) {
 	}
 	c.Schema = objectSchema(definition.Value)
 	if good {
-		c.Compiled = compileSchema(r, c.Schema, at, func(segments []string) *Path {
+		c.Compiled = compileSchema(r, c.Schema, func(segments []string) *Path {
 			if len(segments) > 0 && segments[0] == "properties" {
 				segments = segments[1:]
 			}
@@ -150,46 +150,47 @@ func objectSchema(properties Value) Value {
 // keys are refused, and what is not given starts as null, which is valid until
 // it is first set (S12.2).
 func (c *Component) readInitial(r *Report, f Fields) {
-	properties, _ := c.Schema.Get("properties")
 	given, ok := f.Object("initial_values")
 	if !ok && f.Has("initial_values") {
 		return
 	}
 	at := f.At.Key("initial_values")
-	for name := range given.Value.Members() {
-		if _, declared := properties.Get(name); !declared {
-			names := func(yield func(string) bool) {
-				for declared := range properties.Members() {
-					if !yield(declared) {
-						return
-					}
-				}
-			}
-			r.Errorf(at.Key(name), CodeSchemaViolation, "the schema declares no %s%s; declare it or remove it", Quote(name), r.DidYouMean(name, names))
-		}
-	}
-	nulls := make([]Member, 0, properties.Len())
-	for name := range properties.Members() {
+	nulls := make([]Member, 0, c.properties().Len())
+	unset := map[string]bool{}
+	for name := range c.properties().Members() {
 		nulls = append(nulls, Member{name, NullValue()})
+		unset[name] = true
 	}
-	c.Initial = MergeTop(ObjectValue(nulls), given.Value)
-	if c.Compiled == nil {
-		return
+	c.Initial = MergeTop(ObjectValue(nulls), c.declared(r, given.Value, at))
+	if c.Compiled != nil {
+		c.Compiled.validate(r, c.Initial, at, unset)
 	}
-	c.Compiled.validate(r, c.Initial, at, func(location []string) bool {
-		if len(location) == 0 {
-			// Undeclared keys have been reported, one by one.
-			return given.Value.Len() > 0 && !declaresAll(properties, given.Value)
-		}
-		return c.Initial.kindOf(location[0]) == Null
-	})
 }
 
-func declaresAll(properties, values Value) bool {
-	for name := range values.Members() {
-		if _, ok := properties.Get(name); !ok {
-			return false
+// properties are the declared fields and their schemas.
+func (c *Component) properties() Value {
+	properties, _ := c.Schema.Get("properties")
+	return properties
+}
+
+// declared returns the members of values that the schema declares, and reports
+// the others.
+func (c *Component) declared(r *Report, values Value, at *Path) Value {
+	properties := c.properties()
+	names := func(yield func(string) bool) {
+		for name := range properties.Members() {
+			if !yield(name) {
+				return
+			}
 		}
 	}
-	return true
+	known := make([]Member, 0, values.Len())
+	for name, v := range values.Members() {
+		if _, declared := properties.Get(name); declared {
+			known = append(known, Member{name, v})
+			continue
+		}
+		r.Errorf(at.Key(name), CodeSchemaViolation, "the schema declares no %s%s; declare it or remove it", Quote(name), r.DidYouMean(name, names))
+	}
+	return ObjectValue(known)
 }

@@ -135,6 +135,9 @@ func plain(s string) bool {
 }
 
 func appendCanonicalNumber(dst []byte, text string) []byte {
+	if len(text) < 16 && leadingDigits(text) == len(text) {
+		return append(dst, text...) // most numbers; each is a float64
+	}
 	exact := normalise(text)
 	if exact.digits == "" {
 		return append(dst, '0')

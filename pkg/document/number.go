@@ -2,6 +2,7 @@ package document
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -11,9 +12,14 @@ import (
 // exactly.
 type Decimal string
 
-// maxExponent bounds what an exponent may say, so that no comparison has to do
-// work that its text does not pay for.
-const maxExponent = 1_000_000
+// Bounds of a number, so that no reader has to do work that its text does not
+// pay for: many turn 1e-1000000 into a million digits, and take time for the
+// square of the digits. Every finite float64 is within them, its exact decimal
+// expansion too.
+const (
+	maxExponent     = 1000
+	maxNumberLength = 1100
+)
 
 // Int64 returns the number when it is an integer of that range, however it is
 // written (2.0 and 2e0 are 2).
@@ -145,6 +151,38 @@ func (n normal) compareMagnitude(m normal) int {
 	return strings.Compare(n.digits, m.digits)
 }
 
+// isMultipleOf reports whether n is m times an integer, exactly.
+func (n normal) isMultipleOf(m normal) bool {
+	places := n.exponent - m.exponent
+	if n.digits == "" || m.digits == "" {
+		return n.digits == ""
+	}
+	if places < 0 {
+		return false // n has digits behind the last place of m
+	}
+	if len(m.digits) <= 9 && len(n.digits) <= 18 {
+		a, _ := strconv.ParseUint(n.digits, 10, 64)
+		b, _ := strconv.ParseUint(m.digits, 10, 64)
+		return a%b*powerOfTen(uint64(places), b)%b == 0 // both factors are below 1e9
+	}
+	a, _ := new(big.Int).SetString(n.digits, 10)
+	b, _ := new(big.Int).SetString(m.digits, 10)
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), b)
+	return a.Mul(a, power).Mod(a, b).Sign() == 0
+}
+
+// powerOfTen returns 10^exponent modulo m, which is below 1e9.
+func powerOfTen(exponent, m uint64) uint64 {
+	result, base := 1%m, 10%m
+	for ; exponent > 0; exponent >>= 1 {
+		if exponent&1 == 1 {
+			result = result * base % m
+		}
+		base = base * base % m
+	}
+	return result
+}
+
 // isNumber reports whether text follows the JSON grammar of numbers.
 func isNumber(text string) bool {
 	s := strings.TrimPrefix(text, "-")
@@ -188,12 +226,15 @@ func numberProblem(text string) string {
 	if len(text) < 16 && !strings.ContainsAny(text, "eE") {
 		return ""
 	}
+	if len(text) > maxNumberLength {
+		return "is longer than " + strconv.Itoa(maxNumberLength) + " characters; round it"
+	}
 	if f, _ := strconv.ParseFloat(text, 64); math.IsInf(f, 0) {
 		return "is too large for a number; write one below 1.8e308"
 	}
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		if e := exponentOf(text[i+1:]); e > maxExponent || e < -maxExponent {
-			return "has an exponent that is too large; write it without"
+			return "has an exponent beyond 1000; write 0, or a number that others can read"
 		}
 	}
 	return ""

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,22 +29,36 @@ func Lookup(v Value, pointer string) (Value, bool) {
 }
 
 func step(v Value, segment string) (Value, bool) {
-	switch v.kind {
-	case Object:
-		name, ok := UnescapeSegment(segment)
-		if !ok {
-			return Value{}, false
-		}
-		return v.Get(name)
-	case Array:
-		i, ok := arrayIndex(segment)
-		if !ok || i >= v.Len() {
-			return Value{}, false
-		}
-		return v.Index(i), true
-	default:
+	name, ok := UnescapeSegment(segment)
+	if !ok {
 		return Value{}, false
 	}
+	i := v.placeOf(name)
+	return v.childAt(i), i >= 0
+}
+
+// placeOf returns the place of the child that an unescaped segment names, or -1.
+func (v Value) placeOf(segment string) int {
+	switch v.kind {
+	case Object:
+		return v.find(segment)
+	case Array:
+		if i, ok := arrayIndex(segment); ok && i < v.Len() {
+			return i
+		}
+	}
+	return -1
+}
+
+// childAt returns the element or member value at a place, or Missing at -1.
+func (v Value) childAt(i int) Value {
+	if i < 0 {
+		return Value{}
+	}
+	if v.kind == Object {
+		return v.tree.members[i].Value
+	}
+	return v.tree.elements[i]
 }
 
 // arrayIndex reads an index as RFC 6901 section 4 has it: no sign, no leading
@@ -96,6 +112,65 @@ func Pointer(keys ...string) string {
 		b.WriteString(EscapeSegment(k))
 	}
 	return b.String()
+}
+
+// pointer is an RFC 6901 pointer that is well formed.
+type pointer struct {
+	text     string
+	segments []string // unescaped
+}
+
+// readPointer answers what is wrong with a text that is not a pointer, and how
+// to mend it.
+func readPointer(text string) (pointer, string) {
+	p := pointer{text: text}
+	if text == "" {
+		return p, ""
+	}
+	if text[0] != '/' {
+		return p, fmt.Sprintf(`%s, which is not a pointer; begin it with /, or write "" for the whole document`, Quote(text))
+	}
+	p.segments = make([]string, 0, strings.Count(text, "/"))
+	for rest := text; rest != ""; {
+		var segment string
+		segment, rest = cutSegment(rest)
+		name, ok := UnescapeSegment(segment)
+		if !ok {
+			return p, fmt.Sprintf("%s, which is not a pointer; write ~ as ~0, and / within a name as ~1", Quote(text))
+		}
+		p.segments = append(p.segments, name)
+	}
+	return p, ""
+}
+
+// holds reports whether q is p or lies within it.
+func (p pointer) holds(q pointer) bool {
+	return len(p.segments) <= len(q.segments) && slices.Equal(p.segments, q.segments[:len(p.segments)])
+}
+
+// Select reads the parts of doc that RFC 6901 pointers name: value i is what
+// pointer i names, Missing when there is a problem with it (POINTER,
+// PATH_MISSING).
+func Select(doc Value, pointers []string) ([]Value, Problems) {
+	values := make([]Value, len(pointers))
+	var problems Report
+	for i, text := range pointers {
+		p, malformed := readPointer(text)
+		if malformed != "" {
+			problems.Add(Problem{Pointer: text, Code: CodePointer, Severity: SeverityError, Message: "is " + malformed})
+			continue
+		}
+		v, ok := Lookup(doc, text)
+		if !ok {
+			problems.Add(Problem{
+				Pointer: text, Code: CodePathMissing, Severity: SeverityError,
+				Message: absenceIn(doc, p.segments).message(&problems),
+			})
+			continue
+		}
+		values[i] = v
+	}
+	return values, problems.Problems()
 }
 
 // Path is a place in a document while it is read. It costs nothing to extend,

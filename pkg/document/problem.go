@@ -10,7 +10,7 @@ import (
 // Code names a kind of problem, stable for programs (S1.3).
 type Code = string
 
-// Codes of the text, of fields and of schemas. The packages that own a kind of
+// Codes of the text, of fields, of schemas, of pointers and of patches. The packages that own a kind of
 // document add the codes of their references and rules.
 const (
 	CodeJSONSyntax   Code = "JSON_SYNTAX"
@@ -38,6 +38,17 @@ const (
 	CodeBadSchema       Code = "BAD_SCHEMA"
 	CodeRemoteRef       Code = "REMOTE_REF"
 	CodeSchemaViolation Code = "SCHEMA_VIOLATION"
+
+	CodePointer     Code = "POINTER"
+	CodePathMissing Code = "PATH_MISSING"
+
+	CodePatchTestFailed   Code = "PATCH_TEST_FAILED"
+	CodePatchPathMissing  Code = "PATCH_PATH_MISSING"
+	CodePatchIndex        Code = "PATCH_INDEX"
+	CodePatchRoot         Code = "PATCH_ROOT"
+	CodePatchMoveIntoSelf Code = "PATCH_MOVE_INTO_SELF"
+	CodePatchTooLarge     Code = "PATCH_TOO_LARGE"
+	CodePatchTooCostly    Code = "PATCH_TOO_COSTLY"
 )
 
 // Severity tells whether a problem refuses the document.

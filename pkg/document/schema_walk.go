@@ -1,15 +1,19 @@
 package document
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Bounds of a schema. Applying one can cost exponentially more than its text:
-// an allOf that names the same definition twice, ten times over.
+// Bounds of a schema's text. They are far beyond what a person writes, and keep
+// the compiler, which is quadratic in some of them, fast.
 const (
-	maxSchemaCost  = 10_000 // subschemas applied to one and the same value
-	maxSchemaDepth = 64
+	maxSubschemas  = 5_000  // objects and booleans, as each may be a subschema
+	maxSchemaItems = 50_000 // values of any kind
+	maxSchemaDepth = DefaultDepth
+	maxSchemaLists = 1_000 // lists and objects in one list
+	maxElsewhere   = 500   // places where only a $ref says that there is a schema
 )
 
 // Keywords that hold schemas, and how.
@@ -20,60 +24,134 @@ var (
 		"not", "if", "then", "else", "items", "additionalItems", "additionalProperties", "contains", "propertyNames",
 		"unevaluatedItems", "unevaluatedProperties", "contentSchema",
 	}
-	// inPlace apply to the same value as the schema that holds them.
-	inPlace = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
-	refs    = []string{"$ref", "$dynamicRef", "$recursiveRef"}
+	refs   = []string{"$ref", "$dynamicRef", "$recursiveRef"}
+	counts = []string{
+		"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
+	}
 )
 
 // schemaWalk looks at a schema before it is compiled. It follows only keywords
-// that hold schemas: a $ref in an example or a const is data.
+// that hold schemas: a $ref in an example or a const is data. What a $ref finds
+// elsewhere the compiler looks at, which cannot fetch anything either.
 type schemaWalk struct {
 	report *Report
-	root   Value
 	place  func([]string) *Path
 	ids    map[string]bool // declared inside: $id and $anchor
+	// dynamicAnchors are the pointers of schemas with a $dynamicAnchor.
+	dynamicAnchors []string
+	schemas        map[string]bool // pointers of the schemas found
+	targets        map[string]bool // pointers in references, or what looks like one
+
+	values     int
+	subschemas int
 }
 
-// collect learns which URLs the document itself declares.
-func (w *schemaWalk) collect(v Value, depth int) {
-	if v.Kind() != Object || depth > maxSchemaDepth {
+// look reports what is wrong with the text of the schema.
+func (w *schemaWalk) look(v Value) {
+	w.ids, w.schemas, w.targets = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	if !w.measure(v, nil, 0) {
 		return
 	}
-	for _, name := range []string{"$id", "id", "$anchor", "$dynamicAnchor"} {
-		if id, ok := v.Get(name); ok && id.Kind() == String {
-			w.ids[strings.TrimSuffix(id.Str(), "#")] = true
+	w.collect(v, nil)
+	w.check(v, nil)
+	elsewhere := 0
+	for target := range w.targets {
+		if !w.schemas[target] {
+			elsewhere++
 		}
 	}
-	for _, child := range subschemas(v, nil) {
-		w.collect(child.Value, depth+1)
+	if elsewhere > maxElsewhere {
+		w.report.Errorf(w.place(nil), CodeBadSchema,
+			"more than %d references lead to places that are no schemas by themselves; move those to \"$defs\"", maxElsewhere)
 	}
 }
 
-// check reports references that lead out of the document.
-func (w *schemaWalk) check(v Value, path []string, depth int) {
-	if v.Kind() != Object || depth > maxSchemaDepth {
-		return
+// measure counts what is in the schema, wherever it stands: a $ref may make a
+// schema of anything. It stops at the first bound that is crossed.
+func (w *schemaWalk) measure(v Value, path []string, depth int) bool {
+	if depth > maxSchemaDepth {
+		w.report.Errorf(w.place(path[:1]), CodeTooDeep, "nests more than %d levels deep; flatten it", maxSchemaDepth)
+		return false
 	}
+	w.values++
+	if v.kind == Object || v.kind == Bool {
+		w.subschemas++
+	}
+	if w.subschemas > maxSubschemas || w.values > maxSchemaItems {
+		w.report.Errorf(w.place(nil), CodeBadSchema,
+			"the schema has more than %d objects and booleans, or %d values; make it smaller, with \"$defs\" for what repeats", maxSubschemas, maxSchemaItems)
+		return false
+	}
+	lists := 0
+	for i, e := range v.Elements() {
+		if e.kind == Array || e.kind == Object {
+			lists++
+		}
+		if lists > maxSchemaLists {
+			w.report.Errorf(w.place(path), CodeBadSchema, "has more than %d lists and objects; make it shorter", maxSchemaLists)
+			return false
+		}
+		if !w.measure(e, append(path, strconv.Itoa(i)), depth+1) {
+			return false
+		}
+	}
+	for name, m := range v.Members() {
+		if slices.Contains(refs, name) && m.kind == String {
+			if _, target, _ := strings.Cut(percentDecoded(m.text), "#"); strings.HasPrefix(target, "/") {
+				w.targets[target] = true
+			}
+		}
+		if !w.measure(m, append(path, name), depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// collect learns which schemas, URLs and dynamic anchors the document declares.
+func (w *schemaWalk) collect(v Value, path []string) {
+	w.schemas[Pointer(path...)] = true
+	for _, name := range []string{"$id", "$anchor", "$dynamicAnchor"} {
+		if id, ok := v.Get(name); ok && id.Kind() == String {
+			w.ids[strings.TrimSuffix(id.Str(), "#")] = true
+			if name == "$dynamicAnchor" {
+				w.dynamicAnchors = append(w.dynamicAnchors, Pointer(path...))
+			}
+		}
+	}
+	for _, child := range subschemas(v, path) {
+		w.collect(child.Value, child.path)
+	}
+}
+
+// check reports references that lead out of the document and counts that the
+// compiler would cut off.
+func (w *schemaWalk) check(v Value, path []string) {
+	at := func(name string) *Path { return w.place(append(path[:len(path):len(path)], name)) }
 	for _, name := range refs {
 		ref, ok := v.Get(name)
 		if !ok {
 			continue
 		}
-		at := w.place(append(path[:len(path):len(path)], name))
 		if ref.Kind() != String && name == "$ref" {
-			w.report.Errorf(at, CodeBadSchema, "\"$ref\" must be a string, not %s", article(ref.Kind()))
+			w.report.Errorf(at(name), CodeBadSchema, "\"$ref\" must be a string, not %s", article(ref.Kind()))
 		} else if ref.Kind() == String && !w.inside(ref.Str()) {
-			w.report.Errorf(at, CodeRemoteRef, "%s is outside of this document and is never fetched; copy what it names into \"$defs\"", Quote(ref.Str()))
+			w.report.Errorf(at(name), CodeRemoteRef, "%s is outside of this document and is never fetched; copy what it names into \"$defs\"", Quote(ref.Str()))
 		}
 	}
-	if meta, ok := v.Get("$schema"); ok && meta.Kind() == String {
-		if _, known := metaSchemas[strings.TrimSuffix(meta.Str(), "#")]; !known {
-			w.report.Errorf(w.place(append(path[:len(path):len(path)], "$schema")), CodeRemoteRef,
-				"%s is not known here and is never fetched; use https://json-schema.org/draft/2020-12/schema", Quote(meta.Str()))
+	if meta, ok := v.Get("$schema"); ok && meta.Kind() == String && !metaSchemas[strings.TrimSuffix(meta.Str(), "#")] {
+		w.report.Errorf(at("$schema"), CodeRemoteRef,
+			"%s is not known here and is never fetched; use https://json-schema.org/draft/2020-12/schema", Quote(meta.Str()))
+	}
+	for _, name := range counts {
+		if n, ok := v.Get(name); ok && n.Number().IsInteger() {
+			if _, fits := n.Number().Int64(); !fits {
+				w.report.Errorf(at(name), CodeBadSchema, "%s is beyond 64 bits; write a smaller number, or leave it out", Quote(name))
+			}
 		}
 	}
 	for _, child := range subschemas(v, path) {
-		w.check(child.Value, child.path, depth+1)
+		w.check(child.Value, child.path)
 	}
 }
 
@@ -83,84 +161,33 @@ func (w *schemaWalk) inside(ref string) bool {
 }
 
 type subschema struct {
-	Value   Value
-	path    []string
-	keyword string
+	Value Value
+	path  []string
 }
 
 // subschemas lists the schemas that v holds directly.
 func subschemas(v Value, path []string) []subschema {
 	var all []subschema
-	add := func(child Value, keyword string, segments ...string) {
+	add := func(child Value, segments ...string) {
 		if child.Kind() == Object {
-			all = append(all, subschema{child, append(path[:len(path):len(path)], segments...), keyword})
+			all = append(all, subschema{child, append(path[:len(path):len(path)], segments...)})
 		}
 	}
 	for _, name := range schemaMaps {
 		m, _ := v.Get(name)
 		for key, child := range m.Members() {
-			add(child, name, name, key)
+			add(child, name, key)
 		}
 	}
 	for _, name := range schemaLists {
 		list, _ := v.Get(name)
 		for i, child := range list.Elements() {
-			add(child, name, name, strconv.Itoa(i))
+			add(child, name, strconv.Itoa(i))
 		}
 	}
 	for _, name := range schemaHolds {
 		child, _ := v.Get(name)
-		add(child, name, name)
+		add(child, name)
 	}
 	return all
-}
-
-// cost counts the subschemas that apply to one value, following local
-// references, and takes the most of any value below. A reference to itself
-// counts once more than we allow.
-func (w *schemaWalk) cost(v Value, known map[string]int, depth int) int {
-	worst := w.inPlaceCost(v, known, depth)
-	for _, child := range subschemas(v, nil) {
-		if depth < maxSchemaDepth {
-			worst = max(worst, w.cost(child.Value, known, depth+1))
-		}
-	}
-	return worst
-}
-
-func (w *schemaWalk) inPlaceCost(v Value, known map[string]int, depth int) int {
-	total := 1
-	if v.Kind() != Object || depth > maxSchemaDepth {
-		return total
-	}
-	for _, name := range refs {
-		if ref, ok := v.Get(name); ok && ref.Kind() == String {
-			total += w.refCost(ref.Str(), known, depth+1)
-		}
-	}
-	for _, child := range subschemas(v, nil) {
-		for _, name := range inPlace {
-			if child.keyword == name {
-				total += w.inPlaceCost(child.Value, known, depth+1)
-			}
-		}
-		if total > maxSchemaCost {
-			break
-		}
-	}
-	return min(total, maxSchemaCost+1)
-}
-
-func (w *schemaWalk) refCost(ref string, known map[string]int, depth int) int {
-	if cost, ok := known[ref]; ok {
-		return cost
-	}
-	pointer, local := strings.CutPrefix(ref, "#")
-	target, ok := Lookup(w.root, pointer)
-	if !local || !ok {
-		return 1 // an anchor, or nothing: the compiler says which
-	}
-	known[ref] = 1 // while we are at it: the compiler refuses endless cycles
-	known[ref] = w.inPlaceCost(target, known, depth)
-	return known[ref]
 }

@@ -48,6 +48,7 @@ func fromStore(err error) *Error {
 		conflict *store.ConflictError
 		limit    *store.LimitError
 		held     *store.HeldError
+		fenced   *store.FencedError
 	)
 	switch {
 	case errors.Is(err, store.ErrUncertain):
@@ -69,6 +70,12 @@ func fromStore(err error) *Error {
 			Meta("holder", held.Holder).
 			Meta("until", held.Until.UTC().Format(time.RFC3339Nano)).Wrap(err)
 		e.RetryAfter = untilOr(held.Until, DefaultRetryAfter)
+		return e
+	case errors.As(err, &fenced) && fenced.Token == store.Unheld:
+		e := New(Locked, "%s %s is locked by %s", fenced.Key.Kind, fenced.Key.ID, fenced.Holder).
+			Meta("holder", fenced.Holder).
+			Meta("until", fenced.Until.UTC().Format(time.RFC3339Nano)).Wrap(err)
+		e.RetryAfter = untilOr(fenced.Until, DefaultRetryAfter)
 		return e
 	case errors.Is(err, store.ErrReplayMismatch):
 		return New(IdempotencyMismatch, "this idempotency key was used for another request; use a new one").Wrap(err)

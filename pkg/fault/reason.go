@@ -17,6 +17,9 @@ const (
 	InvalidRequest      Reason = "INVALID_REQUEST"
 	InvalidJSON         Reason = "INVALID_JSON"
 	InvalidDefinition   Reason = "INVALID_DEFINITION"
+	InvalidSchema       Reason = "INVALID_SCHEMA"
+	SchemaViolation     Reason = "SCHEMA_VIOLATION"
+	PatchFailed         Reason = "PATCH_FAILED"
 	TooLarge            Reason = "TOO_LARGE"
 	Unauthenticated     Reason = "UNAUTHENTICATED"
 	PermissionDenied    Reason = "PERMISSION_DENIED"
@@ -29,6 +32,8 @@ const (
 	RunHeld             Reason = "RUN_HELD"
 	RunEnded            Reason = "RUN_ENDED"
 	SessionBusy         Reason = "SESSION_BUSY"
+	SessionRequired     Reason = "SESSION_REQUIRED"
+	SessionEnded        Reason = "SESSION_ENDED"
 	NameTaken           Reason = "NAME_TAKEN"
 	EnforcementAlways   Reason = "ENFORCEMENT_ALWAYS"
 	Locked              Reason = "LOCKED"
@@ -57,6 +62,9 @@ var mappings = map[Reason]mapping{
 	InvalidRequest:      {codes.InvalidArgument, http.StatusBadRequest},
 	InvalidJSON:         {codes.InvalidArgument, http.StatusBadRequest},
 	InvalidDefinition:   {codes.InvalidArgument, http.StatusUnprocessableEntity},
+	InvalidSchema:       {codes.InvalidArgument, http.StatusUnprocessableEntity},
+	SchemaViolation:     {codes.InvalidArgument, http.StatusUnprocessableEntity},
+	PatchFailed:         {codes.FailedPrecondition, http.StatusUnprocessableEntity},
 	TooLarge:            {codes.ResourceExhausted, http.StatusRequestEntityTooLarge},
 	Unauthenticated:     {codes.Unauthenticated, http.StatusUnauthorized},
 	PermissionDenied:    {codes.PermissionDenied, http.StatusForbidden},
@@ -69,6 +77,8 @@ var mappings = map[Reason]mapping{
 	RunHeld:             {codes.FailedPrecondition, http.StatusConflict},
 	RunEnded:            {codes.FailedPrecondition, http.StatusConflict},
 	SessionBusy:         {codes.FailedPrecondition, http.StatusConflict},
+	SessionRequired:     {codes.PermissionDenied, http.StatusForbidden},
+	SessionEnded:        {codes.FailedPrecondition, http.StatusConflict},
 	NameTaken:           {codes.FailedPrecondition, http.StatusConflict},
 	EnforcementAlways:   {codes.FailedPrecondition, http.StatusConflict},
 	Locked:              {codes.FailedPrecondition, http.StatusLocked},

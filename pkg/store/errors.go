@@ -13,7 +13,8 @@ var (
 	ErrConflict = errors.New("store: version conflict")
 	// ErrLimit is what every *LimitError is.
 	ErrLimit = errors.New("store: limit reached")
-	// ErrFenced means the lease lapsed or another holder has it.
+	// ErrFenced is what every *FencedError is. Renewing a lease that lapsed, or
+	// that another holder has, is it too.
 	ErrFenced = errors.New("store: lease is not held with this token")
 	// ErrHeld is what every *HeldError is.
 	ErrHeld = errors.New("store: lease is held")
@@ -63,6 +64,30 @@ func (e *LimitError) Error() string {
 
 // Is makes errors.Is(err, ErrLimit) true.
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
+
+// FencedError says that a lease is not as a fence demands, and who holds it.
+type FencedError struct {
+	Key Key
+	// Token that the fence demands.
+	Token int64
+	// Holder has the lease now, Until then. They are zero when nobody does: the
+	// lease with the fence's token has lapsed or was released.
+	Holder string
+	Until  time.Time
+}
+
+func (e *FencedError) Error() string {
+	switch {
+	case e.Until.IsZero():
+		return fmt.Sprintf("%v: nobody holds %s now, acquire it again", ErrFenced, e.Key)
+	case e.Token == Unheld:
+		return fmt.Sprintf("store: lease is not free: %s is held by %s until %s", e.Key, e.Holder, e.Until.Format(time.RFC3339Nano))
+	}
+	return fmt.Sprintf("%v: %s is held by %s until %s", ErrFenced, e.Key, e.Holder, e.Until.Format(time.RFC3339Nano))
+}
+
+// Is makes errors.Is(err, ErrFenced) true.
+func (e *FencedError) Is(target error) bool { return target == ErrFenced }
 
 // HeldError says who holds a lease, and until when.
 type HeldError struct {

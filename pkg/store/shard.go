@@ -67,6 +67,11 @@ func (b *Batch) keys(yield func(Key) bool) {
 			return
 		}
 	}
+	for i := range b.Forget {
+		if !yield(b.Forget[i].Key) {
+			return
+		}
+	}
 	for i := range b.Counters {
 		if !yield(b.Counters[i].Owner) {
 			return

@@ -24,16 +24,21 @@ const (
 // NoLimit is the Limit of a counter that may grow without bound.
 const NoLimit int64 = -1
 
+// Unheld is the Token of a Fence that demands that nobody holds the lease. No
+// lease is ever given with it. Whoever takes a token from a client must refuse
+// this one: it is no proof of holding anything.
+const Unheld int64 = 0
+
 // Store keeps the promises below. All methods are safe for concurrent use by
 // any number of goroutines and, on a shared backend, of processes.
 //
 // Durability: when Commit returns nil, the batch survives a crash or power loss
-// of any process at once. Consistency: Get, Counters and Answer see every commit
-// that was acknowledged before they were called, by whatever replica; List,
-// History and Tail do too.
+// of any process at once. Consistency: Get, Counters, Answer and GetLease see
+// every change that was acknowledged before they were called, by whatever
+// replica; List, History and Tail do too.
 //
 // Errors are those of this package, tested with errors.Is and errors.As:
-// ErrNotFound, *ConflictError, *LimitError, *ReplayMismatchError, ErrFenced,
+// ErrNotFound, *ConflictError, *LimitError, *ReplayMismatchError, *FencedError,
 // *HeldError, ErrCrossShard, ErrUnavailable (nothing was applied) and
 // ErrUncertain (it may have been applied: read before trying again, or repeat
 // with the same idempotency key). A cancelled or expired context is ErrUncertain
@@ -49,7 +54,8 @@ type Store interface {
 	List(ctx context.Context, query Query) (Page, error)
 
 	// History answers the history entries of a record whose version is greater
-	// than after, by ascending version, at most limit. It outlives the record.
+	// than after, by ascending version, at most limit. It outlives the record, until
+	// Batch.Forget drops it.
 	History(ctx context.Context, key Key, after int64, limit int) ([]HistoryEntry, error)
 
 	// Counters answers the plain (not windowed) counters that owner has.
@@ -63,9 +69,13 @@ type Store interface {
 	// preconditions of Checks, Puts and Deletes, the counters' limits; the first
 	// that fails is the error and nothing is changed. Everything is judged by the
 	// state before the batch, except that counters see Reset and the counters
-	// before them. A batch names each record, timer and owner to reset once.
+	// before them. A batch names each record, timer and owner to reset once; Forget
+	// may name a record that is put or deleted too.
 	Commit(ctx context.Context, batch Batch) (Result, error)
 
+	// GetLease answers the lease that is held now, with its token, or ErrNotFound
+	// when nobody holds it.
+	GetLease(ctx context.Context, key Key) (Lease, error)
 	// AcquireLease takes a lease, free or lapsed, for holder; the holder itself
 	// gets a new token. *HeldError when another holds it. Tokens of one lease
 	// only grow, for ever.
@@ -111,9 +121,9 @@ type Key struct {
 // Record is one versioned value.
 type Record struct {
 	Key Key
-	// Version is 1 for the first put and grows by one with each. It outlives a
-	// delete: a record that is created again goes on with the next version, so
-	// that no version means two things.
+	// Version is 1 for the first put and grows by one with each, or by
+	// 1+len(Earlier). It outlives a delete: a record that is created again goes on
+	// with the next version, so that no version means two things.
 	Version int64
 	Data    []byte
 	// Labels can be listed by.
@@ -140,7 +150,8 @@ type Page struct {
 	Next    string
 }
 
-// HistoryEntry is what a put recorded beside one version of its record.
+// HistoryEntry is what a put recorded beside one version of its record, at the
+// time of its commit.
 type HistoryEntry struct {
 	Version int64
 	At      time.Time
@@ -155,6 +166,8 @@ type Batch struct {
 	Checks      []Check
 	Puts        []Put
 	Deletes     []Check
+	// Forget is applied after Puts and Deletes, to what they have left.
+	Forget []Forget
 	// Counters are applied in order, after Reset.
 	Counters []Counter
 	// Reset drops every counter of these owners first.
@@ -170,7 +183,8 @@ type Check struct {
 	Version int64
 }
 
-// Put writes a record and bumps its version. Its labels replace the old ones.
+// Put writes a record and bumps its version, by one and by one more for each of
+// Earlier. Its labels replace the old ones.
 type Put struct {
 	Key Key
 	// Expect is the version that is replaced: Absent to create, AnyVersion to
@@ -178,8 +192,22 @@ type Put struct {
 	Expect int64
 	Data   []byte
 	Labels map[string]string
-	// History, when not nil, is kept for ever beside the new version.
+	// History, when not nil, is kept beside the new version until Batch.Forget
+	// drops it.
 	History []byte
+	// Earlier are the history entries of versions between the one that is replaced
+	// and the new one, so that many small changes share a commit and each has its
+	// version: Earlier[i] is kept beside the version before, which may be that of
+	// a deleted record, plus 1+i. At most MaxEarlier, and only with History.
+	Earlier [][]byte
+}
+
+// Forget drops the history entries of a record, whether it exists or not, up to
+// and including the version Through. What the batch itself puts is no exception.
+// The record and the count of its versions stay.
+type Forget struct {
+	Key     Key
+	Through int64
 }
 
 // Counter adds Delta to a counter of an owner. Names are unique per owner and a
@@ -242,7 +270,8 @@ type Idempotency struct {
 	TTL    time.Duration
 }
 
-// Fence demands that a lease is held, now, with this token; else ErrFenced.
+// Fence demands that a lease is held, now, with this token, or with Unheld that
+// it is free, released or lapsed; else *FencedError.
 type Fence struct {
 	Key   Key
 	Token int64
@@ -259,7 +288,7 @@ type Lease struct {
 
 // Result of a commit.
 type Result struct {
-	// Versions after the commit, by the order of Batch.Puts.
+	// Versions after the commit, by the order of Batch.Puts: of each the last.
 	Versions []int64
 	// Counters' values after the commit, by the order of Batch.Counters; for a
 	// windowed counter the units in the window that ends now.

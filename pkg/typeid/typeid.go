@@ -12,10 +12,14 @@ import (
 
 // Prefixes in use.
 const (
-	Run     = "run"
-	Session = "ses"
-	Call    = "call"
-	Event   = "evt"
+	Run       = "run"
+	Session   = "ses"
+	Call      = "call"
+	Event     = "evt"
+	State     = "wfstate"
+	Schema    = "schema"
+	Task      = "task"
+	Execution = "exec"
 )
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"

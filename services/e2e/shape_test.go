@@ -17,9 +17,9 @@ import (
 // shape is a running Interlock, in one of the ways in which it can be run.
 type shape struct {
 	name string
-	// engines and policies are the gRPC addresses of the replicas; in one
+	// engines, policies and states are the gRPC addresses of the replicas; in one
 	// process they are all the same.
-	engines, policies []string
+	engines, policies, states []string
 	// http is the base URL of the edge.
 	http string
 	// nats is where events come from.
@@ -66,7 +66,8 @@ func (u *together) restart(t testing.TB) {
 		return ready(at.HTTP)
 	})
 	u.process = p
-	u.engines, u.policies = []string{at.GRPC, at.GRPC}, []string{at.GRPC, at.GRPC}
+	both := []string{at.GRPC, at.GRPC}
+	u.engines, u.policies, u.states = both, both, both
 	u.http = at.HTTP
 	u.nats = bus.Endpoint{URL: at.NATS}
 	u.tokensFile = u.data.Tokens()
@@ -81,6 +82,7 @@ type separate struct {
 	natsServer *natstest.Server
 	engine     []*process
 	policy     []*process
+	state      []*process
 	gateway    *process
 	admin      map[*process]string // address of the admin endpoints
 }
@@ -113,9 +115,16 @@ func startSeparate(t testing.TB, args ...string) *separate {
 	for _, p := range s.policy {
 		s.policies = append(s.policies, p.serving(t, "grpc"))
 	}
+	for range replicaCount {
+		s.state = append(s.state, s.service(t, "interlock-state-store", s.storage()...))
+	}
+	for _, p := range s.state {
+		s.states = append(s.states, p.serving(t, "grpc"))
+	}
 	s.gateway = s.service(t, "interlock-gateway", append([]string{
 		"--http", "127.0.0.1:0", "--nats-url", s.nats.URL,
 		"--engine", strings.Join(s.engines, ","), "--policy", strings.Join(s.policies, ","),
+		"--state", strings.Join(s.states, ","),
 	}, args...)...)
 	s.http = "http://" + s.gateway.serving(t, "http")
 	eventually(t, "the gateway is ready", func() error { return ready(s.http) })
@@ -177,7 +186,7 @@ func onEveryShape(t *testing.T, test func(*testing.T, *shape)) {
 		t.Parallel()
 		s := startSeparate(t)
 		edge := s.gateway.serving(t, "grpc")
-		s.engines, s.policies = []string{edge, s.engines[1]}, []string{edge, s.policies[1]}
+		s.engines, s.policies, s.states = []string{edge, s.engines[1]}, []string{edge, s.policies[1]}, []string{edge, s.states[1]}
 		test(t, &s.shape)
 	})
 }

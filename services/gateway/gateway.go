@@ -20,6 +20,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -42,11 +43,12 @@ type Identity = mcp.Identity
 // Binding says which run is driven.
 type Binding = mcp.Binding
 
-// Config is what the gateway stands on. Engine and Policy are required.
+// Config is what the gateway stands on. Engine, Policy and State are required.
 type Config struct {
-	// Engine and Policy are connections to these services.
+	// Engine, Policy and State are connections to these services.
 	Engine grpc.ClientConnInterface
 	Policy grpc.ClientConnInterface
+	State  grpc.ClientConnInterface
 
 	// NATS is where live events come from; without it there are none.
 	NATS *bus.Endpoint
@@ -94,6 +96,9 @@ func New(cfg Config) (*Gateway, error) {
 	workflows := enginev1.NewWorkflowServiceClient(cfg.Engine)
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
 	policy := policyv1.NewPolicyEnforcerServiceClient(cfg.Policy)
+	sessions := statev1.NewSessionServiceClient(cfg.State)
+	states := statev1.NewStateServiceClient(cfg.State)
+	schemas := statev1.NewSchemaServiceClient(cfg.State)
 	g := &Gateway{log: cfg.Logger}
 	var source rest.EventSource
 	if cfg.NATS != nil {
@@ -102,6 +107,8 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	restHandler, err := rest.New(rest.Config{
 		Workflows: workflows, Runs: runs, Policy: policy, Events: source, Ready: cfg.Ready,
+		Schemas: schemas, States: states, Sessions: sessions,
+		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
 		Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
 		Version: cfg.Version, Logger: cfg.Logger,
 	})
@@ -109,7 +116,7 @@ func New(cfg Config) (*Gateway, error) {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
 	g.mcp, err = mcp.New(mcp.Config{
-		Workflows: workflows, Runs: runs, Policy: policy,
+		Workflows: workflows, Runs: runs, Policy: policy, Schemas: schemas, States: states, Sessions: sessions,
 		Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Authenticate: authenticate(cfg), Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 	})
@@ -203,8 +210,8 @@ func BindingFromEnv(getenv func(string) string) (Binding, error) { return mcp.Bi
 
 // Forward serves the services' contracts on the gateway's own gRPC server, so
 // that callers need one address.
-func Forward(r grpc.ServiceRegistrar, engine, policy grpc.ClientConnInterface) {
-	forward.Register(r, engine, policy)
+func Forward(r grpc.ServiceRegistrar, engine, policy, state grpc.ClientConnInterface) {
+	forward.Register(r, engine, policy, state)
 }
 
 // Reachable answers a check that every connection leads to a service that

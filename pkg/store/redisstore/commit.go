@@ -15,7 +15,7 @@ const (
 	resultOK       = iota // versions of the puts, values of the counters
 	resultReplay          // the first answer
 	resultMismatch        //
-	resultFenced          //
+	resultFenced          // who holds the lease, when it lapses; nothing when nobody does
 	resultConflict        // index among checks, puts and deletes; current version
 	resultLimit           // index of the counter; value; when it reopens, if ever
 	resultRefused         // message; nothing was written
@@ -44,6 +44,9 @@ func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int) (stor
 	c := &call{shard: shard, keys: keys, args: args, done: make(chan struct{})}
 	for _, part := range args {
 		c.size += len(part)
+	}
+	for i := range batch.Puts {
+		c.size += len(batch.Puts[i].Earlier) * earlierBytes
 	}
 	if err := s.lane(shard).do(ctx, c); err != nil {
 		return store.Result{}, err
@@ -118,7 +121,7 @@ func decode(batch *store.Batch, reply []any) (store.Result, error) {
 	case resultMismatch:
 		return store.Result{}, &store.ReplayMismatchError{Owner: batch.Idempotency.Owner, Name: batch.Idempotency.Name}
 	case resultFenced:
-		return store.Result{}, store.ErrFenced
+		return store.Result{}, fencedError(batch.Fence, reply)
 	case resultConflict:
 		if check, ok := condition(batch, int(number(reply, 1))); ok && len(reply) == 3 {
 			return store.Result{}, &store.ConflictError{Key: check.Key, Want: check.Version, Have: number(reply, 2)}
@@ -146,6 +149,15 @@ func decodeOK(batch *store.Batch, reply []any) (store.Result, error) {
 		values[i] = number(reply, 1+i)
 	}
 	return store.Result{Versions: values[:puts:puts], Counters: values[puts:]}, nil
+}
+
+func fencedError(fence *store.Fence, reply []any) error {
+	fenced := &store.FencedError{Key: fence.Key, Token: fence.Token}
+	if len(reply) == 3 {
+		fenced.Holder, _ = reply[1].(string)
+		fenced.Until = time.UnixMicro(number(reply, 2)).UTC()
+	}
+	return fenced
 }
 
 func limitError(batch *store.Batch, i int, reply []any) error {

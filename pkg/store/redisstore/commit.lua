@@ -158,11 +158,14 @@ function write.I(k, a)
   return k + 1, a + 4
 end
 
--- Fence: token.
+-- Fence: the token with which the lease must be held, 0 for not at all.
 function check.F(k, a)
   local r = call('HMGET', KEYS[k], 't', 'e')
-  if r[1] ~= ARGV[a + 1] or tonumber(r[2]) <= now then return k, a, {FENCED} end
-  return k + 1, a + 2
+  local expires = tonumber(r[2] or 0)
+  local token = expires > now and r[1] or '0'
+  if token == ARGV[a + 1] then return k + 1, a + 2 end
+  if token == '0' then return k, a, {FENCED} end
+  return k, a, {FENCED, call('HGET', KEYS[k], 'h'), expires}
 end
 
 function write.F(k, a) return k + 1, a + 2 end
@@ -180,8 +183,8 @@ end
 
 write.C = write.F
 
--- Put: expected version, id, data, labels, number of labels, whether there is a
--- history entry, and that.
+-- Put: expected version, id, data, labels, number of labels, number of history
+-- entries, and those, the last of which is of the new version.
 function check.P(k, a)
   condition = condition + 1
   local want, labels = ARGV[a + 1], ARGV[a + 4]
@@ -193,9 +196,11 @@ function check.P(k, a)
   known[k] = {r[1], old}
   n = n + 1
   result[n] = (r[1] or r[3] or 0) + 1
+  local entries = tonumber(ARGV[a + 6])
   k, a = k + 2 + tonumber(ARGV[a + 5]), a + 7
-  if ARGV[a - 1] == '1' then return k + 1, a + 1 end
-  return k, a
+  if entries == 0 then return k, a end
+  result[n] = result[n] + entries - 1
+  return k + 1, a + entries
 end
 
 function write.P(k, a)
@@ -210,10 +215,13 @@ function write.P(k, a)
     for i = 1, number do call('ZADD', KEYS[k + 1 + i], 0, id) end
   end
   if not version then call('ZADD', index, 0, id) end
+  local entries = tonumber(ARGV[a + 6])
   k, a = k + 2 + number, a + 7
-  if ARGV[a - 1] == '0' then return k, a end
-  call('XADD', KEYS[k], format('%.0f-0', result[n]), 't', now, 'd', ARGV[a])
-  return k + 1, a + 1
+  if entries == 0 then return k, a end
+  for i = 1 - entries, 0 do
+    call('XADD', KEYS[k], format('%.0f-0', result[n] + i), 't', now, 'd', ARGV[a - 1 + entries + i])
+  end
+  return k + 1, a + entries
 end
 
 -- Delete: version, id.
@@ -239,6 +247,15 @@ function write.D(k, a)
     unindex(index, old, id)
   end
   return k + 2, a + 3
+end
+
+-- History to forget: the first version that stays.
+function check.H(k, a) return k + 1, a + 2 end
+
+function write.H(k, a)
+  local dropped = call('XTRIM', KEYS[k], 'MINID', ARGV[a + 1])
+  if dropped > 0 and call('XLEN', KEYS[k]) == 0 then call('DEL', KEYS[k]) end
+  return k + 1, a + 2
 end
 
 -- Reset of an owner's counters.

@@ -93,6 +93,9 @@ func (e *encoder) batch(b *store.Batch) {
 		e.number(d.Version)
 		e.text(d.Key.ID)
 	}
+	for _, f := range b.Forget {
+		e.forget(f)
+	}
 	for _, owner := range b.Reset {
 		e.text("R")
 		e.key(counterKeys, owner)
@@ -135,9 +138,22 @@ func (e *encoder) put(p *store.Put) {
 		e.text("0")
 		return
 	}
-	e.text("1")
+	e.number(int64(1 + len(p.Earlier)))
 	e.key(historyKeys, p.Key)
+	for _, entry := range p.Earlier {
+		e.bytes(entry)
+	}
 	e.bytes(p.History)
+}
+
+func (e *encoder) forget(f store.Forget) {
+	if f.Through < 1 {
+		return // there are no such versions
+	}
+	e.text("H")
+	e.key(historyKeys, f.Key)
+	e.buf = strconv.AppendUint(e.buf, uint64(f.Through)+1, 10)
+	e.endArg()
 }
 
 // counters writes neighbours of one owner as one operation.
@@ -300,6 +316,9 @@ func valid(b *store.Batch) error {
 		}
 	}
 	for i := range b.Puts {
+		if err := b.Puts[i].Validate(); err != nil {
+			return err
+		}
 		for j := range i {
 			if b.Puts[i].Key == b.Puts[j].Key {
 				return fmt.Errorf("redisstore: a batch puts %s twice", b.Puts[i].Key)
@@ -335,6 +354,9 @@ func keys(b *store.Batch, yield func(store.Key)) {
 	}
 	for i := range b.Puts {
 		yield(b.Puts[i].Key)
+	}
+	for i := range b.Forget {
+		yield(b.Forget[i].Key)
 	}
 	for i := range b.Counters {
 		yield(b.Counters[i].Owner)

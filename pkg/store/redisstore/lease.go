@@ -2,12 +2,39 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/interlock-run/interlock/pkg/store"
 )
+
+// GetLease answers the lease that is held now, or store.ErrNotFound when nobody
+// holds it.
+func (s *Store) GetLease(ctx context.Context, key store.Key) (store.Lease, error) {
+	if err := s.begin(ctx); err != nil {
+		return store.Lease{}, err
+	}
+	defer s.end()
+	if err := check(key); err != nil {
+		return store.Lease{}, err
+	}
+	reply, err := heldScript.read(ctx, s.db, []string{s.key(leaseKeys, key)}, s.now())
+	if errors.Is(err, redis.Nil) {
+		return store.Lease{}, fmt.Errorf("%w: nobody holds the lease %s", store.ErrNotFound, key)
+	}
+	if err != nil {
+		return store.Lease{}, readError(ctx, "get lease", err)
+	}
+	answer, _ := reply.([]any)
+	if len(answer) != 3 {
+		return store.Lease{}, fmt.Errorf("redisstore: get lease: the script answered %v", reply)
+	}
+	return parseLease(key, answer), nil
+}
 
 // AcquireLease takes a lease, free or lapsed, for holder; the holder itself gets
 // a new token.
@@ -61,9 +88,14 @@ func (s *Store) lease(ctx context.Context, verb string, key store.Key, who strin
 	if len(answer) != 3 {
 		return store.Lease{}, 0, fmt.Errorf("redisstore: %s lease: %w: the script answered %v", verb, store.ErrUncertain, answer)
 	}
-	token := number(answer, 0)
+	lease := parseLease(key, answer)
+	return lease, lease.Token, nil
+}
+
+// parseLease reads the token, the expiry and the holder that a script answered.
+func parseLease(key store.Key, answer []any) store.Lease {
 	holder, _ := answer[2].(string)
-	return store.Lease{Key: key, Holder: holder, Token: token, Expires: time.UnixMicro(number(answer, 1)).UTC()}, token, nil
+	return store.Lease{Key: key, Holder: holder, Token: number(answer, 0), Expires: time.UnixMicro(number(answer, 1)).UTC()}
 }
 
 // once runs a script that writes, for one caller. When ctx ends first the

@@ -16,6 +16,8 @@ var (
 	commitSource string
 	//go:embed lease.lua
 	leaseSource string
+	//go:embed held.lua
+	heldSource string
 	//go:embed answer.lua
 	answerSource string
 	//go:embed due.lua
@@ -23,6 +25,7 @@ var (
 
 	commitScript = newScript(commitSource)
 	leaseScript  = newScript(leaseSource)
+	heldScript   = newScript(heldSource)
 	answerScript = newScript(answerSource)
 	dueScript    = newScript(dueSource)
 )

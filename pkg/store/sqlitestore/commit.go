@@ -29,7 +29,7 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 	return result, nil
 }
 
-// validateBatch validates the keys of a batch.
+// validateBatch validates the keys and the puts of a batch.
 func validateBatch(b *store.Batch) error {
 	var errs []error
 	check := func(key store.Key) {
@@ -48,9 +48,15 @@ func validateBatch(b *store.Batch) error {
 	}
 	for i := range b.Puts {
 		check(b.Puts[i].Key)
+		if err := b.Puts[i].Validate(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	for i := range b.Deletes {
 		check(b.Deletes[i].Key)
+	}
+	for i := range b.Forget {
+		check(b.Forget[i].Key)
 	}
 	for i := range b.Counters {
 		check(b.Counters[i].Owner)
@@ -149,8 +155,8 @@ func (w *writer) record(key string) (recordState, error) {
 	return state, nil
 }
 
-// applyRecords applies the puts and deletes of a batch and answers the versions
-// of the puts.
+// applyRecords applies the puts and deletes of a batch, drops the history that it
+// forgets, and answers the versions of the puts.
 func (w *writer) applyRecords(b *store.Batch, now int64) ([]int64, error) {
 	var versions []int64
 	if len(b.Puts) > 0 {
@@ -167,6 +173,11 @@ func (w *writer) applyRecords(b *store.Batch, now int64) ([]int64, error) {
 			return nil, err
 		}
 	}
+	for i := range b.Forget {
+		if err := w.dropHistory.run(encodeKey(b.Forget[i].Key), b.Forget[i].Through); err != nil {
+			return nil, fail("forgetting history", err)
+		}
+	}
 	return versions, nil
 }
 
@@ -176,7 +187,7 @@ func (w *writer) put(p *store.Put, now int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	state := recordState{row: old.row, version: old.version + 1, labels: encodeLabels(p.Labels)}
+	state := recordState{row: old.row, version: old.version + 1 + int64(len(p.Earlier)), labels: encodeLabels(p.Labels)}
 	if old.row != 0 {
 		err = w.updateRecord.run(state.version, []byte(state.labels), now, notNull(p.Data), state.row)
 	} else {
@@ -192,13 +203,25 @@ func (w *writer) put(p *store.Put, now int64) (int64, error) {
 	if err := w.relabel(p.Key, old, state, p.Labels); err != nil {
 		return 0, err
 	}
-	if p.History != nil {
-		if err := w.insertHistory.run(key, state.version, now, notNull(p.History)); err != nil {
-			return 0, fail("storing history", err)
-		}
+	if err := w.keepHistory(p, key, old.version, now); err != nil {
+		return 0, err
 	}
 	w.cache.setRecord(key, state)
 	return state.version, nil
+}
+
+// keepHistory stores the history entries of a put that replaces this version.
+func (w *writer) keepHistory(p *store.Put, key string, version, now int64) error {
+	if p.History == nil {
+		return nil
+	}
+	for _, entry := range p.Earlier {
+		version++
+		if err := w.insertHistory.run(key, version, now, notNull(entry)); err != nil {
+			return fail("storing history", err)
+		}
+	}
+	return fail("storing history", w.insertHistory.run(key, version+1, now, notNull(p.History)))
 }
 
 // relabel moves a record in the index of labels.

@@ -18,6 +18,24 @@ type leaseState struct {
 // held answers whether the lease is held with this token.
 func (l leaseState) held(token, now int64) bool { return l.token == token && now < l.expires }
 
+// GetLease answers the lease that is held now, see store.Store.
+func (s *Store) GetLease(ctx context.Context, key store.Key) (store.Lease, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Lease{}, err
+	}
+	if err := validate(key); err != nil {
+		return store.Lease{}, err
+	}
+	lease := store.Lease{Key: key}
+	var expires int64
+	row := s.reads.lease.QueryRowContext(ctx, encodeKey(key), micros(s.clock()))
+	if err := row.Scan(&lease.Holder, &lease.Token, &expires); err != nil {
+		return store.Lease{}, s.rowError(ctx, "reading a lease", err)
+	}
+	lease.Expires = fromMicros(expires)
+	return lease, nil
+}
+
 // AcquireLease takes a lease, see store.Store.
 func (s *Store) AcquireLease(ctx context.Context, key store.Key, holder string, ttl time.Duration) (store.Lease, error) {
 	if err := validate(key); err != nil {
@@ -88,14 +106,18 @@ func (w *writer) storeLease(key store.Key, state leaseState) (store.Lease, error
 	return store.Lease{Key: key, Holder: state.holder, Token: state.token, Expires: fromMicros(state.expires)}, fail("storing a lease", err)
 }
 
-// checkFence demands that a lease is held with this token.
+// checkFence demands that a lease is held with this token, or not at all.
 func (w *writer) checkFence(f *store.Fence, now int64) error {
 	state, err := w.lease(f.Key)
 	if err != nil {
 		return err
 	}
-	if !state.held(f.Token, now) {
-		return store.ErrFenced
+	held := now < state.expires
+	switch {
+	case held && state.token == f.Token, !held && f.Token == store.Unheld:
+		return nil
+	case held:
+		return &store.FencedError{Key: f.Key, Token: f.Token, Holder: state.holder, Until: fromMicros(state.expires)}
 	}
-	return nil
+	return &store.FencedError{Key: f.Key, Token: f.Token}
 }

@@ -12,7 +12,7 @@ import (
 
 // reads are the statements for reading.
 type reads struct {
-	get, history, counters, answer, entries, due *sql.Stmt
+	get, history, counters, lease, answer, entries, due *sql.Stmt
 	// turn counts the tails, see Store.tail.
 	turn atomic.Uint32
 }
@@ -28,6 +28,7 @@ func prepareReads(ctx context.Context, db *sql.DB) (*reads, error) {
 		{&r.get, "SELECT version, labels, updated, data FROM records WHERE key = ?"},
 		{&r.history, "SELECT version, at, data FROM history WHERE key = ? AND version > ? ORDER BY version LIMIT ?"},
 		{&r.counters, "SELECT name, value FROM counters WHERE owner = ?"},
+		{&r.lease, "SELECT holder, token, expires FROM leases WHERE key = ? AND expires > ?"},
 		{&r.answer, "SELECT answer FROM answers WHERE owner = ? AND name = ? AND expires > ?"},
 		{&r.entries, "SELECT entry, id, subject, payload FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"},
 		{&r.due, "SELECT key, name, due, data FROM timers WHERE shard = ? AND due <= ? ORDER BY due LIMIT ?"},

@@ -9,7 +9,7 @@ type statements struct {
 	deleteRecord                  *statement
 	bury, exhume                  *statement
 	insertLabel, deleteLabel      *statement
-	insertHistory                 *statement
+	insertHistory, dropHistory    *statement
 	findCounter, setCounter       *statement
 	dropCounters                  *statement
 	findWindow, setWindow         *statement
@@ -50,6 +50,7 @@ func (w *writer) prepare(h *heads) error {
 		{&s.insertLabel, "INSERT INTO labels (scope, name, value, id, row) VALUES (?, ?, ?, ?, ?)"},
 		{&s.deleteLabel, "DELETE FROM labels WHERE scope = ? AND name = ? AND value = ? AND id = ?"},
 		{&s.insertHistory, "INSERT INTO history (key, version, at, data) VALUES (?, ?, ?, ?)"},
+		{&s.dropHistory, "DELETE FROM history WHERE key = ? AND version <= ?"},
 
 		{&s.findCounter, "SELECT value FROM counters WHERE owner = ? AND name = ?"},
 		{&s.setCounter, "INSERT INTO counters (owner, name, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"},

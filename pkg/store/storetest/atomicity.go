@@ -58,10 +58,11 @@ func setScene(f *fixture) *scene {
 		Fence:       &store.Fence{Key: s.lock, Token: lease.Token},
 		Checks:      []store.Check{{Key: s.a, Version: 2}, {Key: s.c, Version: store.Absent}},
 		Puts: []store.Put{
-			{Key: s.a, Expect: 2, Data: []byte("a3"), Labels: map[string]string{"l": "new"}, History: []byte("h3")},
+			{Key: s.a, Expect: 2, Data: []byte("a3"), Labels: map[string]string{"l": "new"}, History: []byte("h4"), Earlier: [][]byte{[]byte("h3")}},
 			{Key: s.c, Expect: store.Absent, Data: []byte("c1"), Labels: map[string]string{"l": "new"}, History: []byte("h1")},
 		},
 		Deletes: []store.Check{{Key: s.b, Version: 1}, {Key: s.d, Version: store.Absent}},
+		Forget:  []store.Forget{{Key: s.a, Through: 1}, {Key: s.b, Through: 1}},
 		Reset:   []store.Key{s.b},
 		Counters: []store.Counter{
 			{Owner: s.a, Name: "plain", Delta: 1, Limit: 2},
@@ -138,6 +139,7 @@ func allOrNothing(f *fixture) {
 			b.Idempotency = &store.Idempotency{Owner: s.a, Name: "used", Digest: "other", TTL: hour}
 		}, store.ErrReplayMismatch},
 		{"fence", func(b *store.Batch) { b.Fence = &store.Fence{Key: s.lock, Token: b.Fence.Token + 1} }, store.ErrFenced},
+		{"fence on nobody", func(b *store.Batch) { b.Fence = &store.Fence{Key: s.lock, Token: store.Unheld} }, store.ErrFenced},
 		{"check", func(b *store.Batch) { b.Checks[1].Version = 1 }, store.ErrConflict},
 		{"put that should replace", func(b *store.Batch) { b.Puts[0].Expect = 1 }, store.ErrConflict},
 		{"put that should create", func(b *store.Batch) { b.Puts[0].Expect = store.Absent }, store.ErrConflict},
@@ -172,7 +174,7 @@ func allOrNothing(f *fixture) {
 	}
 
 	result := f.commit(s.batch)
-	if diff := cmp.Diff([]int64{3, 1}, result.Versions); diff != "" {
+	if diff := cmp.Diff([]int64{4, 1}, result.Versions); diff != "" {
 		f.Errorf("versions (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]int64{2, 2, 3, 3}, result.Counters); diff != "" {
@@ -188,13 +190,13 @@ func checkApplied(f *fixture, s *scene, got view) {
 	now := f.clock.Now()
 	want := view{
 		Records: []store.Record{
-			{Key: s.a, Version: 3, Data: []byte("a3"), Labels: map[string]string{"l": "new"}, UpdatedAt: now},
+			{Key: s.a, Version: 4, Data: []byte("a3"), Labels: map[string]string{"l": "new"}, UpdatedAt: now},
 			{},
 			{Key: s.c, Version: 1, Data: []byte("c1"), Labels: map[string]string{"l": "new"}, UpdatedAt: now},
 			{},
 		},
 		History: [][]store.HistoryEntry{
-			{{Version: 1, At: now, Data: []byte("h1")}, {Version: 2, At: now, Data: []byte("h2")}, {Version: 3, At: now, Data: []byte("h3")}},
+			{{Version: 2, At: now, Data: []byte("h2")}, {Version: 3, At: now, Data: []byte("h3")}, {Version: 4, At: now, Data: []byte("h4")}},
 			nil,
 			{{Version: 1, At: now, Data: []byte("h1")}},
 			nil,
@@ -276,6 +278,7 @@ func crossShard(f *fixture) {
 		{Puts: put, Checks: []store.Check{{Key: b, Version: store.Absent}}},
 		{Puts: []store.Put{{Key: a, Expect: store.Absent}, {Key: b, Expect: store.Absent}}},
 		{Puts: put, Deletes: []store.Check{{Key: b, Version: store.AnyVersion}}},
+		{Puts: put, Forget: []store.Forget{{Key: b, Through: 1}}},
 		{Puts: put, Counters: []store.Counter{{Owner: b, Name: "c", Delta: 1, Limit: 1}}},
 		{Puts: put, Reset: []store.Key{b}},
 		{Puts: put, Events: []store.Event{{Key: b, ID: "e", Subject: "s"}}},

@@ -25,6 +25,7 @@ func everyCall(f *fixture, ctx context.Context) map[string]error {
 	_, calls["counters"] = f.Counters(ctx, a)
 	_, calls["answer"] = f.Answer(ctx, a, "k")
 	_, calls["commit"] = f.Commit(ctx, create(a, "data"))
+	_, calls["get lease"] = f.GetLease(ctx, a)
 	_, calls["acquire"] = f.AcquireLease(ctx, a, "me", minute)
 	_, calls["renew"] = f.RenewLease(ctx, store.Lease{Key: a, Holder: "me", Token: 1}, minute)
 	calls["release"] = f.ReleaseLease(ctx, store.Lease{Key: a, Holder: "me", Token: 1})

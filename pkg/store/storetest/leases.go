@@ -16,8 +16,7 @@ var leaseTests = []test{
 	{"renew", renewLease},
 	{"release", releaseLease},
 	{"tokens only grow", tokensGrow},
-	{"fence", fenceCommit},
-	{"a paused holder is fenced off", pausedHolder},
+	{"who holds it", whoHolds},
 	{"one holder at a time", oneHolder},
 }
 
@@ -158,58 +157,52 @@ func tokensGrow(f *fixture) {
 	grows("a release, a restart and weeks")
 }
 
-func fenceCommit(f *fixture) {
+// whoHolds reads a lease over its whole life. That which is free, lapsed or was
+// released is not there.
+func whoHolds(f *fixture) {
 	a := run("a")
-	lock := f.sameShard(a, 1)[0]
-	put := func(token int64) store.Batch {
-		return store.Batch{Fence: &store.Fence{Key: lock, Token: token}, Puts: []store.Put{{Key: a, Expect: store.AnyVersion}}}
-	}
-	for _, token := range []int64{0, 1, -1} {
-		f.refused(put(token), store.ErrFenced)
-	}
-	lease := acquire(f, lock, "me", minute)
-	for _, token := range []int64{0, lease.Token - 1, lease.Token + 1} {
-		f.refused(put(token), store.ErrFenced)
-	}
-	f.gone(a)
-	f.commit(put(lease.Token))
-	f.clock.Advance(minute - microsecond)
-	f.commit(put(lease.Token))
-	f.clock.Advance(microsecond)
-	f.refused(put(lease.Token), store.ErrFenced)
-	if got := f.get(a).Version; got != 2 {
-		f.Errorf("version is %d, not 2", got)
-	}
-	if err := f.ReleaseLease(f.ctx, lease); err != nil {
-		f.Errorf("releasing a lapsed lease: %v", err)
-	}
-	for _, token := range []int64{0, lease.Token} {
-		f.refused(put(token), store.ErrFenced)
-	}
-}
-
-// pausedHolder is the story that fencing exists for: a holder sleeps past its
-// lease, another takes over and writes, the first wakes up and writes too.
-func pausedHolder(f *fixture) {
-	lock := run("lock")
-	data := f.sameShard(lock, 1)[0]
-	write := func(lease store.Lease, expect int64, text string) store.Batch {
-		return store.Batch{
-			Fence: &store.Fence{Key: lock, Token: lease.Token},
-			Puts:  []store.Put{{Key: data, Expect: expect, Data: []byte(text)}},
+	free := func(when string) {
+		f.Helper()
+		if got, err := f.GetLease(f.ctx, a); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("the lease %s is %+v, %v, not %v", when, got, err, store.ErrNotFound)
 		}
 	}
-	paused := acquire(f, lock, "paused", minute)
-	f.commit(write(paused, store.Absent, "by the first"))
-	f.clock.Advance(2 * minute)
-	second := acquire(f, lock, "second", minute)
-	f.commit(write(second, 1, "by the second"))
-	f.refused(write(paused, store.AnyVersion, "too late"), store.ErrFenced)
-	f.clock.Advance(2 * minute)
-	f.refused(write(paused, store.AnyVersion, "later still"), store.ErrFenced)
-	if got := f.get(data); got.Version != 2 || string(got.Data) != "by the second" {
-		f.Errorf("the record is %q at version %d", got.Data, got.Version)
+	is := func(want store.Lease) {
+		f.Helper()
+		got, err := f.GetLease(f.ctx, a)
+		if err != nil {
+			f.Fatalf("get the lease: %v", err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			f.Errorf("lease (-want +got):\n%s", diff)
+		}
 	}
+
+	free("that never was")
+	acquire(f, run("b"), "another", hour)
+	free("beside another")
+	lease := acquire(f, a, "one", minute)
+	is(lease)
+	f.clock.Advance(minute - microsecond)
+	is(lease)
+	lease, err := f.RenewLease(f.ctx, lease, minute)
+	if err != nil {
+		f.Fatalf("renew: %v", err)
+	}
+	is(lease)
+	f.clock.Advance(minute)
+	free("that lapsed")
+	lease = acquire(f, a, "two", minute)
+	is(lease)
+	lease = acquire(f, a, "two", hour)
+	is(lease)
+	f.reopen()
+	is(lease)
+	f.commit(store.Batch{Fence: &store.Fence{Key: a, Token: lease.Token}})
+	if err := f.ReleaseLease(f.ctx, lease); err != nil {
+		f.Fatalf("release: %v", err)
+	}
+	free("that was released")
 }
 
 func oneHolder(f *fixture) {

@@ -52,6 +52,7 @@ type opKind int
 const (
 	opGet opKind = iota
 	opCounters
+	opHistory
 	opPut
 	opDelete
 	opAdd
@@ -67,6 +68,11 @@ type op struct {
 	expect int64
 	value  string
 	limit  int64
+	// earlier is the number of versions that a put makes before its last.
+	earlier int64
+	// forget is the version through which a put or delete forgets history, 0 for
+	// none.
+	forget int64
 }
 
 // outcome is how an operation went.
@@ -83,14 +89,17 @@ const (
 // answered is the output of an operation.
 type answered struct {
 	outcome outcome
-	// version of the record: after a put, as read, or as a conflict tells.
+	// version of the record: after a put, as read, or as a conflict tells; of the
+	// history: its last.
 	version int64
+	// oldest is the first version of the history.
+	oldest  int64
 	value   string
 	counter int64
 }
 
-// RecordHistory lets clients put, delete, get and count at random and records
-// what they see. An operation that was surely not applied (ErrUnavailable) leaves
+// RecordHistory lets clients put, delete, forget, get and count at random and
+// records what they see. An operation that was surely not applied (ErrUnavailable) leaves
 // no trace in the history; one that answers ErrUncertain or runs into its context
 // stays open for ever. Errors that a client must not see fail the test.
 func RecordHistory(t testing.TB, s store.Store, w Workload) History {
@@ -132,7 +141,7 @@ func ReadHistory(t testing.TB, s store.Store, w Workload) History {
 	var history History
 	c := &recorder{store: s, workload: w, client: w.Clients, seen: map[string]int64{}}
 	for i := range w.Keys {
-		for _, kind := range []opKind{opGet, opCounters} {
+		for _, kind := range []opKind{opGet, opCounters, opHistory} {
 			operation, ok, err := c.do(op{kind: kind, key: w.key(i)})
 			if err != nil || !ok {
 				t.Fatalf("reading %s: %v", w.key(i), err)
@@ -203,6 +212,12 @@ func (c *recorder) next(i int) (operation porcupine.Operation, ok bool, err erro
 	if c.random.IntN(8) == 0 {
 		in.expect = store.AnyVersion
 	}
+	if in.puts() && c.random.IntN(3) == 0 {
+		in.earlier = int64(1 + c.random.IntN(3))
+	}
+	if (in.puts() || in.kind == opDelete) && c.random.IntN(3) == 0 {
+		in.forget = c.seen[in.key] + int64(c.random.IntN(3))
+	}
 	return c.do(in)
 }
 
@@ -244,6 +259,8 @@ func (c *recorder) call(ctx context.Context, in op) (answered, error) {
 	case opCounters:
 		counters, err := c.store.Counters(ctx, key)
 		return answered{counter: counters["n"]}, err
+	case opHistory:
+		return c.history(ctx, key)
 	}
 
 	result, err := c.store.Commit(ctx, in.batch(key))
@@ -272,6 +289,25 @@ func (c *recorder) call(ctx context.Context, in op) (answered, error) {
 	return out, nil
 }
 
+// history reads all history of a record, each version of which has an entry.
+func (c *recorder) history(ctx context.Context, key store.Key) (answered, error) {
+	const most = 1 << 20
+	entries, err := c.store.History(ctx, key, 0, most)
+	if err != nil {
+		return answered{}, err
+	}
+	if len(entries) == 0 {
+		return answered{outcome: missing}, nil
+	}
+	oldest := entries[0].Version
+	for i, entry := range entries {
+		if entry.Version != oldest+int64(i) {
+			return answered{}, fmt.Errorf("history of %s: version %d is number %d after %d", key, entry.Version, i, oldest)
+		}
+	}
+	return answered{oldest: oldest, version: oldest + int64(len(entries)) - 1}, nil
+}
+
 func (in op) puts() bool { return in.kind == opPut || in.kind == opPutAndAdd }
 func (in op) adds() bool { return in.kind == opAdd || in.kind == opPutAndAdd }
 
@@ -280,12 +316,18 @@ func (in op) batch(key store.Key) store.Batch {
 	var batch store.Batch
 	if in.puts() {
 		batch.Puts = []store.Put{{Key: key, Expect: in.expect, Data: []byte(in.value), History: []byte(in.value)}}
+		for range in.earlier {
+			batch.Puts[0].Earlier = append(batch.Puts[0].Earlier, []byte(in.value))
+		}
 	}
 	if in.adds() {
 		batch.Counters = []store.Counter{{Owner: key, Name: "n", Delta: 1, Limit: in.limit}}
 	}
 	if in.kind == opDelete {
 		batch.Deletes = []store.Check{{Key: key, Version: in.expect}}
+	}
+	if in.forget > 0 {
+		batch.Forget = []store.Forget{{Key: key, Through: in.forget}}
 	}
 	return batch
 }

@@ -15,6 +15,8 @@ type modelState struct {
 	exists  bool
 	value   string
 	counter int64
+	// forgotten is the version through which history was forgotten last.
+	forgotten int64
 }
 
 // version is the record's version as callers see it.
@@ -69,6 +71,11 @@ func expected(state modelState, in op) (next modelState, out answered) {
 		return state, answered{version: state.last, value: state.value}
 	case opCounters:
 		return state, answered{counter: state.counter}
+	case opHistory:
+		if state.last == state.forgotten {
+			return state, answered{outcome: missing}
+		}
+		return state, answered{oldest: state.forgotten + 1, version: state.last}
 	}
 	demands := in.puts() || in.kind == opDelete
 	if demands && in.expect != store.AnyVersion && in.expect != state.version() {
@@ -79,7 +86,7 @@ func expected(state modelState, in op) (next modelState, out answered) {
 	}
 	next = state
 	if in.puts() {
-		next.last, next.exists, next.value = state.last+1, true, in.value
+		next.last, next.exists, next.value = state.last+1+in.earlier, true, in.value
 		out.version = next.last
 	}
 	if in.adds() {
@@ -88,6 +95,9 @@ func expected(state modelState, in op) (next modelState, out answered) {
 	}
 	if in.kind == opDelete {
 		next.exists, next.value = false, ""
+	}
+	if in.forget > 0 {
+		next.forgotten = min(max(state.forgotten, in.forget), next.last)
 	}
 	return next, out
 }

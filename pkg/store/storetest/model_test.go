@@ -17,6 +17,9 @@ func TestModel(t *testing.T) {
 	add := func(limit int64) op { return op{kind: opAdd, key: "k", limit: limit} }
 	get := op{kind: opGet, key: "k"}
 	counters := op{kind: opCounters, key: "k"}
+	history := op{kind: opHistory, key: "k"}
+	several := op{kind: opPut, key: "k", expect: store.AnyVersion, value: "a", earlier: 2}
+	forget := op{kind: opDelete, key: "k", expect: store.AnyVersion, forget: 2}
 	at := func(call, end int64, in op, out answered) porcupine.Operation {
 		return porcupine.Operation{Input: in, Call: call, Output: out, Return: end}
 	}
@@ -97,6 +100,44 @@ func TestModel(t *testing.T) {
 			at(1, never, add(9), maybe),
 			at(3, 4, counters, answered{counter: 1}),
 			at(5, 6, counters, answered{}),
+		}, false},
+		{"several versions", History{
+			at(1, 2, several, answered{version: 3}),
+			at(3, 4, history, answered{oldest: 1, version: 3}),
+			at(5, 6, several, answered{version: 6}),
+			at(7, 8, get, answered{version: 6, value: "a"}),
+		}, true},
+		{"several versions as one", History{
+			at(1, 2, several, answered{version: 1}),
+		}, false},
+		{"an entry of several is lost", History{
+			at(1, 2, several, answered{version: 3}),
+			at(3, 4, history, answered{oldest: 2, version: 3}),
+		}, false},
+		{"history is forgotten", History{
+			at(1, 2, history, answered{outcome: missing}),
+			at(3, 4, several, answered{version: 3}),
+			at(5, 6, forget, answered{}),
+			at(7, 8, history, answered{oldest: 3, version: 3}),
+			at(9, 10, put(store.Absent, "b"), answered{version: 4}),
+			at(11, 12, history, answered{oldest: 3, version: 4}),
+		}, true},
+		{"history comes back", History{
+			at(1, 2, several, answered{version: 3}),
+			at(3, 4, forget, answered{}),
+			at(5, 6, history, answered{oldest: 1, version: 3}),
+		}, false},
+		{"all is forgotten, and no more", History{
+			at(1, 2, put(store.Absent, "a"), answered{version: 1}),
+			at(3, 4, forget, answered{}),
+			at(5, 6, history, answered{outcome: missing}),
+			at(7, 8, put(store.Absent, "b"), answered{version: 2}),
+			at(9, 10, history, answered{oldest: 2, version: 2}),
+		}, true},
+		{"what is refused forgets nothing", History{
+			at(1, 2, put(store.Absent, "a"), answered{version: 1}),
+			at(3, 4, op{kind: opPut, key: "k", expect: 7, forget: 1}, answered{outcome: conflicted, version: 1}),
+			at(5, 6, history, answered{outcome: missing}),
 		}, false},
 	}
 	for _, tt := range tests {

@@ -172,6 +172,9 @@ func namespacesAreApart(f *fixture) {
 	if _, err := f.Answer(f.ctx, one, "key"); !errors.Is(err, store.ErrNotFound) {
 		f.Errorf("answer: %v", err)
 	}
+	if _, err := f.GetLease(f.ctx, one); !errors.Is(err, store.ErrNotFound) {
+		f.Errorf("lease: %v", err)
+	}
 	if _, err := f.AcquireLease(f.ctx, one, "another", hour); err != nil {
 		f.Errorf("lease: %v", err)
 	}
@@ -185,13 +188,20 @@ func namespacesAreApart(f *fixture) {
 		Idempotency: &store.Idempotency{Owner: one, Name: "key", Digest: "mine", Answer: []byte("a"), TTL: hour},
 		ClearTimers: []store.TimerID{{Key: one, Name: "t"}},
 	})
-	f.commit(store.Batch{Deletes: []store.Check{{Key: one, Version: 1}}, Reset: []store.Key{one}})
+	f.commit(store.Batch{
+		Deletes: []store.Check{{Key: one, Version: 1}},
+		Forget:  []store.Forget{{Key: one, Through: 9}},
+		Reset:   []store.Key{one},
+	})
 	for _, other := range []store.Key{{Namespace: "two", Kind: "run", ID: "a"}, {Namespace: "one", Kind: "state", ID: "a"}} {
 		if got := f.get(other); string(got.Data) != other.String() {
 			f.Errorf("%s has %q", other, got.Data)
 		}
 		if got := f.counters(other); got["calls"] != 5 {
 			f.Errorf("counters of %s are %v", other, got)
+		}
+		if got := history(f, other, 0, 10); len(got) != 1 {
+			f.Errorf("history of %s is %v", other, got)
 		}
 	}
 	if timers := f.due(f.clock.Now()); len(timers) != 2 {

@@ -53,6 +53,9 @@ func closedStore(f *fixture) {
 	if _, err := f.Get(f.ctx, run("a")); !errors.Is(err, store.ErrUnavailable) {
 		f.Errorf("a get from a closed store answered %v", err)
 	}
+	if _, err := f.GetLease(f.ctx, run("a")); !errors.Is(err, store.ErrUnavailable) {
+		f.Errorf("get of a closed store's lease answered %v", err)
+	}
 	if err := f.Ping(f.ctx); !errors.Is(err, store.ErrUnavailable) {
 		f.Errorf("a ping of a closed store answered %v", err)
 	}

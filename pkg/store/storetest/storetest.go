@@ -13,6 +13,9 @@
 //     in order. A ConflictError still says Absent while the record is gone.
 //   - Preconditions and counters are judged against the state before the batch,
 //     except that counters see Reset and the counters before them.
+//   - The earlier entries of a put are as those of puts of their own at the same
+//     time would be; one that is nil is kept as an empty one.
+//   - What is forgotten below version 1 is nothing.
 //   - A negative Delta is never refused. A zero Delta is refused when the value
 //     exceeds the limit already.
 //   - A lease is held while now is before Expires, an idempotency key is known
@@ -63,9 +66,12 @@ func Run(t *testing.T, open Opener) {
 		{"window", windowTests},
 		{"timer", timerTests},
 		{"lease", leaseTests},
+		{"fence", fenceTests},
 		{"idempotency", idempotencyTests},
 		{"outbox", outboxTests},
 		{"history", historyTests},
+		{"several versions", earlierTests},
+		{"forget", forgetTests},
 		{"list", listTests},
 		{"restart", restartTests},
 		{"context", contextTests},

@@ -19,6 +19,7 @@ type flags struct {
 	HTTP    string        `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
 	Engine  string        `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
 	Policy  string        `help:"Address of the policy enforcer, like that of the engine." required:"" env:"INTERLOCK_POLICY" placeholder:"TARGET"`
+	State   string        `help:"Address of the state-store, like that of the engine." required:"" env:"INTERLOCK_STATE" placeholder:"TARGET"`
 	NATSURL string        `name:"nats-url" help:"NATS that live events come from." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
@@ -37,14 +38,18 @@ func (f *flags) build(d *daemon.Daemon) error {
 	if err != nil {
 		return err
 	}
+	state, err := d.Dial("state", f.State, f.ClientFlags)
+	if err != nil {
+		return err
+	}
 	upstreams, err := f.Edge.Upstreams()
 	if err != nil {
 		return err
 	}
-	gateway.Forward(d.Server.GRPC(), engine, policy)
-	d.Ready = gateway.Reachable(engine, policy)
+	gateway.Forward(d.Server.GRPC(), engine, policy, state)
+	d.Ready = gateway.Reachable(engine, policy, state)
 	g, err := gateway.New(gateway.Config{
-		Engine: engine, Policy: policy, Ready: d.Ready, AdvertiseGRPC: d.Server.Addrs()[0].String(),
+		Engine: engine, Policy: policy, State: state, Ready: d.Ready, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Registry, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound,
 		AllowAnonymous: f.AllowAnonymous, Tracer: d.Tracer, Version: version, Logger: d.Log,

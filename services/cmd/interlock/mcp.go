@@ -45,7 +45,7 @@ func (c *mcpCommand) Run(ctx context.Context, streams streams) error {
 		return err
 	}
 	g, err := gateway.New(gateway.Config{
-		Engine: conn, Policy: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
+		Engine: conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
 		Stdio: gateway.Identity{
 			Binding: binding, Token: token, Namespace: c.Namespace, Workspace: c.Workspace,
 		},

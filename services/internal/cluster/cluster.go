@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 	"github.com/interlock-run/interlock/services/policyenforcer"
+	"github.com/interlock-run/interlock/services/statestore"
 )
 
 // Embedded NATS syncs every second, so events may leave the outbox soon after.
@@ -52,6 +54,9 @@ type Config struct {
 	// Grace for events in the outbox with an external NATS; default 150 s.
 	Grace time.Duration
 
+	// State are the settings of the state-store.
+	State statestore.Flags
+
 	Upstreams    []gateway.Upstream
 	ToolPrefix   string
 	AllowUnbound bool
@@ -68,16 +73,18 @@ type Cluster struct {
 	// TokensFile holds a token per role.
 	TokensFile string
 
-	cfg      Config
-	registry *prometheus.Registry
-	closers  []func() error
-	cancel   context.CancelCauseFunc
-	ctx      context.Context
-	edge     chan error
-	grpc     chan error
-	relay    chan struct{}      // closed when the relay has ended
-	stop     context.CancelFunc // ends the relay
-	drained  context.CancelFunc // ends the servers
+	cfg       Config
+	registry  *prometheus.Registry
+	closers   []func() error
+	cancel    context.CancelCauseFunc
+	ctx       context.Context
+	edge      chan error
+	grpc      chan error
+	relay     chan struct{}      // closed when the relay has ended
+	besideCtx context.Context    // of the relay and what else runs beside the servers
+	beside    sync.WaitGroup     // what runs beside the servers
+	stop      context.CancelFunc // ends what runs beside the servers
+	drained   context.CancelFunc // ends the servers
 }
 
 // Start starts everything; when it returns nil, calls succeed. The caller ends
@@ -177,16 +184,25 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 	if err != nil {
 		return err
 	}
-	var ctx context.Context
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(c.ctx))
+	c.besideCtx, c.stop = context.WithCancel(context.WithoutCancel(c.ctx))
 	c.relay = make(chan struct{})
 	go func() {
 		defer close(c.relay)
-		if err := relay.Run(ctx); err != nil && ctx.Err() == nil {
+		if err := relay.Run(c.besideCtx); err != nil && c.besideCtx.Err() == nil {
 			c.cancel(fmt.Errorf("relay: %w", err))
 		}
 	}()
 	return nil
+}
+
+// background runs work beside the servers until they have drained. Its failure is
+// that of the cluster.
+func (c *Cluster) background(work func(context.Context) error) {
+	c.beside.Go(func() {
+		if err := work(c.besideCtx); err != nil && c.besideCtx.Err() == nil {
+			c.cancel(err)
+		}
+	})
 }
 
 // holder names this cluster among all that relay the same store. It is the same
@@ -221,9 +237,12 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *au
 	e := engine.New(engine.Config{Store: st, Logger: c.cfg.Logger})
 	e.Register(server.GRPC())
 	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Logger: c.cfg.Logger}).Register(server.GRPC())
+	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State})
+	states.Register(server.GRPC())
+	c.background(states.Run)
 	c.Endpoints.GRPC = reachable(server.Addrs()[0])
 	g, err := gateway.New(gateway.Config{
-		Engine: local, Policy: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
+		Engine: local, Policy: local, State: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger,
 	})
@@ -319,6 +338,7 @@ func (c *Cluster) close() error {
 	if c.stop != nil {
 		c.stop()
 		<-c.relay
+		c.beside.Wait()
 	}
 	for i := len(c.closers) - 1; i >= 0; i-- {
 		errs = append(errs, c.closers[i]())

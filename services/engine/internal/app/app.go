@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/hub"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
@@ -56,7 +57,7 @@ type App struct {
 
 	machines *snapshot.Cache[machineKey, *workflow.Machine]
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
-	changes  *hub
+	changes  *hub.Hub
 
 	pageBytes int // see the constant; less in tests
 }
@@ -70,7 +71,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		log:      log,
 		machines: snapshot.New[machineKey, *workflow.Machine](4096),
 		runs:     snapshot.New[store.Key, *workflow.Run](262_144),
-		changes:  newHub(),
+		changes:  hub.New(),
 
 		pageBytes: pageBytes,
 	}

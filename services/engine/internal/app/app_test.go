@@ -465,7 +465,7 @@ func TestWatchSendsUntilTheEnd(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if n := len(a.changes.waiters); n != 0 {
+	if n := a.changes.Waiting(); n != 0 {
 		t.Errorf("%d waiters are left", n)
 	}
 }

@@ -367,7 +367,7 @@ func (a *App) changed(namespace string, runs ...*workflow.Run) {
 	for _, run := range runs {
 		key := runKey(namespace, run.ID)
 		a.remember(key, run)
-		a.changes.wake(key)
+		a.changes.Wake(key)
 	}
 }
 

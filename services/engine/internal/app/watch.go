@@ -16,7 +16,7 @@ const watchInterval = time.Second
 // sent as one; the history has each.
 func (a *App) Watch(ctx context.Context, namespace, runID string, send func(*View) error) error {
 	key := runKey(namespace, runID)
-	changed, stop := a.changes.wait(key)
+	changed, stop := a.changes.Wait(key)
 	defer stop()
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -49,4 +49,4 @@ func (a *App) Watch(ctx context.Context, namespace, runID string, send func(*Vie
 }
 
 // RunChanged wakes the watchers of a run.
-func (a *App) RunChanged(namespace, runID string) { a.changes.wake(runKey(namespace, runID)) }
+func (a *App) RunChanged(namespace, runID string) { a.changes.Wake(runKey(namespace, runID)) }

@@ -16,10 +16,11 @@ import (
 )
 
 // Register adds the contracts to a server, passed on to these connections.
-func Register(r grpc.ServiceRegistrar, engine, policy grpc.ClientConnInterface) {
+func Register(r grpc.ServiceRegistrar, engine, policy, state grpc.ClientConnInterface) {
 	enginev1.RegisterWorkflowServiceServer(r, &workflows{client: enginev1.NewWorkflowServiceClient(engine)})
 	enginev1.RegisterRunServiceServer(r, &runs{client: enginev1.NewRunServiceClient(engine)})
 	policyv1.RegisterPolicyEnforcerServiceServer(r, &enforcer{client: policyv1.NewPolicyEnforcerServiceClient(policy)})
+	registerState(r, state)
 }
 
 // pass makes one unary call for the caller.

@@ -74,7 +74,7 @@ func TestEveryRPCIsForwarded(t *testing.T) {
 	up := &upstream{called: map[string]string{}}
 	behind := serve(t, grpc.NewServer(grpc.UnknownServiceHandler(up.handle)))
 	edge := grpc.NewServer()
-	forward.Register(edge, behind, behind)
+	forward.Register(edge, behind, behind, behind)
 	conn := serve(t, edge)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer mine")
 	calls := 0

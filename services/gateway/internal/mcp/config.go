@@ -12,6 +12,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 )
 
 // Config is what the edge stands on. Workflows, Runs and Policy are required.
@@ -19,6 +20,9 @@ type Config struct {
 	Workflows enginev1.WorkflowServiceClient
 	Runs      enginev1.RunServiceClient
 	Policy    policyv1.PolicyEnforcerServiceClient
+	Schemas   statev1.SchemaServiceClient
+	States    statev1.StateServiceClient
+	Sessions  statev1.SessionServiceClient
 
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []Upstream

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,32 +19,46 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-const contentJSON = "application/json"
+// Media types.
+const (
+	contentJSON       = "application/json"
+	contentYAML       = "application/yaml"
+	contentPatch      = "application/json-patch+json"  // RFC 6902
+	contentMergePatch = "application/merge-patch+json" // RFC 7396
+	contentEvents     = "text/event-stream"
+)
 
-// yamlTypes are the media types that YAML goes by (RFC 9512 and before it).
-var yamlTypes = map[string]bool{
-	"application/yaml": true, "application/x-yaml": true, "text/yaml": true, "text/x-yaml": true,
+// media are the types that a body may have, and those that they go by, too.
+func (b bodyRule) media() (types, also []string) {
+	switch b {
+	case definitionBody:
+		return []string{contentJSON, contentYAML}, []string{"application/x-yaml", "text/yaml", "text/x-yaml"} // before RFC 9512
+	case patchBody:
+		return []string{contentJSON, contentPatch, contentMergePatch}, nil
+	default:
+		return []string{contentJSON}, nil
+	}
 }
 
-// readBody reads the whole body within the limits.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody reads the whole body of at most limit bytes.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return nil, newProblem(http.StatusUnsupportedMediaType, codeUnsupportedMediaType,
 			"send the body without Content-Encoding").with("Accept-Encoding", "identity")
 	}
 	tooLarge := newProblem(http.StatusRequestEntityTooLarge, string(fault.TooLarge),
-		fmt.Sprintf("the body is larger than %d bytes; send less", maxBody))
-	if r.ContentLength > maxBody {
+		fmt.Sprintf("the body is larger than %d bytes; send less", limit))
+	if r.ContentLength > limit {
 		return nil, tooLarge.with("Connection", "close")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
 		return body, nil
 	}
-	var limit *http.MaxBytesError
+	var exceeded *http.MaxBytesError
 	var network net.Error
 	switch {
-	case errors.As(err, &limit):
+	case errors.As(err, &exceeded):
 		return nil, tooLarge
 	case errors.As(err, &network) && network.Timeout():
 		return nil, newProblem(http.StatusRequestTimeout, codeRequestTimeout,
@@ -55,13 +70,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // mediaType is the request's media type, or a 415 that says what is accepted.
-func mediaType(r *http.Request, yaml bool) (string, error) {
-	accepted := contentJSON
-	if yaml {
-		accepted += " or application/yaml"
-	}
+func mediaType(r *http.Request, rule bodyRule) (string, error) {
+	types, also := rule.media()
 	unsupported := newProblem(http.StatusUnsupportedMediaType, codeUnsupportedMediaType,
-		"set the header Content-Type: "+accepted).with("Accept", strings.ReplaceAll(accepted, " or ", ", "))
+		"set the header Content-Type: "+strings.Join(types, " or ")).with("Accept", strings.Join(types, ", "))
+	if rule == patchBody {
+		unsupported = unsupported.with("Accept-Patch", strings.Join(types, ", ")) // RFC 5789, section 2.2
+	}
 	if len(r.Header.Values("Content-Type")) != 1 {
 		return "", unsupported
 	}
@@ -73,7 +88,7 @@ func mediaType(r *http.Request, yaml bool) (string, error) {
 		unsupported.Detail = "send UTF-8: charset " + charset + " is not supported"
 		return "", unsupported
 	}
-	if kind == contentJSON || yaml && yamlTypes[kind] {
+	if slices.Contains(types, kind) || slices.Contains(also, kind) {
 		return kind, nil
 	}
 	return "", unsupported
@@ -81,12 +96,15 @@ func mediaType(r *http.Request, yaml bool) (string, error) {
 
 // decode reads a request body into a struct, strictly: one JSON object of known
 // members, each of the right type, none twice. Members of type jsontext.Value
-// keep their bytes.
-func decode[T any](body []byte) (T, error) {
+// keep their bytes; they may nest as deep as a document may.
+func decode[T any](body []byte) (T, error) { return decodeAround[T](body, 1) }
+
+// decodeAround is decode of a body that has so many levels around the user's
+// document.
+func decodeAround[T any](body []byte, levels int) (T, error) {
 	var into T
-	_, problems := document.ParseAll(body, document.Limits{Bytes: maxBody, Depth: maxDepth + 1})
-	if len(problems) > 0 {
-		return into, badText(problems)
+	if err := strict(body, levels); err != nil {
+		return into, err
 	}
 	if kind := jsontext.Value(body).Kind(); kind != '{' {
 		return into, badBody(fault.InvalidRequest, inBody("", document.CodeType,
@@ -96,6 +114,16 @@ func decode[T any](body []byte) (T, error) {
 		return into, badBody(fault.InvalidRequest, mistake(err))
 	}
 	return into, nil
+}
+
+// strict is a 400 unless a body, which was read within its limit, is strictly
+// valid JSON that nests no deeper than a document with so many levels around it.
+func strict(body []byte, levels int) error {
+	_, problems := document.ParseAll(body, document.Limits{Bytes: maxDocumentBody, Depth: maxDepth + levels})
+	if len(problems) > 0 {
+		return badText(problems)
+	}
+	return nil
 }
 
 // badText is a 400 with all that is wrong with a text.

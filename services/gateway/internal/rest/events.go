@@ -1,16 +1,13 @@
 package rest
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"net/http"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/metadata"
 
@@ -21,7 +18,8 @@ import (
 
 // Event is one event of the stream.
 type Event struct {
-	// Seq is the event's place in the stream, from 1.
+	// Seq is the event's place in the stream, from 1; 0 for one that nobody can
+	// resume after.
 	Seq uint64
 	// Subject it was published on, e.g. interlock.default.run.run_01j.started.
 	Subject string
@@ -41,11 +39,6 @@ type EventSource interface {
 }
 
 const (
-	// streamWriteTimeout bounds the writing of one event to one client.
-	streamWriteTimeout = 10 * time.Second
-	// reconnectAfter is what clients are told to wait before they come back, in
-	// milliseconds.
-	reconnectAfter = 2000
 	// subjectRoot is the first token of every subject.
 	subjectRoot = "interlock"
 	maxSubject  = 512
@@ -56,82 +49,64 @@ func (e *edge) eventRoutes() {
 		method: http.MethodGet, path: "/v1/events", id: "streamEvents", summary: "Live events",
 		about: "Server-sent events. Each has the stream's sequence as its id and the JSON of an event as its data; " +
 			"comments keep an idle connection open. A client that comes back with Last-Event-ID misses nothing; " +
-			"0 replays all that the stream still has.",
+			"0 replays all that the stream still has. With state_id the events are those of /workflow-states/{state_id}/events.",
 		params: []param{
 			inQuery("subject", "NATS subject filter within the namespace, e.g. run.> or interlock.default.run.*.transitioned; all when absent."),
 			inQuery("last_event_id", "Like the header, for clients that cannot set it."),
 			{name: headerLastEvent, in: "header", about: "Resume after this event."},
 			{name: headerNamespace, in: "header", about: "Namespace of the events, default when absent."},
+			inQuery("state_id", "Changes of this state instead."),
+			afterVersionParam, sessionParam,
 		},
 		answers: map[int]reflect.Type{http.StatusOK: nil}, stream: e.streamEvents,
 	})
 }
 
-// streamEvents serves events until the client leaves, reads too slowly, may no
-// longer read, or the server drains.
+// streamEvents serves the events of a subject, or the changes of a state.
 func (e *edge) streamEvents(c *call) error {
-	namespace := c.header(headerNamespace)
-	if namespace == "" {
-		namespace = rpc.DefaultNamespace
+	if c.query.Has("state_id") {
+		if c.query.Has("subject") {
+			return badParameter("subject", "CONFLICT", "is for other events than state_id; give one of them")
+		}
+		return e.streamState(c, c.query.Get("state_id"))
 	}
+	if c.query.Has("after_version") {
+		return badParameter("after_version", "CONFLICT", "is for state_id; other events go on after last_event_id")
+	}
+	namespace := namespaceOr(c.header(headerNamespace))
 	filter, err := subjectFilter(namespace, c.query.Get("subject"))
 	if err != nil {
 		return err
 	}
-	from, err := c.resumeFrom()
+	last, resumes, err := c.lastEvent()
 	if err != nil {
 		return err
 	}
-	if e.Events == nil {
-		return fault.New(fault.Unavailable, "this server has no event stream")
+	var from uint64
+	if resumes {
+		from = last + 1
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
-	if err := e.mayRead(ctx, namespace); err != nil {
-		return err
+	return e.serveFeed(c, func(ctx context.Context) (*feed, error) { return e.subjectFeed(ctx, namespace, filter, from) })
+}
+
+// namespaceOr is the namespace, or else the default one.
+func namespaceOr(namespace string) string { return cmp.Or(namespace, rpc.DefaultNamespace) }
+
+// subjectFeed follows the events whose subject matches the filter, from a sequence
+// of the stream on; 0 for those to come.
+func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from uint64) (*feed, error) {
+	if e.Events == nil {
+		return nil, fault.New(fault.Unavailable, "this server has no event stream")
+	}
+	allowed := func(ctx context.Context) error { return e.mayRead(ctx, namespace) }
+	if err := allowed(ctx); err != nil {
+		return nil, err
 	}
 	events, err := e.Events.Subscribe(ctx, filter, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s := &stream{w: c.w, control: http.NewResponseController(c.w)}
-	h := c.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // proxies must not hold events back
-	if c.r.Method == http.MethodHead {
-		return nil
-	}
-	if s.write(fmt.Appendf(nil, ": connected\nretry: %d\n\n", reconnectAfter)) {
-		e.pump(ctx, s, events, namespace)
-	}
-	return nil
-}
-
-// pump copies events to the client.
-func (e *edge) pump(ctx context.Context, s *stream, events <-chan Event, namespace string) {
-	idle, recheck := time.NewTicker(e.heartbeat), time.NewTicker(e.recheck)
-	defer idle.Stop()
-	defer recheck.Stop()
-	drain := draining(ctx)
-	for {
-		var good bool
-		select {
-		case ev, open := <-events:
-			good = open && s.event(ev)
-		case <-idle.C:
-			good = s.write([]byte(": keep-alive\n\n"))
-		case <-recheck.C:
-			// A token may have been withdrawn since; any doubt ends the stream.
-			good = e.mayRead(ctx, namespace) == nil
-		case <-drain:
-			return
-		case <-ctx.Done():
-			return
-		}
-		if !good {
-			return
-		}
-	}
+	return &feed{events: events, allowed: allowed}, nil
 }
 
 // mayRead asks the engine whether the caller may read runs of the namespace:
@@ -139,28 +114,32 @@ func (e *edge) pump(ctx context.Context, s *stream, events <-chan Event, namespa
 func (e *edge) mayRead(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	md, _ := metadata.FromOutgoingContext(ctx)
-	md = md.Copy()
-	md.Set(rpc.NamespaceKey, namespace)
-	_, err := e.Runs.List(metadata.NewOutgoingContext(ctx, md), &enginev1.RunServiceListRequest{PageSize: 1})
+	_, err := e.Runs.List(inNamespace(ctx, namespace), &enginev1.RunServiceListRequest{PageSize: 1})
 	return err
 }
 
-// resumeFrom is the first sequence that the client has not seen; 0 for only what
-// is to come.
-func (c *call) resumeFrom() (uint64, error) {
+// inNamespace is the context of calls for a namespace.
+func inNamespace(ctx context.Context, namespace string) context.Context {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	md = md.Copy()
+	md.Set(rpc.NamespaceKey, namespace)
+	return metadata.NewOutgoingContext(ctx, md)
+}
+
+// lastEvent is the id of the last event that the client has seen, if it says so.
+func (c *call) lastEvent() (id uint64, given bool, err error) {
 	name, text := headerLastEvent, c.header(headerLastEvent)
 	if text == "" {
 		name, text = "last_event_id", c.query.Get("last_event_id")
 	}
 	if text == "" {
-		return 0, nil
+		return 0, false, nil
 	}
-	last, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || last == math.MaxUint64 {
-		return 0, badParameter(name, "INVALID", "must be the id of an event of this stream")
+	id, err = strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, false, badParameter(name, "INVALID", "must be the id of an event of this stream")
 	}
-	return last + 1, nil
+	return id, true, nil
 }
 
 // subjectToken is one token, percent-encoded where it has to be (docs/events.md).
@@ -192,32 +171,4 @@ func subjectFilter(namespace, subject string) (string, error) {
 			"the subject must lie within "+prefix+">; name another namespace with "+headerNamespace)
 	}
 	return subject, nil
-}
-
-// stream writes server-sent events to one client.
-type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-}
-
-// event writes one event; false when the client is gone or too slow.
-func (s *stream) event(ev Event) bool {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "id: %d\n", ev.Seq)
-	for line := range bytes.Lines(ev.Data) {
-		b.WriteString("data: ")
-		// A carriage return would end a line of the event stream too.
-		b.Write(bytes.ReplaceAll(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"), nil))
-		b.WriteByte('\n')
-	}
-	b.WriteByte('\n')
-	return s.write(b.Bytes())
-}
-
-func (s *stream) write(p []byte) bool {
-	_ = s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) // not every writer can
-	if _, err := s.w.Write(p); err != nil {
-		return false
-	}
-	return s.control.Flush() == nil
 }

@@ -38,12 +38,11 @@ const maxToken = 4 << 10
 
 // handler wraps the routes in what every answer shares.
 func (e *edge) handler() http.Handler {
-	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	e.origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.writeProblem(w, r, newProblem(http.StatusForbidden, codeCrossOrigin,
 			"changes from pages of another origin are refused"))
 	}))
-	routed := guard.Handler(http.HandlerFunc(e.route))
+	routed := e.origin.Handler(http.HandlerFunc(e.route))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -107,11 +106,11 @@ func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // outgoing is the request's context with what the services need to know about
 // the caller. Without a token it is a 401, unless anonymous calls may pass.
-func (e *edge) outgoing(r *http.Request, public bool, requestID string) (context.Context, error) {
-	if public {
+func (e *edge) outgoing(r *http.Request, rt *route, requestID string) (context.Context, error) {
+	if rt.public {
 		return r.Context(), nil
 	}
-	token, err := bearer(r)
+	token, err := rt.bearer(r)
 	if err != nil {
 		return nil, err
 	}
@@ -125,13 +124,26 @@ func (e *edge) outgoing(r *http.Request, public bool, requestID string) (context
 	}
 	if namespace := r.Header.Get(headerNamespace); namespace != "" {
 		if len(r.Header.Values(headerNamespace)) > 1 || !rpc.ValidNamespace(namespace) {
-			return nil, badParameter(headerNamespace, document.CodeName,
-				"must be one name of 1 to 63 lower-case letters, digits and hyphens that does not begin with a hyphen")
+			return nil, badNamespace(headerNamespace)
 		}
 		md.Set(rpc.NamespaceKey, namespace)
 	}
 	md.Set(rpc.RequestIDKey, requestID)
 	return metadata.NewOutgoingContext(r.Context(), md), nil
+}
+
+// badNamespace is a 400 that blames the parameter that names a namespace.
+func badNamespace(parameter string) *Problem {
+	return badParameter(parameter, document.CodeName,
+		"must be one name of 1 to 63 lower-case letters, digits and hyphens that does not begin with a hyphen")
+}
+
+// bearer is the token of a request for this route, or empty.
+func (rt *route) bearer(r *http.Request) (string, error) {
+	if rt.socket {
+		return socketBearer(r)
+	}
+	return bearer(r)
 }
 
 // bearer is the request's token, or empty. More than one header, or a header

@@ -74,6 +74,9 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 	for status, body := range rt.answers {
 		op.Responses[strconv.Itoa(status)] = rt.response(schemas, status, body)
 	}
+	if rt.conditional() {
+		op.Responses[strconv.Itoa(http.StatusNotModified)] = rt.response(schemas, http.StatusNotModified, nil)
+	}
 	op.Responses["default"] = &huma.Response{
 		Description: "A problem (RFC 9457).",
 		Content: map[string]*huma.MediaType{
@@ -85,11 +88,13 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 
 // tag groups operations by what they are about.
 func (rt *route) tag() string {
-	rest, versioned := strings.CutPrefix(rt.path, "/v1/")
-	if !versioned {
+	if rt.public {
 		return "server"
 	}
-	tag, _, _ := strings.Cut(rest, "/")
+	tag, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(rt.path, "/v1"), "/"), "/")
+	if tag == "workflow-state" {
+		return "workflow-states"
+	}
 	return tag
 }
 
@@ -101,7 +106,14 @@ func (p param) document() *huma.Param {
 	for _, v := range p.values {
 		schema.Enum = append(schema.Enum, v)
 	}
-	return &huma.Param{Name: p.name, In: p.in, Description: p.about, Required: p.in == "path", Schema: schema}
+	if p.repeated {
+		schema = &huma.Schema{Type: huma.TypeArray, Items: schema}
+	}
+	doc := &huma.Param{Name: p.name, In: p.in, Description: p.about, Required: p.in == "path", Schema: schema}
+	if p.repeated {
+		doc.Style, doc.Explode = "form", &p.repeated
+	}
+	return doc
 }
 
 func (rt *route) requestBody(schemas huma.Registry) *huma.RequestBody {
@@ -110,11 +122,16 @@ func (rt *route) requestBody(schemas huma.Registry) *huma.RequestBody {
 		return nil
 	case definitionBody:
 		definition := &huma.MediaType{Schema: &huma.Schema{
-			Type: huma.TypeObject, AdditionalProperties: true,
-			Description: "A workflow definition; /workflow-schema.json is its schema.",
+			Type: huma.TypeObject, AdditionalProperties: true, Description: rt.definition,
 		}}
 		return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			contentJSON: definition, "application/yaml": definition,
+			contentJSON: definition, contentYAML: definition,
+		}}
+	case patchBody:
+		return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			contentJSON:       {Schema: schemas.Schema(rt.request, true, rt.id)},
+			contentPatch:      {Schema: operationsSchema()},
+			contentMergePatch: {Schema: &huma.Schema{Description: "JSON Merge Patch (RFC 7396)."}},
 		}}
 	default:
 		return &huma.RequestBody{Required: rt.body == jsonBody, Content: map[string]*huma.MediaType{
@@ -125,21 +142,46 @@ func (rt *route) requestBody(schemas huma.Registry) *huma.RequestBody {
 
 func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) *huma.Response {
 	resp := &huma.Response{Description: http.StatusText(status)}
-	if body == nil {
-		resp.Content = map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}
-		return resp
+	switch {
+	case body != nil:
+		resp.Content = map[string]*huma.MediaType{contentJSON: {Schema: schemas.Schema(body, true, rt.id)}}
+	case rt.stream != nil && status == http.StatusOK:
+		resp.Content = map[string]*huma.MediaType{contentEvents: {Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
-	resp.Content = map[string]*huma.MediaType{contentJSON: {Schema: schemas.Schema(body, true, rt.id)}}
-	if body == reflect.TypeFor[Run]() || body == reflect.TypeFor[TransitionResponse]() {
+	if body != nil && tagged[body] {
 		resp.Headers = map[string]*huma.Param{"ETag": {
-			Description: "The run's version, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "The version, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString},
 		}}
 	}
 	return resp
 }
 
-// nullable are the only members that may be null.
-var nullable = map[string]bool{"allowed_tools": true, "allowed_commands": true}
+// tagged are the bodies whose version is the ETag.
+var tagged = map[reflect.Type]bool{
+	reflect.TypeFor[Run](): true, reflect.TypeFor[TransitionResponse](): true,
+	reflect.TypeFor[State](): true, reflect.TypeFor[stateOrParts](): true, reflect.TypeFor[Component](): true,
+}
+
+// operationsSchema documents a JSON Patch, the operations of which the
+// state-store judges.
+func operationsSchema() *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true},
+		Description: "JSON Patch (RFC 6902).",
+	}
+}
+
+// nullable are the only members of schemas that may be null.
+var nullable = map[string]bool{
+	"Run.allowed_tools": true, "Run.allowed_commands": true, "Decision.allowed_tools": true,
+	"Session.parent_session_id": true, "Session.parent_session_name": true, "Session.workflow_state_id": true,
+	"Session.state_update_status": true, "Callback.state_update_status": true,
+	"StoppedSession.parent_session_id": true, "StoppedSession.parent_session_name": true,
+	"StoppedSession.workflow_state_id": true, "StoppedSession.state_update_status": true,
+}
+
+// objects are the raw members that are always JSON objects.
+var objects = map[string]bool{"Run.context": true, "Execution.values": true, "Component.schema_definition": true, "Component.initial_values": true}
 
 // finishOpenAPI corrects what reflection cannot know and returns the document's
 // text.
@@ -151,9 +193,16 @@ func finishOpenAPI(api huma.API) ([]byte, error) {
 			schema.AdditionalProperties = true
 		}
 		for member, s := range schema.Properties {
-			s.Nullable = nullable[member]
-			if name == "Run" && member == "context" {
+			at := name + "." + member
+			s.Nullable = nullable[at]
+			if s.Nullable && len(s.Enum) > 0 {
+				s.Enum = append(s.Enum, nil)
+			}
+			if objects[at] {
 				s.Type = huma.TypeObject
+			}
+			if member == "operations" {
+				schema.Properties[member] = operationsSchema()
 			}
 		}
 	}

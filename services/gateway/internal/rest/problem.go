@@ -1,10 +1,10 @@
 package rest
 
 import (
+	"cmp"
 	"log/slog"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +21,7 @@ const (
 	codePreconditionFailed   = "PRECONDITION_FAILED"
 	codeCrossOrigin          = "CROSS_ORIGIN"
 	codeRequestTimeout       = "REQUEST_TIMEOUT"
+	codeUpgradeRequired      = "UPGRADE_REQUIRED"
 )
 
 // contentProblem is the media type of problems (RFC 9457).
@@ -34,7 +35,7 @@ type Problem struct {
 	Detail string `json:"detail" doc:"One sentence that says the mend."`
 	Code   string `json:"code" doc:"UPPER_SNAKE reason, the same as over gRPC."`
 	// Pointer is set when exactly one place of the body is to blame.
-	Pointer *string         `json:"pointer,omitzero" doc:"JSON Pointer (RFC 6901) into the request body, when one place is to blame."`
+	Pointer *string         `json:"pointer,omitzero" doc:"JSON Pointer (RFC 6901) of the one place that is to blame."`
 	Errors  []ProblemDetail `json:"errors,omitzero" doc:"Everything that is wrong with the request."`
 	// CurrentVersion tells the loser of a version conflict what to read.
 	CurrentVersion int64 `json:"current_version,omitzero" doc:"Of a version conflict: the version that there is."`
@@ -44,10 +45,11 @@ type Problem struct {
 	cause      error // for the log, never shown
 }
 
-// ProblemDetail is one thing that is wrong with a request: in its body, where
-// Pointer says, or in the parameter that Parameter names.
+// ProblemDetail is one thing that is wrong with a request: in its body, or in the
+// document that it would make, where Pointer says, or in the parameter that
+// Parameter names.
 type ProblemDetail struct {
-	Pointer   *string `json:"pointer,omitzero" doc:"JSON Pointer (RFC 6901) into the request body."`
+	Pointer   *string `json:"pointer,omitzero" doc:"JSON Pointer (RFC 6901) into the request body; of code SCHEMA_VIOLATION into the document that breaks its schema."`
 	Parameter string  `json:"parameter,omitzero" doc:"Name of the path, query or header parameter."`
 	Code      string  `json:"code" doc:"UPPER_SNAKE, stable."`
 	Message   string  `json:"message" doc:"What is wrong and how to mend it."`
@@ -149,22 +151,23 @@ func isTextFault(violations []fault.Violation) bool {
 // detail turns a field of a gRPC request that a service refused into the caller's
 // terms.
 func (rt *route) detail(v fault.Violation) ProblemDetail {
-	field := strings.TrimPrefix(v.Pointer, "/")
-	parameter := field
-	switch field {
-	case "":
-		return inBody("", v.Code, v.Message)
-	case "run_id":
-		parameter = "id"
-	case "idempotency_key":
-		parameter = headerIdempotency
-	case "workflow_version":
-		field = "version"
+	field, inside, nested := strings.Cut(strings.TrimPrefix(v.Pointer, "/"), "/")
+	if nested {
+		inside = "/" + inside
 	}
-	if slices.ContainsFunc(rt.params, func(p param) bool { return p.name == parameter }) {
+	if field == "" {
+		return inBody("", v.Code, v.Message)
+	}
+	parameter := cmp.Or(rt.fields[field], parameterOf[field], field)
+	if rt.takes(parameter) {
 		return ProblemDetail{Parameter: parameter, Code: v.Code, Message: v.Message}
 	}
-	return inBody("/"+field, v.Code, v.Message)
+	return inBody("/"+cmp.Or(rt.fields[field], field)+inside, v.Code, v.Message)
+}
+
+// parameterOf is how parameters name fields of gRPC requests.
+var parameterOf = map[string]string{
+	"run_id": "id", "idempotency_key": headerIdempotency, "session": headerSession, "pointers": "pointer",
 }
 
 // writeProblem answers with a problem and logs it when the fault is ours.

@@ -22,19 +22,7 @@ func TestServiceFailures(t *testing.T) {
 	conflict := func() error {
 		return fault.New(fault.VersionConflict, "run r is at version 9, not 7").Meta("current_version", "9")
 	}
-	tests := []struct {
-		name         string
-		method, path string
-		body         string
-		headers      []string
-		rpc          string
-		err          error
-		status       int
-		code         string
-		pointer      string // of the problem, when there is one
-		errors       int
-		header       map[string]string
-	}{
+	checkFailures(t, []failureCase{
 		{name: "not found", method: "GET", path: "/v1/runs/r", rpc: "GetRun", err: fault.New(fault.NotFound, "no run r"), status: 404, code: "NOT_FOUND"},
 		{
 			name: "bad token", method: "GET", path: "/v1/runs/r", rpc: "GetRun", err: fault.New(fault.Unauthenticated, "unknown token"), status: 401, code: "UNAUTHENTICATED",
@@ -97,7 +85,26 @@ func TestServiceFailures(t *testing.T) {
 			err:    fault.New(fault.InvalidDefinition, "bad").Violate("", "JSON_SYNTAX", "m"),
 			status: 400, code: "INVALID_JSON", errors: 1,
 		},
-	}
+	})
+}
+
+// failureCase is what a service fails with, and the problem that it becomes.
+type failureCase struct {
+	name         string
+	method, path string
+	body         string
+	headers      []string
+	rpc          string
+	err          error
+	status       int
+	code         string
+	pointer      string // of the problem, when there is one
+	errors       int
+	header       map[string]string
+}
+
+func checkFailures(t *testing.T, tests []failureCase) {
+	t.Helper()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -136,17 +143,7 @@ func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	const transition = "/v1/runs/r/transition"
-	tests := []struct {
-		name         string
-		method, path string
-		body         string
-		headers      []string
-		status       int
-		code         string
-		pointer      string
-		detail       string // code of the first of errors
-		header       map[string]string
-	}{
+	checkRefusals(t, []refusalCase{
 		{name: "no token", method: "GET", path: "/v1/runs", headers: []string{"Authorization", ""}, status: 401, code: "UNAUTHENTICATED", header: map[string]string{"WWW-Authenticate": `Bearer realm="interlock"`}},
 		{name: "other scheme", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Basic abc"}, status: 401, code: "UNAUTHENTICATED"},
 		{name: "token with a line end", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Bearer a\x01b"}, status: 401, code: "UNAUTHENTICATED"},
@@ -222,7 +219,24 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "If-Match without quotes", method: "POST", path: transition, body: `{"event":"E"}`, headers: []string{"If-Match", `7`}, status: 400, code: "INVALID_REQUEST", detail: "INVALID"},
 		{name: "two versions", method: "POST", path: transition, body: `{"event":"E","expected_version":6}`, headers: []string{"If-Match", `"7"`}, status: 400, code: "INVALID_REQUEST", detail: "CONFLICT"},
 		{name: "If-Match is not silently ignored", method: "POST", path: "/v1/runs/r/cancel", headers: []string{"If-Match", `"7"`}, status: 400, code: "INVALID_REQUEST", detail: "UNSUPPORTED"},
-	}
+	})
+}
+
+// refusalCase is a request that no service sees, and its problem.
+type refusalCase struct {
+	name         string
+	method, path string
+	body         string
+	headers      []string
+	status       int
+	code         string
+	pointer      string
+	detail       string // code of the first of errors
+	header       map[string]string
+}
+
+func checkRefusals(t *testing.T, tests []refusalCase) {
+	t.Helper()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,23 @@ With Authorization: Bearer TOKEN:
   POST /v1/runs/{id}/check      {"tool": "Edit", "input": {}}
   POST /v1/runs/{id}/report     {"call_id": "...", "tool": "Edit", "ok": true}
   POST /v1/runs/{id}/pause      .../resume  .../cancel  .../force-state
+
+  POST /workflow-schemas        register a JSON Schema: {"name": "...", "json_schema": {}}
+  POST /workflow-states         create a shared state: {"schema_name": "...", "initial_data": {}}
+  GET  /workflow-states/{id}    ?pointer=/a/b  .../history  .../versions/{n}  .../events
+  PUT  /workflow-states/{id}    {"data": {}, "expected_version": 7}
+  PATCH /workflow-states/{id}   {"operations": [...]}, or a JSON Patch or JSON Merge Patch with If-Match
+  POST /workflow-states/{id}/lock  {"holder": "...", "ttl_seconds": 30}; PUT renews, DELETE unlocks
+  POST /workflow-states/{id}/migrate  {"schema_version": 2}
+  POST /sessions                {"session_name": "...", "parent_session_name": "..."}
+  GET  /sessions/{id}           .../workflow-state; POST .../stop  .../resume  .../grants
+  GET  /v1/tasks                what runners are to do
+  POST /v1/components           create a state component (JSON or YAML)
+  GET  /v1/components/{slug}    .../values; POST .../executions  .../executions/{id}/commit
+
   GET  /v1/events?subject=run.> live events (server-sent events)
+  GET  /v1/ws                   the same over a WebSocket
+X-Interlock-Session names the session that acts.
 `
 
 // Health is the answer of the probes.

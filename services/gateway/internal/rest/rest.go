@@ -1,6 +1,6 @@
 // Package rest is the HTTP edge of Interlock for workflows, runs, tool-call
-// checks and live events: it translates JSON over HTTP into the gRPC contracts
-// and back, and nothing else. It must never decide anything, keep state of its
+// checks, shared state with its sessions and components, and live events: it
+// translates JSON over HTTP into the gRPC contracts and back, and nothing else. It must never decide anything, keep state of its
 // own, reinterpret a user's JSON (no float64, no maps in between), or show an
 // internal error to a client.
 package rest
@@ -17,6 +17,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 )
 
 // Config is what the edge stands on. Workflows, Runs and Policy are required.
@@ -25,7 +26,15 @@ type Config struct {
 	Runs      enginev1.RunServiceClient
 	Policy    policyv1.PolicyEnforcerServiceClient
 
-	// Events feeds /v1/events, which answers 503 without it.
+	// The state-store. Routes of what is nil answer 503.
+	Schemas    statev1.SchemaServiceClient
+	States     statev1.StateServiceClient
+	Sessions   statev1.SessionServiceClient
+	Tasks      statev1.TaskServiceClient
+	Components statev1.ComponentServiceClient
+
+	// Events feeds /v1/events and /v1/ws, which have no events of subjects without
+	// it.
 	Events EventSource
 	// Ready says whether calls would succeed now; nil means always. Its error is
 	// logged, never shown.
@@ -45,8 +54,11 @@ type Config struct {
 const (
 	// maxBody is the longest request body in bytes (S1.1).
 	maxBody = 1 << 20
+	// maxDocumentBody is that of a request that holds a document of up to 1 MiB
+	// (S10.2), whose exact size the state-store judges.
+	maxDocumentBody = maxBody + 64<<10
 	// maxDepth is how deep a user's JSON may nest (S1.1). A request body that
-	// holds such a document is one level deeper.
+	// holds such a document is deeper by the levels around it.
 	maxDepth = 64
 	// callTimeout bounds one call to a service.
 	callTimeout = 30 * time.Second
@@ -58,13 +70,14 @@ const (
 // edge holds the routes and what they call.
 type edge struct {
 	Config
-	mux  *http.ServeMux
-	api  huma.API
-	spec []byte
-	log  *slog.Logger
+	mux    *http.ServeMux
+	api    huma.API
+	spec   []byte
+	log    *slog.Logger
+	origin *http.CrossOriginProtection
 
-	heartbeat time.Duration // between comments on an idle event stream
-	recheck   time.Duration // between authorizations of an open event stream
+	heartbeat time.Duration // between signs of life on a stream
+	recheck   time.Duration // between authorizations of an open stream
 }
 
 // New builds the edge. The handler answers every path: unknown ones with a
@@ -82,9 +95,10 @@ func newEdge(cfg Config) (*edge, error) {
 		return nil, errors.New("rest: the clients Workflows, Runs and Policy are required")
 	}
 	e := &edge{
-		Config: cfg, mux: http.NewServeMux(), log: cfg.Logger,
+		Config: cfg, mux: http.NewServeMux(), log: cfg.Logger, origin: http.NewCrossOriginProtection(),
 		heartbeat: 15 * time.Second, recheck: time.Minute,
 	}
+	e.withoutStore()
 	if e.log == nil {
 		e.log = slog.Default()
 	}
@@ -92,7 +106,17 @@ func newEdge(cfg Config) (*edge, error) {
 	e.workflowRoutes()
 	e.runRoutes()
 	e.toolCallRoutes()
+	e.schemaRoutes()
+	e.stateRoutes()
+	e.stateChangeRoutes()
+	e.lockRoutes()
+	e.sessionRoutes()
+	e.taskRoutes()
+	e.componentRoutes()
+	e.executionRoutes()
 	e.eventRoutes()
+	e.stateEventRoutes()
+	e.socketRoutes()
 	e.publicRoutes()
 	var err error
 	e.spec, err = finishOpenAPI(e.api)

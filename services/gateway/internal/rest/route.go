@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -23,7 +25,11 @@ import (
 const (
 	headerIdempotency = "Idempotency-Key"
 	headerIfMatch     = "If-Match"
+	headerIfNoneMatch = "If-None-Match"
 	headerLastEvent   = "Last-Event-ID"
+	// headerSession names the session that acts (S10.9).
+	headerSession = "X-Interlock-Session"
+	headerFencing = "Interlock-Fencing-Token"
 )
 
 // bodyRule says what body a route takes.
@@ -33,7 +39,8 @@ const (
 	noBody bodyRule = iota
 	jsonBody
 	optionalJSON   // an empty body means {}
-	definitionBody // a workflow definition: JSON or YAML
+	definitionBody // a definition: JSON or YAML
+	patchBody      // a JSON object, a JSON Patch or a JSON Merge Patch
 )
 
 // route is one operation: what it is, for the router and for OpenAPI, and the
@@ -45,10 +52,17 @@ type route struct {
 	params       []param
 	body         bodyRule
 	request      reflect.Type // of the body's struct, when it has one
-	// answers maps a status to the type of its body.
+	definition   string       // what a definitionBody is, for OpenAPI
+	maxBody      int64        // in bytes; 0 for the usual limit
+	// fields are the caller's names of fields of the gRPC request, where they
+	// differ.
+	fields map[string]string
+	// answers maps a status to the type of its body, nil for none.
 	answers map[int]reflect.Type
 	// public routes need no token.
 	public bool
+	// socket routes take the token as a subprotocol, too.
+	socket bool
 	serve  func(*call) (*answer, error)
 	// stream serves instead of serve, for answers without an end.
 	stream func(*call) error
@@ -58,6 +72,7 @@ type route struct {
 type param struct {
 	name, in, about string
 	integer         bool
+	repeated        bool
 	values          []string // when it is an enumeration
 }
 
@@ -71,6 +86,13 @@ var (
 	idempotencyParam = param{
 		name: headerIdempotency, in: "header",
 		about: "A repeat with the same key and the same request gets the first answer (S6.5).",
+	}
+	sessionParam = param{
+		name: headerSession, in: "header",
+		about: "The session that acts, by id or name. Agents must name theirs, unless their token does.",
+	}
+	ifNoneMatchParam = param{
+		name: headerIfNoneMatch, in: "header", about: "ETags that the caller has: 304 when one of them is current.",
 	}
 	pageSizeParam  = intQuery("page_size", "How many at most, up to 1000; 0 or absent for the default.")
 	pageTokenParam = inQuery("page_token", "next_page_token of the page before.")
@@ -89,13 +111,16 @@ type call struct {
 // answer is a success.
 type answer struct {
 	status   int
-	body     any
+	body     any // nil for none
 	etag     string
 	location string
 }
 
 // ok is a 200 with this body.
 func ok(body any) *answer { return &answer{status: http.StatusOK, body: body} }
+
+// done is a 204.
+func done() *answer { return &answer{status: http.StatusNoContent} }
 
 // add registers a route with the router and with the OpenAPI document.
 func (e *edge) add(rt route) {
@@ -136,13 +161,20 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 	if reply.location != "" {
 		h.Set("Location", reply.location)
 	}
+	if rt.conditional() && noneMatch(c.header(headerIfNoneMatch), reply.etag) {
+		reply = &answer{status: http.StatusNotModified}
+	}
+	if reply.body == nil {
+		w.WriteHeader(reply.status)
+		return
+	}
 	e.writeJSON(w, r, reply.status, contentJSON, reply.body)
 }
 
 // prepare authenticates roughly (the services do it properly), checks what
 // cannot cross gRPC, and reads the body.
 func (e *edge) prepare(rt *route, c *call) error {
-	ctx, err := e.outgoing(c.r, rt.public, c.w.Header().Get(headerRequestID))
+	ctx, err := e.outgoing(c.r, rt, c.w.Header().Get(headerRequestID))
 	if err != nil {
 		return err
 	}
@@ -154,11 +186,11 @@ func (e *edge) prepare(rt *route, c *call) error {
 		return nil
 	}
 	if c.r.ContentLength != 0 || rt.body != optionalJSON {
-		if c.media, err = mediaType(c.r, rt.body == definitionBody); err != nil {
+		if c.media, err = mediaType(c.r, rt.body); err != nil {
 			return err
 		}
 	}
-	c.body, err = readBody(c.w, c.r)
+	c.body, err = readBody(c.w, c.r, cmp.Or(rt.maxBody, maxBody))
 	if err == nil && len(c.body) == 0 && rt.body == optionalJSON {
 		c.body = []byte("{}")
 	}
@@ -174,13 +206,13 @@ func (c *call) checkParams(rt *route) error {
 	}
 	c.query = query
 	for name, values := range query {
-		known := slices.ContainsFunc(rt.params, func(p param) bool { return p.in == "query" && p.name == name })
+		at := slices.IndexFunc(rt.params, func(p param) bool { return p.in == "query" && p.name == name })
 		switch {
-		case !known:
+		case at < 0:
 			return badParameter(strings.ToValidUTF8(name, "\uFFFD"), "UNKNOWN_PARAMETER", "there is no such query parameter")
-		case len(values) > 1:
+		case len(values) > 1 && !rt.params[at].repeated:
 			return badParameter(name, "DUPLICATE_PARAMETER", "give it once")
-		case !utf8.ValidString(values[0]):
+		case slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }):
 			return badParameter(name, "UTF8", "must be UTF-8")
 		}
 	}
@@ -196,12 +228,19 @@ func (c *call) checkParams(rt *route) error {
 			}
 		}
 	}
-	if c.r.Header.Get(headerIfMatch) != "" &&
-		!slices.ContainsFunc(rt.params, func(p param) bool { return p.name == headerIfMatch }) && rt.body != noBody {
+	if c.r.Header.Get(headerIfMatch) != "" && rt.method != http.MethodGet && !rt.takes(headerIfMatch) {
 		return badParameter(headerIfMatch, "UNSUPPORTED", "this route has no precondition; leave the header out")
 	}
 	return nil
 }
+
+// takes reports whether the route has a parameter of this name.
+func (rt *route) takes(name string) bool {
+	return slices.ContainsFunc(rt.params, func(p param) bool { return p.name == name })
+}
+
+// conditional reports whether the route may answer 304.
+func (rt *route) conditional() bool { return rt.takes(headerIfNoneMatch) }
 
 // path is a path parameter, decoded.
 func (c *call) path(name string) string { return c.r.PathValue(name) }
@@ -216,6 +255,43 @@ func (c *call) number(name string, limit int64) (int64, error) {
 		return 0, nil
 	}
 	return wholeNumber(name, text, limit)
+}
+
+// page is which page of a list the caller wants.
+func (c *call) page() (size int32, token string, err error) {
+	n, err := c.number("page_size", 1000)
+	return int32(n), c.query.Get("page_token"), err // at most 1000
+}
+
+// version is a version in the path or the query; 0 when it is not there.
+func (c *call) version(name, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := wholeNumber(name, text, math.MaxInt64)
+	if err == nil && n == 0 {
+		err = fault.New(fault.NotFound, "versions begin at 1")
+	}
+	return n, err
+}
+
+// choice is the number of an enumeration's value that the caller names in lower
+// case; 0 for a name that there is not.
+func choice(values map[string]int32, prefix, name string) int32 {
+	if name != strings.ToLower(name) {
+		return 0
+	}
+	return values[prefix+strings.ToUpper(name)]
+}
+
+// choice is the number of the value of an enumeration that a query parameter
+// names; 0 when it is absent.
+func (c *call) choice(name string, values map[string]int32, prefix string, known []string) (int32, error) {
+	n := choice(values, prefix, c.query.Get(name))
+	if n == 0 && c.query.Has(name) {
+		return 0, badParameter(name, "ENUM", "must be one of "+strings.Join(known, ", "))
+	}
+	return n, nil
 }
 
 // flag is a query parameter that is true or false; false when absent.
@@ -252,6 +328,21 @@ func (c *call) ifMatch() (int64, error) {
 
 // etag is a version as a strong entity tag.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// noneMatch reports whether If-None-Match lists this entity tag (RFC 9110,
+// section 13.1.2).
+func noneMatch(header, tag string) bool {
+	if header == "" || tag == "" {
+		return false
+	}
+	for listed := range strings.SplitSeq(header, ",") {
+		listed = strings.TrimSpace(listed)
+		if listed == "*" || strings.TrimPrefix(listed, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
 
 // visible reports whether s is at most limit visible ASCII characters.
 func visible(s string, limit int) bool {

@@ -18,18 +18,7 @@ func TestAnswers(t *testing.T) {
 	guard := &enginev1.GuardResult{
 		Name: "planned", Field: "n", Op: "gte", Expected: []byte("9007199254740993"), Actual: nil,
 	}
-	tests := []struct {
-		name         string
-		method, path string
-		body         string
-		headers      []string
-		rpc          string
-		answer       proto.Message
-		want         proto.Message // what the service got
-		status       int
-		json         string
-		header       map[string]string
-	}{
+	checkAnswers(t, []answerCase{
 		{
 			name: "start", method: "POST", path: "/v1/runs",
 			body:    `{"workflow":"deploy v1.0","version":2,"session_id":"ses_01","context":{ "n" : 1.10, "id":9007199254740993},"workspace":"/repo"}`,
@@ -346,7 +335,25 @@ func TestAnswers(t *testing.T) {
 		{name: "alive", method: "GET", path: "/healthz", headers: []string{"Authorization", ""}, status: 200, json: `{"status":"ok"}`},
 		{name: "ready", method: "GET", path: "/readyz", headers: []string{"Authorization", ""}, status: 200, json: `{"status":"ready"}`},
 		{name: "schema", method: "GET", path: "/workflow-schema.json", headers: []string{"Authorization", ""}, status: 200, json: `{"type": "object"}`},
-	}
+	})
+}
+
+// answerCase is a request and the exact answer, with what the service got.
+type answerCase struct {
+	name         string
+	method, path string
+	body         string
+	headers      []string
+	rpc          string
+	answer       proto.Message
+	want         proto.Message // what the service got
+	status       int
+	json         string
+	header       map[string]string
+}
+
+func checkAnswers(t *testing.T, tests []answerCase) {
+	t.Helper()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

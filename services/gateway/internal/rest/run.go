@@ -20,4 +20,17 @@ type (
 	Workflow = jsonview.Workflow
 	// CheckResponse is the decision on a tool call.
 	CheckResponse = jsonview.Decision
+
+	// Schema is one version of a JSON Schema.
+	Schema = jsonview.Schema
+	// State is a document that a tree of sessions shares.
+	State = jsonview.State
+	// Session is one agent's conversation.
+	Session = jsonview.Session
+	// Task is one piece of work for a runner.
+	Task = jsonview.Task
+	// Component is the definition of a state component.
+	Component = jsonview.Component
+	// Execution is one use of a component's values.
+	Execution = jsonview.Execution
 )

@@ -71,6 +71,7 @@ func (e *edge) runRoutes() {
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs", id: "startRun", summary: "Start a run, or give a branch of one to a session",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[StartRunRequest](),
+		fields:  map[string]string{"workflow_version": "version"},
 		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Run](), http.StatusOK: reflect.TypeFor[Run]()},
 		serve:   e.startRun,
 	})
@@ -209,13 +210,12 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 		}
 		status = enginev1.RunStatus(n)
 	}
-	size, err := c.number("page_size", 1000)
+	size, token, err := c.page()
 	if err != nil {
 		return nil, err
 	}
 	resp, err := e.Runs.List(c.ctx, &enginev1.RunServiceListRequest{
-		Status: status, Workflow: c.query.Get("workflow"),
-		PageSize: int32(size), PageToken: c.query.Get("page_token"), // at most 1000
+		Status: status, Workflow: c.query.Get("workflow"), PageSize: size, PageToken: token,
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
@@ -71,17 +72,18 @@ func (e *edge) forceState(c *call) (*answer, error) {
 
 // expected is the version that the caller insists on, by the body or by If-Match;
 // match is that of If-Match. Both are 0 for any.
-func (c *call) expected(inBody int64) (version, match int64, err error) {
-	if inBody < 0 {
-		return 0, 0, badParameter("/expected_version", "RANGE", "must not be negative; leave it out for any version")
+func (c *call) expected(asked int64) (version, match int64, err error) {
+	if asked < 0 {
+		return 0, 0, badBody(fault.InvalidRequest, inBody("/expected_version", document.CodeRange,
+			"must not be negative; leave it out for any version"))
 	}
 	if match, err = c.ifMatch(); err != nil {
 		return 0, 0, err
 	}
-	if match != 0 && inBody != 0 && match != inBody {
+	if match != 0 && asked != 0 && match != asked {
 		return 0, 0, badParameter(headerIfMatch, "CONFLICT", "If-Match and expected_version name different versions; send one of them")
 	}
-	return max(match, inBody), match, nil
+	return max(match, asked), match, nil
 }
 
 // unmatched makes a version conflict a failed precondition when it was If-Match

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -40,13 +39,15 @@ type WorkflowList struct {
 	NextPageToken string     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
+const workflowDefinition = "A workflow definition; /workflow-schema.json is its schema."
+
 func (e *edge) workflowRoutes() {
 	name := inPath("name", "Name of the workflow, percent-encoded.")
 	one := answers[Workflow](http.StatusOK)
 	e.add(route{
 		method: http.MethodPost, path: "/v1/workflows", id: "registerWorkflow", summary: "Register a definition",
 		about:  "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
-		params: []param{idempotencyParam}, body: definitionBody,
+		params: []param{idempotencyParam}, body: definitionBody, definition: workflowDefinition,
 		answers: map[int]reflect.Type{
 			http.StatusCreated: reflect.TypeFor[Registration](), http.StatusOK: reflect.TypeFor[Registration](),
 		},
@@ -56,7 +57,7 @@ func (e *edge) workflowRoutes() {
 		method: http.MethodPost, path: "/v1/workflows/validate", id: "validateWorkflow", summary: "Validate a definition",
 		about:  "Reports every problem and stores nothing.",
 		params: []param{{name: "strict", in: "query", about: "Make every warning an error.", values: []string{"true", "false"}}},
-		body:   definitionBody, answers: answers[Validation](http.StatusOK),
+		body:   definitionBody, definition: workflowDefinition, answers: answers[Validation](http.StatusOK),
 		serve: e.validateWorkflow,
 	})
 	e.add(route{
@@ -96,13 +97,23 @@ func definition(c *call) ([]byte, document.Problems) {
 	return text, nil
 }
 
-func (e *edge) registerWorkflow(c *call) (*answer, error) {
+// wholeDefinition is a definition that is there and is JSON, or was made of YAML
+// that can be.
+func wholeDefinition(c *call) ([]byte, error) {
 	text, problems := definition(c)
 	if len(problems) > 0 {
 		return nil, badText(problems)
 	}
 	if len(text) == 0 {
 		return nil, badBody(fault.InvalidJSON, inBody("", document.CodeJSONSyntax, "the body is empty; send the definition"))
+	}
+	return text, nil
+}
+
+func (e *edge) registerWorkflow(c *call) (*answer, error) {
+	text, err := wholeDefinition(c)
+	if err != nil {
+		return nil, err
 	}
 	resp, err := e.Workflows.Register(c.ctx, &enginev1.RegisterRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
@@ -160,13 +171,11 @@ func (e *edge) validateWorkflow(c *call) (*answer, error) {
 }
 
 func (e *edge) listWorkflows(c *call) (*answer, error) {
-	size, err := c.number("page_size", 1000)
+	size, token, err := c.page()
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.List(c.ctx, &enginev1.WorkflowServiceListRequest{
-		PageSize: int32(size), PageToken: c.query.Get("page_token"), // at most 1000
-	})
+	resp, err := e.Workflows.List(c.ctx, &enginev1.WorkflowServiceListRequest{PageSize: size, PageToken: token})
 	if err != nil {
 		return nil, err
 	}
@@ -179,16 +188,9 @@ func (e *edge) listWorkflows(c *call) (*answer, error) {
 
 // getWorkflow serves the latest version, or the one in the path.
 func (e *edge) getWorkflow(c *call) (*answer, error) {
-	var version int64
-	if text := c.path("n"); text != "" {
-		n, err := wholeNumber("n", text, math.MaxInt64)
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			return nil, fault.New(fault.NotFound, "versions begin at 1")
-		}
-		version = n
+	version, err := c.version("n", c.path("n"))
+	if err != nil {
+		return nil, err
 	}
 	resp, err := e.Workflows.Get(c.ctx, &enginev1.WorkflowServiceGetRequest{Name: c.path("name"), Version: version})
 	if err != nil {

@@ -68,6 +68,16 @@ type Event struct {
 	//	*Event_RunJoined
 	//	*Event_RunInvoked
 	//	*Event_RunChildEnded
+	//	*Event_SchemaRegistered
+	//	*Event_StateChanged
+	//	*Event_StateDeleted
+	//	*Event_StateLocked
+	//	*Event_SessionCreated
+	//	*Event_SessionChanged
+	//	*Event_SessionGranted
+	//	*Event_TaskChanged
+	//	*Event_ComponentChanged
+	//	*Event_ComponentCommitted
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -319,6 +329,96 @@ func (x *Event) GetRunChildEnded() *RunChildEnded {
 	return nil
 }
 
+func (x *Event) GetSchemaRegistered() *SchemaRegistered {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SchemaRegistered); ok {
+			return x.SchemaRegistered
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetStateChanged() *StateChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_StateChanged); ok {
+			return x.StateChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetStateDeleted() *StateDeleted {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_StateDeleted); ok {
+			return x.StateDeleted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetStateLocked() *StateLocked {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_StateLocked); ok {
+			return x.StateLocked
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSessionCreated() *SessionCreated {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SessionCreated); ok {
+			return x.SessionCreated
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSessionChanged() *SessionChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SessionChanged); ok {
+			return x.SessionChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSessionGranted() *SessionGranted {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SessionGranted); ok {
+			return x.SessionGranted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetTaskChanged() *TaskChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_TaskChanged); ok {
+			return x.TaskChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetComponentChanged() *ComponentChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ComponentChanged); ok {
+			return x.ComponentChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetComponentCommitted() *ComponentCommitted {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ComponentCommitted); ok {
+			return x.ComponentCommitted
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -391,6 +491,46 @@ type Event_RunChildEnded struct {
 	RunChildEnded *RunChildEnded `protobuf:"bytes,36,opt,name=run_child_ended,json=runChildEnded,proto3,oneof"`
 }
 
+type Event_SchemaRegistered struct {
+	SchemaRegistered *SchemaRegistered `protobuf:"bytes,37,opt,name=schema_registered,json=schemaRegistered,proto3,oneof"`
+}
+
+type Event_StateChanged struct {
+	StateChanged *StateChanged `protobuf:"bytes,38,opt,name=state_changed,json=stateChanged,proto3,oneof"`
+}
+
+type Event_StateDeleted struct {
+	StateDeleted *StateDeleted `protobuf:"bytes,39,opt,name=state_deleted,json=stateDeleted,proto3,oneof"`
+}
+
+type Event_StateLocked struct {
+	StateLocked *StateLocked `protobuf:"bytes,40,opt,name=state_locked,json=stateLocked,proto3,oneof"`
+}
+
+type Event_SessionCreated struct {
+	SessionCreated *SessionCreated `protobuf:"bytes,41,opt,name=session_created,json=sessionCreated,proto3,oneof"`
+}
+
+type Event_SessionChanged struct {
+	SessionChanged *SessionChanged `protobuf:"bytes,42,opt,name=session_changed,json=sessionChanged,proto3,oneof"`
+}
+
+type Event_SessionGranted struct {
+	SessionGranted *SessionGranted `protobuf:"bytes,43,opt,name=session_granted,json=sessionGranted,proto3,oneof"`
+}
+
+type Event_TaskChanged struct {
+	TaskChanged *TaskChanged `protobuf:"bytes,44,opt,name=task_changed,json=taskChanged,proto3,oneof"`
+}
+
+type Event_ComponentChanged struct {
+	ComponentChanged *ComponentChanged `protobuf:"bytes,45,opt,name=component_changed,json=componentChanged,proto3,oneof"`
+}
+
+type Event_ComponentCommitted struct {
+	ComponentCommitted *ComponentCommitted `protobuf:"bytes,46,opt,name=component_committed,json=componentCommitted,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -424,6 +564,26 @@ func (*Event_RunJoined) isEvent_Payload() {}
 func (*Event_RunInvoked) isEvent_Payload() {}
 
 func (*Event_RunChildEnded) isEvent_Payload() {}
+
+func (*Event_SchemaRegistered) isEvent_Payload() {}
+
+func (*Event_StateChanged) isEvent_Payload() {}
+
+func (*Event_StateDeleted) isEvent_Payload() {}
+
+func (*Event_StateLocked) isEvent_Payload() {}
+
+func (*Event_SessionCreated) isEvent_Payload() {}
+
+func (*Event_SessionChanged) isEvent_Payload() {}
+
+func (*Event_SessionGranted) isEvent_Payload() {}
+
+func (*Event_TaskChanged) isEvent_Payload() {}
+
+func (*Event_ComponentChanged) isEvent_Payload() {}
+
+func (*Event_ComponentCommitted) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow.
 type WorkflowRegistered struct {
@@ -1767,11 +1927,730 @@ func (x *ToolCallReported) GetUnaccounted() bool {
 	return false
 }
 
+// SchemaRegistered announces a new immutable version of a schema.
+type SchemaRegistered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SchemaId      string                 `protobuf:"bytes,1,opt,name=schema_id,json=schemaId,proto3" json:"schema_id,omitempty"`
+	SchemaName    string                 `protobuf:"bytes,2,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	SchemaVersion int64                  `protobuf:"varint,3,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
+	// Hex SHA-256 of the canonical JSON (RFC 8785).
+	Digest        string `protobuf:"bytes,4,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SchemaRegistered) Reset() {
+	*x = SchemaRegistered{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SchemaRegistered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SchemaRegistered) ProtoMessage() {}
+
+func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SchemaRegistered.ProtoReflect.Descriptor instead.
+func (*SchemaRegistered) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *SchemaRegistered) GetSchemaId() string {
+	if x != nil {
+		return x.SchemaId
+	}
+	return ""
+}
+
+func (x *SchemaRegistered) GetSchemaName() string {
+	if x != nil {
+		return x.SchemaName
+	}
+	return ""
+}
+
+func (x *SchemaRegistered) GetSchemaVersion() int64 {
+	if x != nil {
+		return x.SchemaVersion
+	}
+	return 0
+}
+
+func (x *SchemaRegistered) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+// StateChanged announces a new version of a shared state (types "created",
+// "updated" and "migrated"). The document is not part of events; read it from the
+// state, or from its history.
+type StateChanged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SchemaName    string                 `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	SchemaVersion int64                  `protobuf:"varint,2,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
+	RootSessionId string                 `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// The session that acted; empty for none.
+	SessionId   string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionName string `protobuf:"bytes,5,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
+	// JSON Pointers of the places that were written; the first of many.
+	Pointers      []string `protobuf:"bytes,6,rep,name=pointers,proto3" json:"pointers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateChanged) Reset() {
+	*x = StateChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateChanged) ProtoMessage() {}
+
+func (x *StateChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateChanged.ProtoReflect.Descriptor instead.
+func (*StateChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *StateChanged) GetSchemaName() string {
+	if x != nil {
+		return x.SchemaName
+	}
+	return ""
+}
+
+func (x *StateChanged) GetSchemaVersion() int64 {
+	if x != nil {
+		return x.SchemaVersion
+	}
+	return 0
+}
+
+func (x *StateChanged) GetRootSessionId() string {
+	if x != nil {
+		return x.RootSessionId
+	}
+	return ""
+}
+
+func (x *StateChanged) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *StateChanged) GetSessionName() string {
+	if x != nil {
+		return x.SessionName
+	}
+	return ""
+}
+
+func (x *StateChanged) GetPointers() []string {
+	if x != nil {
+		return x.Pointers
+	}
+	return nil
+}
+
+// StateDeleted announces a state that is gone, with its history.
+type StateDeleted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SchemaName    string                 `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	RootSessionId string                 `protobuf:"bytes,2,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// True when its root session had not ended.
+	Forced        bool `protobuf:"varint,3,opt,name=forced,proto3" json:"forced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateDeleted) Reset() {
+	*x = StateDeleted{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateDeleted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateDeleted) ProtoMessage() {}
+
+func (x *StateDeleted) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateDeleted.ProtoReflect.Descriptor instead.
+func (*StateDeleted) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *StateDeleted) GetSchemaName() string {
+	if x != nil {
+		return x.SchemaName
+	}
+	return ""
+}
+
+func (x *StateDeleted) GetRootSessionId() string {
+	if x != nil {
+		return x.RootSessionId
+	}
+	return ""
+}
+
+func (x *StateDeleted) GetForced() bool {
+	if x != nil {
+		return x.Forced
+	}
+	return false
+}
+
+// StateLocked announces a lease on a state, taken or given back (types "locked"
+// and "unlocked"). A lease that lapses is not announced. The event's version is
+// the fencing token.
+type StateLocked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Holder        string                 `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateLocked) Reset() {
+	*x = StateLocked{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateLocked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateLocked) ProtoMessage() {}
+
+func (x *StateLocked) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateLocked.ProtoReflect.Descriptor instead.
+func (*StateLocked) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *StateLocked) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
+}
+
+func (x *StateLocked) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+// SessionCreated announces a new session.
+type SessionCreated struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	ParentSessionId string                 `protobuf:"bytes,2,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
+	RootSessionId   string                 `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	WorkflowStateId string                 `protobuf:"bytes,4,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *SessionCreated) Reset() {
+	*x = SessionCreated{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionCreated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionCreated) ProtoMessage() {}
+
+func (x *SessionCreated) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionCreated.ProtoReflect.Descriptor instead.
+func (*SessionCreated) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SessionCreated) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SessionCreated) GetParentSessionId() string {
+	if x != nil {
+		return x.ParentSessionId
+	}
+	return ""
+}
+
+func (x *SessionCreated) GetRootSessionId() string {
+	if x != nil {
+		return x.RootSessionId
+	}
+	return ""
+}
+
+func (x *SessionCreated) GetWorkflowStateId() string {
+	if x != nil {
+		return x.WorkflowStateId
+	}
+	return ""
+}
+
+// SessionChanged announces where a session stands (types "stopped", "resumed",
+// "state_update.pending", "state_update.completed", "state_update.failed",
+// "callback" and "ended").
+type SessionChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// RUNNING, FINISHED or ENDED.
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// NONE, PENDING, COMPLETED, FAILED or SKIPPED.
+	StateUpdateStatus string `protobuf:"bytes,3,opt,name=state_update_status,json=stateUpdateStatus,proto3" json:"state_update_status,omitempty"`
+	Attempts          int32  `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	Error             string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	ParentSessionId   string `protobuf:"bytes,6,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
+	RootSessionId     string `protobuf:"bytes,7,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// Of a callback: its id, and the child that it is about.
+	CallbackId     string `protobuf:"bytes,8,opt,name=callback_id,json=callbackId,proto3" json:"callback_id,omitempty"`
+	ChildSessionId string `protobuf:"bytes,9,opt,name=child_session_id,json=childSessionId,proto3" json:"child_session_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *SessionChanged) Reset() {
+	*x = SessionChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionChanged) ProtoMessage() {}
+
+func (x *SessionChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionChanged.ProtoReflect.Descriptor instead.
+func (*SessionChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SessionChanged) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SessionChanged) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *SessionChanged) GetStateUpdateStatus() string {
+	if x != nil {
+		return x.StateUpdateStatus
+	}
+	return ""
+}
+
+func (x *SessionChanged) GetAttempts() int32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *SessionChanged) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *SessionChanged) GetParentSessionId() string {
+	if x != nil {
+		return x.ParentSessionId
+	}
+	return ""
+}
+
+func (x *SessionChanged) GetRootSessionId() string {
+	if x != nil {
+		return x.RootSessionId
+	}
+	return ""
+}
+
+func (x *SessionChanged) GetCallbackId() string {
+	if x != nil {
+		return x.CallbackId
+	}
+	return ""
+}
+
+func (x *SessionChanged) GetChildSessionId() string {
+	if x != nil {
+		return x.ChildSessionId
+	}
+	return ""
+}
+
+// SessionGranted announces that a session may read a state of another tree, or
+// may no longer (types "granted" and "revoked").
+type SessionGranted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	StateId       string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionGranted) Reset() {
+	*x = SessionGranted{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionGranted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionGranted) ProtoMessage() {}
+
+func (x *SessionGranted) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionGranted.ProtoReflect.Descriptor instead.
+func (*SessionGranted) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *SessionGranted) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+// TaskChanged announces what happened to a task (types "queued", "leased",
+// "lapsed", "done", "failed" and "dropped").
+type TaskChanged struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// START, STATE_UPDATE, CALLBACK or RESUME.
+	Kind    string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Attempt int32  `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Runner  string `protobuf:"bytes,4,opt,name=runner,proto3" json:"runner,omitempty"`
+	// Why it failed.
+	Error         string   `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	CallbackIds   []string `protobuf:"bytes,6,rep,name=callback_ids,json=callbackIds,proto3" json:"callback_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskChanged) Reset() {
+	*x = TaskChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskChanged) ProtoMessage() {}
+
+func (x *TaskChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskChanged.ProtoReflect.Descriptor instead.
+func (*TaskChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *TaskChanged) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *TaskChanged) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *TaskChanged) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *TaskChanged) GetRunner() string {
+	if x != nil {
+		return x.Runner
+	}
+	return ""
+}
+
+func (x *TaskChanged) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *TaskChanged) GetCallbackIds() []string {
+	if x != nil {
+		return x.CallbackIds
+	}
+	return nil
+}
+
+// ComponentChanged announces a component's definition (types "created", "updated"
+// and "deleted").
+type ComponentChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// none, session or long_term.
+	Persistence   string `protobuf:"bytes,2,opt,name=persistence,proto3" json:"persistence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComponentChanged) Reset() {
+	*x = ComponentChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComponentChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComponentChanged) ProtoMessage() {}
+
+func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComponentChanged.ProtoReflect.Descriptor instead.
+func (*ComponentChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ComponentChanged) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ComponentChanged) GetPersistence() string {
+	if x != nil {
+		return x.Persistence
+	}
+	return ""
+}
+
+// ComponentCommitted announces the end of an execution (type "committed"). Values
+// are not part of events.
+type ComponentCommitted struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	ExecutionId string                 `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
+	SessionId   string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	Subject     string                 `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	// Version of the values; 0 when they are not kept.
+	ValuesVersion int64 `protobuf:"varint,4,opt,name=values_version,json=valuesVersion,proto3" json:"values_version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComponentCommitted) Reset() {
+	*x = ComponentCommitted{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComponentCommitted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComponentCommitted) ProtoMessage() {}
+
+func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComponentCommitted.ProtoReflect.Descriptor instead.
+func (*ComponentCommitted) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ComponentCommitted) GetExecutionId() string {
+	if x != nil {
+		return x.ExecutionId
+	}
+	return ""
+}
+
+func (x *ComponentCommitted) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ComponentCommitted) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *ComponentCommitted) GetValuesVersion() int64 {
+	if x != nil {
+		return x.ValuesVersion
+	}
+	return 0
+}
+
 var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\v\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd5\x11\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -1804,7 +2683,17 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"run_joined\x18\" \x01(\v2\x1d.interlock.event.v1.RunJoinedH\x00R\trunJoined\x12A\n" +
 	"\vrun_invoked\x18# \x01(\v2\x1e.interlock.event.v1.RunInvokedH\x00R\n" +
 	"runInvoked\x12K\n" +
-	"\x0frun_child_ended\x18$ \x01(\v2!.interlock.event.v1.RunChildEndedH\x00R\rrunChildEndedB\t\n" +
+	"\x0frun_child_ended\x18$ \x01(\v2!.interlock.event.v1.RunChildEndedH\x00R\rrunChildEnded\x12S\n" +
+	"\x11schema_registered\x18% \x01(\v2$.interlock.event.v1.SchemaRegisteredH\x00R\x10schemaRegistered\x12G\n" +
+	"\rstate_changed\x18& \x01(\v2 .interlock.event.v1.StateChangedH\x00R\fstateChanged\x12G\n" +
+	"\rstate_deleted\x18' \x01(\v2 .interlock.event.v1.StateDeletedH\x00R\fstateDeleted\x12D\n" +
+	"\fstate_locked\x18( \x01(\v2\x1f.interlock.event.v1.StateLockedH\x00R\vstateLocked\x12M\n" +
+	"\x0fsession_created\x18) \x01(\v2\".interlock.event.v1.SessionCreatedH\x00R\x0esessionCreated\x12M\n" +
+	"\x0fsession_changed\x18* \x01(\v2\".interlock.event.v1.SessionChangedH\x00R\x0esessionChanged\x12M\n" +
+	"\x0fsession_granted\x18+ \x01(\v2\".interlock.event.v1.SessionGrantedH\x00R\x0esessionGranted\x12D\n" +
+	"\ftask_changed\x18, \x01(\v2\x1f.interlock.event.v1.TaskChangedH\x00R\vtaskChanged\x12S\n" +
+	"\x11component_changed\x18- \x01(\v2$.interlock.event.v1.ComponentChangedH\x00R\x10componentChanged\x12Y\n" +
+	"\x13component_committed\x18. \x01(\v2&.interlock.event.v1.ComponentCommittedH\x00R\x12componentCommittedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -1913,7 +2802,66 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\fresult_bytes\x18\x04 \x01(\x03R\vresultBytes\x12#\n" +
 	"\rfiles_changed\x18\x05 \x03(\tR\ffilesChanged\x12\x19\n" +
 	"\bcost_usd\x18\x06 \x01(\tR\acostUsd\x12 \n" +
-	"\vunaccounted\x18\a \x01(\bR\vunaccountedBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
+	"\vunaccounted\x18\a \x01(\bR\vunaccounted\"\x8f\x01\n" +
+	"\x10SchemaRegistered\x12\x1b\n" +
+	"\tschema_id\x18\x01 \x01(\tR\bschemaId\x12\x1f\n" +
+	"\vschema_name\x18\x02 \x01(\tR\n" +
+	"schemaName\x12%\n" +
+	"\x0eschema_version\x18\x03 \x01(\x03R\rschemaVersion\x12\x16\n" +
+	"\x06digest\x18\x04 \x01(\tR\x06digest\"\xdc\x01\n" +
+	"\fStateChanged\x12\x1f\n" +
+	"\vschema_name\x18\x01 \x01(\tR\n" +
+	"schemaName\x12%\n" +
+	"\x0eschema_version\x18\x02 \x01(\x03R\rschemaVersion\x12&\n" +
+	"\x0froot_session_id\x18\x03 \x01(\tR\rrootSessionId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x04 \x01(\tR\tsessionId\x12!\n" +
+	"\fsession_name\x18\x05 \x01(\tR\vsessionName\x12\x1a\n" +
+	"\bpointers\x18\x06 \x03(\tR\bpointers\"o\n" +
+	"\fStateDeleted\x12\x1f\n" +
+	"\vschema_name\x18\x01 \x01(\tR\n" +
+	"schemaName\x12&\n" +
+	"\x0froot_session_id\x18\x02 \x01(\tR\rrootSessionId\x12\x16\n" +
+	"\x06forced\x18\x03 \x01(\bR\x06forced\"`\n" +
+	"\vStateLocked\x12\x16\n" +
+	"\x06holder\x18\x01 \x01(\tR\x06holder\x129\n" +
+	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xa4\x01\n" +
+	"\x0eSessionCreated\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
+	"\x11parent_session_id\x18\x02 \x01(\tR\x0fparentSessionId\x12&\n" +
+	"\x0froot_session_id\x18\x03 \x01(\tR\rrootSessionId\x12*\n" +
+	"\x11workflow_state_id\x18\x04 \x01(\tR\x0fworkflowStateId\"\xbd\x02\n" +
+	"\x0eSessionChanged\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12.\n" +
+	"\x13state_update_status\x18\x03 \x01(\tR\x11stateUpdateStatus\x12\x1a\n" +
+	"\battempts\x18\x04 \x01(\x05R\battempts\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\x12*\n" +
+	"\x11parent_session_id\x18\x06 \x01(\tR\x0fparentSessionId\x12&\n" +
+	"\x0froot_session_id\x18\a \x01(\tR\rrootSessionId\x12\x1f\n" +
+	"\vcallback_id\x18\b \x01(\tR\n" +
+	"callbackId\x12(\n" +
+	"\x10child_session_id\x18\t \x01(\tR\x0echildSessionId\"+\n" +
+	"\x0eSessionGranted\x12\x19\n" +
+	"\bstate_id\x18\x01 \x01(\tR\astateId\"\xab\x01\n" +
+	"\vTaskChanged\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
+	"\aattempt\x18\x03 \x01(\x05R\aattempt\x12\x16\n" +
+	"\x06runner\x18\x04 \x01(\tR\x06runner\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\x12!\n" +
+	"\fcallback_ids\x18\x06 \x03(\tR\vcallbackIds\"H\n" +
+	"\x10ComponentChanged\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vpersistence\x18\x02 \x01(\tR\vpersistence\"\x97\x01\n" +
+	"\x12ComponentCommitted\x12!\n" +
+	"\fexecution_id\x18\x01 \x01(\tR\vexecutionId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x18\n" +
+	"\asubject\x18\x03 \x01(\tR\asubject\x12%\n" +
+	"\x0evalues_version\x18\x04 \x01(\x03R\rvaluesVersionBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
 
 var (
 	file_interlock_event_v1_event_proto_rawDescOnce sync.Once
@@ -1927,7 +2875,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -1948,10 +2896,20 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*RunChildEnded)(nil),         // 16: interlock.event.v1.RunChildEnded
 	(*ToolCallDecided)(nil),       // 17: interlock.event.v1.ToolCallDecided
 	(*ToolCallReported)(nil),      // 18: interlock.event.v1.ToolCallReported
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
+	(*SchemaRegistered)(nil),      // 19: interlock.event.v1.SchemaRegistered
+	(*StateChanged)(nil),          // 20: interlock.event.v1.StateChanged
+	(*StateDeleted)(nil),          // 21: interlock.event.v1.StateDeleted
+	(*StateLocked)(nil),           // 22: interlock.event.v1.StateLocked
+	(*SessionCreated)(nil),        // 23: interlock.event.v1.SessionCreated
+	(*SessionChanged)(nil),        // 24: interlock.event.v1.SessionChanged
+	(*SessionGranted)(nil),        // 25: interlock.event.v1.SessionGranted
+	(*TaskChanged)(nil),           // 26: interlock.event.v1.TaskChanged
+	(*ComponentChanged)(nil),      // 27: interlock.event.v1.ComponentChanged
+	(*ComponentCommitted)(nil),    // 28: interlock.event.v1.ComponentCommitted
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	19, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	29, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -1969,12 +2927,23 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	13, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
 	15, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
 	16, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
-	14, // 18: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	19, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
+	20, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
+	21, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
+	22, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
+	23, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
+	24, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
+	25, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
+	26, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
+	27, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
+	28, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
+	14, // 28: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	29, // 29: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -2000,6 +2969,16 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_RunJoined)(nil),
 		(*Event_RunInvoked)(nil),
 		(*Event_RunChildEnded)(nil),
+		(*Event_SchemaRegistered)(nil),
+		(*Event_StateChanged)(nil),
+		(*Event_StateDeleted)(nil),
+		(*Event_StateLocked)(nil),
+		(*Event_SessionCreated)(nil),
+		(*Event_SessionChanged)(nil),
+		(*Event_SessionGranted)(nil),
+		(*Event_TaskChanged)(nil),
+		(*Event_ComponentChanged)(nil),
+		(*Event_ComponentCommitted)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2007,7 +2986,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

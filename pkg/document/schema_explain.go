@@ -1,0 +1,155 @@
+package document
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// Validate reports every place of v that violates the schema
+// (SCHEMA_VIOLATION), with pointers into v. Where schema and value together ask
+// for more steps than a document is worth, it says so (TOO_LARGE): its time is
+// bounded whatever the schema and the value.
+func (s *Schema) Validate(v Value) Problems {
+	var r Report
+	s.validate(&r, v, nil, nil)
+	return r.Problems()
+}
+
+// validate reports violations below at. Members of v that are null and in unset
+// are valid.
+func (s *Schema) validate(r *Report, v Value, at *Path, unset map[string]bool) {
+	if s.libraryOnly {
+		if affordable(s.root, v, maxLibrarySteps) {
+			r.explain(s.root, v, at, unset)
+		} else {
+			r.tooManySteps(at, maxLibrarySteps)
+		}
+		return
+	}
+	c := newChecker()
+	c.top, c.unset = v.tree, unset
+	valid := c.valid(s.root, v)
+	switch {
+	case c.gaveUp():
+		r.tooManySteps(at, maxSteps)
+	case valid:
+	case affordable(s.root, v, maxExplainSteps) && r.explain(s.root, v, at, unset):
+	case affordable(c.node, c.value, maxExplainSteps) && r.explain(c.node, c.value, c.failedAt(at), nil):
+		// The first place that was found; for all of them it is too much.
+	default:
+		r.Errorf(c.failedAt(at), CodeSchemaViolation, "does not match %q of its schema; this is the first place, and there may be more", c.keyword)
+	}
+}
+
+func (r *Report) tooManySteps(at *Path, most int) {
+	r.Errorf(at, CodeTooLarge, "checking the document against its schema takes more than %d steps; "+
+		"make it smaller or less deep, or the schema simpler: alternatives that describe the same child again multiply at every level", most)
+}
+
+// explain reports what the library finds wrong with v at a place, and whether it
+// found anything.
+func (r *Report) explain(n *node, v Value, at *Path, unset map[string]bool) bool {
+	err := n.source.Validate(toAny(v))
+	var violation *jsonschema.ValidationError
+	if err != nil && !errors.As(err, &violation) {
+		r.Errorf(at, CodeSchemaViolation, "%v", err)
+		return true
+	}
+	var found Report
+	eachLeaf(violation, func(leaf *jsonschema.ValidationError) bool {
+		if len(leaf.InstanceLocation) > 0 {
+			top := leaf.InstanceLocation[0]
+			if unset[top] && v.kindOf(top) == Null {
+				return true
+			}
+		}
+		found.Errorf(at.join(leaf.InstanceLocation), CodeSchemaViolation, "%s", leafText(leaf))
+		return !found.full
+	})
+	// The library goes through maps; we answer the same each time.
+	slices.SortFunc(found.problems, func(a, b Problem) int {
+		if c := comparePointers(a.Pointer, b.Pointer); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Message, b.Message)
+	})
+	r.Add(slices.Compact(found.problems)...)
+	return len(found.problems) > 0
+}
+
+// eachLeaf yields the violations that have no further causes, until yield
+// answers false.
+func eachLeaf(e *jsonschema.ValidationError, yield func(*jsonschema.ValidationError) bool) bool {
+	if e == nil {
+		return true
+	}
+	if len(e.Causes) == 0 {
+		return yield(e)
+	}
+	for _, cause := range e.Causes {
+		if !eachLeaf(cause, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+var english = sync.OnceValue(func() *message.Printer { return message.NewPrinter(language.English) })
+
+// namesInMessage is how many names or values one message lists.
+const namesInMessage = 20
+
+func leafText(e *jsonschema.ValidationError) string {
+	what := e.ErrorKind
+	switch k := what.(type) {
+	case *kind.Enum:
+		if len(k.Want) > namesInMessage {
+			return "value must be one of the " + strconv.Itoa(len(k.Want)) + " values of \"enum\""
+		}
+	case *kind.Required:
+		what = &kind.Required{Missing: fewNames(k.Missing)}
+	case *kind.AdditionalProperties:
+		what = &kind.AdditionalProperties{Properties: fewNames(k.Properties)}
+	}
+	return shortenTo(what.LocalizedString(english()), 200)
+}
+
+func fewNames(names []string) []string {
+	names = slices.Sorted(slices.Values(names))
+	return names[:min(len(names), namesInMessage)]
+}
+
+// toAny gives the library what it wants: numbers as exact text.
+func toAny(v Value) any {
+	switch v.kind {
+	case Bool:
+		return v.truth
+	case Number:
+		return json.Number(v.text)
+	case String:
+		return v.text
+	case Array:
+		elements := make([]any, 0, v.Len())
+		for _, e := range v.Elements() {
+			elements = append(elements, toAny(e))
+		}
+		return elements
+	case Object:
+		members := make(map[string]any, v.Len())
+		for name, m := range v.Members() {
+			members[name] = toAny(m)
+		}
+		return members
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,138 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+const (
+	// maxInlined is the longest state or schema, in bytes, that a prompt shows whole.
+	maxInlined = 64 << 10
+	// maxLine is how much of a name or an error it shows, in runes.
+	maxLine = 1000
+)
+
+// Shared is what a prompt says about the state that a session shares.
+type Shared struct {
+	// Data and Schema are JSON.
+	Data, Schema string
+	Version      int64
+}
+
+// UpdatePrompt is what an agent is told that must update the state: stronger with
+// each attempt, from 1; from the third on only what matters (S11.2, S11.5).
+func UpdatePrompt(attempt, attempts int, state Shared) string {
+	switch {
+	case attempt <= 1:
+		return updatePrompt(state)
+	case attempt == 2:
+		return fmt.Sprintf(`## Warning: the workflow state was not updated
+
+You were asked to update the workflow state and stopped without doing it. This is attempt %d of %d.
+If the state is not updated, your work counts as FAILED and your parent is told so.
+
+`, attempt, attempts) + updatePrompt(state)
+	default:
+		return fmt.Sprintf(`Call the tool `+"`state_patch` (or `state_update`)"+` NOW. Do nothing else before. This is attempt %d of %d.
+
+The arguments of `+"`state_patch`"+`: {"operations": [{"op": "add", "path": "/...", "value": ...}]}
+
+%s
+%s`, attempt, attempts, block("Current State", state.Data), block("Schema", state.Schema))
+	}
+}
+
+func updatePrompt(state Shared) string {
+	return `## Required: Update Workflow State
+
+Your task is complete. You must now update the workflow state to record your results.
+
+` + block("Current State", state.Data) + "\n" + block("Schema", state.Schema) + `
+**Instructions:**
+1. Review your work results from this session
+2. Call the ` + "`state_update` or `state_patch`" + ` tool to record:
+   - Task status (completed/failed)
+   - Results or outputs
+   - Any relevant metadata
+3. The state must conform to the schema above
+
+**IMPORTANT:** You MUST call ` + "`state_update` or `state_patch`" + ` before completing.
+Failure to update state will be treated as a task failure.
+` + fmt.Sprintf("\nThe current state is version %d.\n", state.Version)
+}
+
+// block shows JSON between fences that it can not close itself.
+func block(title, text string) string {
+	if len(text) > maxInlined {
+		return fmt.Sprintf("**%s:** %d bytes, too long to show; read what you need with `state_read` and its pointers, or `state_schema`.\n", title, len(text))
+	}
+	fence := strings.Repeat("`", max(3, backticks(text)+1))
+	return fmt.Sprintf("**%s:**\n%sjson\n%s\n%s\n", title, fence, text, fence)
+}
+
+// backticks is the length of the longest row of them.
+func backticks(text string) int {
+	longest, row := 0, 0
+	for i := range len(text) {
+		if text[i] != '`' {
+			row = 0
+			continue
+		}
+		row++
+		longest = max(longest, row)
+	}
+	return longest
+}
+
+// CallbackPrompt tells a parent which children have ended, and how (S11.4).
+func CallbackPrompt(callbacks []Callback) string {
+	var b strings.Builder
+	for i, cb := range callbacks {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "## Child Session Completed\n\nSession: `%s`\nStatus: finished\n", oneLine(cb.Name))
+		if cb.StateVersion > 0 {
+			updated := "no"
+			if cb.Update == UpdateCompleted {
+				updated = "yes"
+			}
+			fmt.Fprintf(&b, "Workflow State Updated: %s\nWorkflow State Version: %d\n", updated, cb.StateVersion)
+		}
+		fmt.Fprintf(&b, "State Update: %s\nCallback: %s\n", strings.ToLower(string(cb.Update)), oneLine(cb.ID))
+		if cb.Error != "" {
+			reason := oneLine(cb.Error)
+			if cb.Update == UpdateFailed {
+				fmt.Fprintf(&b, "\nWarning: Child failed to update workflow state. Error: %s\n", reason)
+			} else {
+				fmt.Fprintf(&b, "\nWarning: the child's agent failed. Error: %s\n", reason)
+			}
+		}
+		if cb.Update == UpdateCompleted {
+			b.WriteString("\nThe workflow state has been updated. Use `state_read` to see current state.\n")
+		}
+	}
+	return b.String()
+}
+
+// oneLine keeps text that agents have chosen from looking like more of the prompt,
+// and from being all of it.
+func oneLine(text string) string {
+	shown := 0
+	line := strings.Map(func(r rune) rune {
+		shown++
+		switch {
+		case shown > maxLine:
+			return -1
+		case r == '`' || !unicode.IsPrint(r):
+			return ' '
+		default:
+			return r
+		}
+	}, text)
+	if shown > maxLine {
+		line += " ..."
+	}
+	return line
+}

@@ -1,0 +1,43 @@
+package session
+
+// Resume says that a session's agent works again: by itself, or with a prompt that
+// a runner is to give it. A child's report is asked for anew.
+func (s *Session) Resume(prompt string, c Clock) Result {
+	if prompt == "" && s.Status == Running {
+		return unchanged(s)
+	}
+	r := s.begin(c)
+	r.reopen()
+	r.drop(KindStateUpdate)
+	r.work()
+	if prompt == "" {
+		r.Session.Status = Running
+		r.announce(EventResumed)
+	} else {
+		r.prompt(prompt)
+	}
+	return r.finish(c)
+}
+
+// prompt queues what the agent is to be told, after what waits already.
+func (r *Result) prompt(text string) {
+	s := r.Session
+	waiting := &s.Prompt
+	if s.Task.Leased() && s.Task.givesPrompt() {
+		waiting = &s.NextPrompt // Prompt is what the runner has, or is to be given again
+	}
+	if *waiting != "" {
+		*waiting += "\n\n"
+	}
+	*waiting += text
+}
+
+// work begins new work, with a report of its own at its end.
+func (r *Result) work() {
+	s := r.Session
+	s.Settled, s.InPlace, s.Error = false, false, ""
+	s.Attempts, s.UpdatedEarly = 0, false
+	if s.MustReport() {
+		s.Update = UpdateNone
+	}
+}

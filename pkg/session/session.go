@@ -1,0 +1,188 @@
+// Package session is the life of one agent's conversation within a tree of them:
+// who shares which state, when a child must report, when its parent is called back,
+// and what a runner is to do next (S11).
+//
+// It is pure: a session, a command and the time in, the next session and what is
+// to be announced out. It must never do I/O, look at the clock or make up an id.
+package session
+
+import (
+	"slices"
+	"time"
+)
+
+// Status says whether a session's agent is at work.
+type Status string
+
+// The statuses.
+const (
+	Running Status = "RUNNING"
+	// Finished: the agent has stopped, and may be resumed - to update the state, or
+	// by a callback.
+	Finished Status = "FINISHED"
+	// Ended: it has stopped, and nothing is outstanding, or was ended by force.
+	Ended Status = "ENDED"
+)
+
+// UpdateStatus says how far a session has got with its report (S11.1).
+type UpdateStatus string
+
+// The statuses of the report.
+const (
+	UpdateNone      UpdateStatus = "NONE"
+	UpdatePending   UpdateStatus = "PENDING"
+	UpdateCompleted UpdateStatus = "COMPLETED"
+	UpdateFailed    UpdateStatus = "FAILED"
+	// UpdateSkipped: it need not report; so do roots, which have nobody to report to.
+	UpdateSkipped UpdateStatus = "SKIPPED"
+)
+
+// MaxDepth is how deep a tree of sessions may be; its root has depth 0 (S11.1).
+const MaxDepth = 32
+
+// Session is one agent's conversation. It is immutable: commands answer a new one.
+// The JSON form is what is stored; fields are only ever added to it.
+type Session struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// ParentID and ParentName are empty for a root, whose RootID is its own.
+	ParentID   string `json:"parent_id,omitempty"`
+	ParentName string `json:"parent_name,omitempty"`
+	RootID     string `json:"root_id"`
+	RootName   string `json:"root_name"`
+	Depth      int    `json:"depth,omitempty"`
+
+	Status Status `json:"status"`
+	// StateID is the state that the tree shared when the session was created; of a
+	// root, the one that it has created.
+	StateID string       `json:"state_id,omitempty"`
+	Update  UpdateStatus `json:"update"`
+	// AcceptEarly takes an update during the session's own work for its report, and
+	// UpdatedEarly says that there was one (S11.2).
+	AcceptEarly  bool `json:"accept_early,omitempty"`
+	UpdatedEarly bool `json:"updated_early,omitempty"`
+	// Attempts counts the prompts that asked for the report.
+	Attempts int `json:"attempts,omitempty"`
+	// InPlace: whoever stopped it resumes it too, so no task asks for the report.
+	InPlace bool `json:"in_place,omitempty"`
+	// Settled: the parent has been called back since the session last worked.
+	Settled bool `json:"settled,omitempty"`
+
+	// OpenChildren counts the children that have not ended. A session that was ended
+	// by force may have some.
+	OpenChildren int `json:"open_children,omitempty"`
+	// Callbacks wait to be delivered.
+	Callbacks []Callback `json:"callbacks,omitempty"`
+	// Calls counts the callbacks that this session has made, for their ids.
+	Calls int `json:"calls,omitempty"`
+
+	// Prompt waits to be given to the agent: by a start, or else a resumption.
+	Prompt   string `json:"prompt,omitempty"`
+	Starting bool   `json:"starting,omitempty"`
+	// NextPrompt waits until a runner is through with Prompt.
+	NextPrompt string `json:"next_prompt,omitempty"`
+	// Task is what a runner is to do, or does; nil for nothing.
+	Task *Task `json:"task,omitempty"`
+	// LastTask is the task that was acknowledged last, for repeats of that.
+	LastTask string `json:"last_task,omitempty"`
+	// LeaseToken only grows: of the last lease of any task.
+	LeaseToken int64 `json:"lease_token,omitempty"`
+
+	Labels   map[string]string `json:"labels,omitempty"`
+	StateRef string            `json:"state_ref,omitempty"`
+	Subject  string            `json:"subject,omitempty"`
+	// Grants are states of other trees that it may read (S10.9).
+	Grants []string `json:"grants,omitempty"`
+	Error  string   `json:"error,omitempty"`
+	Owner  string   `json:"owner"`
+
+	// Cleanup: what was kept for the session alone is to be removed.
+	Cleanup bool `json:"cleanup,omitempty"`
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
+	// Version is that of the record, and not part of it.
+	Version int64 `json:"-"`
+}
+
+// Callback tells a parent how a child has ended. It may be delivered more than
+// once, always with the same id (S11.4).
+type Callback struct {
+	ID        string       `json:"id"`
+	SessionID string       `json:"session_id"`
+	Name      string       `json:"name"`
+	Update    UpdateStatus `json:"update"`
+	// StateVersion is the version of the shared state then, 0 without one.
+	StateVersion int64     `json:"state_version,omitempty"`
+	Error        string    `json:"error,omitempty"`
+	At           time.Time `json:"at"`
+}
+
+// Config of the two-phase completion (S11.2, S11.3). The zero value means the
+// defaults.
+type Config struct {
+	// MaxAttempts is how often a child is asked to update the state; 3.
+	MaxAttempts int
+	// AttemptTimeout bounds one attempt, from when a runner took it or was asked in
+	// place; 120 s.
+	AttemptTimeout time.Duration
+	// RetryDelay is the pause before another attempt; 5 s.
+	RetryDelay time.Duration
+	// LeaseTTL is how long a runner may be silent; 30 s.
+	LeaseTTL time.Duration
+	// MaxDeliveries is how often a task whose agent fails is given; 5. Leases that
+	// lapse do not count.
+	MaxDeliveries int
+}
+
+// WithDefaults fills in what is not set.
+func (c Config) WithDefaults() Config {
+	if c.MaxAttempts <= 0 {
+		c.MaxAttempts = 3
+	}
+	if c.AttemptTimeout <= 0 {
+		c.AttemptTimeout = 120 * time.Second
+	}
+	if c.RetryDelay <= 0 {
+		c.RetryDelay = 5 * time.Second
+	}
+	if c.LeaseTTL <= 0 {
+		c.LeaseTTL = 30 * time.Second
+	}
+	if c.MaxDeliveries <= 0 {
+		c.MaxDeliveries = 5
+	}
+	return c
+}
+
+// Root is true for the root of a tree.
+func (s *Session) Root() bool { return s.ParentID == "" }
+
+// MustReport is true when its agent is not done before it has updated the state.
+func (s *Session) MustReport() bool {
+	return !s.Root() && s.StateID != "" && s.Update != UpdateSkipped
+}
+
+// SameTree is true for sessions of one tree, whose states they may read and write
+// (S10.9).
+func (s *Session) SameTree(root string) bool { return s.RootID == root }
+
+// MayRead is true for a state of its own tree, and one that it was granted (S10.9).
+func (s *Session) MayRead(root, stateID string) bool {
+	return s.SameTree(root) || slices.Contains(s.Grants, stateID)
+}
+
+// clone is a copy whose lists and task can be changed.
+func (s *Session) clone(now time.Time) *Session {
+	next := *s
+	next.Callbacks = slices.Clone(s.Callbacks)
+	next.Grants = slices.Clone(s.Grants)
+	if s.Task != nil {
+		task := *s.Task
+		task.Callbacks = slices.Clone(s.Task.Callbacks)
+		next.Task = &task
+	}
+	next.UpdatedAt = now
+	return &next
+}

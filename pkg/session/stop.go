@@ -1,0 +1,146 @@
+package session
+
+import (
+	"strconv"
+	"time"
+)
+
+// Stop says that a session's agent has stopped.
+type Stop struct {
+	// InPlace: the caller resumes the agent itself, with Session.Asked.
+	InPlace bool
+	// End ends the session whatever is outstanding.
+	End bool
+	// Error is why the agent failed; empty when it did not.
+	Error string
+}
+
+// Stop applies S11.2: a child that shares a state and has not reported is asked
+// to, at most Config.MaxAttempts times; then its parent is called back.
+func (s *Session) Stop(cmd Stop, c Clock) Result {
+	if s.Status == Ended {
+		return unchanged(s)
+	}
+	r := s.begin(c)
+	r.stop(cmd, c)
+	if cmd.End {
+		r.giveUp(c.Now)
+	}
+	return r.finish(c)
+}
+
+// stop is the end of one piece of the agent's work.
+func (r *Result) stop(cmd Stop, c Clock) {
+	s := r.Session
+	waits := s.Update == UpdatePending && s.Status == Finished // for its prompt to be given
+	s.Status, s.InPlace, s.Error = Finished, cmd.InPlace, cmd.Error
+	r.drop(KindStateUpdate)
+	r.announce(EventStopped)
+	switch {
+	case !s.MustReport() || s.Update == UpdateCompleted || s.Update == UpdateFailed:
+	case s.Update == UpdateNone && s.AcceptEarly && s.UpdatedEarly:
+		s.Update = UpdateCompleted
+		r.announce(EventUpdateCompleted)
+	case !cmd.End && waits && s.InPlace:
+		// The caller gives the prompt that waits: no further attempt.
+	case !cmd.End && s.Attempts < c.config().MaxAttempts:
+		r.ask()
+	default:
+		s.Update = UpdateFailed
+		r.announce(EventUpdateFailed)
+	}
+	if s.Update != UpdatePending {
+		r.settle(c)
+	} else if s.InPlace {
+		s.Status = Running // with the prompt that the answer brings
+	}
+	if t := s.Task; t.Leased() {
+		t.Stopped = s.Status == Finished
+		if !t.Stopped {
+			t.Deadline = c.Now.Add(c.config().AttemptTimeout)
+		}
+	}
+}
+
+// ask begins the next attempt to have the state updated.
+func (r *Result) ask() {
+	s := r.Session
+	if !s.InPlace {
+		// The prompt for the report comes first, and the callbacks after it: who
+		// were resumed by them would not know yet that a report is due.
+		r.drop(KindCallback)
+	}
+	s.Update = UpdatePending
+	s.Attempts++
+	r.announce(EventUpdatePending)
+}
+
+// settle calls the parent back, once for each time that the session has worked.
+func (r *Result) settle(c Clock) {
+	s := r.Session
+	if s.Settled {
+		return
+	}
+	s.Settled = true
+	if s.Root() {
+		return
+	}
+	s.Calls++
+	r.Calls = append(r.Calls, Callback{
+		ID: s.ID + "." + strconv.Itoa(s.Calls), SessionID: s.ID, Name: s.Name, Update: s.Update,
+		StateVersion: c.StateVersion, Error: s.failure(), At: c.Now,
+	})
+}
+
+// failure says why the parent must not count on the child's work.
+func (s *Session) failure() string {
+	if s.Update == UpdateFailed {
+		text := "the workflow state was not updated (attempts: " + strconv.Itoa(s.Attempts) + ")"
+		if s.Error != "" {
+			text += "; " + s.Error
+		}
+		return text
+	}
+	return s.Error
+}
+
+// giveUp ends a session for good: what is outstanding is dropped, also what a
+// runner has taken. Its open children stay counted, and call back in vain unless
+// it is resumed.
+func (r *Result) giveUp(now time.Time) {
+	s := r.Session
+	if s.Task != nil {
+		r.announceTask(TaskDropped, s.Task)
+	}
+	s.Task, s.Callbacks, s.Prompt, s.NextPrompt, s.Starting = nil, nil, "", "", false
+	r.end(now)
+}
+
+// Asked says which prompt the agent must be given before it may stop, from 1; 0
+// when it may. It is for those who stop a session in place.
+func (s *Session) Asked() int {
+	if s.InPlace && s.Update == UpdatePending {
+		return s.Attempts
+	}
+	return 0
+}
+
+// StateUpdated says that the session has changed the state that it shares (S11.2).
+// Changed is false, and nothing need be stored, when that makes no difference.
+func (s *Session) StateUpdated(c Clock) Result {
+	switch {
+	case s.Update == UpdatePending:
+		r := s.begin(c)
+		r.Session.Update = UpdateCompleted
+		r.announce(EventUpdateCompleted)
+		r.Changed = true
+		return *r
+	case s.Update == UpdateNone && s.AcceptEarly && !s.UpdatedEarly && s.MustReport():
+		r := s.begin(c)
+		r.Session.UpdatedEarly = true
+		r.Changed = true
+		return *r
+	default:
+		return unchanged(s)
+	}
+}

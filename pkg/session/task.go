@@ -1,0 +1,95 @@
+package session
+
+import "time"
+
+// Kind says what a task is for.
+type Kind string
+
+// The kinds of tasks.
+const (
+	// KindStart starts the session's agent.
+	KindStart Kind = "START"
+	// KindStateUpdate resumes it to update the state.
+	KindStateUpdate Kind = "STATE_UPDATE"
+	// KindCallback resumes it because children have called back.
+	KindCallback Kind = "CALLBACK"
+	// KindResume resumes it because somebody asked for that.
+	KindResume Kind = "RESUME"
+)
+
+// Task is one piece of work for a runner. A session has at most one, so that its
+// agent is never resumed twice at once (S11.4).
+type Task struct {
+	ID   string `json:"id"`
+	Kind Kind   `json:"kind"`
+	// Attempt is which prompt for the report it is, from 1; 0 otherwise.
+	Attempt int `json:"attempt,omitempty"`
+	// Due is when a runner may take it.
+	Due time.Time `json:"due"`
+	// Ready: it is due, and runners are told.
+	Ready bool `json:"ready,omitempty"`
+	// Callbacks are those that it delivers, from when it was leased.
+	Callbacks []Callback `json:"callbacks,omitempty"`
+	// Given counts the leases, Failures the ends without success.
+	Given    int `json:"given,omitempty"`
+	Failures int `json:"failures,omitempty"`
+	// Runner holds the lease until Expires; empty for nobody.
+	Runner  string    `json:"runner,omitempty"`
+	Token   int64     `json:"token,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Deadline is when an attempt that was taken, or asked for in place while the
+	// lease was held, counts as failed (S11.3).
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Stopped: the agent has said itself that it stopped; the runner has not yet.
+	Stopped bool `json:"stopped,omitempty"`
+	// Execution is the use of the component that the session refers to (S12.4).
+	Execution string    `json:"execution,omitempty"`
+	Error     string    `json:"error,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Leased is true while a runner has it.
+func (t *Task) Leased() bool { return t != nil && t.Runner != "" }
+
+// givesPrompt is true for the tasks that give Session.Prompt to the agent.
+func (t *Task) givesPrompt() bool {
+	return t != nil && (t.Kind == KindStart || t.Kind == KindResume)
+}
+
+// plan queues what is to be done next, when nothing is.
+func (r *Result) plan(c Clock) {
+	s, now := r.Session, c.Now
+	if s.Task != nil || s.Status == Ended {
+		return
+	}
+	task := &Task{Due: now, CreatedAt: now}
+	switch {
+	case s.Prompt != "" && s.Starting:
+		task.Kind = KindStart
+	case s.Prompt != "":
+		task.Kind = KindResume
+	case s.Update == UpdatePending && !s.InPlace && s.Status == Finished:
+		task.Kind, task.Attempt = KindStateUpdate, s.Attempts
+		if s.Attempts > 1 {
+			task.Due = now.Add(c.config().RetryDelay)
+		}
+	case len(s.Callbacks) > 0:
+		task.Kind = KindCallback
+	default:
+		return
+	}
+	task.Ready = !task.Due.After(now)
+	task.ID = r.newTaskID()
+	s.Task = task
+	r.announceTask(TaskQueued, task)
+}
+
+// drop forgets a task that is not wanted any more, unless a runner has it.
+func (r *Result) drop(kind Kind) {
+	t := r.Session.Task
+	if t == nil || t.Leased() || t.Kind != kind {
+		return
+	}
+	r.announceTask(TaskDropped, t)
+	r.Session.Task = nil
+}

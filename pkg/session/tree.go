@@ -1,0 +1,29 @@
+package session
+
+// Receive takes the callback of a child (S11.4). It is delivered with all that
+// wait, in one resumption, when no other is under way.
+func (s *Session) Receive(cb Callback, c Clock) Result {
+	if s.Status == Ended {
+		return unchanged(s) // it was ended whatever was outstanding
+	}
+	r := s.begin(c)
+	r.Session.Callbacks = append(r.Session.Callbacks, cb)
+	r.Events = append(r.Events, Event{Type: EventCallback, Callback: &cb})
+	return r.finish(c)
+}
+
+// ChildOpened counts a child that has begun, or begun again.
+func (s *Session) ChildOpened(c Clock) Result {
+	r := s.begin(c)
+	r.reopen()
+	r.Session.OpenChildren++
+	r.Changed = true
+	return *r
+}
+
+// ChildEnded counts a child that has ended.
+func (s *Session) ChildEnded(c Clock) Result {
+	r := s.begin(c)
+	r.Session.OpenChildren = max(0, r.Session.OpenChildren-1)
+	return r.finish(c)
+}

@@ -1,0 +1,144 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"reflect"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// LockStateRequest takes the lease on a state.
+type LockStateRequest struct {
+	Holder     string `json:"holder" doc:"Who holds it, for others to see."`
+	TTLSeconds int32  `json:"ttl_seconds" doc:"1 second to 1 hour."`
+}
+
+// RenewLockRequest keeps the lease that is held.
+type RenewLockRequest struct {
+	Holder       string `json:"holder"`
+	TTLSeconds   int32  `json:"ttl_seconds" doc:"1 second to 1 hour, from now."`
+	FencingToken int64  `json:"fencing_token" doc:"Of the lease that is held."`
+}
+
+// UnlockStateRequest gives the lease back.
+type UnlockStateRequest struct {
+	FencingToken int64 `json:"fencing_token,omitzero" doc:"Of the lease that is held; the query or the header can say it instead."`
+}
+
+// Lease is a lock that is held.
+type Lease struct {
+	FencingToken int64     `json:"fencing_token" doc:"For writes while the lock is held. It only grows."`
+	ExpiresAt    time.Time `json:"expires_at"`
+}
+
+func (e *edge) lockRoutes() {
+	const path = "/workflow-states/{state_id}/lock"
+	e.add(route{
+		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
+		about:  "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time.",
+		params: []param{statePath, sessionParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
+		answers: answers[Lease](http.StatusCreated), serve: e.lockState,
+	})
+	e.add(route{
+		method: http.MethodPut, path: path, id: "renewLock", summary: "Renew the lock on a state",
+		params: []param{statePath, fencingParam, sessionParam}, body: jsonBody, request: reflect.TypeFor[RenewLockRequest](),
+		answers: answers[Lease](http.StatusOK), serve: e.renewLock,
+	})
+	e.add(route{
+		method: http.MethodDelete, path: path, id: "unlockState", summary: "Unlock a state",
+		about:  "A lock that has lapsed is no error.",
+		params: []param{statePath, intQuery("fencing_token", "Of the lock that is held."), fencingParam, sessionParam},
+		body:   optionalJSON, request: reflect.TypeFor[UnlockStateRequest](),
+		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.unlockState,
+	})
+}
+
+func (e *edge) lockState(c *call) (*answer, error) {
+	in, err := decode[LockStateRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	return e.lease(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
+}
+
+func (e *edge) renewLock(c *call) (*answer, error) {
+	in, err := decode[RenewLockRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.fencing(in.FencingToken)
+	if err != nil {
+		return nil, err
+	}
+	// Without a token it would be taken, not renewed.
+	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
+		return nil, err
+	}
+	return e.lease(c, http.StatusOK, in.Holder, in.TTLSeconds, token)
+}
+
+// lease takes the lock, or renews the one that the token is of.
+func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token int64) (*answer, error) {
+	if err := missing(requirement{"/holder", holder != ""}, requirement{"/ttl_seconds", ttlSeconds != 0}); err != nil {
+		return nil, err
+	}
+	resp, err := e.States.Lock(c.ctx, &statev1.StateServiceLockRequest{
+		StateId: c.path("state_id"), Session: c.header(headerSession), Holder: holder, TtlSeconds: ttlSeconds, FencingToken: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &answer{status: status, body: Lease{
+		FencingToken: resp.GetFencingToken(), ExpiresAt: jsonview.Time(resp.GetExpiresAt()),
+	}}, nil
+}
+
+func (e *edge) unlockState(c *call) (*answer, error) {
+	in, err := decode[UnlockStateRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.fencing(in.FencingToken)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
+		return nil, err
+	}
+	_, err = e.States.Unlock(c.ctx, &statev1.StateServiceUnlockRequest{
+		StateId: c.path("state_id"), Session: c.header(headerSession), FencingToken: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done(), nil
+}
+
+// fencing is the token of the lock that the caller holds, which the body, the
+// header and the query may tell; 0 for none.
+func (c *call) fencing(asked int64) (int64, error) {
+	const parameter = "fencing_token"
+	if asked < 0 {
+		return 0, badBody(fault.InvalidRequest, inBody("/"+parameter, document.CodeRange,
+			"must not be negative; leave it out without a lock"))
+	}
+	for name, text := range map[string]string{headerFencing: c.header(headerFencing), parameter: c.query.Get(parameter)} {
+		if text == "" {
+			continue
+		}
+		token, err := wholeNumber(name, text, math.MaxInt64)
+		if err != nil {
+			return 0, err
+		}
+		if asked != 0 && asked != token {
+			return 0, badParameter(name, "CONFLICT", "another fencing token is given elsewhere; send one")
+		}
+		asked = token
+	}
+	return asked, nil
+}

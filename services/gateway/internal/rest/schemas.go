@@ -1,0 +1,128 @@
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// RegisterSchemaRequest stores a JSON Schema under a name.
+type RegisterSchemaRequest struct {
+	Name        string         `json:"name"`
+	JSONSchema  jsontext.Value `json:"json_schema" doc:"JSON Schema, draft-07 to 2020-12; $schema says which, 2020-12 when absent."`
+	Description string         `json:"description,omitzero"`
+}
+
+// SchemaList is one page of schemas, without json_schema.
+type SchemaList struct {
+	Schemas       []Schema `json:"schemas"`
+	NextPageToken string   `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+func (e *edge) schemaRoutes() {
+	name := inPath("name", "Name of the schema, percent-encoded.")
+	e.add(route{
+		method: http.MethodPost, path: "/workflow-schemas", id: "registerSchema", summary: "Register a JSON Schema",
+		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is no valid schema.",
+		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
+		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Schema](), http.StatusOK: reflect.TypeFor[Schema]()},
+		serve:   e.registerSchema,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-schemas", id: "listSchemas", summary: "List schemas",
+		about:   "Each in its latest version, by name.",
+		params:  []param{pageSizeParam, pageTokenParam},
+		answers: answers[SchemaList](http.StatusOK), serve: e.listSchemas,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-schemas/{name}", id: "getSchema", summary: "Get a schema",
+		params:  []param{name, intQuery("version", "The version, from 1; the latest when absent.")},
+		answers: answers[Schema](http.StatusOK), serve: e.getSchema,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-schemas/{name}/versions", id: "listSchemaVersions", summary: "Versions of a schema",
+		about:   "Oldest first.",
+		params:  []param{name, pageSizeParam, pageTokenParam},
+		answers: answers[SchemaList](http.StatusOK), serve: e.listSchemaVersions,
+	})
+}
+
+func (e *edge) registerSchema(c *call) (*answer, error) {
+	in, err := decode[RegisterSchemaRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(requirement{"/name", in.Name != ""}, requirement{"/json_schema", len(in.JSONSchema) > 0}); err != nil {
+		return nil, err
+	}
+	resp, err := e.Schemas.Register(c.ctx, &statev1.SchemaServiceRegisterRequest{
+		Name: in.Name, JsonSchema: in.JSONSchema, Description: in.Description, IdempotencyKey: c.header(headerIdempotency),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := resp.GetSchema()
+	reply := ok(jsonview.SchemaOf(s))
+	reply.location = "/workflow-schemas/" + url.PathEscape(s.GetName()) + "?version=" + strconv.FormatInt(s.GetVersion(), 10)
+	if resp.GetCreated() {
+		reply.status = http.StatusCreated
+	}
+	return reply, nil
+}
+
+func (e *edge) listSchemas(c *call) (*answer, error) {
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Schemas.List(c.ctx, &statev1.SchemaServiceListRequest{PageSize: size, PageToken: token})
+	if err != nil {
+		return nil, err
+	}
+	return ok(schemaList(resp.GetSchemas(), resp.GetNextPageToken())), nil
+}
+
+func (e *edge) getSchema(c *call) (*answer, error) {
+	version, err := c.version("version", c.query.Get("version"))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Schemas.Get(c.ctx, &statev1.SchemaServiceGetRequest{Name: c.path("name"), Version: version})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.SchemaOf(resp.GetSchema())), nil
+}
+
+func (e *edge) listSchemaVersions(c *call) (*answer, error) {
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Schemas.ListVersions(c.ctx, &statev1.SchemaServiceListVersionsRequest{
+		Name: c.path("name"), PageSize: size, PageToken: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(schemaList(resp.GetSchemas(), resp.GetNextPageToken())), nil
+}
+
+func schemaList(schemas []*statev1.Schema, next string) SchemaList {
+	return SchemaList{Schemas: each(schemas, jsonview.SchemaOf), NextPageToken: next}
+}
+
+// each is the JSON of every element.
+func each[From, To any](list []From, view func(From) To) []To {
+	out := make([]To, len(list))
+	for i, element := range list {
+		out[i] = view(element)
+	}
+	return out
+}

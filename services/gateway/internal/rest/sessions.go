@@ -1,0 +1,235 @@
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// CreateSessionRequest makes a session. The same request again answers the same
+// session.
+type CreateSessionRequest struct {
+	SessionID         string            `json:"session_id,omitzero" doc:"Minted when absent."`
+	SessionName       string            `json:"session_name,omitzero" doc:"Unique in the namespace; the id when absent."`
+	ParentSessionName string            `json:"parent_session_name,omitzero" doc:"By name or id; absent for a root."`
+	WorkflowStateID   string            `json:"workflow_state_id,omitzero" doc:"What it must share: refused when its parent's is another."`
+	StateUpdate       string            `json:"state_update,omitzero" enum:"required,skip" doc:"Whether a child must update the state before it is done."`
+	AcceptEarlyUpdate bool              `json:"accept_early_update,omitzero" doc:"True when an update before its first stop counts."`
+	Labels            map[string]string `json:"labels,omitzero" doc:"Runners must have these labels to take its tasks."`
+	StateRef          string            `json:"state_ref,omitzero" doc:"Slug of the component that its executions begin and end with."`
+	Subject           string            `json:"subject,omitzero" doc:"Whose long-term values of components it uses; by default the root's name."`
+	Prompt            string            `json:"prompt,omitzero" doc:"When set, a runner is to start the session's agent with it."`
+}
+
+// StopSessionRequest says that a session's agent has stopped.
+type StopSessionRequest struct {
+	End     bool   `json:"end,omitzero" doc:"End the session whatever is outstanding."`
+	Error   string `json:"error,omitzero" doc:"Why the agent failed."`
+	InPlace bool   `json:"in_place,omitzero" doc:"The caller resumes the agent itself, with the prompt of the answer: no runner is asked to."`
+}
+
+// ResumeSessionRequest says that a session's agent works again.
+type ResumeSessionRequest struct {
+	Prompt string `json:"prompt,omitzero" doc:"When set, a runner is to resume the agent with it."`
+}
+
+// GrantRequest lets a session read a state of another tree.
+type GrantRequest struct {
+	StateID string `json:"state_id"`
+}
+
+// StoppedSession is a session that has stopped.
+type StoppedSession struct {
+	Session
+	Prompt string `json:"prompt,omitzero" doc:"What the agent must do before it may stop, with in_place."`
+}
+
+// SessionList is one page of sessions, oldest first.
+type SessionList struct {
+	Sessions      []Session `json:"sessions"`
+	NextPageToken string    `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+func (e *edge) sessionRoutes() {
+	id := inPath("session_id", "Id or name of the session, percent-encoded.")
+	session := answers[Session](http.StatusOK)
+	e.add(route{
+		method: http.MethodPost, path: "/sessions", id: "createSession", summary: "Create a session",
+		about:  "201, or 200 when it was there already and is the same.",
+		params: []param{sessionParam}, body: jsonBody, request: reflect.TypeFor[CreateSessionRequest](),
+		fields:  map[string]string{"name": "session_name", "parent": "parent_session_name"},
+		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Session](), http.StatusOK: reflect.TypeFor[Session]()},
+		serve:   e.createSession,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/sessions", id: "listSessions", summary: "List sessions",
+		params: []param{
+			inQuery("root_session", "Only the tree of this root, by id or name."), inQuery("parent_session", "Only children of this session, by id or name."),
+			{name: "status", in: "query", about: "Only sessions in this status.", values: jsonview.SessionStatuses()},
+			pageSizeParam, pageTokenParam, sessionParam,
+		},
+		fields:  map[string]string{"root": "root_session", "parent": "parent_session"},
+		answers: answers[SessionList](http.StatusOK), serve: e.listSessions,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/sessions/{session_id}", id: "getSession", summary: "Get a session",
+		params: []param{id, sessionParam}, answers: session, serve: e.getSession,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/sessions/{session_id}/workflow-state", id: "getSessionState", summary: "The state that a session shares",
+		about:   "404 when it has none.",
+		params:  []param{id, pointerParam, sessionParam, ifNoneMatchParam},
+		answers: answers[stateOrParts](http.StatusOK), serve: e.sessionState,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/sessions/{session_id}/stop", id: "stopSession", summary: "Say that a session's agent has stopped",
+		about:  "A child that has not updated the state it shares is asked to; then its parent is called back.",
+		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[StopSessionRequest](),
+		answers: answers[StoppedSession](http.StatusOK), serve: e.stopSession,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/sessions/{session_id}/resume", id: "resumeSession", summary: "Say that a session's agent works again",
+		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[ResumeSessionRequest](),
+		answers: session, serve: e.resumeSession,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/sessions/{session_id}/grants", id: "grantState", summary: "Let a session read a state of another tree",
+		params: []param{id}, body: jsonBody, request: reflect.TypeFor[GrantRequest](), answers: session, serve: e.grantState,
+	})
+	e.add(route{
+		method: http.MethodDelete, path: "/sessions/{session_id}/grants/{state_id}", id: "revokeState", summary: "Take such a grant back",
+		params: []param{id, statePath}, answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.revokeState,
+	})
+}
+
+func (e *edge) createSession(c *call) (*answer, error) {
+	in, err := decode[CreateSessionRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	update := choice(statev1.StateUpdate_value, "STATE_UPDATE_", in.StateUpdate)
+	if update == 0 && in.StateUpdate != "" {
+		return nil, badBody(fault.InvalidRequest, inBody("/state_update", document.CodeEnum,
+			"must be one of "+strings.Join(jsonview.StateUpdates(), ", ")))
+	}
+	resp, err := e.Sessions.Create(c.ctx, &statev1.SessionServiceCreateRequest{
+		SessionId: in.SessionID, Name: in.SessionName, Parent: in.ParentSessionName, WorkflowStateId: in.WorkflowStateID,
+		StateUpdate: statev1.StateUpdate(update), AcceptEarlyUpdate: in.AcceptEarlyUpdate, Labels: in.Labels,
+		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Session: c.header(headerSession),
+	})
+	if err != nil {
+		return nil, err
+	}
+	reply := ok(jsonview.SessionOf(resp.GetSession()))
+	reply.location = "/sessions/" + url.PathEscape(resp.GetSession().GetSessionId())
+	if resp.GetCreated() {
+		reply.status = http.StatusCreated
+	}
+	return reply, nil
+}
+
+func (e *edge) listSessions(c *call) (*answer, error) {
+	status, err := c.choice("status", statev1.SessionStatus_value, "SESSION_STATUS_", jsonview.SessionStatuses())
+	if err != nil {
+		return nil, err
+	}
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Sessions.List(c.ctx, &statev1.SessionServiceListRequest{
+		Session: c.header(headerSession), Root: c.query.Get("root_session"), Parent: c.query.Get("parent_session"),
+		Status: statev1.SessionStatus(status), PageSize: size, PageToken: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(SessionList{Sessions: each(resp.GetSessions(), jsonview.SessionOf), NextPageToken: resp.GetNextPageToken()}), nil
+}
+
+func (e *edge) getSession(c *call) (*answer, error) {
+	resp, err := e.Sessions.Get(c.ctx, &statev1.SessionServiceGetRequest{
+		SessionId: c.path("session_id"), Session: c.header(headerSession),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.SessionOf(resp.GetSession())), nil
+}
+
+// sessionState serves the state of the session in the path, to the session that
+// acts.
+func (e *edge) sessionState(c *call) (*answer, error) {
+	resp, err := e.Sessions.Get(c.ctx, &statev1.SessionServiceGetRequest{
+		SessionId: c.path("session_id"), Session: c.header(headerSession),
+	})
+	if err != nil {
+		return nil, err
+	}
+	id := resp.GetSession().GetWorkflowStateId()
+	if id == "" {
+		return nil, fault.New(fault.NotFound, "session %s has no workflow state; its root creates one by POST /workflow-states",
+			resp.GetSession().GetName())
+	}
+	return e.readState(c, &statev1.StateServiceGetRequest{StateId: id})
+}
+
+func (e *edge) stopSession(c *call) (*answer, error) {
+	in, err := decode[StopSessionRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Sessions.Stop(c.ctx, &statev1.SessionServiceStopRequest{
+		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency),
+		InPlace: in.InPlace, End: in.End, Error: in.Error,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(StoppedSession{Session: jsonview.SessionOf(resp.GetSession()), Prompt: resp.GetPrompt()}), nil
+}
+
+func (e *edge) resumeSession(c *call) (*answer, error) {
+	in, err := decode[ResumeSessionRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Sessions.Resume(c.ctx, &statev1.SessionServiceResumeRequest{
+		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency), Prompt: in.Prompt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.SessionOf(resp.GetSession())), nil
+}
+
+func (e *edge) grantState(c *call) (*answer, error) {
+	in, err := decode[GrantRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(requirement{"/state_id", in.StateID != ""}); err != nil {
+		return nil, err
+	}
+	resp, err := e.Sessions.Grant(c.ctx, &statev1.SessionServiceGrantRequest{SessionId: c.path("session_id"), StateId: in.StateID})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.SessionOf(resp.GetSession())), nil
+}
+
+func (e *edge) revokeState(c *call) (*answer, error) {
+	_, err := e.Sessions.Grant(c.ctx, &statev1.SessionServiceGrantRequest{
+		SessionId: c.path("session_id"), StateId: c.path("state_id"), Revoke: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done(), nil
+}

@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"reflect"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// fromNow is the version to go on after for changes to come only.
+const fromNow = -1
+
+var afterVersionParam = intQuery("after_version", "Changes of a state with a greater version; those to come when absent.")
+
+func (e *edge) stateEventRoutes() {
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-states/{state_id}/events", id: "streamState", summary: "Live changes of a state",
+		about: "Server-sent events. Each has the state's version as its id and {event_type, state_id, version, updated_by_session, " +
+			"timestamp} as its data; comments keep an idle connection open. A client that comes back with Last-Event-ID misses " +
+			"nothing. The stream ends with the state.",
+		params: []param{
+			statePath, afterVersionParam, {name: headerLastEvent, in: "header", about: "Resume after this version."}, sessionParam,
+		},
+		answers: map[int]reflect.Type{http.StatusOK: nil},
+		stream:  func(c *call) error { return e.streamState(c, c.path("state_id")) },
+	})
+}
+
+// streamState serves the changes of one state.
+func (e *edge) streamState(c *call, id string) error {
+	after, err := c.changesAfter()
+	if err != nil {
+		return err
+	}
+	return e.serveFeed(c, func(ctx context.Context) (*feed, error) {
+		return e.stateFeed(ctx, &statev1.StateServiceWatchRequest{StateId: id, Session: c.header(headerSession), AfterVersion: after})
+	})
+}
+
+// changesAfter is the version that the client has seen, or fromNow. Where it came
+// back to goes before where it began.
+func (c *call) changesAfter() (int64, error) {
+	last, resumes, err := c.lastEvent()
+	if err != nil {
+		return 0, err
+	}
+	if resumes {
+		return int64(last), nil // of 63 bits
+	}
+	if !c.query.Has("after_version") {
+		return fromNow, nil
+	}
+	return wholeNumber("after_version", c.query.Get("after_version"), math.MaxInt64)
+}
+
+// stateFeed follows the changes of a state. Changes to come are those after the
+// version that it has now, so that none falls between the question and the watch.
+func (e *edge) stateFeed(ctx context.Context, req *statev1.StateServiceWatchRequest) (*feed, error) {
+	now, err := e.mayWatch(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if req.AfterVersion == fromNow {
+		req.AfterVersion = now
+	}
+	changes, err := e.States.Watch(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	events := make(chan Event)
+	go func() {
+		defer close(events)
+		last := max(now, req.AfterVersion)
+		for {
+			resp, err := changes.Recv()
+			if err != nil {
+				return // the reader comes back and is told why
+			}
+			ev, version, err := stateChange(resp, last)
+			if err != nil {
+				return
+			}
+			last = version
+			select {
+			case events <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return &feed{
+		events: events, version: req.AfterVersion,
+		allowed: func(ctx context.Context) error {
+			_, err := e.mayWatch(ctx, req)
+			return err
+		},
+	}, nil
+}
+
+// mayWatch asks the state-store for as little of a state as there is: whoever may
+// read it may watch it. It answers the state's version.
+func (e *edge) mayWatch(ctx context.Context, req *statev1.StateServiceWatchRequest) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	resp, err := e.States.Get(ctx, &statev1.StateServiceGetRequest{
+		StateId: req.GetStateId(), Session: req.GetSession(), Pointers: []string{"/-"}, // an element that is never there
+	})
+	return resp.GetState().GetVersion(), err
+}
+
+// stateChange is a change as an event, and the version that was its last then. A
+// deletion has no version of its own: it comes after the last.
+func stateChange(resp *statev1.StateServiceWatchResponse, last int64) (Event, int64, error) {
+	if resp.GetDeleted() {
+		data, err := encode(jsonview.StateEvent{
+			EventType: jsonview.StateDeleted, StateID: resp.GetStateId(), Version: last, Timestamp: time.Now().UTC(),
+		})
+		return Event{Data: data}, last, err
+	}
+	change := resp.GetChange()
+	data, err := encode(jsonview.StateEventOf(resp.GetStateId(), change))
+	return Event{Seq: uint64(change.GetVersion()), Data: data}, change.GetVersion(), err // from 1
+}

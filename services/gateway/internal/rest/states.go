@@ -1,0 +1,255 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// headerState names a state where the path does not (S10).
+const headerState = "X-Workflow-State-Id"
+
+// CreateStateRequest makes a state for a root session: the one that
+// root_session_id or session_name tells, else the one that acts, else a new one.
+type CreateStateRequest struct {
+	SchemaName    string         `json:"schema_name"`
+	SchemaVersion int64          `json:"schema_version,omitzero" doc:"0 or absent for the latest."`
+	InitialData   jsontext.Value `json:"initial_data" doc:"The document. It must conform to the schema."`
+	RootSessionID string         `json:"root_session_id,omitzero" doc:"A session that is there, by id or name."`
+	SessionName   string         `json:"session_name,omitzero" doc:"A session by name, which is made when there is none."`
+}
+
+// StateList is one page of states, oldest first, without current_data.
+type StateList struct {
+	States        []State `json:"states"`
+	NextPageToken string  `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+// StateParts are the parts of a state that were asked for.
+type StateParts struct {
+	StateID string          `json:"state_id"`
+	Version int64           `json:"version"`
+	Parts   []jsonview.Part `json:"parts" doc:"In the order of the pointers."`
+}
+
+// StateHistory is one page of the changes of a state, oldest first.
+type StateHistory struct {
+	Versions         []jsonview.StateVersion `json:"versions"`
+	NextAfterVersion int64                   `json:"next_after_version" doc:"after_version of the next page; 0 at the end."`
+}
+
+// stateOrParts documents an answer that is either.
+type stateOrParts struct{}
+
+// Schema is that of a State or of StateParts.
+func (stateOrParts) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{
+		r.Schema(reflect.TypeFor[State](), true, ""), r.Schema(reflect.TypeFor[StateParts](), true, ""),
+	}}
+}
+
+var (
+	statePath    = inPath("state_id", "Id of the state.")
+	pointerParam = param{
+		name: "pointer", in: "query", repeated: true,
+		about: "JSON Pointer (RFC 6901) of a part that is wanted; may be repeated. The answer is then {state_id, version, parts}.",
+	}
+)
+
+// statePlaces are the paths of a state, one of which names it by header.
+var statePlaces = []struct {
+	path, id string // id ends the ids of its operations
+	about    string
+	param    param
+}{
+	{"/workflow-states/{state_id}", "State", "", statePath},
+	{"/workflow-state/{state_id}", "StateAlias", "The same as under /workflow-states.", statePath},
+	{"/workflow-state", "OwnState", "The state that the header names, or else that of the session that acts.", param{
+		name: headerState, in: "header", about: "Id of the state.",
+	}},
+}
+
+func (e *edge) stateRoutes() {
+	for _, at := range []struct{ path, id, about string }{
+		{"/workflow-states", "createState", ""}, {"/workflow-state", "createStateAlias", "The same as under /workflow-states."},
+	} {
+		e.add(route{
+			method: http.MethodPost, path: at.path, id: at.id, summary: "Create a state", about: at.about,
+			params: []param{idempotencyParam, sessionParam},
+			body:   jsonBody, request: reflect.TypeFor[CreateStateRequest](), maxBody: maxDocumentBody,
+			fields:  map[string]string{"data": "initial_data"},
+			answers: answers[State](http.StatusCreated), serve: e.createState,
+		})
+	}
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-states", id: "listStates", summary: "List states",
+		params: []param{
+			inQuery("root_session", "Only states of this root session, by id or name."), inQuery("schema", "Only states of this schema, by name."),
+			pageSizeParam, pageTokenParam, sessionParam,
+		},
+		answers: answers[StateList](http.StatusOK), serve: e.listStates,
+	})
+	for _, at := range statePlaces {
+		e.add(route{
+			method: http.MethodGet, path: at.path, id: "get" + at.id, summary: "Get a state, or parts of it", about: at.about,
+			params:  []param{at.param, pointerParam, sessionParam, ifNoneMatchParam},
+			answers: answers[stateOrParts](http.StatusOK), serve: e.getState,
+		})
+	}
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-states/{state_id}/versions/{n}", id: "getStateVersion",
+		summary: "A state as it was at a version",
+		params: []param{
+			statePath, {name: "n", in: "path", about: "The version, from 1.", integer: true}, pointerParam, sessionParam, ifNoneMatchParam,
+		},
+		answers: answers[stateOrParts](http.StatusOK), serve: e.getState,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/workflow-states/{state_id}/history", id: "getStateHistory", summary: "History of a state",
+		about:   "Every change, oldest first.",
+		params:  []param{statePath, intQuery("after_version", "Only changes with a greater version."), pageSizeParam, sessionParam},
+		answers: answers[StateHistory](http.StatusOK), serve: e.stateHistory,
+	})
+	e.add(route{
+		method: http.MethodDelete, path: "/workflow-states/{state_id}", id: "deleteState", summary: "Delete a state and its history",
+		about: "Its root session must have ended.",
+		params: []param{
+			statePath, {name: "force", in: "query", about: "With true, also while its root session goes on. Operators only.", values: []string{"true", "false"}},
+			stateIfMatch, sessionParam,
+		},
+		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.deleteState,
+	})
+}
+
+// answerState is a state with its version as the entity tag.
+func answerState(s *statev1.State) *answer {
+	reply := ok(jsonview.StateOf(s))
+	reply.etag = etag(s.GetVersion())
+	return reply
+}
+
+// stateID is the state that the path names, or else the header.
+func (c *call) stateID() string {
+	if id := c.path("state_id"); id != "" {
+		return id
+	}
+	return c.header(headerState)
+}
+
+func (e *edge) createState(c *call) (*answer, error) {
+	in, err := decode[CreateStateRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(requirement{"/schema_name", in.SchemaName != ""}, requirement{"/initial_data", len(in.InitialData) > 0}); err != nil {
+		return nil, err
+	}
+	req := &statev1.StateServiceCreateRequest{
+		SchemaName: in.SchemaName, SchemaVersion: in.SchemaVersion, Data: in.InitialData,
+		Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency),
+	}
+	switch {
+	case in.RootSessionID != "" && in.SessionName != "":
+		return nil, badBody(fault.InvalidRequest, inBody("/session_name", "CONFLICT", "names a root session like root_session_id; give one of them"))
+	case in.RootSessionID != "":
+		req.Session, req.ExistingSession = in.RootSessionID, true
+	case in.SessionName != "":
+		req.Session = in.SessionName
+	}
+	resp, err := e.States.Create(c.ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	reply := answerState(resp.GetState())
+	reply.status = http.StatusCreated
+	reply.location = "/workflow-states/" + url.PathEscape(resp.GetState().GetStateId())
+	return reply, nil
+}
+
+func (e *edge) listStates(c *call) (*answer, error) {
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.States.List(c.ctx, &statev1.StateServiceListRequest{
+		Session: c.header(headerSession), RootSession: c.query.Get("root_session"), Schema: c.query.Get("schema"),
+		PageSize: size, PageToken: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(StateList{States: each(resp.GetStates(), jsonview.StateOf), NextPageToken: resp.GetNextPageToken()}), nil
+}
+
+// getState serves the latest version, or the one in the path; the whole of it, or
+// the parts that pointers name.
+func (e *edge) getState(c *call) (*answer, error) {
+	version, err := c.version("n", c.path("n"))
+	if err != nil {
+		return nil, err
+	}
+	return e.readState(c, &statev1.StateServiceGetRequest{StateId: c.stateID(), Version: version})
+}
+
+// readState answers what the request names, as much of it as the query asks for.
+func (e *edge) readState(c *call, req *statev1.StateServiceGetRequest) (*answer, error) {
+	req.Session, req.Pointers = c.header(headerSession), c.query["pointer"]
+	resp, err := e.States.Get(c.ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	reply := answerState(resp.GetState())
+	if len(req.Pointers) > 0 {
+		reply.body = StateParts{
+			StateID: resp.GetState().GetStateId(), Version: resp.GetState().GetVersion(),
+			Parts: each(resp.GetParts(), jsonview.PartOf),
+		}
+	}
+	return reply, nil
+}
+
+func (e *edge) stateHistory(c *call) (*answer, error) {
+	after, err := c.number("after_version", math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	size, _, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.States.History(c.ctx, &statev1.StateServiceHistoryRequest{
+		StateId: c.path("state_id"), Session: c.header(headerSession), AfterVersion: after, PageSize: size,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(StateHistory{
+		Versions: each(resp.GetVersions(), jsonview.StateVersionOf), NextAfterVersion: resp.GetNextAfterVersion(),
+	}), nil
+}
+
+func (e *edge) deleteState(c *call) (*answer, error) {
+	force, err := c.flag("force")
+	if err != nil {
+		return nil, err
+	}
+	match, err := c.ifMatch()
+	if err != nil {
+		return nil, err
+	}
+	_, err = e.States.Delete(c.ctx, &statev1.StateServiceDeleteRequest{
+		StateId: c.path("state_id"), Session: c.header(headerSession), Force: force, ExpectedVersion: match,
+	})
+	if err != nil {
+		return nil, unmatched(err, match)
+	}
+	return done(), nil
+}

@@ -1,0 +1,199 @@
+package rest
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+)
+
+const (
+	// socketProtocol is the subprotocol that this server speaks.
+	socketProtocol = "interlock.v1"
+	// bearerProtocol begins a subprotocol that is a token: browsers can set no
+	// header, and a token in a URL would end up in logs.
+	bearerProtocol = "bearer."
+	// maxMessage is the longest message of a client in bytes.
+	maxMessage = 4 << 10
+	// maxSubscriptions is how many subscriptions one connection may have.
+	maxSubscriptions = 64
+)
+
+func (e *edge) socketRoutes() {
+	e.add(route{
+		method: http.MethodGet, path: "/v1/ws", id: "webSocket", summary: "Live events over a WebSocket",
+		about: `Messages are JSON. {"type":"subscribe","state_id":"...","after_version":7} follows the changes of a state, ` +
+			`{"type":"subscribe","subject":"run.>","last_event_id":12} the events of /v1/events; {"type":"unsubscribe",...} ends that. ` +
+			`The answers are {"type":"subscribed",...}, {"type":"unsubscribed",...}, also unasked when nothing more comes, and ` +
+			`{"type":"error","code","message",...} for what was refused or has failed. Changes of states look as in /workflow-states/{state_id}/events, other events ` +
+			`are {"type":"event","id","subject","event"}. The query subscribes at once. Browsers send their token as a ` +
+			`subprotocol: interlock.v1, bearer.TOKEN; pages of other origins are refused.`,
+		params: []param{
+			{name: "state_id", in: "query", repeated: true, about: "Subscribe to the changes of this state; may be repeated."},
+			intQuery("after_version", "For all of them: changes with a greater version; those to come when absent."),
+			inQuery("subject", "Subscribe to events: a NATS subject filter within the namespace."),
+			inQuery("last_event_id", "Resume these events after this one."),
+			inQuery("namespace", "Like the header, for browsers."), sessionParam,
+		},
+		answers: map[int]reflect.Type{http.StatusSwitchingProtocols: nil}, socket: true, stream: e.serveSocket,
+	})
+}
+
+// serveSocket serves a WebSocket until the client leaves, reads too slowly or may
+// no longer read, or the server drains.
+func (e *edge) serveSocket(c *call) error {
+	if err := e.sameOrigin(c.r); err != nil {
+		return err
+	}
+	namespace, err := c.socketNamespace()
+	if err != nil {
+		return err
+	}
+	first, err := c.firstSubscriptions()
+	if err != nil {
+		return err
+	}
+	ctx := inNamespace(c.ctx, namespace)
+	if err := e.mayRead(ctx, namespace); err != nil {
+		return err
+	}
+	w := &handshake{ResponseWriter: c.w}
+	conn, err := websocket.Accept(w, c.r, &websocket.AcceptOptions{Subprotocols: []string{socketProtocol}})
+	if err != nil {
+		return w.problem(err)
+	}
+	conn.SetReadLimit(maxMessage)
+	newSocket(e, conn, namespace, c.header(headerSession)).serve(ctx, first)
+	return nil
+}
+
+// sameOrigin refuses pages of other origins. A WebSocket does what changes do: it
+// carries what the page may not, past the rules for reading.
+func (e *edge) sameOrigin(r *http.Request) error {
+	change := *r
+	change.Method = http.MethodPost
+	if e.origin.Check(&change) != nil {
+		return newProblem(http.StatusForbidden, codeCrossOrigin, "WebSockets from pages of another origin are refused")
+	}
+	return nil
+}
+
+// socketNamespace is the namespace that the header or the query names.
+func (c *call) socketNamespace() (string, error) {
+	header, query := c.header(headerNamespace), c.query.Get("namespace")
+	switch {
+	case query == "":
+		return namespaceOr(header), nil
+	case !rpc.ValidNamespace(query):
+		return "", badNamespace("namespace")
+	case header != "" && header != query:
+		return "", badParameter("namespace", "CONFLICT", headerNamespace+" names another namespace; send one of them")
+	}
+	return query, nil
+}
+
+// firstSubscriptions are those that the query asks for.
+func (c *call) firstSubscriptions() ([]order, error) {
+	after, last := int64(0), int64(0)
+	var orders []order
+	var err error
+	if after, err = c.number("after_version", math.MaxInt64); err != nil {
+		return nil, err
+	}
+	if last, err = c.number("last_event_id", math.MaxInt64); err != nil {
+		return nil, err
+	}
+	states := c.query["state_id"]
+	switch {
+	case len(states) > maxSubscriptions:
+		return nil, badParameter("state_id", "TOO_MANY", fmt.Sprintf("a connection has at most %d subscriptions", maxSubscriptions))
+	case c.query.Has("after_version") && len(states) == 0:
+		return nil, badParameter("after_version", "CONFLICT", "is for state_id; give that too")
+	case c.query.Has("last_event_id") && !c.query.Has("subject"):
+		return nil, badParameter("last_event_id", "CONFLICT", "is for subject; give that too")
+	}
+	for _, id := range states {
+		o := order{Type: orderSubscribe, StateID: id}
+		if c.query.Has("after_version") {
+			o.AfterVersion = &after
+		}
+		orders = append(orders, o)
+	}
+	if c.query.Has("subject") {
+		o := order{Type: orderSubscribe, Subject: c.query.Get("subject")}
+		if c.query.Has("last_event_id") {
+			o.LastEventID = &last
+		}
+		orders = append(orders, o)
+	}
+	return orders, nil
+}
+
+// socketBearer is the token of a WebSocket, from the header or a subprotocol.
+func socketBearer(r *http.Request) (string, error) {
+	token, err := bearer(r)
+	if err != nil {
+		return "", err
+	}
+	for offered := range strings.SplitSeq(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
+		offeredToken, isToken := strings.CutPrefix(strings.TrimSpace(offered), bearerProtocol)
+		if !isToken {
+			continue
+		}
+		if token != "" || len(offeredToken) > maxToken || !bearerPattern.MatchString("Bearer "+offeredToken) {
+			return "", newProblem(http.StatusUnauthorized, string(fault.Unauthenticated),
+				"send one token: Authorization: Bearer TOKEN, or the subprotocol bearer.TOKEN").
+				with("WWW-Authenticate", `Bearer realm="interlock", error="invalid_request"`)
+		}
+		token = offeredToken
+	}
+	return token, nil
+}
+
+// handshake keeps what a failed handshake would answer in plain text, so that it
+// becomes a problem.
+type handshake struct {
+	http.ResponseWriter
+	refused int // the status; 0 for none
+}
+
+// Unwrap gives the writer that can be hijacked.
+func (h *handshake) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// WriteHeader lets only the switch of protocols through.
+func (h *handshake) WriteHeader(status int) {
+	if status != http.StatusSwitchingProtocols {
+		h.refused = status
+		return
+	}
+	h.ResponseWriter.WriteHeader(status)
+}
+
+// Write drops the text of a refusal.
+func (h *handshake) Write(p []byte) (int, error) { return len(p), nil }
+
+// problem is the refusal as a problem.
+func (h *handshake) problem(err error) *Problem {
+	switch h.refused {
+	case http.StatusUpgradeRequired:
+		return newProblem(h.refused, codeUpgradeRequired, "this is for WebSocket clients: send Connection: Upgrade and Upgrade: websocket over HTTP/1.1").
+			with("Upgrade", "websocket").with("Connection", "Upgrade")
+	case http.StatusForbidden:
+		return newProblem(h.refused, codeCrossOrigin, "WebSockets from pages of another origin are refused")
+	case http.StatusBadRequest:
+		return newProblem(h.refused, string(fault.InvalidRequest), "the WebSocket handshake is not that of RFC 6455 with version 13; mend its headers").
+			with("Sec-WebSocket-Version", "13")
+	case http.StatusMethodNotAllowed:
+		return newProblem(h.refused, codeMethodNotAllowed, "a WebSocket begins with GET").with("Allow", http.MethodGet)
+	default:
+		p := newProblem(http.StatusInternalServerError, string(fault.Internal), "the connection cannot become a WebSocket")
+		p.cause = err
+		return p
+	}
+}

@@ -1,0 +1,159 @@
+package jsonview
+
+import (
+	"strings"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+)
+
+// Session is one agent's conversation (S11). Names of enumerations are in lower
+// case, as in all of the state-store's JSON.
+type Session struct {
+	SessionID   string `json:"session_id"`
+	SessionName string `json:"session_name"`
+	// ParentSessionID and ParentSessionName are nil for a root.
+	ParentSessionID   *string `json:"parent_session_id" doc:"null for a root."`
+	ParentSessionName *string `json:"parent_session_name" doc:"null for a root."`
+	RootSessionID     string  `json:"root_session_id"`
+	Depth             int32   `json:"depth" doc:"0 for a root."`
+	Status            string  `json:"status" enum:"running,finished,ended" doc:"finished: it has stopped, and may be resumed. ended: it has stopped, and nothing is outstanding."`
+	// WorkflowStateID is nil for none.
+	WorkflowStateID *string `json:"workflow_state_id" doc:"The state that it shares with its tree; null for none."`
+	// StateUpdateStatus is nil for NONE.
+	StateUpdateStatus *string `json:"state_update_status" enum:"pending,completed,failed,skipped" doc:"How far it has got with its report; null before its first stop."`
+	Attempts          int32   `json:"attempts" doc:"Prompts that asked for the report so far."`
+
+	StateUpdate       string            `json:"state_update" enum:"required,skip" doc:"Whether it must report before it is done."`
+	AcceptEarlyUpdate bool              `json:"accept_early_update" doc:"True when an update before its first stop counts as the report."`
+	OpenChildren      int32             `json:"open_children" doc:"Children that have not called back."`
+	Callbacks         []Callback        `json:"callbacks" doc:"Callbacks of children that are not delivered."`
+	TaskID            string            `json:"task_id,omitzero" doc:"The task that is queued or leased for it."`
+	Labels            map[string]string `json:"labels" doc:"Runners must have these labels to take its tasks."`
+	StateRef          string            `json:"state_ref,omitzero" doc:"The component that its executions begin and end with."`
+	Subject           string            `json:"subject" doc:"Whose long-term values of components it uses."`
+	Grants            []string          `json:"grants" doc:"States of other trees that it may read."`
+	Error             string            `json:"error,omitzero" doc:"Why it failed."`
+	Version           int64             `json:"version"`
+	CreatedAt         time.Time         `json:"created_at"`
+	UpdatedAt         time.Time         `json:"updated_at"`
+	EndedAt           time.Time         `json:"ended_at,omitzero"`
+}
+
+// Callback tells a parent how a child has ended.
+type Callback struct {
+	CallbackID  string `json:"callback_id" doc:"The same whenever it is delivered."`
+	SessionID   string `json:"session_id" doc:"The child."`
+	SessionName string `json:"session_name"`
+	// StateUpdateStatus is nil for NONE.
+	StateUpdateStatus *string   `json:"state_update_status" enum:"pending,completed,failed,skipped" doc:"null when the child had nothing to report to."`
+	StateVersion      int64     `json:"state_version,omitzero" doc:"Of the shared state then."`
+	Error             string    `json:"error,omitzero" doc:"Why it failed."`
+	Time              time.Time `json:"time"`
+}
+
+// SessionOf is the JSON of a session.
+func SessionOf(s *statev1.Session) Session {
+	return Session{
+		SessionID: s.GetSessionId(), SessionName: s.GetName(),
+		ParentSessionID: orNull(s.GetParentSessionId()), ParentSessionName: orNull(s.GetParentSessionName()),
+		RootSessionID: s.GetRootSessionId(), Depth: s.GetDepth(), Status: lower(s.GetStatus().String(), "SESSION_STATUS_"),
+		WorkflowStateID: orNull(s.GetWorkflowStateId()), StateUpdateStatus: reportOf(s.GetStateUpdateStatus()),
+		Attempts: s.GetAttempts(), StateUpdate: lower(s.GetStateUpdate().String(), "STATE_UPDATE_"),
+		AcceptEarlyUpdate: s.GetAcceptEarlyUpdate(), OpenChildren: s.GetOpenChildren(), Callbacks: callbacksOf(s.GetCallbacks()),
+		TaskID: s.GetTaskId(), Labels: s.GetLabels(), StateRef: s.GetStateRef(), Subject: s.GetSubject(), Grants: s.GetGrants(),
+		Error: s.GetError(), Version: s.GetVersion(),
+		CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()), EndedAt: timeOf(s.GetEndedAt()),
+	}
+}
+
+// Task is one piece of work for a runner (S11.5), for people to see: without the
+// token of its lease.
+type Task struct {
+	TaskID          string            `json:"task_id"`
+	Kind            string            `json:"kind" enum:"start,state_update,callback,resume"`
+	Status          string            `json:"status" enum:"delayed,ready,leased,done,dropped"`
+	SessionID       string            `json:"session_id"`
+	SessionName     string            `json:"session_name"`
+	ParentSessionID string            `json:"parent_session_id,omitzero"`
+	RootSessionID   string            `json:"root_session_id"`
+	WorkflowStateID string            `json:"workflow_state_id,omitzero"`
+	Prompt          string            `json:"prompt" doc:"What to tell the agent."`
+	Attempt         int32             `json:"attempt,omitzero" doc:"Which attempt to have the state updated it is, from 1."`
+	Callbacks       []Callback        `json:"callbacks,omitempty" doc:"The children that have called back."`
+	Labels          map[string]string `json:"labels"`
+	Given           int32             `json:"given" doc:"How often it has been given to a runner."`
+	Runner          string            `json:"runner,omitzero" doc:"Who has it."`
+	LeaseExpiresAt  time.Time         `json:"lease_expires_at,omitzero"`
+	CreatedAt       time.Time         `json:"created_at"`
+	DueAt           time.Time         `json:"due_at,omitzero"`
+	Error           string            `json:"error,omitzero" doc:"Why it failed last."`
+}
+
+// TaskOf is the JSON of a task.
+func TaskOf(t *statev1.Task) Task {
+	return Task{
+		TaskID: t.GetTaskId(), Kind: lower(t.GetKind().String(), "TASK_KIND_"), Status: lower(t.GetStatus().String(), "TASK_STATUS_"),
+		SessionID: t.GetSessionId(), SessionName: t.GetSessionName(), ParentSessionID: t.GetParentSessionId(),
+		RootSessionID: t.GetRootSessionId(), WorkflowStateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(),
+		Attempt: t.GetAttempt(), Callbacks: callbacksOf(t.GetCallbacks()), Labels: t.GetLabels(), Given: t.GetGiven(),
+		Runner: t.GetRunner(), LeaseExpiresAt: timeOf(t.GetLeaseExpiresAt()), CreatedAt: timeOf(t.GetCreatedAt()),
+		DueAt: timeOf(t.GetDueAt()), Error: t.GetError(),
+	}
+}
+
+// SessionStatuses are the names of all statuses of sessions, in the contract's
+// order.
+func SessionStatuses() []string { return lowerNames(statev1.SessionStatus_name, "SESSION_STATUS_") }
+
+// TaskStatuses are the names of all statuses of tasks, in the contract's order.
+func TaskStatuses() []string { return lowerNames(statev1.TaskStatus_name, "TASK_STATUS_") }
+
+// StateUpdates are the names that say whether a child must report.
+func StateUpdates() []string { return lowerNames(statev1.StateUpdate_name, "STATE_UPDATE_") }
+
+func callbacksOf(callbacks []*statev1.Callback) []Callback {
+	out := make([]Callback, len(callbacks))
+	for i, c := range callbacks {
+		out[i] = Callback{
+			CallbackID: c.GetCallbackId(), SessionID: c.GetSessionId(), SessionName: c.GetSessionName(),
+			StateUpdateStatus: reportOf(c.GetStateUpdateStatus()), StateVersion: c.GetStateVersion(),
+			Error: c.GetError(), Time: timeOf(c.GetTime()),
+		}
+	}
+	return out
+}
+
+// reportOf is the status of a report, nil for NONE.
+func reportOf(s statev1.StateUpdateStatus) *string {
+	if s == statev1.StateUpdateStatus_STATE_UPDATE_STATUS_NONE || s == statev1.StateUpdateStatus_STATE_UPDATE_STATUS_UNSPECIFIED {
+		return nil
+	}
+	name := lower(s.String(), "STATE_UPDATE_STATUS_")
+	return &name
+}
+
+// orNull is nil, hence null, for an empty text.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// lower is the name of an enumeration's value without its prefix, in lower case.
+func lower(name, prefix string) string {
+	return strings.ToLower(strings.TrimPrefix(name, prefix))
+}
+
+// lowerNames are the names of an enumeration but for UNSPECIFIED, by number.
+func lowerNames(names map[int32]string, prefix string) []string {
+	var out []string
+	for n := int32(1); ; n++ {
+		name, known := names[n]
+		if !known {
+			return out
+		}
+		out = append(out, lower(name, prefix))
+	}
+}

@@ -1,0 +1,141 @@
+package jsonview
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+)
+
+// Schema is one immutable version of a JSON Schema (S10.1).
+type Schema struct {
+	SchemaID    string         `json:"schema_id"`
+	Name        string         `json:"name"`
+	Version     int64          `json:"version"`
+	JSONSchema  jsontext.Value `json:"json_schema,omitzero" doc:"The schema as it was registered. Not in lists."`
+	Description string         `json:"description"`
+	CreatedAt   time.Time      `json:"created_at"`
+	UpdatedAt   time.Time      `json:"updated_at" doc:"The same as created_at: a version never changes."`
+	Digest      string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
+	CreatedBy   string         `json:"created_by"`
+}
+
+// SchemaOf is the JSON of a schema.
+func SchemaOf(s *statev1.Schema) Schema {
+	return Schema{
+		SchemaID: s.GetSchemaId(), Name: s.GetName(), Version: s.GetVersion(), JSONSchema: rawOf(s.GetJsonSchema()),
+		Description: s.GetDescription(), CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetCreatedAt()),
+		Digest: s.GetDigest(), CreatedBy: s.GetCreatedBy(),
+	}
+}
+
+// State is a document that a tree of sessions shares (S10).
+type State struct {
+	StateID         string         `json:"state_id"`
+	SchemaID        string         `json:"schema_id"`
+	SchemaName      string         `json:"schema_name"`
+	RootSessionID   string         `json:"root_session_id"`
+	RootSessionName string         `json:"root_session_name"`
+	Version         int64          `json:"version" doc:"Bumped by every change of the document; also the ETag."`
+	CurrentData     jsontext.Value `json:"current_data,omitzero" doc:"The document as it was written: numbers and the order of keys are kept. Not in lists."`
+	CreatedAt       time.Time      `json:"created_at"`
+	UpdatedAt       time.Time      `json:"updated_at"`
+	SchemaVersion   int64          `json:"schema_version"`
+	UpdatedBy       string         `json:"updated_by" doc:"The session, or else the principal, that made this version."`
+	Lock            *Lock          `json:"lock,omitzero" doc:"Who holds the lock; absent when nobody does. It is no part of the version."`
+}
+
+// Lock is a lease on a state (S10.5).
+type Lock struct {
+	Holder    string    `json:"holder"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// StateOf is the JSON of a state.
+func StateOf(s *statev1.State) State {
+	out := State{
+		StateID: s.GetStateId(), SchemaID: s.GetSchemaId(), SchemaName: s.GetSchemaName(),
+		RootSessionID: s.GetRootSessionId(), RootSessionName: s.GetRootSessionName(), Version: s.GetVersion(),
+		CurrentData: rawOf(s.GetData()), CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()),
+		SchemaVersion: s.GetSchemaVersion(), UpdatedBy: s.GetUpdatedBy(),
+	}
+	if l := s.GetLock(); l != nil {
+		out.Lock = &Lock{Holder: l.GetHolder(), ExpiresAt: timeOf(l.GetExpiresAt())}
+	}
+	return out
+}
+
+// Part is what a JSON Pointer names in a state.
+type Part struct {
+	Pointer string         `json:"pointer"`
+	Found   bool           `json:"found"`
+	Value   jsontext.Value `json:"value" doc:"null when nothing was found."`
+}
+
+// PartOf is the JSON of a part.
+func PartOf(p *statev1.Part) Part {
+	return Part{Pointer: p.GetPointer(), Found: p.GetFound(), Value: rawOf(p.GetValue())}
+}
+
+// StateVersion is one change of a state (S10.6).
+type StateVersion struct {
+	Version       int64          `json:"version"`
+	Time          time.Time      `json:"time"`
+	Type          string         `json:"type" enum:"created,updated,migrated"`
+	SessionID     string         `json:"session_id" doc:"The session that acted; empty for none."`
+	SessionName   string         `json:"session_name"`
+	Actor         string         `json:"actor" doc:"The principal."`
+	SchemaVersion int64          `json:"schema_version"`
+	Patch         jsontext.Value `json:"patch" doc:"JSON Patch (RFC 6902) from the version before; at version 1 it adds the whole document."`
+}
+
+// StateVersionOf is the JSON of a change.
+func StateVersionOf(v *statev1.StateVersion) StateVersion {
+	return StateVersion{
+		Version: v.GetVersion(), Time: timeOf(v.GetTime()), Type: v.GetType(),
+		SessionID: v.GetSessionId(), SessionName: v.GetSessionName(), Actor: v.GetActor(),
+		SchemaVersion: v.GetSchemaVersion(), Patch: rawOf(v.GetPatch()),
+	}
+}
+
+// Types of a StateEvent.
+const (
+	StateCreated = "workflow_state_created"
+	StateUpdated = "workflow_state_updated"
+	StateDeleted = "workflow_state_deleted"
+)
+
+// StateEvent tells live of a change of a state.
+type StateEvent struct {
+	EventType string `json:"event_type" enum:"workflow_state_created,workflow_state_updated,workflow_state_deleted"`
+	StateID   string `json:"state_id"`
+	Version   int64  `json:"version" doc:"Of a deletion: the last version that was."`
+	// UpdatedBySession is nil when no session acted.
+	UpdatedBySession *string   `json:"updated_by_session" doc:"Name of the session that acted; null when none did."`
+	Timestamp        time.Time `json:"timestamp" doc:"Of a deletion: when it was noticed."`
+}
+
+// StateEventOf is the JSON of a change as it is told live.
+func StateEventOf(stateID string, v *statev1.StateVersion) StateEvent {
+	ev := StateEvent{EventType: StateUpdated, StateID: stateID, Version: v.GetVersion(), Timestamp: timeOf(v.GetTime())}
+	if v.GetType() == "created" {
+		ev.EventType = StateCreated
+	}
+	session := v.GetSessionName()
+	if session == "" {
+		session = v.GetSessionId()
+	}
+	if session != "" {
+		ev.UpdatedBySession = &session
+	}
+	return ev
+}
+
+// rawOf is JSON of a contract, nil when there is none.
+func rawOf(text []byte) jsontext.Value {
+	if len(text) == 0 {
+		return nil
+	}
+	return text
+}

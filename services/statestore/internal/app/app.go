@@ -1,0 +1,187 @@
+// Package app holds the state-store's use cases: load, decide in the pure core
+// (packages document and session), commit, answer. It decides nothing itself, and
+// it knows neither gRPC nor a particular store.
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/hub"
+	"github.com/interlock-run/interlock/services/internal/snapshot"
+)
+
+// Kinds of the records that the state-store owns.
+const (
+	kindSchema = "schema"
+	// KindState is also the entity of events about states.
+	KindState = "state"
+	// kindLock is the lease on a state, under the state's id.
+	kindLock = "state_lock"
+	// KindSession is under a session's home, an id that lives in the shard of its
+	// tree. See ref.
+	KindSession = "session"
+	// kindRef maps a name, or an id that a caller chose, to a session's home.
+	kindRef = "session_ref"
+
+	kindComponent = "component"
+	// kindValues are the values of a component that are kept.
+	kindValues = "component_values"
+	// kindExecution is a use of a component that has begun.
+	kindExecution = "component_execution"
+)
+
+// answersKept is how long a repeated request gets its first answer (S6.5).
+const answersKept = 24 * time.Hour
+
+// Config of the use cases. Zero fields mean the defaults.
+type Config struct {
+	Session session.Config
+	// MaxStateBytes is the longest state; 1 MiB (S10.2).
+	MaxStateBytes int
+	// HistoryVersions is how many versions of a state are kept at least; 0 for all
+	// (S10.6).
+	HistoryVersions int64
+	// Retention is how long a state outlives the end of its root session; 0 for
+	// ever (S10.8).
+	Retention time.Duration
+	// CacheBytes bounds the documents kept in memory; 64 MiB.
+	CacheBytes int
+}
+
+func (c Config) withDefaults() Config {
+	c.Session = c.Session.WithDefaults()
+	if c.MaxStateBytes <= 0 {
+		c.MaxStateBytes = document.DefaultBytes
+	}
+	if c.CacheBytes <= 0 {
+		c.CacheBytes = 64 << 20
+	}
+	return c
+}
+
+// Caller is who asks, and where.
+type Caller struct {
+	Namespace string
+	Principal auth.Principal
+	// Session is the one that acts, by id or name; empty for none.
+	Session string
+}
+
+func (c Caller) agent() bool { return c.Principal.Role == auth.Agent }
+
+// Announcer turns a change into the event that is committed with it.
+type Announcer interface {
+	SchemaEvent(namespace, actor string, v *Schema) (store.Event, error)
+	StateEvent(namespace, actor string, st *State, change *Change) (store.Event, error)
+	StateDeleted(namespace, actor string, st *State, forced bool, at time.Time) (store.Event, error)
+	StateLocked(namespace, actor, stateID string, lease store.Lease, locked bool, at time.Time) (store.Event, error)
+	SessionCreated(namespace, actor string, s *session.Session) (store.Event, error)
+	SessionEvent(namespace, actor string, s *session.Session, ev session.Event) (store.Event, error)
+	SessionGranted(namespace, actor string, s *session.Session, stateID string, revoked bool) (store.Event, error)
+	ComponentEvent(namespace, actor, kind string, c *Component, at time.Time) (store.Event, error)
+	CommittedEvent(namespace, actor string, ex *Execution, at time.Time) (store.Event, error)
+}
+
+// App is the state-store's use cases over one store.
+type App struct {
+	store    store.Store
+	announce Announcer
+	clock    func() time.Time
+	log      *slog.Logger
+	cfg      Config
+
+	schemas  *snapshot.Cache[schemaKey, *compiled]
+	states   *snapshot.Sized[store.Key, *State]
+	sessions *snapshot.Cache[store.Key, *Member]
+	refs     *snapshot.Cache[store.Key, string]
+	compiler *document.SchemaCache
+	writers  writers
+	changes  *hub.Hub
+}
+
+// New makes the use cases. clock is time.Now outside of tests.
+func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
+	cfg = cfg.withDefaults()
+	return &App{
+		store: st, announce: announce, clock: clock, log: log, cfg: cfg,
+		schemas:  snapshot.New[schemaKey, *compiled](4096),
+		states:   snapshot.NewSized[store.Key, *State](cfg.CacheBytes),
+		sessions: snapshot.New[store.Key, *Member](16_384),
+		refs:     snapshot.New[store.Key, string](65_536),
+		compiler: document.NewSchemaCache(1024),
+		writers:  writers{queues: map[store.Key]*queue{}},
+		changes:  hub.New(),
+	}
+}
+
+// Changed wakes those of this process who wait for a change of an entity.
+func (a *App) Changed(namespace, entity, id string) {
+	switch entity {
+	case KindState:
+		a.changes.Wake(stateKey(namespace, id))
+	case "task", KindSession:
+		a.changes.Wake(anyTask)
+	}
+}
+
+func (a *App) now() time.Time { return a.clock().UTC() }
+
+// lostRace is true when a commit failed only because somebody else was faster.
+func lostRace(err error) bool { return errors.Is(err, store.ErrConflict) }
+
+// contended is the answer when every attempt lost its race.
+func contended(what string) error {
+	return fault.New(fault.VersionConflict, "%s is being changed by others faster than this request could follow; try again", what)
+}
+
+func notFound(err error) bool { return errors.Is(err, store.ErrNotFound) }
+
+// violations shows problems of a document as those of a request's field.
+func violations(e *fault.Error, field string, problems document.Problems) *fault.Error {
+	for _, p := range problems {
+		if p.Severity != document.SeverityWarning {
+			e = e.Violate(field+p.Pointer, p.Code, p.Message)
+		}
+	}
+	return e
+}
+
+// badJSON refuses a document that can not be read.
+func badJSON(field string, problems document.Problems) error {
+	for _, p := range problems {
+		if p.Code == document.CodeTooLarge {
+			return fault.New(fault.TooLarge, "%s: %s", field, p.Message)
+		}
+	}
+	return violations(fault.New(fault.InvalidJSON, "%s: %s", field, first(problems)), "/"+field, problems)
+}
+
+// first is one line for those who read only the message.
+func first(problems document.Problems) string {
+	shown := ""
+	count := 0
+	for _, p := range problems {
+		if p.Severity == document.SeverityWarning {
+			continue
+		}
+		if count == 0 {
+			shown = p.String()
+		}
+		count++
+	}
+	switch {
+	case count > 2:
+		return shown + " (and " + plural(count-1) + ")"
+	case count == 2:
+		return shown + " (and one more)"
+	default:
+		return shown
+	}
+}

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"math"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// DeleteState removes a state and its history once its root session has ended, or
+// by force, which agents have not (S10.8).
+func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expected int64, force bool) error {
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return err
+	}
+	if force && caller.agent() {
+		return fault.New(fault.PermissionDenied, "an agent can not delete a state by force; an operator can")
+	}
+	for i := range contend.Attempts {
+		st, err := a.loadState(ctx, stateKey(caller.Namespace, id))
+		if err != nil {
+			return err
+		}
+		if acting != nil && !acting.SameTree(st.RootID) {
+			return foreign(acting, st)
+		}
+		if expected != 0 && expected != st.Version {
+			return fault.New(fault.VersionConflict, "state %s is at version %d, not %d; read it and decide again", id, st.Version, expected)
+		}
+		err = a.removeState(ctx, caller, st, force)
+		if !lostRace(err) {
+			return err
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return fault.From(err)
+		}
+	}
+	return contended("state " + id)
+}
+
+// removeState commits the end of a state. Its root session no longer shares it.
+func (a *App) removeState(ctx context.Context, caller Caller, st *State, force bool) error {
+	root, err := a.loadMember(ctx, sessionKey(st.Key.Namespace, st.RootHome))
+	if err != nil {
+		return err
+	}
+	ended := root.Status == session.Ended
+	if !ended && !force {
+		return fault.New(fault.FailedPrecondition,
+			"the root session %q of state %s has not ended (it is %s); stop it first, or delete by force", clip(root.Name), st.Key.ID, root.Status)
+	}
+	event, err := a.announce.StateDeleted(st.Key.Namespace, caller.Principal.Name, st, !ended, a.now())
+	if err != nil {
+		return fault.From(err)
+	}
+	t := a.newTree(caller)
+	t.batch = store.Batch{
+		Deletes: []store.Check{{Key: st.Key, Version: st.Version}},
+		Forget:  []store.Forget{{Key: st.Key, Through: math.MaxInt64}},
+		Events:  []store.Event{event},
+		Fence:   &store.Fence{Key: lockKey(st.Key), Token: store.Unheld},
+	}
+	if force {
+		t.batch.Fence = nil
+	}
+	if err := t.apply(ctx, root, root.WithState("", t.clock)); err != nil {
+		return err
+	}
+	_, err = t.commit(ctx)
+	switch {
+	case lostRace(err):
+		return err
+	case err != nil:
+		return fault.From(err)
+	}
+	a.states.Drop(st.Key)
+	a.changes.Wake(st.Key)
+	return nil
+}

@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// executionsKept is how long an execution may take.
+const executionsKept = 24 * time.Hour
+
+// Execution is one use of a component's values (S12.3).
+type Execution struct {
+	ID          string
+	Slug        string
+	Persistence document.Persistence
+	Values      document.Value
+	Unset       []string
+	// Version of the values, 0 while none were kept.
+	Version   int64
+	SessionID string
+	Subject   string
+}
+
+// Scope says whose values of a component are meant.
+type Scope struct {
+	// Slug is empty for the component that the session refers to.
+	Slug    string
+	Subject string
+}
+
+// executionRecord is the stored form of an execution that has begun.
+type executionRecord struct {
+	Slug    string `json:"slug"`
+	Session string `json:"session,omitempty"` // its home
+	Subject string `json:"subject,omitempty"`
+	Version int64  `json:"version"`
+}
+
+// Begin starts an execution and answers the values it starts with (S12.3).
+func (a *App) Begin(ctx context.Context, caller Caller, scope Scope) (*Execution, error) {
+	v, err := a.valuesFor(ctx, caller, scope)
+	if err != nil {
+		return nil, err
+	}
+	return a.begin(ctx, v)
+}
+
+func (a *App) begin(ctx context.Context, v *values) (*Execution, error) {
+	ex, err := v.execution(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key := store.Key{Namespace: v.key.Namespace, Kind: kindExecution}
+	if ex.ID, err = typeid.NewWhere(typeid.Execution, func(id string) bool {
+		key.ID = id
+		return key.Shard(a.store.Shards()) == v.key.Shard(a.store.Shards())
+	}); err != nil {
+		return nil, fault.From(err)
+	}
+	record := executionRecord{Slug: ex.Slug, Subject: ex.Subject, Version: ex.Version}
+	if v.session != nil {
+		record.Session = v.session.Key.ID
+	}
+	data, err := json.Marshal(record)
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("encode execution: %w", err))
+	}
+	_, err = a.store.Commit(ctx, store.Batch{
+		Puts:      []store.Put{{Key: key, Expect: store.Absent, Data: data}},
+		SetTimers: []store.Timer{{TimerID: store.TimerID{Key: key, Name: "abandon"}, Due: a.now().Add(executionsKept)}},
+	})
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	return ex, nil
+}
+
+// beginFor begins the execution of a session whose task is being leased (S12.4).
+func (a *App) beginFor(ctx context.Context, caller Caller, m *Member, next *session.Session) (*Execution, error) {
+	if m.StateRef == "" {
+		return nil, nil
+	}
+	caller.Session = m.ID
+	ex, err := a.Begin(ctx, caller, Scope{Slug: m.StateRef})
+	if fault.ReasonOf(err) == fault.NotFound {
+		return nil, nil // the component was deleted
+	}
+	if err == nil {
+		next.Task.Execution = ex.ID
+	}
+	return ex, err
+}
+
+// ReadValues answers the values that the next execution would start with.
+func (a *App) ReadValues(ctx context.Context, caller Caller, scope Scope) (*Execution, error) {
+	v, err := a.valuesFor(ctx, caller, scope)
+	if err != nil {
+		return nil, err
+	}
+	return v.execution(ctx)
+}
+
+// Outcome is how an execution leaves its values: exactly one of them, or none to
+// leave them as they were.
+type Outcome struct{ Values, Patch, Merge []byte }
+
+// Commit ends an execution, and keeps its values as long as the component says. It
+// is a conflict when another execution has committed since it began (S12.3).
+func (a *App) Commit(ctx context.Context, caller Caller, id string, out Outcome) (*Execution, error) {
+	key := store.Key{Namespace: caller.Namespace, Kind: kindExecution, ID: id}
+	record, err := a.store.Get(ctx, key)
+	if notFound(err) {
+		return nil, fault.New(fault.NotFound, "there is no execution %s under way: it was committed, or began more than %s ago", clip(id), executionsKept)
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	var begun executionRecord
+	if err := json.Unmarshal(record.Data, &begun); err != nil {
+		return nil, fault.From(fmt.Errorf("decode execution: %w", err))
+	}
+	v, err := a.valuesOf(ctx, caller, begun)
+	if err != nil {
+		return nil, err
+	}
+	for i := range contend.Attempts {
+		ex, err := v.commit(ctx, caller, record, begun, out)
+		if !lostRace(err) {
+			return ex, err
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, fault.From(err)
+		}
+		if _, err := a.store.Get(ctx, key); notFound(err) {
+			return nil, fault.New(fault.NotFound, "execution %s was committed meanwhile", clip(id))
+		}
+		if v.session != nil {
+			if v.session, err = a.loadMember(ctx, v.session.Key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, contended("component " + begun.Slug)
+}
+
+// abandon forgets an execution that was never committed.
+func (a *App) abandon(ctx context.Context, timer store.Timer) error {
+	_, err := a.store.Commit(ctx, store.Batch{
+		Deletes: []store.Check{{Key: timer.Key, Version: store.AnyVersion}}, ClearTimers: []store.TimerID{timer.TimerID},
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	return nil
+}
+
+// change answers the values afterwards.
+func (o Outcome) change(before document.Value) (document.Value, error) {
+	switch {
+	case o.Values != nil:
+		v, problems := document.ParseAll(o.Values, document.Limits{})
+		if problems.HasErrors() {
+			return v, badJSON("values", problems)
+		}
+		return v, nil
+	case o.Patch != nil:
+		patch, problems := document.ParsePatch(o.Patch, document.PatchLimits{})
+		if problems.HasErrors() {
+			return before, badJSON("operations", problems)
+		}
+		v, failed := patch.Apply(before, document.PatchLimits{})
+		if failed != nil {
+			return v, fault.New(fault.PatchFailed, "the patch does not apply: operation %d (%s %s): %s", failed.Operation, failed.Op, clip(failed.Path), failed.Message).
+				Violate("/operations"+failed.Problem().Pointer, string(failed.Code), failed.Message)
+		}
+		return v, nil
+	case o.Merge != nil:
+		merge, problems := document.ParseAll(o.Merge, document.Limits{})
+		if problems.HasErrors() {
+			return before, badJSON("merge", problems)
+		}
+		v, problem := document.MergePatch(before, merge, document.PatchLimits{})
+		if problem != nil {
+			return v, fault.New(fault.PatchFailed, "the patch does not apply: %s", problem.Message)
+		}
+		return v, nil
+	default:
+		return before, nil
+	}
+}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Lock takes the lease on a state for a holder, or with a token renews it (S10.5).
+func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl time.Duration, token int64) (store.Lease, error) {
+	st, err := a.lockable(ctx, caller, id)
+	if err != nil {
+		return store.Lease{}, err
+	}
+	key := lockKey(st.Key)
+	if token != 0 {
+		lease, err := a.store.RenewLease(ctx, store.Lease{Key: key, Holder: holder, Token: token}, ttl)
+		if errors.Is(err, store.ErrFenced) {
+			return lease, fencedFault(st.Key.ID)
+		}
+		if err != nil {
+			return lease, fault.From(err)
+		}
+		return lease, nil
+	}
+	lease, err := a.store.AcquireLease(ctx, key, holder, ttl)
+	var held *store.HeldError
+	if errors.As(err, &held) {
+		e := fault.New(fault.Locked, "state %s is locked by %q until %s; wait, or work on something else", id, clip(held.Holder), held.Until.UTC().Format(time.RFC3339)).
+			Meta("holder", clip(held.Holder)).Meta("until", held.Until.UTC().Format(time.RFC3339Nano))
+		e.RetryAfter = max(time.Until(held.Until), time.Second)
+		return lease, e
+	}
+	if err != nil {
+		return lease, fault.From(err)
+	}
+	return lease, a.announceLock(ctx, caller, st, lease, true, &store.Fence{Key: key, Token: lease.Token})
+}
+
+// Unlock gives a lease back. One that has lapsed is given back already.
+func (a *App) Unlock(ctx context.Context, caller Caller, id string, token int64) error {
+	st, err := a.lockable(ctx, caller, id)
+	if err != nil {
+		return err
+	}
+	key := lockKey(st.Key)
+	lease, err := a.store.GetLease(ctx, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && lease.Token != token {
+		return nil
+	}
+	if err != nil {
+		return fault.From(err)
+	}
+	if err := a.store.ReleaseLease(ctx, lease); err != nil {
+		return fault.From(err)
+	}
+	return a.announceLock(ctx, caller, st, lease, false, nil)
+}
+
+// lockable answers a state that the caller may write.
+func (a *App) lockable(ctx context.Context, caller Caller, id string) (*State, error) {
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	st, err := a.loadState(ctx, stateKey(caller.Namespace, id))
+	if err != nil {
+		return nil, err
+	}
+	return st, mayWrite(acting, st)
+}
+
+// announceLock commits the event of a lease, which the store keeps apart from
+// records. A lease that another has taken meanwhile is announced by that one.
+func (a *App) announceLock(ctx context.Context, caller Caller, st *State, lease store.Lease, locked bool, fence *store.Fence) error {
+	event, err := a.announce.StateLocked(caller.Namespace, caller.Principal.Name, st.Key.ID, lease, locked, a.now())
+	if err != nil {
+		return fault.From(err)
+	}
+	_, err = a.store.Commit(ctx, store.Batch{Fence: fence, Events: []store.Event{event}})
+	if err != nil && !errors.Is(err, store.ErrFenced) {
+		return fault.From(err)
+	}
+	return nil
+}
+
+func fencedFault(id string) *fault.Error {
+	return fault.New(fault.Fenced, "the lock on state %s is not held with this fencing token any more; nothing was changed: take the lock again, read the state, and decide anew", id)
+}
+
+// lockedFault says why a fence refused a write.
+func lockedFault(id string, e *store.FencedError) *fault.Error {
+	if e.Token != store.Unheld {
+		return fencedFault(id)
+	}
+	out := fault.New(fault.Locked, "state %s is locked by %q until %s, so nothing was changed; try again then", id, clip(e.Holder), e.Until.UTC().Format(time.RFC3339)).
+		Meta("holder", clip(e.Holder)).Meta("until", e.Until.UTC().Format(time.RFC3339Nano))
+	out.RetryAfter = max(time.Until(e.Until), time.Second)
+	return out
+}

@@ -1,0 +1,250 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Part is what a JSON Pointer names in a state.
+type Part struct {
+	Pointer string
+	Value   document.Value
+	Found   bool
+}
+
+// State answers a state as it is, or with a version as it was then, and the parts
+// of it that pointers name (S10.4).
+func (a *App) State(ctx context.Context, caller Caller, id string, version int64, pointers []string) (*State, []Part, error) {
+	st, err := a.readable(ctx, caller, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if version != 0 && version != st.Version {
+		if st, err = a.stateAt(ctx, st.Key, version); err != nil {
+			return nil, nil, err
+		}
+	} else if st, err = a.withLock(ctx, st); err != nil {
+		return nil, nil, err
+	}
+	parts := make([]Part, len(pointers))
+	for i, pointer := range pointers {
+		if pointer != "" && pointer[0] != '/' {
+			return nil, nil, fault.New(fault.InvalidRequest, "%q is not a JSON Pointer: it must be empty or begin with /", clip(pointer)).
+				Violate(fmt.Sprintf("/pointers/%d", i), "POINTER", "must be empty or begin with /")
+		}
+		value, found := document.Lookup(st.Data, pointer)
+		parts[i] = Part{pointer, value, found}
+	}
+	return st, parts, nil
+}
+
+// readable answers a state that the caller may read.
+func (a *App) readable(ctx context.Context, caller Caller, id string) (*State, error) {
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	if acting != nil && id == "" && acting.StateID == "" {
+		// It may have created one since.
+		if acting, err = a.loadMember(ctx, acting.Key); err != nil {
+			return nil, err
+		}
+	}
+	key, err := a.stateOf(caller, acting, id)
+	if err != nil {
+		return nil, err
+	}
+	st, err := a.loadState(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return st, a.mayRead(ctx, acting, st)
+}
+
+// withLock adds who holds the lease on a state.
+func (a *App) withLock(ctx context.Context, st *State) (*State, error) {
+	lease, err := a.store.GetLease(ctx, lockKey(st.Key))
+	if errors.Is(err, store.ErrNotFound) {
+		return st, nil
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	next := *st
+	next.Lock = &lease
+	return &next, nil
+}
+
+// stateAt answers a state as it was at a version: the last whole document before it
+// and the patches since.
+func (a *App) stateAt(ctx context.Context, key store.Key, version int64) (*State, error) {
+	now, err := a.loadState(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if now.Version == version {
+		return now, nil
+	}
+	gone := fault.New(fault.NotFound, "state %s has no version %d; the latest is %d", key.ID, version, now.Version)
+	if version > now.Version || version < 1 {
+		return nil, gone
+	}
+	begin := (version - 1) / snapshotEvery * snapshotEvery // the version after it is whole
+	entries, err := a.store.History(ctx, key, begin, int(version-begin))
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if len(entries) == 0 || entries[0].Version != begin+1 || entries[len(entries)-1].Version != version {
+		return nil, fault.New(fault.NotFound, "version %d of state %s is not kept any more", version, key.ID)
+	}
+	st := *now
+	for i, entry := range entries {
+		c, err := decodeChange(entry)
+		if err != nil {
+			return nil, err
+		}
+		if st.Data, err = c.onto(st.Data, i == 0); err != nil {
+			return nil, fault.From(fmt.Errorf("state %s version %d: %w", key.ID, entry.Version, err))
+		}
+		st.Version, st.UpdatedAt, st.UpdatedBy, st.SchemaVersion = entry.Version, c.At, c.Actor, c.SchemaVersion
+		if c.SessionName != "" {
+			st.UpdatedBy = c.SessionName
+		}
+	}
+	if schema, err := a.compile(ctx, key.Namespace, st.SchemaName, st.SchemaVersion); err == nil {
+		st.SchemaID = schema.ID
+	}
+	return &st, nil
+}
+
+// onto applies a change to the document before it; the first of a stretch brings
+// the whole document.
+func (c *Change) onto(before document.Value, whole bool) (document.Value, error) {
+	limits := document.Limits{Bytes: maxRecordBytes}
+	if whole && c.Data != nil {
+		v, problem := document.Parse(c.Data, limits)
+		if problem != nil {
+			return v, errors.New(problem.Message)
+		}
+		return v, nil
+	}
+	patch, problems := document.ParsePatch(c.Patch, document.PatchLimits{Text: maxRecordBytes})
+	if problems.HasErrors() {
+		return before, problems.Err()
+	}
+	if whole {
+		before = document.NullValue()
+	}
+	v, failed := patch.Apply(before, document.PatchLimits{Bytes: maxRecordBytes})
+	if failed != nil {
+		return v, failed
+	}
+	return v, nil
+}
+
+func decodeChange(entry store.HistoryEntry) (*Change, error) {
+	c := &Change{Version: entry.Version}
+	if err := json.Unmarshal(entry.Data, c); err != nil {
+		return nil, fault.From(fmt.Errorf("decode change: %w", err))
+	}
+	return c, nil
+}
+
+// pageBytes ends a page early: documents are up to 1 MiB each, and an answer must
+// stay within what clients take.
+const pageBytes = 2 << 20
+
+// History answers the changes of a state after a version, oldest first, and after
+// which the next page begins: 0 when there is none (S10.6).
+func (a *App) History(ctx context.Context, caller Caller, id string, after int64, limit int) ([]*Change, int64, error) {
+	st, err := a.readable(ctx, caller, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	changes, err := a.changesAfter(ctx, st.Key, after, limit)
+	if err != nil || len(changes) == 0 {
+		return nil, 0, err
+	}
+	if last := changes[len(changes)-1].Version; last < st.Version {
+		return changes, last, nil
+	}
+	return changes, 0, nil
+}
+
+// changesAfter answers as many changes as fit into a page.
+func (a *App) changesAfter(ctx context.Context, key store.Key, after int64, limit int) ([]*Change, error) {
+	var changes []*Change
+	for size := 0; len(changes) < limit; {
+		entries, err := a.store.History(ctx, key, after, min(limit-len(changes), 64))
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		for _, entry := range entries {
+			if size += len(entry.Data); size > pageBytes && len(changes) > 0 {
+				return changes, nil
+			}
+			c, err := decodeChange(entry)
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, c)
+			after = entry.Version
+		}
+		if len(entries) == 0 {
+			break
+		}
+	}
+	return changes, nil
+}
+
+// StateQuery selects states; empty fields select all.
+type StateQuery struct {
+	Root, Schema string
+	After        string
+	Limit        int
+}
+
+// States answers a page of states, oldest first. A session that acts sees its own
+// tree's.
+func (a *App) States(ctx context.Context, caller Caller, q StateQuery) ([]*State, string, error) {
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return nil, "", err
+	}
+	query := store.Query{Namespace: caller.Namespace, Kind: KindState, Labels: map[string]string{}, After: q.After, Limit: min(q.Limit, 100)}
+	if acting != nil {
+		query.Labels["root"] = acting.RootID
+	}
+	if q.Root != "" {
+		root, err := a.Member(ctx, caller.Namespace, q.Root)
+		switch {
+		case fault.ReasonOf(err) == fault.NotFound:
+			return nil, "", nil // no session, no states of it
+		case err != nil:
+			return nil, "", err
+		case acting != nil && !acting.SameTree(root.ID):
+			return nil, "", nil
+		}
+		query.Labels["root"] = root.ID
+	}
+	if q.Schema != "" {
+		query.Labels["schema"] = q.Schema
+	}
+	page, err := a.store.List(ctx, query)
+	if err != nil {
+		return nil, "", fault.From(err)
+	}
+	states := make([]*State, len(page.Records))
+	for i, record := range page.Records {
+		if states[i], err = decodeState(record); err != nil {
+			return nil, "", err
+		}
+	}
+	return states, page.Next, nil
+}

@@ -1,0 +1,206 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// intent is a session to be, stored under its name (and under its id, if the caller
+// chose one) before the session itself: names live in other shards than trees. The
+// name decides: who finds it without its session completes that, so a creation that
+// was cut short is finished by whoever comes next and no name is lost.
+type intent struct {
+	Home       string            `json:"home"`
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	ParentHome string            `json:"parent_home,omitempty"`
+	Skip       bool              `json:"skip,omitempty"`
+	Early      bool              `json:"early,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	StateRef   string            `json:"state_ref,omitempty"`
+	Subject    string            `json:"subject,omitempty"`
+	Prompt     string            `json:"prompt,omitempty"`
+	Owner      string            `json:"owner"`
+}
+
+// same is true for requests for the same session.
+func (in *intent) same(other *intent) bool {
+	a, b := *in, *other
+	if a.ID == a.Home && b.ID == b.Home {
+		a.ID = b.ID // both were left to the server
+	}
+	a.Home, a.Owner, a.Labels = b.Home, b.Owner, nil
+	b.Labels = nil
+	return maps.Equal(in.Labels, other.Labels) && fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+func refKey(namespace, name string) store.Key {
+	return store.Key{Namespace: namespace, Kind: kindRef, ID: name}
+}
+
+// intent reads what a name or an id stands for; nil for nothing.
+func (a *App) intent(ctx context.Context, at store.Key) (*intent, error) {
+	record, err := a.store.Get(ctx, at)
+	if notFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	in := &intent{}
+	if err := json.Unmarshal(record.Data, in); err != nil {
+		return nil, fault.From(fmt.Errorf("decode session name: %w", err))
+	}
+	return in, nil
+}
+
+// refs are the keys that lead to a session: none when its id is its only name.
+func (in *intent) refs(namespace string) []store.Key {
+	var keys []store.Key
+	if in.Name != in.Home {
+		keys = append(keys, refKey(namespace, in.Name))
+	}
+	if in.ID != in.Home && in.ID != in.Name {
+		keys = append(keys, refKey(namespace, in.ID))
+	}
+	return keys
+}
+
+// complete makes what an intent says, as far as it is not there yet, and answers
+// the session.
+func (a *App) complete(ctx context.Context, namespace string, in *intent) (*Member, error) {
+	key := sessionKey(namespace, in.Home)
+	if m, err := a.cachedMember(ctx, key); fault.ReasonOf(err) != fault.NotFound {
+		return m, err
+	}
+	for _, ref := range in.refs(namespace) {
+		if err := a.reserve(ctx, ref, in); err != nil {
+			return nil, err
+		}
+	}
+	for i := range contend.Attempts {
+		m, err := a.openMember(ctx, key, in)
+		if err == nil || !lostRace(err) {
+			return m, err
+		}
+		if m, err := a.loadMember(ctx, key); fault.ReasonOf(err) != fault.NotFound {
+			return m, err
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	return nil, contended("session " + in.Name)
+}
+
+// reserve makes a name stand for this session, or answers that it is taken.
+func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
+	data, err := json.Marshal(in)
+	if err != nil {
+		return fault.From(fmt.Errorf("encode session name: %w", err))
+	}
+	_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
+	if !lostRace(err) {
+		if err != nil {
+			return fault.From(err)
+		}
+		return nil
+	}
+	other, err := a.intent(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if other == nil || other.Home == in.Home {
+		return nil
+	}
+	return &takenError{ref.ID, other}
+}
+
+// takenError says that a name stands for another session.
+type takenError struct {
+	name string
+	by   *intent
+}
+
+func (e *takenError) Error() string { return e.fault().Error() }
+
+func (e *takenError) Unwrap() error { return e.fault() }
+
+func (e *takenError) fault() *fault.Error {
+	return fault.New(fault.NameTaken, "there is a session %q already; choose another name, or use that one", clip(e.name))
+}
+
+// openMember commits the session itself, and its parent's count.
+func (a *App) openMember(ctx context.Context, key store.Key, in *intent) (*Member, error) {
+	t := a.newTree(Caller{Namespace: key.Namespace})
+	t.caller.Principal.Name = in.Owner
+	m := &Member{Session: &session.Session{}, Key: key, RootHome: in.Home, ParentHome: in.ParentHome}
+	var parent *Member
+	var above *session.Session
+	if in.ParentHome != "" {
+		var err error
+		if parent, err = a.loadMember(ctx, sessionKey(key.Namespace, in.ParentHome)); err != nil {
+			return nil, err
+		}
+		above, m.RootHome = parent.Session, parent.RootHome
+	}
+	r, err := session.Open(session.Spec{
+		ID: in.ID, Name: in.Name, Skip: in.Skip, AcceptEarly: in.Early, Labels: in.Labels,
+		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Owner: in.Owner,
+	}, above, t.clock)
+	if err != nil {
+		return nil, fault.New(fault.FailedPrecondition, "%v", err)
+	}
+	event, err := a.announce.SessionCreated(key.Namespace, in.Owner, withVersion(r.Session, 1))
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	t.announce(key, event)
+	if err := t.apply(ctx, m, r); err != nil {
+		return nil, err
+	}
+	if parent != nil {
+		if err := t.apply(ctx, parent, above.ChildOpened(t.clock)); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := t.commit(ctx); err != nil {
+		if lostRace(err) {
+			return nil, err
+		}
+		return nil, fault.From(err)
+	}
+	return t.member(ctx, key)
+}
+
+func withVersion(s *session.Session, version int64) *session.Session {
+	next := *s
+	next.Version = version
+	return &next
+}
+
+// forget takes back names whose session can not be made.
+func (a *App) forget(ctx context.Context, namespace string, in *intent) error {
+	for _, ref := range in.refs(namespace) {
+		known, err := a.intent(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if known == nil || known.Home != in.Home {
+			continue
+		}
+		_, err = a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: ref, Version: store.AnyVersion}}})
+		if err != nil && !errors.Is(err, store.ErrConflict) {
+			return fault.From(err)
+		}
+	}
+	return nil
+}

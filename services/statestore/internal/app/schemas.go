@@ -1,0 +1,247 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// Schema is one immutable version of a JSON Schema (S10.1). Its number is the
+// version of its record, so it can neither skip nor be given twice.
+type Schema struct {
+	ID          string          `json:"schema_id"`
+	Name        string          `json:"name"`
+	Number      int64           `json:"-"`
+	Text        json.RawMessage `json:"json_schema"`
+	Description string          `json:"description,omitempty"`
+	Digest      string          `json:"digest"`
+	CreatedAt   time.Time       `json:"created_at"`
+	CreatedBy   string          `json:"created_by"`
+}
+
+// compiled is a schema version, ready to use.
+type compiled struct {
+	*Schema
+	rules *document.Schema
+}
+
+type schemaKey struct {
+	namespace, name string
+	version         int64
+}
+
+func schemaRecord(namespace, name string) store.Key {
+	return store.Key{Namespace: namespace, Kind: kindSchema, ID: name}
+}
+
+// RegisterSchema stores a schema as the next version of its name. The content of
+// the latest version again changes nothing and answers created = false.
+func (a *App) RegisterSchema(ctx context.Context, caller Caller, name, description string, src []byte, idempotencyKey string) (*Schema, bool, error) {
+	if err := plainName("name", name); err != nil {
+		return nil, false, err
+	}
+	value, problems := document.ParseAll(src, document.Limits{})
+	if problems.HasErrors() {
+		return nil, false, badJSON("json_schema", problems)
+	}
+	if _, problems := a.compiler.Compile(value); problems.HasErrors() {
+		return nil, false, violations(fault.New(fault.InvalidSchema, "the schema is not valid: %s", first(problems)), "/json_schema", problems)
+	}
+	next := &Schema{
+		Name: name, Text: src, Description: description, Digest: document.Digest(value), CreatedBy: caller.Principal.Name,
+	}
+	key := schemaRecord(caller.Namespace, name)
+	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
+		return v, true, err
+	}
+	for i := range contend.Attempts {
+		latest, err := a.latestSchema(ctx, key)
+		switch {
+		case fault.ReasonOf(err) == fault.NotFound:
+			next.Number = 1
+		case err != nil:
+			return nil, false, err
+		case latest.Digest == next.Digest:
+			return latest, false, nil
+		default:
+			next.Number = latest.Number + 1
+		}
+		err = a.putSchema(ctx, caller, key, next, idempotencyKey)
+		if !lostRace(err) {
+			if err != nil {
+				return nil, false, fault.From(err)
+			}
+			return next, true, nil
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, false, fault.From(err)
+		}
+	}
+	return nil, false, contended("schema " + name)
+}
+
+// registeredBefore answers the version that a repeat of a request made (S6.5).
+func (a *App) registeredBefore(ctx context.Context, key store.Key, idempotencyKey, digest string) (*Schema, error) {
+	if idempotencyKey == "" {
+		return nil, nil
+	}
+	number, err := a.store.Answer(ctx, key, idempotencyKey)
+	if notFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
+	}
+	v, err := a.Schema(ctx, key.Namespace, key.ID, n)
+	if err == nil && v.Digest != digest {
+		return nil, fault.From(&store.ReplayMismatchError{Owner: key, Name: idempotencyKey})
+	}
+	return v, err
+}
+
+func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, idempotencyKey string) error {
+	id, err := typeid.New(typeid.Schema)
+	if err != nil {
+		return err
+	}
+	v.ID, v.CreatedAt = id, a.now()
+	event, err := a.announce.SchemaEvent(caller.Namespace, caller.Principal.Name, v)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode schema: %w", err)
+	}
+	batch := store.Batch{
+		Puts:   []store.Put{{Key: key, Expect: v.Number - 1, Data: data, History: data}},
+		Events: []store.Event{event},
+	}
+	if idempotencyKey != "" {
+		batch.Idempotency = &store.Idempotency{
+			Owner: key, Name: idempotencyKey, Digest: v.Digest,
+			Answer: strconv.AppendInt(nil, v.Number, 10), TTL: answersKept,
+		}
+	}
+	_, err = a.store.Commit(ctx, batch)
+	return err
+}
+
+// Schema answers one version, or with number 0 the latest.
+func (a *App) Schema(ctx context.Context, namespace, name string, number int64) (*Schema, error) {
+	key := schemaRecord(namespace, name)
+	if number == 0 {
+		return a.latestSchema(ctx, key)
+	}
+	entries, err := a.store.History(ctx, key, number-1, 1)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if len(entries) == 0 || entries[0].Version != number {
+		return nil, fault.New(fault.NotFound, "schema %q has no version %d", name, number)
+	}
+	return decodeSchema(entries[0].Data, number)
+}
+
+func (a *App) latestSchema(ctx context.Context, key store.Key) (*Schema, error) {
+	record, err := a.store.Get(ctx, key)
+	if notFound(err) {
+		return nil, fault.New(fault.NotFound, "no schema %q is registered; register it first", key.ID)
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	return decodeSchema(record.Data, record.Version)
+}
+
+func decodeSchema(data []byte, number int64) (*Schema, error) {
+	v := &Schema{Number: number}
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fault.From(fmt.Errorf("decode schema: %w", err))
+	}
+	return v, nil
+}
+
+// Schemas answers a page of latest versions by name.
+func (a *App) Schemas(ctx context.Context, namespace, after string, limit int) ([]*Schema, string, error) {
+	page, err := a.store.List(ctx, store.Query{Namespace: namespace, Kind: kindSchema, After: after, Limit: limit})
+	if err != nil {
+		return nil, "", fault.From(err)
+	}
+	versions := make([]*Schema, len(page.Records))
+	for i, record := range page.Records {
+		if versions[i], err = decodeSchema(record.Data, record.Version); err != nil {
+			return nil, "", err
+		}
+	}
+	return versions, page.Next, nil
+}
+
+// SchemaVersions answers a page of the versions of one schema, oldest first, and
+// after which the next one begins: 0 when there is none.
+func (a *App) SchemaVersions(ctx context.Context, namespace, name string, after int64, limit int) ([]*Schema, int64, error) {
+	key := schemaRecord(namespace, name)
+	if _, err := a.latestSchema(ctx, key); err != nil {
+		return nil, 0, err
+	}
+	entries, err := a.store.History(ctx, key, after, limit+1)
+	if err != nil {
+		return nil, 0, fault.From(err)
+	}
+	var next int64
+	if len(entries) > limit {
+		entries = entries[:limit]
+		next = entries[limit-1].Version
+	}
+	versions := make([]*Schema, len(entries))
+	for i, entry := range entries {
+		if versions[i], err = decodeSchema(entry.Data, entry.Version); err != nil {
+			return nil, 0, err
+		}
+	}
+	return versions, next, nil
+}
+
+// compile answers a version ready to use. Versions are immutable, so the cache is
+// always right.
+func (a *App) compile(ctx context.Context, namespace, name string, number int64) (*compiled, error) {
+	if number != 0 {
+		if c, ok := a.schemas.Get(schemaKey{namespace, name, number}); ok {
+			return c, nil
+		}
+	}
+	v, err := a.Schema(ctx, namespace, name, number)
+	if err != nil {
+		return nil, err
+	}
+	key := schemaKey{namespace, name, v.Number}
+	if c, ok := a.schemas.Get(key); ok {
+		return c, nil
+	}
+	value, problem := document.Parse(v.Text, document.Limits{})
+	if problem != nil {
+		return nil, fault.From(fmt.Errorf("schema %s version %d: %w", name, v.Number, errors.New(problem.Message)))
+	}
+	rules, problems := a.compiler.Compile(value)
+	if problems.HasErrors() {
+		// It was valid when it was registered: a validator that has grown stricter
+		// must not guess what the old meaning was.
+		return nil, violations(fault.New(fault.InvalidSchema, "schema %q version %d: %s", name, v.Number, first(problems)), "/json_schema", problems)
+	}
+	c := &compiled{Schema: v, rules: rules}
+	a.schemas.Put(key, c, nil)
+	return c, nil
+}

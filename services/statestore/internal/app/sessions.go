@@ -1,0 +1,252 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
+)
+
+// NewSession is a request for a session.
+type NewSession struct {
+	ID, Name string
+	// Parent by id or name; empty for a root.
+	Parent string
+	// StateID is what the session must share; empty for whatever it does.
+	StateID     string
+	Skip        bool
+	AcceptEarly bool
+	Labels      map[string]string
+	StateRef    string
+	Subject     string
+	Prompt      string
+}
+
+// CreateSession makes a session at the root, or under a parent (S11.1). The same
+// request again answers the same session and created = false.
+func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) (m *Member, created bool, err error) {
+	for _, chosen := range []struct{ field, name string }{{"session_id", req.ID}, {"session_name", req.Name}} {
+		if chosen.name != "" {
+			if err := ownSessionName(chosen.field, chosen.name); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	parent, err := a.parentOf(ctx, caller, req)
+	if err != nil {
+		return nil, false, err
+	}
+	in, err := a.newIntent(ctx, caller, req, parent)
+	if err != nil {
+		return nil, false, err
+	}
+	m, err = a.complete(ctx, caller.Namespace, in)
+	var taken *takenError
+	switch {
+	case err == nil:
+		return m, true, nil
+	case errors.As(err, &taken) && taken.by.same(in):
+		m, err = a.complete(ctx, caller.Namespace, taken.by)
+		return m, false, err
+	case errors.As(err, &taken), fault.ReasonOf(err) == fault.FailedPrecondition:
+		return nil, false, errors.Join(err, a.forget(ctx, caller.Namespace, in))
+	default:
+		return nil, false, err
+	}
+}
+
+// parentOf answers the parent of a session to be, nil for a root, and refuses what
+// the caller may not.
+func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Member, error) {
+	foreign := fault.New(fault.PermissionDenied, "workflow_state_id %q is not the state of the parent session; leave it out to share that", clip(req.StateID))
+	if req.Parent == "" {
+		if req.StateID != "" {
+			return nil, fault.New(fault.PermissionDenied, "a session without a parent shares no state; name its parent_session_name, or create a state for it")
+		}
+		return nil, nil
+	}
+	parent, err := a.Member(ctx, caller.Namespace, req.Parent)
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return nil, fault.New(fault.NotFound, "there is no session %q to be the parent; create it first", clip(req.Parent))
+	case err != nil:
+		return nil, err
+	case req.StateID != "" && req.StateID != parent.StateID:
+		return nil, foreign
+	case parent.Depth >= session.MaxDepth:
+		return nil, fault.New(fault.FailedPrecondition, "session %q is %d levels below its root, and a tree has at most %d", clip(parent.Name), parent.Depth, session.MaxDepth)
+	}
+	return parent, a.mayTouch(ctx, caller, parent)
+}
+
+// newIntent chooses the home of a session to be, in the shard of its tree.
+func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, parent *Member) (*intent, error) {
+	if req.StateRef != "" {
+		if _, err := a.Component(ctx, caller.Namespace, req.StateRef); err != nil {
+			return nil, err
+		}
+	}
+	home, err := typeid.NewWhere(typeid.Session, func(id string) bool {
+		shards := a.store.Shards()
+		return parent == nil || sessionKey(caller.Namespace, id).Shard(shards) == parent.Key.Shard(shards)
+	})
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	in := &intent{
+		Home: home, ID: home, Name: req.Name, Skip: req.Skip, Early: req.AcceptEarly, Labels: req.Labels,
+		StateRef: req.StateRef, Subject: req.Subject, Prompt: req.Prompt, Owner: caller.Principal.Name,
+	}
+	if req.ID != "" {
+		in.ID = req.ID
+	}
+	if in.Name == "" {
+		in.Name = in.ID
+	}
+	if parent != nil {
+		in.ParentHome = parent.Key.ID
+	}
+	return in, nil
+}
+
+// Session answers a session that the caller may read.
+func (a *App) Session(ctx context.Context, caller Caller, name string) (*Member, error) {
+	m, err := a.Member(ctx, caller.Namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return m, a.mayTouch(ctx, caller, m)
+}
+
+// SessionQuery selects sessions; empty fields select all.
+type SessionQuery struct {
+	Root, Parent string
+	Status       session.Status
+	After        string
+	Limit        int
+}
+
+// Sessions answers a page of sessions, oldest first. An agent sees its own tree.
+func (a *App) Sessions(ctx context.Context, caller Caller, q SessionQuery) ([]*Member, string, error) {
+	query := store.Query{Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{}, After: q.After, Limit: q.Limit}
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return nil, "", err
+	}
+	if acting != nil {
+		query.Labels["root"] = acting.RootID
+	}
+	for label, name := range map[string]string{"root": q.Root, "parent": q.Parent} {
+		if name == "" {
+			continue
+		}
+		m, err := a.Member(ctx, caller.Namespace, name)
+		if err != nil {
+			return nil, "", err
+		}
+		if acting != nil && !acting.SameTree(m.RootID) {
+			return nil, "", fault.New(fault.PermissionDenied, "session %q is of another tree", clip(name))
+		}
+		query.Labels[label] = m.ID
+	}
+	if q.Status != "" {
+		query.Labels["status"] = string(q.Status)
+	}
+	page, err := a.store.List(ctx, query)
+	if err != nil {
+		return nil, "", fault.From(err)
+	}
+	members := make([]*Member, len(page.Records))
+	for i, record := range page.Records {
+		if members[i], err = decodeMember(record); err != nil {
+			return nil, "", err
+		}
+	}
+	return members, page.Next, nil
+}
+
+// StopSession says that a session's agent has stopped, and answers what it must be
+// told before it may (S11.2).
+func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd session.Stop, key string) (*Member, string, error) {
+	m, err := a.Session(ctx, caller, name)
+	if err != nil {
+		return nil, "", err
+	}
+	if key != "" {
+		key = "stop " + key
+	}
+	m, err = a.step(ctx, caller, m.Key, key, func(m *Member, c session.Clock) (session.Result, error) {
+		return m.Stop(cmd, c), nil
+	})
+	if err != nil || m.Asked() == 0 {
+		return m, "", err
+	}
+	prompt, err := a.updatePrompt(ctx, m, m.Asked())
+	return m, prompt, err
+}
+
+// ResumeSession says that a session's agent works again, or with a prompt has a
+// runner resume it.
+func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, key string) (*Member, error) {
+	m, err := a.Session(ctx, caller, name)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		key = "resume " + key
+	}
+	return a.step(ctx, caller, m.Key, key, func(m *Member, c session.Clock) (session.Result, error) {
+		if m.Task.Leased() || prompt != "" && m.Prompt != "" {
+			return session.Result{}, fault.New(fault.SessionBusy, "a runner is at work for session %q, or will be; wait until it has stopped", clip(m.Name))
+		}
+		return m.Resume(prompt, c), nil
+	})
+}
+
+// mostGrants bounds the states that a session was granted.
+const mostGrants = 1000
+
+// Grant lets a session read a state of another tree, or takes that back (S10.9).
+func (a *App) Grant(ctx context.Context, caller Caller, name, stateID string, revoke bool) (*Member, error) {
+	m, err := a.Member(ctx, caller.Namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if !revoke {
+		if _, err := a.loadState(ctx, stateKey(caller.Namespace, stateID)); err != nil {
+			return nil, err
+		}
+	}
+	for range 16 {
+		if m, err = a.loadMember(ctx, m.Key); err != nil {
+			return nil, err
+		}
+		t := a.newTree(caller)
+		if slices.Contains(m.Grants, stateID) != revoke {
+			return m, nil
+		}
+		if !revoke && len(m.Grants) >= mostGrants {
+			return nil, fault.New(fault.FailedPrecondition, "session %q has %d grants already; take some back", clip(m.Name), mostGrants)
+		}
+		if err := t.apply(ctx, m, m.Granted(stateID, revoke, t.clock)); err != nil {
+			return nil, err
+		}
+		event, err := a.announce.SessionGranted(caller.Namespace, caller.Principal.Name, t.now[0].Session, stateID, revoke)
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		t.announce(m.Key, event)
+		switch _, err := t.commit(ctx); {
+		case lostRace(err):
+		case err != nil:
+			return nil, fault.From(err)
+		default:
+			return t.now[0], nil
+		}
+	}
+	return nil, contended("session " + name)
+}

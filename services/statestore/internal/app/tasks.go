@@ -1,0 +1,294 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// anyTask is what runners wait for: some task has become ready.
+var anyTask = store.Key{Kind: "task"}
+
+// Task is one piece of work for a runner, with the session that it is for.
+type Task struct {
+	*session.Task
+	Member *Member
+	// Prompt is what to tell the agent, as things stood when the task was given.
+	Prompt string
+	// Execution is the use of the component that the session refers to; nil for
+	// none (S12.4).
+	Execution *Execution
+}
+
+// Runner asks for tasks.
+type Runner struct {
+	Name   string
+	Labels map[string]string
+	// MaxInFlight is how many tasks it has at a time.
+	MaxInFlight int
+}
+
+// fits is true for a runner that has all labels of a session.
+func (r Runner) fits(m *Member) bool {
+	for name, value := range m.Labels {
+		if got, ok := r.Labels[name]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+// pollTasks bounds how late a runner learns of a task when no wake-up reached this
+// process, and of one of its own that has ended elsewhere.
+const pollTasks = 500 * time.Millisecond
+
+// Lease gives a runner tasks until ctx ends or send fails (S11.5).
+func (a *App) Lease(ctx context.Context, caller Caller, r Runner, send func(*Task) error) error {
+	if r.MaxInFlight <= 0 {
+		r.MaxInFlight = 1
+	}
+	ready, stop := a.changes.Wait(anyTask)
+	defer stop()
+	ticker := time.NewTicker(pollTasks)
+	defer ticker.Stop()
+	held := map[store.Key]int64{} // what this runner has, by the lease's token
+	for {
+		if err := a.stillHeld(ctx, held); err != nil {
+			return err
+		}
+		if len(held) < r.MaxInFlight {
+			err := a.giveReady(ctx, caller, r, held, send)
+			if err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ready:
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fault.From(ctx.Err())
+		}
+	}
+}
+
+// stillHeld forgets tasks that have ended, or lapsed.
+func (a *App) stillHeld(ctx context.Context, held map[store.Key]int64) error {
+	for key, token := range held {
+		m, err := a.loadMember(ctx, key)
+		if err != nil && fault.ReasonOf(err) != fault.NotFound {
+			return err
+		}
+		if err != nil || !m.Task.Leased() || m.Task.Token != token {
+			delete(held, key)
+		}
+	}
+	return nil
+}
+
+// giveReady leases the tasks that are ready to a runner, as many as it takes.
+func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[store.Key]int64, send func(*Task) error) error {
+	query := store.Query{Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{"task": TaskReady}, Limit: 100}
+	for len(held) < r.MaxInFlight {
+		page, err := a.store.List(ctx, query)
+		if err != nil {
+			return fault.From(err)
+		}
+		for _, record := range page.Records {
+			m, err := decodeMember(record)
+			if err != nil {
+				return err
+			}
+			if len(held) >= r.MaxInFlight || !r.fits(m) {
+				continue
+			}
+			task, err := a.lease(ctx, caller, r, m)
+			if err != nil {
+				return err
+			}
+			if task == nil {
+				continue // another runner was faster
+			}
+			held[m.Key] = task.Token
+			if err := send(task); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		query.After = page.Next
+	}
+	return nil
+}
+
+// lease gives one session's task to a runner, or answers nil when it is gone.
+func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*Task, error) {
+	t := a.newTree(caller)
+	result := m.Lease(r.Name, t.clock)
+	if !result.Changed {
+		return nil, nil
+	}
+	execution, err := a.beginFor(ctx, caller, m, result.Session)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.apply(ctx, m, result); err != nil {
+		return nil, err
+	}
+	switch _, err := t.commit(ctx); {
+	case lostRace(err):
+		return nil, nil
+	case err != nil:
+		return nil, fault.From(err)
+	}
+	next := t.now[0]
+	prompt, err := a.promptOf(ctx, next)
+	if err != nil {
+		return nil, err
+	}
+	return &Task{Task: next.Task, Member: next, Prompt: prompt, Execution: execution}, nil
+}
+
+// promptOf is what an agent is told by its task.
+func (a *App) promptOf(ctx context.Context, m *Member) (string, error) {
+	switch m.Task.Kind {
+	case session.KindStateUpdate:
+		return a.updatePrompt(ctx, m, m.Task.Attempt)
+	case session.KindCallback:
+		return session.CallbackPrompt(m.Task.Callbacks), nil
+	default:
+		return m.Prompt, nil
+	}
+}
+
+// updatePrompt asks for the report of a session, with the state and the schema as
+// they are now.
+func (a *App) updatePrompt(ctx context.Context, m *Member, attempt int) (string, error) {
+	st, err := a.loadState(ctx, stateKey(m.Key.Namespace, m.StateID))
+	if err != nil {
+		return "", err
+	}
+	schema, err := a.compile(ctx, m.Key.Namespace, st.SchemaName, st.SchemaVersion)
+	if err != nil {
+		return "", err
+	}
+	return session.UpdatePrompt(attempt, a.cfg.Session.MaxAttempts, session.Shared{
+		Data: st.Data.String(), Schema: string(schema.Text), Version: st.Version,
+	}), nil
+}
+
+// ExtendTask keeps a lease for another lease time.
+func (a *App) ExtendTask(ctx context.Context, caller Caller, id string, token int64) (time.Time, error) {
+	m, err := a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result { return m.Extend(token, c) })
+	if err != nil {
+		return time.Time{}, err
+	}
+	return m.Task.Expires, nil
+}
+
+// AckTask ends a task whose agent has run and stopped. A repeat answers the session
+// as it is.
+func (a *App) AckTask(ctx context.Context, caller Caller, id string, token int64) (*Member, error) {
+	return a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result { return m.Ack(token, c) })
+}
+
+// FailTask ends a task whose agent has failed, or did not run at all.
+func (a *App) FailTask(ctx context.Context, caller Caller, id string, token int64, reason string, retry bool) (*Member, error) {
+	return a.onTask(ctx, caller, id, func(m *Member, c session.Clock) session.Result {
+		return m.Fail(token, reason, retry, c)
+	})
+}
+
+// onTask applies what the holder of a task says.
+func (a *App) onTask(ctx context.Context, caller Caller, id string, decide func(*Member, session.Clock) session.Result) (*Member, error) {
+	m, done, err := a.taskOwner(ctx, caller.Namespace, id)
+	if err != nil || done {
+		return m, err
+	}
+	return a.step(ctx, caller, m.Key, "", func(m *Member, c session.Clock) (session.Result, error) {
+		if m.Task == nil || m.Task.ID != id {
+			if m.LastTask == id {
+				return session.Result{Session: m.Session}, nil // a repeat
+			}
+			return session.Result{}, noTask(id)
+		}
+		r := decide(m, c)
+		if !r.Changed {
+			return r, fault.New(fault.Fenced, "the lease on task %s is not held with this token any more: it lapsed, and the task is given to another runner", id)
+		}
+		return r, nil
+	})
+}
+
+func noTask(id string) error {
+	return fault.New(fault.NotFound, "there is no task %s any more: it was done, dropped, or took too long", id)
+}
+
+// taskOwner answers the session of a task, and whether the task was done.
+func (a *App) taskOwner(ctx context.Context, namespace, id string) (m *Member, done bool, err error) {
+	for _, label := range []string{"task_id", "done_task"} {
+		page, err := a.store.List(ctx, store.Query{Namespace: namespace, Kind: KindSession, Labels: map[string]string{label: id}, Limit: 1})
+		if err != nil {
+			return nil, false, fault.From(err)
+		}
+		if len(page.Records) > 0 {
+			m, err := decodeMember(page.Records[0])
+			return m, label == "done_task", err
+		}
+	}
+	return nil, false, noTask(id)
+}
+
+// TaskQuery selects tasks; empty fields select all.
+type TaskQuery struct {
+	Session string
+	Status  string
+	After   string
+	Limit   int
+}
+
+// Tasks answers a page of open tasks, by session.
+func (a *App) Tasks(ctx context.Context, caller Caller, q TaskQuery) ([]*Task, string, error) {
+	if q.Session != "" {
+		m, err := a.Member(ctx, caller.Namespace, q.Session)
+		if err != nil || m.Task == nil || q.Status != "" && StatusOf(m.Task) != q.Status {
+			return nil, "", err
+		}
+		return []*Task{{Task: m.Task, Member: m}}, "", nil
+	}
+	statuses := []string{TaskDelayed, TaskReady, TaskLeased}
+	if q.Status != "" {
+		statuses = []string{q.Status}
+	}
+	// A page is of one status; the token says of which.
+	at, after := 0, q.After
+	if len(after) > 0 {
+		at, after = int(after[0]-'0'), after[1:]
+	}
+	var tasks []*Task
+	for ; at >= 0 && at < len(statuses) && len(tasks) < q.Limit; at++ {
+		page, err := a.store.List(ctx, store.Query{
+			Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{"task": statuses[at]}, After: after, Limit: q.Limit - len(tasks),
+		})
+		if err != nil {
+			return nil, "", fault.From(err)
+		}
+		for _, record := range page.Records {
+			m, err := decodeMember(record)
+			if err != nil {
+				return nil, "", err
+			}
+			if m.Task != nil {
+				tasks = append(tasks, &Task{Task: m.Task, Member: m})
+			}
+		}
+		if page.Next != "" {
+			return tasks, string(rune('0'+at)) + page.Next, nil
+		}
+		after = ""
+	}
+	return tasks, "", nil
+}

@@ -1,0 +1,232 @@
+package app
+
+import (
+	"context"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// tree collects the sessions that one change touches, from a session up to its
+// root. They live in one shard, so that it is one commit.
+type tree struct {
+	a      *App
+	caller Caller
+	batch  store.Batch
+	clock  session.Clock
+	// now is each session as it will be, in the order in which they were touched.
+	now []*Member
+	err error // of making an id
+}
+
+func (a *App) newTree(caller Caller) *tree {
+	t := &tree{a: a, caller: caller}
+	t.clock = session.Clock{Now: a.now(), Config: a.cfg.Session, NewTaskID: func() string {
+		id, err := typeid.New(typeid.Task)
+		if err != nil {
+			t.err = err
+		}
+		return id
+	}}
+	return t
+}
+
+// member answers a session as this change has left it so far.
+func (t *tree) member(ctx context.Context, key store.Key) (*Member, error) {
+	for _, m := range t.now {
+		if m.Key == key {
+			return m, nil
+		}
+	}
+	return t.a.loadMember(ctx, key)
+}
+
+// apply takes a result over, and does what it means for the parent.
+func (t *tree) apply(ctx context.Context, m *Member, r session.Result) error {
+	if !r.Changed {
+		return nil
+	}
+	next := t.touch(m, r.Session)
+	for _, ev := range r.Events {
+		event, err := t.a.announce.SessionEvent(m.Key.Namespace, t.caller.Principal.Name, next.Session, ev)
+		if err != nil {
+			return fault.From(err)
+		}
+		t.announce(m.Key, event)
+	}
+	if m.ParentHome == "" {
+		return nil
+	}
+	above := sessionKey(m.Key.Namespace, m.ParentHome)
+	up := func(step func(*session.Session) session.Result) error {
+		parent, err := t.member(ctx, above)
+		if err != nil {
+			return err
+		}
+		return t.apply(ctx, parent, step(parent.Session))
+	}
+	for _, cb := range r.Calls {
+		if err := up(func(p *session.Session) session.Result { return p.Receive(cb, t.clock) }); err != nil {
+			return err
+		}
+	}
+	if r.Ended {
+		return up(func(p *session.Session) session.Result { return p.ChildEnded(t.clock) })
+	}
+	if r.Reopened {
+		return up(func(p *session.Session) session.Result { return p.ChildOpened(t.clock) })
+	}
+	return nil
+}
+
+// announce adds an event about a session, or a task of it, whose ids may belong to
+// other shards than its record.
+func (t *tree) announce(of store.Key, event store.Event) {
+	event.Key = of
+	t.batch.Events = append(t.batch.Events, event)
+}
+
+// touch records the next form of a session.
+func (t *tree) touch(m *Member, s *session.Session) *Member {
+	for _, known := range t.now {
+		if known.Key == m.Key {
+			s.Version = known.Version
+			known.Session = s
+			return known
+		}
+	}
+	next := &Member{Session: s, Key: m.Key, ParentHome: m.ParentHome, RootHome: m.RootHome}
+	s.Version = m.Version + 1
+	t.now = append(t.now, next)
+	return next
+}
+
+// puts adds the sessions to the batch.
+func (t *tree) puts() error {
+	for _, m := range t.now {
+		data, err := encodeMember(m)
+		if err != nil {
+			return fault.From(err)
+		}
+		t.batch.Puts = append(t.batch.Puts, store.Put{Key: m.Key, Expect: m.Version - 1, Data: data, Labels: m.labels()})
+		timer := store.TimerID{Key: m.Key, Name: "session"}
+		if due := m.NextDue(); due.IsZero() {
+			t.batch.ClearTimers = append(t.batch.ClearTimers, timer)
+		} else {
+			t.batch.SetTimers = append(t.batch.SetTimers, store.Timer{TimerID: timer, Due: due})
+		}
+	}
+	if t.err != nil {
+		return fault.From(t.err)
+	}
+	return nil
+}
+
+// commit stores the change. Nothing touched is nothing to store.
+func (t *tree) commit(ctx context.Context) (store.Result, error) {
+	if err := t.puts(); err != nil {
+		return store.Result{}, err
+	}
+	if len(t.batch.Puts) == 0 {
+		return store.Result{}, nil
+	}
+	result, err := t.a.store.Commit(ctx, t.batch)
+	if err != nil {
+		return result, err
+	}
+	if !result.Replayed {
+		t.committed()
+	}
+	return result, nil
+}
+
+// committed remembers what was stored, and wakes runners for what there is to do.
+func (t *tree) committed() {
+	for _, m := range t.now {
+		t.a.rememberMember(m)
+		if m.Task != nil && m.Task.Ready {
+			t.a.changes.Wake(anyTask)
+		}
+	}
+}
+
+// step applies one command to one session and commits it, again from the start when
+// somebody else was faster. It answers the session afterwards; key, when not empty,
+// makes the request happen once.
+func (a *App) step(ctx context.Context, caller Caller, at store.Key, key string, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+	for i := range contend.Attempts {
+		m, err := a.loadMember(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		t := a.newTree(caller)
+		if m, t.clock.StateVersion, err = a.withStateVersion(ctx, m); err != nil {
+			return nil, err
+		}
+		if key != "" {
+			done, err := a.answered(ctx, at, key)
+			if err != nil || done {
+				return m, err
+			}
+		}
+		r, err := decide(m, t.clock)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.apply(ctx, m, r); err != nil {
+			return nil, err
+		}
+		if key != "" && r.Changed {
+			t.batch.Idempotency = &store.Idempotency{Owner: at, Name: key, Answer: []byte("{}"), TTL: answersKept}
+		}
+		result, err := t.commit(ctx)
+		switch {
+		case lostRace(err):
+		case err != nil:
+			return nil, fault.From(err)
+		case result.Replayed:
+			return a.loadMember(ctx, at)
+		default:
+			return t.member(ctx, at)
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	return nil, contended("session " + at.ID)
+}
+
+// answered is true for a request that was carried out before (S6.5).
+func (a *App) answered(ctx context.Context, owner store.Key, key string) (bool, error) {
+	_, err := a.store.Answer(ctx, owner, key)
+	if notFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fault.From(err)
+	}
+	return true, nil
+}
+
+// withStateVersion answers the version of the state that a session shares, 0 without
+// one. A session whose state was deleted shares none any more.
+func (a *App) withStateVersion(ctx context.Context, m *Member) (*Member, int64, error) {
+	if m.StateID == "" {
+		return m, 0, nil
+	}
+	record, err := a.store.Get(ctx, stateKey(m.Key.Namespace, m.StateID))
+	if notFound(err) {
+		without := *m
+		alone := *m.Session
+		alone.StateID = ""
+		without.Session = &alone
+		return &without, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fault.From(err)
+	}
+	return m, record.Version, nil
+}

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Update is a request to change a state: exactly one of Data, Patch and Merge, or a
+// migration with or without a patch.
+type Update struct {
+	StateID            string
+	Data, Patch, Merge []byte
+	// Migrate moves the state to SchemaVersion of its schema, 0 for the latest.
+	Migrate       bool
+	SchemaVersion int64
+	Expected      int64
+	Token         int64
+	Key           string
+}
+
+// digest tells requests with the same idempotency key apart.
+func (u *Update) digest(caller Caller) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %d %d %v %d", caller.Session, u.StateID, u.Expected, u.Token, u.Migrate, u.SchemaVersion)
+	for _, part := range [][]byte{u.Data, u.Patch, u.Merge} {
+		fmt.Fprintf(h, " %d:", len(part))
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// edit is an Update that has been read: what it does to a document.
+type edit struct {
+	Update
+	caller Caller
+	acting *Member
+	digest string
+
+	data  document.Value
+	patch *document.Patch
+	merge document.Value
+	// target is the schema that a migration leads to.
+	target *compiled
+	// keyed is the name of the idempotency key, empty for none.
+	keyed string
+
+	done chan outcome // receives once
+}
+
+// size is how many bytes a request brings.
+func (e *edit) size() int { return len(e.Data) + len(e.Patch) + len(e.Merge) }
+
+type outcome struct {
+	state *State
+	err   error
+}
+
+// Update changes a state and answers it at its new version. Changes of concurrent
+// writers apply one after the other on what the document is then (S10.3).
+func (a *App) Update(ctx context.Context, caller Caller, u Update) (*State, error) {
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	key, err := a.stateOf(caller, acting, u.StateID)
+	if err != nil {
+		return nil, err
+	}
+	e, err := a.read(ctx, caller, acting, key, u)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := a.updatedBefore(ctx, key, e); st != nil || err != nil {
+		return st, err
+	}
+	if err := a.writers.add(a, key, e); err != nil {
+		return nil, err
+	}
+	select {
+	case out := <-e.done:
+		if out.err != nil {
+			if st, again := a.updatedBefore(ctx, key, e); st != nil || again != nil {
+				return st, again
+			}
+		}
+		return out.state, out.err
+	case <-ctx.Done():
+		return nil, fault.New(fault.CommitUncertain, "the caller went away or its deadline passed before there was an answer; read the state before trying again").Wrap(ctx.Err())
+	}
+}
+
+// read parses what a request brings.
+func (a *App) read(ctx context.Context, caller Caller, acting *Member, key store.Key, u Update) (*edit, error) {
+	e := &edit{Update: u, caller: caller, acting: acting, done: make(chan outcome, 1)}
+	if u.Key != "" {
+		e.keyed, e.digest = "update "+u.Key, u.digest(caller)
+	}
+	limits := document.Limits{Bytes: a.cfg.MaxStateBytes}
+	var problems document.Problems
+	switch {
+	case u.Data != nil:
+		if e.data, problems = document.ParseAll(u.Data, limits); problems.HasErrors() {
+			return nil, badJSON("data", problems)
+		}
+	case u.Merge != nil:
+		if e.merge, problems = document.ParseAll(u.Merge, limits); problems.HasErrors() {
+			return nil, badJSON("merge_patch", problems)
+		}
+	case u.Patch != nil:
+		if e.patch, problems = document.ParsePatch(u.Patch, a.patchLimits()); problems.HasErrors() {
+			return nil, badJSON("operations", problems)
+		}
+	case !u.Migrate:
+		return nil, fault.New(fault.InvalidRequest, "give data, or a patch")
+	}
+	if !u.Migrate {
+		return e, nil
+	}
+	st, err := a.loadState(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	e.target, err = a.compile(ctx, caller.Namespace, st.SchemaName, u.SchemaVersion)
+	return e, err
+}
+
+func (a *App) patchLimits() document.PatchLimits {
+	return document.PatchLimits{Bytes: a.cfg.MaxStateBytes}
+}
+
+// updatedBefore answers a repeat of a request that was carried out (S6.5): the
+// state as it was then.
+func (a *App) updatedBefore(ctx context.Context, key store.Key, e *edit) (*State, error) {
+	if e.keyed == "" {
+		return nil, nil
+	}
+	data, err := a.store.Answer(ctx, key, e.keyed)
+	if notFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	return a.replayed(ctx, key, e, data)
+}
+
+// answer is the stored form of an outcome.
+type answer struct {
+	Version int64  `json:"version"`
+	Digest  string `json:"digest"`
+}
+
+func (a *App) replayed(ctx context.Context, key store.Key, e *edit, data []byte) (*State, error) {
+	var first answer
+	if err := json.Unmarshal(data, &first); err != nil {
+		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
+	}
+	if first.Digest != e.digest {
+		return nil, fault.From(&store.ReplayMismatchError{Owner: key, Name: e.Key})
+	}
+	return a.stateAt(ctx, key, first.Version)
+}
+
+// apply decides what an edit makes of a state, under its schema. It is pure.
+func (e *edit) apply(cur *State, rules *document.Schema, most int) (document.Value, json.RawMessage, []string, error) {
+	if e.Expected != 0 && e.Expected != cur.Version {
+		return document.Value{}, nil, nil, fault.New(fault.VersionConflict,
+			"state %s is at version %d, not %d; read it and decide again", cur.Key.ID, cur.Version, e.Expected).
+			Meta("current_version", strconv.FormatInt(cur.Version, 10)).Meta("expected_version", strconv.FormatInt(e.Expected, 10))
+	}
+	if e.target != nil && e.target.Number <= cur.SchemaVersion {
+		return document.Value{}, nil, nil, fault.New(fault.FailedPrecondition,
+			"state %s conforms to version %d of schema %q already; it can only be moved to a newer one", cur.Key.ID, cur.SchemaVersion, cur.SchemaName)
+	}
+	next, patch, err := e.change(cur, most)
+	if err != nil {
+		return next, nil, nil, err
+	}
+	if size := document.Size(next, most+1); size > most {
+		return next, nil, nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; nothing was changed. Keep large results elsewhere and only refer to them here", most)
+	}
+	problems := rules.ValidateChange(cur.Data, next)
+	if e.target != nil {
+		problems = e.target.rules.Validate(next)
+	}
+	if problems.HasErrors() {
+		name, number := cur.SchemaName, cur.SchemaVersion
+		if e.target != nil {
+			number = e.target.Number
+		}
+		return next, nil, nil, violations(fault.New(fault.SchemaViolation,
+			"the state would not conform to schema %q version %d, so nothing was changed (it stays at version %d): %s", name, number, cur.Version, first(problems)), "", problems).
+			Meta("current_version", strconv.FormatInt(cur.Version, 10))
+	}
+	return next, patch.AppendJSON(nil), patch.Touched(), nil
+}
+
+// change answers the document afterwards, and the patch that leads there.
+func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, error) {
+	switch {
+	case e.patch != nil:
+		next, failed := e.patch.Apply(cur.Data, document.PatchLimits{Bytes: most})
+		if failed != nil {
+			p := failed.Problem()
+			return next, nil, fault.New(fault.PatchFailed, "the patch does not apply to version %d, so nothing was changed: operation %d (%s %s): %s",
+				cur.Version, failed.Operation, failed.Op, clip(failed.Path), failed.Message).
+				Violate("/operations"+p.Pointer, string(failed.Code), failed.Message).Meta("current_version", strconv.FormatInt(cur.Version, 10))
+		}
+		return next, e.patch, nil
+	case !e.merge.IsZero():
+		next, problem := document.MergePatch(cur.Data, e.merge, document.PatchLimits{Bytes: most})
+		if problem != nil {
+			return next, nil, fault.New(fault.PatchFailed, "the patch does not apply: %s", problem.Message)
+		}
+		return next, document.Diff(cur.Data, next), nil
+	case !e.data.IsZero():
+		return e.data, document.Diff(cur.Data, e.data), nil
+	default: // a migration that leaves the data as it is
+		return cur.Data, document.Diff(cur.Data, cur.Data), nil
+	}
+}

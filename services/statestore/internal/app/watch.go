@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// watchInterval bounds how late a watcher learns of a change when no wake-up
+// reached this process.
+const watchInterval = time.Second
+
+// Watch sends every change of a state after a version - -1 for the latest - and then
+// those that come, until the state is gone, ctx is done or send fails. At the end of
+// a state it sends nil.
+func (a *App) Watch(ctx context.Context, caller Caller, id string, after int64, send func(stateID string, c *Change) error) error {
+	st, err := a.readable(ctx, caller, id)
+	if err != nil {
+		return err
+	}
+	id = st.Key.ID
+	if after < 0 {
+		after = st.Version
+	}
+	changed, stop := a.changes.Wait(st.Key)
+	defer stop()
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		// What the caller may read can change at any time.
+		st, err := a.readable(ctx, caller, id)
+		if fault.ReasonOf(err) == fault.NotFound {
+			return send(id, nil)
+		}
+		if err != nil {
+			return err
+		}
+		for after < st.Version {
+			changes, err := a.changesAfter(ctx, st.Key, after, 256)
+			if err != nil {
+				return err
+			}
+			if len(changes) == 0 {
+				break
+			}
+			for _, c := range changes {
+				if err := send(id, c); err != nil {
+					return err
+				}
+				after = c.Version
+			}
+		}
+		select {
+		case <-changed:
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fault.From(ctx.Err())
+		}
+	}
+}

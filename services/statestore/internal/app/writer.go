@@ -1,0 +1,388 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jsonobject"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// Bounds of one commit of several edits, and of all edits that wait.
+const (
+	mostEdits        = 256
+	mostEditBytes    = 4 << 20
+	mostWaitingBytes = 64 << 20
+	writeTimeout     = 30 * time.Second
+)
+
+// writers applies the edits of each state one after the other, and lets those that
+// arrive while a commit is in flight share the next one. So a state that everybody
+// writes costs one commit for many versions, and first come is first served.
+type writers struct {
+	mu     sync.Mutex
+	queues map[store.Key]*queue
+	bytes  int // of all edits that wait
+}
+
+type queue struct{ waiting []*edit }
+
+// add queues an edit; its outcome comes on its channel. It refuses what there is no
+// room for.
+func (w *writers) add(a *App, key store.Key, e *edit) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bytes > 0 && w.bytes+e.size() > mostWaitingBytes {
+		return fault.New(fault.Unavailable, "too many changes wait to be made; try again")
+	}
+	w.bytes += e.size()
+	if q, ok := w.queues[key]; ok {
+		q.waiting = append(q.waiting, e)
+		return nil
+	}
+	q := &queue{waiting: []*edit{e}}
+	w.queues[key] = q
+	go a.drain(key, q)
+	return nil
+}
+
+// next takes the edits that can share a commit: those with the fencing token of the
+// first, and with at most one idempotency key. It answers nil, and the queue is
+// gone, when there are none.
+func (w *writers) next(key store.Key, q *queue) []*edit {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(q.waiting) == 0 {
+		delete(w.queues, key)
+		return nil
+	}
+	token := q.waiting[0].Token
+	keyed, bytes := false, 0
+	var group []*edit
+	rest := q.waiting[:0:0]
+	for _, e := range q.waiting {
+		fits := len(group) < mostEdits && (bytes == 0 || bytes+e.size() <= mostEditBytes)
+		if fits && e.Token == token && (e.keyed == "" || !keyed) {
+			keyed = keyed || e.keyed != ""
+			bytes += e.size()
+			group = append(group, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	q.waiting = rest
+	w.bytes -= bytes
+	return group
+}
+
+func (a *App) drain(key store.Key, q *queue) {
+	for {
+		group := a.writers.next(key, q)
+		if group == nil {
+			return
+		}
+		a.writeGroup(key, group)
+	}
+}
+
+// writeGroup commits edits of one state and tells each its outcome.
+func (a *App) writeGroup(key store.Key, group []*edit) {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	st, err := a.cachedState(ctx, key)
+	fresh := false
+	for i := 0; err == nil; i++ {
+		w := &write{a: a, before: st, key: key, group: group}
+		var result store.Result
+		if err = w.decide(ctx); err != nil {
+			break
+		}
+		if len(w.accepted) == 0 && fresh {
+			w.answer()
+			return
+		}
+		if len(w.accepted) > 0 {
+			result, err = w.commit(ctx)
+		} else {
+			err = &store.ConflictError{Key: key} // what was refused may rest on an old version
+		}
+		switch {
+		case err == nil && result.Replayed:
+			group = w.withoutKeyed(ctx, result.Answer)
+			if len(group) == 0 {
+				return
+			}
+		case err == nil:
+			w.answer()
+			return
+		case !lostRace(err):
+			w.fail(err)
+			return
+		}
+		if err = contend.Yield(ctx, min(i, 4)); err != nil {
+			break
+		}
+		if err = a.refresh(ctx, group); err == nil {
+			st, err = a.loadState(ctx, key)
+			fresh = true
+		}
+	}
+	for _, e := range group {
+		e.done <- outcome{err: fault.From(err)}
+	}
+}
+
+// refresh reads the sessions that act anew.
+func (a *App) refresh(ctx context.Context, group []*edit) error {
+	read := map[store.Key]*Member{}
+	for _, e := range group {
+		if e.acting == nil {
+			continue
+		}
+		m, ok := read[e.acting.Key]
+		if !ok {
+			var err error
+			if m, err = a.loadMember(ctx, e.acting.Key); err != nil {
+				return err
+			}
+			read[e.acting.Key] = m
+		}
+		e.acting = m
+	}
+	return nil
+}
+
+// write is one attempt to commit edits of a state.
+type write struct {
+	a      *App
+	key    store.Key
+	before *State
+	group  []*edit
+
+	after    *State
+	accepted []*edit
+	states   []*State // after each accepted edit
+	refused  map[*edit]error
+	entries  [][]byte
+	batch    store.Batch
+	tree     *tree
+}
+
+// decide applies the edits in their order, each to what those before have made.
+func (w *write) decide(ctx context.Context) error {
+	w.after = w.before
+	w.refused = map[*edit]error{}
+	rules, err := w.a.compile(ctx, w.key.Namespace, w.before.SchemaName, w.before.SchemaVersion)
+	if err != nil {
+		return err
+	}
+	for _, e := range w.group {
+		if w.tree == nil {
+			w.tree = w.a.newTree(e.caller)
+		}
+		if err := w.edit(ctx, e, &rules); err != nil {
+			w.refused[e] = err
+		}
+	}
+	return nil
+}
+
+func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
+	cur := w.after
+	if err := mayWrite(e.acting, cur); err != nil {
+		return err
+	}
+	data, patch, touched, err := e.apply(cur, (*rules).rules, w.a.cfg.MaxStateBytes)
+	if err != nil {
+		return err
+	}
+	next := *cur
+	next.Data, next.Version, next.UpdatedAt = data, cur.Version+1, w.tree.clock.Now
+	next.UpdatedBy = e.caller.Principal.Name
+	change := &Change{
+		Version: next.Version, Type: Updated, At: next.UpdatedAt, Actor: e.caller.Principal.Name, Patch: patch, Pointers: touched,
+	}
+	if e.acting != nil {
+		change.SessionID, change.SessionName = e.acting.ID, e.acting.Name
+		next.UpdatedBy = e.acting.Name
+	}
+	if e.target != nil {
+		*rules = e.target
+		next.SchemaVersion, next.SchemaID, change.Type = e.target.Number, e.target.ID, Migrated
+	}
+	change.SchemaVersion = next.SchemaVersion
+	if next.Version%snapshotEvery == 1 {
+		change.Data = data.AppendJSON(nil)
+	}
+	event, err := w.a.announce.StateEvent(w.key.Namespace, change.Actor, &next, change)
+	if err != nil {
+		return fault.From(err)
+	}
+	if err := w.acted(ctx, e); err != nil {
+		return err
+	}
+	w.after = &next
+	w.accepted = append(w.accepted, e)
+	w.states = append(w.states, &next)
+	w.entries = append(w.entries, encodeChange(change))
+	w.batch.Events = append(w.batch.Events, event)
+	if e.keyed != "" {
+		stored, err := json.Marshal(answer{Version: next.Version, Digest: e.digest})
+		if err != nil {
+			return fault.From(err)
+		}
+		w.batch.Idempotency = &store.Idempotency{Owner: w.key, Name: e.keyed, Digest: e.digest, Answer: stored, TTL: answersKept}
+	}
+	return nil
+}
+
+// acted tells the session that acts of its update, in the same commit (S11.2).
+func (w *write) acted(ctx context.Context, e *edit) error {
+	if e.acting == nil {
+		return nil
+	}
+	m := w.tree.memberOr(e.acting)
+	if m.StateID != w.key.ID {
+		return nil
+	}
+	w.tree.caller = e.caller
+	return w.tree.apply(ctx, m, m.StateUpdated(w.tree.clock))
+}
+
+// memberOr answers a session as the change has left it so far, or as it was given.
+func (t *tree) memberOr(given *Member) *Member {
+	for _, m := range t.now {
+		if m.Key == given.Key {
+			return m
+		}
+	}
+	return given
+}
+
+// commit stores what was accepted, as so many versions.
+func (w *write) commit(ctx context.Context) (store.Result, error) {
+	data := w.after.Data.AppendJSON(nil)
+	w.after.Bytes = len(data)
+	last := len(w.entries) - 1
+	w.batch.Puts = []store.Put{{
+		Key: w.key, Expect: w.before.Version, Data: w.after.encode(data), Labels: w.after.labels(),
+		Earlier: w.entries[:last], History: w.entries[last],
+	}}
+	w.batch.Fence = &store.Fence{Key: lockKey(w.key), Token: w.accepted[0].Token}
+	if through := w.a.forgotten(w.before.Version, w.after.Version); through > 0 {
+		w.batch.Forget = []store.Forget{{Key: w.key, Through: through}}
+	}
+	if err := w.tree.puts(); err != nil {
+		return store.Result{}, err
+	}
+	w.batch.Puts = append(w.batch.Puts, w.tree.batch.Puts...)
+	w.batch.Events = append(w.batch.Events, w.tree.batch.Events...)
+	w.batch.SetTimers, w.batch.ClearTimers = w.tree.batch.SetTimers, w.tree.batch.ClearTimers
+	w.batch.Checks = w.checks()
+	result, err := w.a.store.Commit(ctx, w.batch)
+	if err == nil && !result.Replayed {
+		w.tree.committed()
+		w.a.rememberState(w.after)
+		w.a.changes.Wake(w.key)
+	}
+	return result, err
+}
+
+// checks demand that the sessions that act are as they were when it was decided, of
+// refused edits too.
+func (w *write) checks() []store.Check {
+	var checks []store.Check
+	seen := map[store.Key]bool{}
+	for _, m := range w.tree.now {
+		seen[m.Key] = true
+	}
+	for _, e := range w.group {
+		if m := e.acting; m != nil && !seen[m.Key] {
+			seen[m.Key] = true
+			checks = append(checks, store.Check{Key: m.Key, Version: m.Version})
+		}
+	}
+	return checks
+}
+
+// forgotten is through which version history is dropped when a state goes from one
+// version to another, 0 for none: whole stretches, so that what is kept begins with
+// a whole document.
+func (a *App) forgotten(from, to int64) int64 {
+	keep := a.cfg.HistoryVersions
+	boundary := func(version int64) int64 {
+		if keep <= 0 || version <= keep {
+			return 0
+		}
+		return (version - keep) / snapshotEvery * snapshotEvery
+	}
+	if through := boundary(to); through > boundary(from) {
+		return through
+	}
+	return 0
+}
+
+// answer tells each edit its outcome.
+func (w *write) answer() {
+	for i, e := range w.accepted {
+		e.done <- outcome{state: w.states[i]}
+	}
+	for e, err := range w.refused {
+		e.done <- outcome{err: err}
+	}
+}
+
+// fail tells all edits why nothing was committed.
+func (w *write) fail(err error) {
+	answer := fault.From(err)
+	var fenced *store.FencedError
+	if errors.As(err, &fenced) {
+		answer = lockedFault(w.key.ID, fenced)
+	}
+	for _, e := range w.group {
+		if refusal, ok := w.refused[e]; ok && fenced != nil {
+			e.done <- outcome{err: refusal}
+			continue
+		}
+		e.done <- outcome{err: answer}
+	}
+}
+
+// withoutKeyed answers the repeat of a request that was carried out before, and
+// the others, which are tried again.
+func (w *write) withoutKeyed(ctx context.Context, stored []byte) []*edit {
+	var rest []*edit
+	for _, e := range w.group {
+		if e.keyed == "" {
+			rest = append(rest, e)
+			continue
+		}
+		st, err := w.a.replayed(ctx, w.key, e, stored)
+		e.done <- outcome{state: st, err: err}
+	}
+	return rest
+}
+
+// encodeChange writes a Change by hand, for it is on the path of every update.
+func encodeChange(c *Change) []byte {
+	w := jsonobject.New(len(c.Patch) + len(c.Data) + 256)
+	w.Open()
+	w.Text("type", c.Type)
+	w.Time("at", c.At)
+	w.OptionalText("session_id", c.SessionID)
+	w.OptionalText("session_name", c.SessionName)
+	w.Text("actor", c.Actor)
+	w.Integer("schema_version", c.SchemaVersion)
+	w.Raw("patch", c.Patch)
+	if c.Data != nil {
+		w.Raw("data", c.Data)
+	}
+	w.Close()
+	return w.Bytes()
+}
+

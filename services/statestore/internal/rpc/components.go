@@ -1,0 +1,122 @@
+package rpc
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/statestore/internal/app"
+)
+
+// Components serves ComponentService.
+type Components struct {
+	statev1.UnimplementedComponentServiceServer
+	App *app.App
+}
+
+// Create implements ComponentService.
+func (s *Components) Create(ctx context.Context, req *statev1.ComponentServiceCreateRequest) (*statev1.ComponentServiceCreateResponse, error) {
+	c, err := s.App.CreateComponent(ctx, caller(ctx, ""), req.GetDefinition())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.ComponentServiceCreateResponse{Component: componentProto(c)}, nil
+}
+
+// Get implements ComponentService.
+func (s *Components) Get(ctx context.Context, req *statev1.ComponentServiceGetRequest) (*statev1.ComponentServiceGetResponse, error) {
+	c, err := s.App.Component(ctx, rpc.Namespace(ctx), req.GetSlug())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.ComponentServiceGetResponse{Component: componentProto(c)}, nil
+}
+
+// List implements ComponentService.
+func (s *Components) List(ctx context.Context, req *statev1.ComponentServiceListRequest) (*statev1.ComponentServiceListResponse, error) {
+	components, next, err := s.App.Components(ctx, rpc.Namespace(ctx), req.GetTag(), req.GetPageToken(), pageSize(req.GetPageSize()))
+	if err != nil {
+		return nil, err
+	}
+	resp := &statev1.ComponentServiceListResponse{NextPageToken: next}
+	for _, c := range components {
+		resp.Components = append(resp.Components, componentProto(c))
+	}
+	return resp, nil
+}
+
+// Update implements ComponentService.
+func (s *Components) Update(ctx context.Context, req *statev1.ComponentServiceUpdateRequest) (*statev1.ComponentServiceUpdateResponse, error) {
+	c, err := s.App.UpdateComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetDefinition(), req.GetExpectedVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.ComponentServiceUpdateResponse{Component: componentProto(c)}, nil
+}
+
+// Delete implements ComponentService.
+func (s *Components) Delete(ctx context.Context, req *statev1.ComponentServiceDeleteRequest) (*statev1.ComponentServiceDeleteResponse, error) {
+	if err := s.App.DeleteComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetExpectedVersion()); err != nil {
+		return nil, err
+	}
+	return &statev1.ComponentServiceDeleteResponse{}, nil
+}
+
+// Begin implements ComponentService.
+func (s *Components) Begin(ctx context.Context, req *statev1.ComponentServiceBeginRequest) (*statev1.ComponentServiceBeginResponse, error) {
+	ex, err := s.App.Begin(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.ComponentServiceBeginResponse{Execution: executionProto(ex)}, nil
+}
+
+// Commit implements ComponentService.
+func (s *Components) Commit(ctx context.Context, req *statev1.ComponentServiceCommitRequest) (*statev1.ComponentServiceCommitResponse, error) {
+	var out app.Outcome
+	switch change := req.GetChange().(type) {
+	case *statev1.ComponentServiceCommitRequest_Values:
+		out.Values = given(change.Values)
+	case *statev1.ComponentServiceCommitRequest_Patch:
+		out.Patch = given(change.Patch)
+	case *statev1.ComponentServiceCommitRequest_MergePatch:
+		out.Merge = given(change.MergePatch)
+	}
+	ex, err := s.App.Commit(ctx, caller(ctx, req.GetSession()), req.GetExecutionId(), out)
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.ComponentServiceCommitResponse{Execution: executionProto(ex)}, nil
+}
+
+// Read implements ComponentService.
+func (s *Components) Read(ctx context.Context, req *statev1.ComponentServiceReadRequest) (*statev1.ComponentServiceReadResponse, error) {
+	ex, err := s.App.ReadValues(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.ComponentServiceReadResponse{Execution: executionProto(ex)}, nil
+}
+
+func componentProto(c *app.Component) *statev1.Component {
+	out := &statev1.Component{
+		Slug: c.Slug, Name: c.Name, Description: c.Description, Tags: c.Tags, Persistence: persistenceMode[string(c.Persistence)],
+		Version: c.Version, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
+	}
+	if schema, ok := c.Definition.Get("schema_definition"); ok {
+		out.SchemaDefinition = schema.AppendJSON(nil)
+	}
+	if initial, ok := c.Definition.Get("initial_values"); ok {
+		out.InitialValues = initial.AppendJSON(nil)
+	}
+	return out
+}
+
+func executionProto(ex *app.Execution) *statev1.Execution {
+	return &statev1.Execution{
+		ExecutionId: ex.ID, Slug: ex.Slug, Values: ex.Values.AppendJSON(nil), Version: ex.Version,
+		Persistence: persistenceMode[string(ex.Persistence)], SessionId: ex.SessionID, Subject: ex.Subject, Unset: ex.Unset,
+	}
+}

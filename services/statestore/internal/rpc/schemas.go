@@ -1,0 +1,100 @@
+// Package rpc translates between the state-store's contracts and its use cases,
+// and does nothing else.
+package rpc
+
+import (
+	"context"
+	"strconv"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/statestore/internal/app"
+)
+
+const defaultPageSize = 100
+
+// Schemas serves SchemaService.
+type Schemas struct {
+	statev1.UnimplementedSchemaServiceServer
+	App *app.App
+}
+
+// caller is who calls, and the session that acts for them.
+func caller(ctx context.Context, session string) app.Caller {
+	principal, _ := auth.FromContext(ctx)
+	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal, Session: session}
+}
+
+func pageSize(asked int32) int {
+	if asked == 0 {
+		return defaultPageSize
+	}
+	return int(asked)
+}
+
+// Register implements SchemaService.
+func (s *Schemas) Register(ctx context.Context, req *statev1.SchemaServiceRegisterRequest) (*statev1.SchemaServiceRegisterResponse, error) {
+	v, created, err := s.App.RegisterSchema(ctx, caller(ctx, ""), req.GetName(), req.GetDescription(), req.GetJsonSchema(), req.GetIdempotencyKey())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SchemaServiceRegisterResponse{Schema: schemaProto(v), Created: created}, nil
+}
+
+// Get implements SchemaService.
+func (s *Schemas) Get(ctx context.Context, req *statev1.SchemaServiceGetRequest) (*statev1.SchemaServiceGetResponse, error) {
+	v, err := s.App.Schema(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SchemaServiceGetResponse{Schema: schemaProto(v)}, nil
+}
+
+// List implements SchemaService.
+func (s *Schemas) List(ctx context.Context, req *statev1.SchemaServiceListRequest) (*statev1.SchemaServiceListResponse, error) {
+	versions, next, err := s.App.Schemas(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SchemaServiceListResponse{Schemas: briefSchemas(versions), NextPageToken: next}, nil
+}
+
+// ListVersions implements SchemaService.
+func (s *Schemas) ListVersions(ctx context.Context, req *statev1.SchemaServiceListVersionsRequest) (*statev1.SchemaServiceListVersionsResponse, error) {
+	var after int64
+	if token := req.GetPageToken(); token != "" {
+		var err error
+		if after, err = strconv.ParseInt(token, 10, 64); err != nil || after < 0 {
+			return nil, fault.New(fault.InvalidRequest, "page_token is not one that this list gave").Violate("/page_token", "INVALID", "use next_page_token of the page before")
+		}
+	}
+	versions, next, err := s.App.SchemaVersions(ctx, rpc.Namespace(ctx), req.GetName(), after, pageSize(req.GetPageSize()))
+	if err != nil {
+		return nil, err
+	}
+	resp := &statev1.SchemaServiceListVersionsResponse{Schemas: briefSchemas(versions)}
+	if next != 0 {
+		resp.NextPageToken = strconv.FormatInt(next, 10)
+	}
+	return resp, nil
+}
+
+func schemaProto(v *app.Schema) *statev1.Schema {
+	return &statev1.Schema{
+		SchemaId: v.ID, Name: v.Name, Version: v.Number, JsonSchema: v.Text, Description: v.Description,
+		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Digest: v.Digest,
+	}
+}
+
+func briefSchemas(versions []*app.Schema) []*statev1.Schema {
+	out := make([]*statev1.Schema, len(versions))
+	for i, v := range versions {
+		out[i] = schemaProto(v)
+		out[i].JsonSchema = nil
+	}
+	return out
+}

@@ -1,0 +1,148 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/statestore/internal/app"
+)
+
+// Sessions serves SessionService.
+type Sessions struct {
+	statev1.UnimplementedSessionServiceServer
+	App *app.App
+}
+
+// The core's words in the contract's.
+var (
+	statuses        = wire.Enums[session.Status, statev1.SessionStatus](statev1.SessionStatus_value, "SESSION_STATUS_")
+	updateStatuses  = wire.Enums[session.UpdateStatus, statev1.StateUpdateStatus](statev1.StateUpdateStatus_value, "STATE_UPDATE_STATUS_")
+	taskKinds       = wire.Enums[session.Kind, statev1.TaskKind](statev1.TaskKind_value, "TASK_KIND_")
+	taskStatuses    = wire.Enums[string, statev1.TaskStatus](statev1.TaskStatus_value, "TASK_STATUS_")
+	persistenceMode = map[string]statev1.Persistence{
+		"none": statev1.Persistence_PERSISTENCE_NONE, "session": statev1.Persistence_PERSISTENCE_SESSION,
+		"long_term": statev1.Persistence_PERSISTENCE_LONG_TERM,
+	}
+)
+
+// word is the core's word for an enum of the contract; "" for unspecified.
+func word[From ~string, To ~int32](words map[From]To, value To) From {
+	if value == 0 {
+		return ""
+	}
+	for name, v := range words {
+		if v == value {
+			return name
+		}
+	}
+	return ""
+}
+
+// Create implements SessionService.
+func (s *Sessions) Create(ctx context.Context, req *statev1.SessionServiceCreateRequest) (*statev1.SessionServiceCreateResponse, error) {
+	m, created, err := s.App.CreateSession(ctx, caller(ctx, req.GetSession()), app.NewSession{
+		ID: req.GetSessionId(), Name: req.GetName(), Parent: req.GetParent(), StateID: req.GetWorkflowStateId(),
+		Skip: req.GetStateUpdate() == statev1.StateUpdate_STATE_UPDATE_SKIP, AcceptEarly: req.GetAcceptEarlyUpdate(),
+		Labels: req.GetLabels(), StateRef: req.GetStateRef(), Subject: req.GetSubject(), Prompt: req.GetPrompt(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SessionServiceCreateResponse{Session: sessionProto(m), Created: created}, nil
+}
+
+// Get implements SessionService.
+func (s *Sessions) Get(ctx context.Context, req *statev1.SessionServiceGetRequest) (*statev1.SessionServiceGetResponse, error) {
+	m, err := s.App.Session(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SessionServiceGetResponse{Session: sessionProto(m)}, nil
+}
+
+// List implements SessionService.
+func (s *Sessions) List(ctx context.Context, req *statev1.SessionServiceListRequest) (*statev1.SessionServiceListResponse, error) {
+	members, next, err := s.App.Sessions(ctx, caller(ctx, req.GetSession()), app.SessionQuery{
+		Root: req.GetRoot(), Parent: req.GetParent(), Status: word(statuses, req.GetStatus()),
+		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &statev1.SessionServiceListResponse{NextPageToken: next}
+	for _, m := range members {
+		resp.Sessions = append(resp.Sessions, sessionProto(m))
+	}
+	return resp, nil
+}
+
+// Stop implements SessionService.
+func (s *Sessions) Stop(ctx context.Context, req *statev1.SessionServiceStopRequest) (*statev1.SessionServiceStopResponse, error) {
+	m, prompt, err := s.App.StopSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), session.Stop{
+		InPlace: req.GetInPlace(), End: req.GetEnd(), Error: req.GetError(),
+	}, req.GetIdempotencyKey())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SessionServiceStopResponse{Session: sessionProto(m), Prompt: prompt}, nil
+}
+
+// Resume implements SessionService.
+func (s *Sessions) Resume(ctx context.Context, req *statev1.SessionServiceResumeRequest) (*statev1.SessionServiceResumeResponse, error) {
+	m, err := s.App.ResumeSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), req.GetPrompt(), req.GetIdempotencyKey())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SessionServiceResumeResponse{Session: sessionProto(m)}, nil
+}
+
+// Grant implements SessionService.
+func (s *Sessions) Grant(ctx context.Context, req *statev1.SessionServiceGrantRequest) (*statev1.SessionServiceGrantResponse, error) {
+	m, err := s.App.Grant(ctx, caller(ctx, ""), req.GetSessionId(), req.GetStateId(), req.GetRevoke())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.SessionServiceGrantResponse{Session: sessionProto(m)}, nil
+}
+
+func sessionProto(m *app.Member) *statev1.Session {
+	out := &statev1.Session{
+		SessionId: m.ID, Name: m.Name, ParentSessionId: m.ParentID, ParentSessionName: m.ParentName, RootSessionId: m.RootID,
+		Depth: int32(m.Depth), Status: statuses[m.Status], WorkflowStateId: m.StateID, // at most 32
+		StateUpdateStatus: updateStatuses[m.Update], Attempts: int32(m.Attempts), // bounded by the configuration
+		StateUpdate: statev1.StateUpdate_STATE_UPDATE_REQUIRED, AcceptEarlyUpdate: m.AcceptEarly,
+		OpenChildren: int32(m.OpenChildren), Callbacks: callbackProtos(m.Callbacks), Labels: m.Labels, // as many as sessions
+		StateRef: m.StateRef, Version: m.Version, CreatedAt: timestamppb.New(m.CreatedAt), UpdatedAt: timestamppb.New(m.UpdatedAt),
+		EndedAt: stamp(m.EndedAt), Grants: m.Grants, Subject: m.Subject, Error: m.Error,
+	}
+	if m.Update == session.UpdateSkipped {
+		out.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
+	}
+	if m.Task != nil {
+		out.TaskId = m.Task.ID
+	}
+	return out
+}
+
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+func callbackProtos(callbacks []session.Callback) []*statev1.Callback {
+	out := make([]*statev1.Callback, len(callbacks))
+	for i, cb := range callbacks {
+		out[i] = &statev1.Callback{
+			CallbackId: cb.ID, SessionId: cb.SessionID, SessionName: cb.Name, StateUpdateStatus: updateStatuses[cb.Update],
+			StateVersion: cb.StateVersion, Error: cb.Error, Time: timestamppb.New(cb.At),
+		}
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package rpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/statestore/internal/app"
+)
+
+// Tasks serves TaskService.
+type Tasks struct {
+	statev1.UnimplementedTaskServiceServer
+	App *app.App
+}
+
+// Lease implements TaskService.
+func (s *Tasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.ServerStreamingServer[statev1.TaskServiceLeaseResponse]) error {
+	ctx := stream.Context()
+	runner := app.Runner{Name: req.GetRunner(), Labels: req.GetLabels(), MaxInFlight: int(req.GetMaxInFlight())}
+	return s.App.Lease(ctx, caller(ctx, ""), runner, func(t *app.Task) error {
+		return stream.Send(&statev1.TaskServiceLeaseResponse{Task: taskProto(t)})
+	})
+}
+
+// Extend implements TaskService.
+func (s *Tasks) Extend(ctx context.Context, req *statev1.TaskServiceExtendRequest) (*statev1.TaskServiceExtendResponse, error) {
+	expires, err := s.App.ExtendTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.TaskServiceExtendResponse{LeaseExpiresAt: timestamppb.New(expires)}, nil
+}
+
+// Ack implements TaskService.
+func (s *Tasks) Ack(ctx context.Context, req *statev1.TaskServiceAckRequest) (*statev1.TaskServiceAckResponse, error) {
+	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.TaskServiceAckResponse{Session: sessionProto(m)}, nil
+}
+
+// Fail implements TaskService.
+func (s *Tasks) Fail(ctx context.Context, req *statev1.TaskServiceFailRequest) (*statev1.TaskServiceFailResponse, error) {
+	m, err := s.App.FailTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken(), req.GetError(), req.GetRetry())
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.TaskServiceFailResponse{Session: sessionProto(m)}, nil
+}
+
+// List implements TaskService.
+func (s *Tasks) List(ctx context.Context, req *statev1.TaskServiceListRequest) (*statev1.TaskServiceListResponse, error) {
+	tasks, next, err := s.App.Tasks(ctx, caller(ctx, ""), app.TaskQuery{
+		Session: req.GetSession(), Status: word(taskStatuses, req.GetStatus()), After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &statev1.TaskServiceListResponse{NextPageToken: next}
+	for _, t := range tasks {
+		resp.Tasks = append(resp.Tasks, taskProto(t))
+	}
+	return resp, nil
+}
+
+func taskProto(t *app.Task) *statev1.Task {
+	m := t.Member
+	out := &statev1.Task{
+		TaskId: t.ID, Kind: taskKinds[t.Kind], SessionId: m.ID, SessionName: m.Name, WorkflowStateId: m.StateID,
+		Prompt: t.Prompt, Attempt: int32(t.Attempt), Callbacks: callbackProtos(t.Callbacks), Labels: m.Labels, // bounded
+		Status: taskStatuses[app.StatusOf(t.Task)], Given: int32(t.Given), Runner: t.Runner, LeaseToken: t.Token, // bounded
+		LeaseExpiresAt: stamp(t.Expires), CreatedAt: timestamppb.New(t.CreatedAt), Error: t.Error,
+		ParentSessionId: m.ParentID, RootSessionId: m.RootID, DueAt: timestamppb.New(t.Due),
+	}
+	if t.Execution != nil {
+		out.Execution = executionProto(t.Execution)
+	}
+	return out
+}
