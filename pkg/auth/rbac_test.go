@@ -15,6 +15,7 @@ import (
 
 	_ "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	_ "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	_ "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 

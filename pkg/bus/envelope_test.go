@@ -241,7 +241,7 @@ func TestMarshalAgreesWithProtojson(t *testing.T) {
 
 func setPayload(t *rapid.T, ev *eventv1.Event, text *rapid.Generator[string]) {
 	texts := rapid.SliceOfN(text, 0, 3)
-	switch rapid.IntRange(0, 4).Draw(t, "payload") {
+	switch rapid.IntRange(0, 5).Draw(t, "payload") {
 	case 1:
 		ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
 			CallId: text.Draw(t, "call"), Tool: text.Draw(t, "tool"), Decision: text.Draw(t, "decision"), Code: text.Draw(t, "code"),
@@ -259,6 +259,11 @@ func setPayload(t *rapid.T, ev *eventv1.Event, text *rapid.Generator[string]) {
 			Branch: text.Draw(t, "branch"),
 		}}
 	case 4:
+		ev.Payload = &eventv1.Event_StateChanged{StateChanged: &eventv1.StateChanged{
+			SchemaName: text.Draw(t, "schema"), SchemaVersion: rapid.Int64().Draw(t, "schema version"), RootSessionId: text.Draw(t, "root"),
+			SessionId: text.Draw(t, "session"), SessionName: text.Draw(t, "session name"), Pointers: texts.Draw(t, "pointers"),
+		}}
+	case 5:
 		ev.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: text.Draw(t, "state")}}
 	}
 }
@@ -284,10 +289,11 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		m    proto.Message
 		want int
 	}{
-		{&eventv1.Event{}, 8 + 17},
+		{&eventv1.Event{}, 8 + 27},
 		{&eventv1.ToolCallDecided{}, 8},
 		{&eventv1.ToolCallReported{}, 7},
 		{&eventv1.RunTransitioned{}, 7},
+		{&eventv1.StateChanged{}, 6},
 	} {
 		if got := c.m.ProtoReflect().Descriptor().Fields().Len(); got != c.want {
 			t.Errorf("%T has %d fields, marshal.go writes %d: write the new one and change this count", c.m, got, c.want)

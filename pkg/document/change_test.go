@@ -199,6 +199,7 @@ func TestValidateChangeTraps(t *testing.T) {
 		"recursive, grown":          {`{"properties":{"c":{"items":{"$ref":"#"}},"n":{"type":"integer"}},"additionalProperties":false}`, `{"c":[{"n":1}]}`, `[{"op":"add","path":"/c/0/c","value":[{"n":2},{"n":3}]}]`, true},
 		"ref with siblings":         {`{"$defs":{"s":{"type":"object"}},"properties":{"a":{"$ref":"#/$defs/s","required":["x"]}}}`, `{"a":{"x":1}}`, `[{"op":"remove","path":"/a/x"}]`, false},
 		"ref's siblings, draft-07":  {`{` + draft7 + `"definitions":{"s":{"type":"object"}},"properties":{"a":{"$ref":"#/definitions/s","required":["x"]}}}`, `{"a":{"x":1}}`, `[{"op":"remove","path":"/a/x"}]`, true},
+		"ref and if, draft-07":      {`{` + draft7 + `"definitions":{"s":{"type":"object"}},"properties":{"a":{"$ref":"#/definitions/s","if":{"maxProperties":0},"then":false}}}`, `{"a":{"x":1}}`, `[{"op":"remove","path":"/a/x"}]`, true},
 		"unevaluatedProperties":     {`{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}`, `{"a":1}`, `[{"op":"add","path":"/b","value":1}]`, false},
 		"unevaluated by a sibling":  {`{"anyOf":[{"properties":{"k":{"const":1},"a":{}}},{"properties":{"k":{"const":2}}}],"unevaluatedProperties":false}`, `{"k":1,"a":1}`, `[{"op":"replace","path":"/k","value":2}]`, false},
 		"unevaluatedItems":          {`{"prefixItems":[{}],"unevaluatedItems":false}`, `[1]`, `[{"op":"add","path":"/-","value":1}]`, false},

@@ -163,17 +163,18 @@ func TestDiffLarge(t *testing.T) {
 	t.Parallel()
 	ones, twos := strings.Repeat("1,", 100_000)+"1", strings.Repeat("2,", 100_000)+"2"
 	name := strings.Repeat("k", 300_000)
-	wide, narrow := "{"+members(30_000)+"}", `{"k29999":29999}`
+	most := members(20_000)
+	wide, narrow := "{"+most+"}", `{"k19999":19999}`
 	changed := strings.ReplaceAll(wide, "9,", "9.0,")
 	pair := `["a text that is long enough to be worth more than an operation",1],`
 	pairs := "[" + strings.Repeat(pair, 11_000) + "1]"
 	for i, pair := range [][2]string{
 		{pairs, strings.ReplaceAll(pairs, "1]", "2]")},
 		{`{"p":` + pairs + `,"q":1}`, strings.ReplaceAll(`{"p":`+pairs+`,"q":2}`, "1]", "1.0]")},
-		{"[" + strings.Repeat("3,", 1_000) + strings.Repeat(ones+",", 3) + "1]", "[" + strings.Repeat(ones+",", 3) + "1]"},
-		{"[" + strings.Repeat(ones+",", 3) + "1]", "[" + strings.Repeat("3,", 1_000) + strings.Repeat(ones+",", 3) + "1]"},
-		{"{" + members(40_000) + "}", strings.Replace("{"+members(40_000)+"}", `"k0":0,`, "", 1)},
-		{"{" + members(40_000) + "}", "{" + members(40_000)[len(members(1_000))+1:] + "}"},
+		{"[" + strings.Repeat("3,", 1_000) + ones + "]", "[" + ones + "]"},
+		{"[" + ones + "]", "[" + strings.Repeat("3,", 1_000) + ones + "]"},
+		{wide, strings.Replace(wide, `"k0":0,`, "", 1)},
+		{wide, "{" + most[len(members(1_000))+1:] + "}"},
 		{"[" + ones + "]", "[" + twos + "]"},
 		{"[" + ones + "]", "[" + strings.Repeat("3,", 9_000) + ones + "]"},
 		{"[" + strings.Repeat("3,", 9_000) + ones + "]", "[" + ones + "]"},

@@ -273,8 +273,8 @@ func TestPatchBytes(t *testing.T) {
 // TestPatchBombs holds that small texts cannot do large work.
 func TestPatchBombs(t *testing.T) {
 	t.Parallel()
-	list := "[" + strings.Repeat("1,", 400_000) + "1]"
-	wide := "{" + members(60_000) + "}"
+	list := "[" + strings.Repeat("1,", 100_000) + "1]"
+	wide := "{" + members(20_000) + "}"
 	many := func(operation string) string { return "[" + strings.Repeat(operation+",", 9_999) + operation + "]" }
 	tests := map[string]struct{ doc, patch, code string }{
 		"doubling": {
@@ -286,17 +286,17 @@ func TestPatchBombs(t *testing.T) {
 		"removals at the front":       {list, many(`{"op":"remove","path":"/0"}`), CodePatchTooCostly},
 		"moves from front to end":     {list, many(`{"op":"move","from":"/0","path":"/-"}`), CodePatchTooCostly},
 		"reads of the whole":          {list, many(`{"op":"test","path":"","value":` + "1" + `}`), CodePatchTestFailed},
-		"members that come and go":    {wide, many(`{"op":"remove","path":"/k59999"},{"op":"add","path":"/k59999","value":1}`), CodeTooMany},
+		"members that come and go":    {wide, many(`{"op":"remove","path":"/k19999"},{"op":"add","path":"/k19999","value":1}`), CodeTooMany},
 		"copies of an edited list":    {`{"l":` + list + `}`, many(`{"op":"copy","from":"/l/0","path":"/l/0"}`), CodePatchTooCostly},
 		"lists that nest and move on": {`{"a":{"l":` + list + `},"b":{"c":{}}}`, "[" + strings.Repeat(`{"op":"move","from":"/a/l","path":"/b/c/l"},{"op":"move","from":"/b/c/l","path":"/a/l"},`, 4_999) + `{"op":"remove","path":"/a"}]`, CodePatchTooCostly},
 		"copies into a wide object":   {`{"s":{},"w":` + wide + `}`, "[" + strings.Repeat(`{"op":"add","path":"/s/x","value":1},{"op":"copy","from":"/s","path":"/w/k1"},{"op":"add","path":"/s/x","value":2},{"op":"copy","from":"/s","path":"/w/k1"},`, 2_499) + `{"op":"remove","path":"/s"}]`, CodePatchTooCostly},
-		"a long number read again":    {`{"n":0.` + strings.Repeat("0", 900_000) + `1}`, many(`{"op":"test","path":"/n","value":1e-900001}`), CodePatchTooCostly},
-		"a wide object, last to go":   {wide, "[" + strings.Repeat(`{"op":"remove","path":"/k59999"},{"op":"add","path":"/k59999","value":1},`, 4_999) + `{"op":"remove","path":"/k1"}]`, CodePatchTooCostly},
+		"long numbers read again":     {"[" + strings.Repeat("1."+strings.Repeat("0", 1_000)+",", 49) + "1]", many(`{"op":"test","path":"","value":[` + strings.Repeat("1,", 49) + `1]}`), CodePatchTooCostly},
+		"a wide object, last to go":   {wide, "[" + strings.Repeat(`{"op":"remove","path":"/k19999"},{"op":"add","path":"/k19999","value":1},`, 4_999) + `{"op":"remove","path":"/k1"}]`, CodePatchTooCostly},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := applyText(t, tt.doc, tt.patch, PatchLimits{})
+			_, err := applyText(t, tt.doc, tt.patch, PatchLimits{Work: 1 << 22})
 			var refused *PatchError
 			var invalid *InvalidError
 			switch {

@@ -10,8 +10,9 @@ import (
 // Code names a kind of problem, stable for programs (S1.3).
 type Code = string
 
-// Codes of the text, of fields, of schemas, of pointers and of patches. The packages that own a kind of
-// document add the codes of their references and rules.
+// Codes of the text, of fields, of schemas, of pointers and of patches. The
+// packages that own a kind of document add the codes of their references and
+// rules.
 const (
 	CodeJSONSyntax   Code = "JSON_SYNTAX"
 	CodeDuplicateKey Code = "DUPLICATE_KEY"

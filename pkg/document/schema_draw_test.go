@@ -55,8 +55,11 @@ func drawSchema(t *rapid.T) (Value, schemaDraw) {
 	}
 	members := []Member{{"$schema", StringValue(d.draft)}, {"definitions", ObjectValue(defs)}}
 	add := func(name string, v Value) { members = append(members, Member{name, v}) }
-	if d.chance(70) {
+	switch d.n(3) {
+	case 0, 1:
 		d.objectKeywords(add, 3)
+	case 2:
+		d.arrayKeywords(add, 3)
 	}
 	if top := d.schema(3, []string{"leaf", "list", "tree"}); top.Kind() == Object {
 		members = append(members, top.members()...)
@@ -88,7 +91,7 @@ func (d schemaDraw) schema(depth int, inPlace []string) Value {
 		switch kind := d.n(9); {
 		case kind == 0 || depth == 0:
 			d.scalarKeywords(add)
-		case kind <= 4:
+		case kind <= 3:
 			d.objectKeywords(add, depth)
 		case kind <= 6:
 			d.arrayKeywords(add, depth)
@@ -187,11 +190,11 @@ func (d schemaDraw) arrayKeywords(add func(string, Value), depth int) {
 		list = "prefixItems"
 	}
 	for range 1 + d.n(2) {
-		switch d.n(8) {
+		switch d.n(9) {
 		case 0, 1:
 			add("items", d.child(depth))
-		case 2:
-			add(list, ArrayValue([]Value{d.child(depth), d.child(depth)}))
+		case 2, 9:
+			add(list, ArrayValue([]Value{d.child(depth), d.child(depth), d.child(depth)}))
 		case 3:
 			add(list, ArrayValue([]Value{d.child(depth)}))
 			if !d.is2020() {

@@ -104,6 +104,7 @@ func (l *ledger) task(ch change, event string, t *session.Task) {
 			l.tree.fatalf("%s is leased with token %d after %d", name, t.Token, l.tokens[name])
 		}
 		l.tokens[name] = t.Token
+		l.owes[name] = true
 		fate.leased, fate.failed, fate.callbacks = true, false, nil
 		for _, cb := range t.Callbacks {
 			l.deliver(name, t, cb.ID)

@@ -88,32 +88,38 @@ func backticks(text string) int {
 // CallbackPrompt tells a parent which children have ended, and how (S11.4).
 func CallbackPrompt(callbacks []Callback) string {
 	var b strings.Builder
-	for i, cb := range callbacks {
+	for i := range callbacks {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "## Child Session Completed\n\nSession: `%s`\nStatus: finished\n", oneLine(cb.Name))
-		if cb.StateVersion > 0 {
-			updated := "no"
-			if cb.Update == UpdateCompleted {
-				updated = "yes"
-			}
-			fmt.Fprintf(&b, "Workflow State Updated: %s\nWorkflow State Version: %d\n", updated, cb.StateVersion)
-		}
-		fmt.Fprintf(&b, "State Update: %s\nCallback: %s\n", strings.ToLower(string(cb.Update)), oneLine(cb.ID))
-		if cb.Error != "" {
-			reason := oneLine(cb.Error)
-			if cb.Update == UpdateFailed {
-				fmt.Fprintf(&b, "\nWarning: Child failed to update workflow state. Error: %s\n", reason)
-			} else {
-				fmt.Fprintf(&b, "\nWarning: the child's agent failed. Error: %s\n", reason)
-			}
-		}
-		if cb.Update == UpdateCompleted {
-			b.WriteString("\nThe workflow state has been updated. Use `state_read` to see current state.\n")
-		}
+		writeCallback(&b, &callbacks[i])
 	}
 	return b.String()
+}
+
+func writeCallback(b *strings.Builder, cb *Callback) {
+	fmt.Fprintf(b, "## Child Session Completed\n\nSession: `%s`\nStatus: finished\n", oneLine(cb.Name))
+	if cb.StateVersion > 0 {
+		fmt.Fprintf(b, "Workflow State Version: %d\n", cb.StateVersion)
+	}
+	fmt.Fprintf(b, "State Update: %s\n\n", strings.ToLower(string(cb.Update)))
+	if cb.Update == UpdateCompleted {
+		b.WriteString("The workflow state has been updated. Use `state_read` to see current state.\n\n")
+	}
+	switch reason := oneLine(cb.Error); {
+	case cb.Update == UpdateFailed:
+		fmt.Fprintf(b, "Warning: Child failed to update workflow state. Error: %s\n\n", reason)
+	case reason != "":
+		fmt.Fprintf(b, "Warning: the child's agent failed. Error: %s\n\n", reason)
+	}
+	if cb.StateVersion > 0 {
+		updated := "no"
+		if cb.Update == UpdateCompleted {
+			updated = "yes"
+		}
+		fmt.Fprintf(b, "Workflow State Updated: %s\n", updated)
+	}
+	fmt.Fprintf(b, "Callback: %s\n", oneLine(cb.ID))
 }
 
 // oneLine keeps text that agents have chosen from looking like more of the prompt,

@@ -22,7 +22,10 @@ type Config struct {
 }
 
 // Engine serves WorkflowService and RunService.
-type Engine struct{ app *app.App }
+type Engine struct {
+	app *app.App
+	log *slog.Logger
+}
 
 // New makes an engine over a store.
 func New(cfg Config) *Engine {
@@ -32,7 +35,7 @@ func New(cfg Config) *Engine {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger)}
+	return &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
 }
 
 // Register adds the engine's services to a server.

@@ -19,6 +19,7 @@ func main() {
 		e := engine.New(engine.Config{Store: d.Store, Logger: d.Log})
 		e.Register(d.Server.GRPC())
 		d.Go(e.Follow(d.NATS))
+		d.Go(e.Obey(d.NATS))
 		return nil
 	})
 }

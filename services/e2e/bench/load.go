@@ -34,6 +34,8 @@ type load struct {
 type measured struct {
 	rate     float64 // calls a second
 	p50, p99 time.Duration
+	// behind is how many times fewer calls the slowest caller made than the mean.
+	behind float64
 	// Processor time for each call.
 	server, store time.Duration
 }
@@ -97,11 +99,16 @@ func (l *load) run(ctx context.Context, length time.Duration) (measured, error) 
 			return measured{}, err // the others' are much the same
 		}
 	}
+	fewest := len(all)
+	for _, calls := range took {
+		fewest = min(fewest, len(calls))
+	}
 	slices.Sort(all)
 	calls := len(all) * l.calls
 	return measured{
-		rate: float64(calls) / elapsed.Seconds(),
-		p50:  all[len(all)/2], p99: all[len(all)*99/100],
+		rate:   float64(calls) / elapsed.Seconds(),
+		behind: float64(len(all)) / float64(len(took)) / float64(max(fewest, 1)),
+		p50:    all[len(all)/2], p99: all[len(all)*99/100],
 		server: (processorTime(l.server) - server) / time.Duration(calls),
 		store:  (processorTime(l.store) - store) / time.Duration(calls),
 	}, nil
@@ -153,9 +160,10 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-func rate(m measured) float64 { return m.rate }
-func p50(m measured) float64  { return float64(m.p50.Microseconds()) }
-func p99(m measured) float64  { return float64(m.p99.Microseconds()) }
+func rate(m measured) float64   { return m.rate }
+func behind(m measured) float64 { return m.behind }
+func p50(m measured) float64    { return float64(m.p50.Microseconds()) }
+func p99(m measured) float64    { return float64(m.p99.Microseconds()) }
 
 func serverTime(m measured) float64 { return float64(m.server.Nanoseconds()) / 1e3 }
 func storeTime(m measured) float64  { return float64(m.store.Nanoseconds()) / 1e3 }

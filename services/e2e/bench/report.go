@@ -10,6 +10,7 @@ import (
 // goal is a bound of a ratio to the base.
 type goal struct {
 	p99   bool // of the latency, else of the rate
+	fair  bool // or of how far the slowest caller is behind the mean
 	bound float64
 }
 
@@ -27,9 +28,12 @@ func (b *bencher) table(title string, loads []*load) {
 			r, p := l.ratio(base, rate), l.ratio(base, p99)
 			rates, p99s, beside = fmt.Sprintf("%.2f", r), fmt.Sprintf("%.2f", p), base.name
 			for _, g := range l.goals {
-				if g.p99 {
+				switch {
+				case g.fair:
+					verdicts = append(verdicts, b.judge(l.of(behind) <= g.bound, "slowest <= %gx (%.1fx)", g.bound, l.of(behind)))
+				case g.p99:
 					verdicts = append(verdicts, b.judge(p <= g.bound, "p99 <= %gx", g.bound))
-				} else {
+				default:
 					verdicts = append(verdicts, b.judge(r >= g.bound, "rate >= %gx", g.bound))
 				}
 			}

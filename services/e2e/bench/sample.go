@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/policyenforcer"
+	"github.com/interlock-run/interlock/services/statestore"
 )
 
 //go:embed workflow.json
@@ -89,6 +90,7 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 func register(r grpc.ServiceRegistrar, st store.Store, local grpc.ClientConnInterface) {
 	engine.New(engine.Config{Store: st}).Register(r)
 	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local}).Register(r)
+	statestore.New(statestore.Config{Store: st}).Register(r)
 }
 
 // begin registers the workflow and starts n runs of it.

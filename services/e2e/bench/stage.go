@@ -18,13 +18,14 @@ import (
 // stage is a store and servers over it, all new. What one group of measurements
 // leaves behind is nothing to the next.
 type stage struct {
-	b       *bencher
-	dir     string
-	backend string
-	redis   *redistest.Server
-	token   string
-	servers []*child
-	conns   []*grpc.ClientConn
+	b        *bencher
+	dir      string
+	backend  string
+	redis    *redistest.Server
+	token    string
+	tokensOf map[auth.Role]string
+	servers  []*child
+	conns    []*grpc.ClientConn
 }
 
 // newStage starts what the servers need.
@@ -35,7 +36,7 @@ func (b *bencher) newStage(backend string) (*stage, error) {
 	}
 	s := &stage{b: b, dir: dir, backend: backend}
 	tokens := auth.Generate()
-	s.token = tokens[auth.Agent]
+	s.token, s.tokensOf = tokens[auth.Agent], tokens
 	if _, err := auth.WriteFile(s.tokens(), tokens); err != nil {
 		return nil, err
 	}

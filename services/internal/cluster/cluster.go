@@ -236,6 +236,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *au
 	local := server.Local(rpc.ClientConfig{TracerProvider: c.cfg.Tracer})
 	e := engine.New(engine.Config{Store: st, Logger: c.cfg.Logger})
 	e.Register(server.GRPC())
+	c.background(e.Obey(endpoint))
 	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Logger: c.cfg.Logger}).Register(server.GRPC())
 	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State})
 	states.Register(server.GRPC())

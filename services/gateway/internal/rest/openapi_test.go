@@ -94,7 +94,7 @@ func TestOpenAPI(t *testing.T) {
 		`"fork":{"$ref":"#/components/schemas/Fork","description":"Set while the run is in branches."}`,
 		`"state_update_status":{"description":"How far it has got with its report; null before its first stop.","enum":["pending","completed","failed","skipped",null],"type":["string","null"]}`,
 		`"operations":{"description":"JSON Patch (RFC 6902).","items":{"additionalProperties":true,"type":"object"},"type":"array"}`,
-		`{"explode":true,"in":"query","name":"pointer","schema":{"items":{"type":"string"},"type":"array"},"style":"form"}`,
+		`"explode":true,"in":"query","name":"pointer","schema":{"items":{"type":"string"},"type":"array"},"style":"form"}`,
 		`"targets":{"description":"Every state that it may lead to, in definition order.","items":{"type":"string"},"type":"array"}`,
 	} {
 		if !strings.Contains(rec.Body.String(), want) {

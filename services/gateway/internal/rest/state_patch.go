@@ -3,6 +3,8 @@ package rest
 import (
 	"net/http"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -131,9 +133,27 @@ func (e *edge) updateState(c *call, req *statev1.StateServiceUpdateRequest, vers
 	req.ExpectedVersion, req.FencingToken, req.WithData = version, token, true
 	resp, err := e.States.Update(c.ctx, req)
 	if err != nil {
-		return nil, unmatched(err, match)
+		return nil, unmatched(c.inWholeBody(err), match)
 	}
 	return answerState(resp.GetState()), nil
+}
+
+// inWholeBody makes an error that blames a member of the usual body blame the
+// body, when that is nothing but the patch.
+func (c *call) inWholeBody(err error) error {
+	member, alone := map[string]string{contentPatch: "/operations", contentMergePatch: "/merge_patch"}[c.media]
+	if !alone {
+		return err
+	}
+	f := *fault.From(err)
+	f.Violations = slices.Clone(f.Violations)
+	for i := range f.Violations {
+		v := &f.Violations[i]
+		if inside, ok := strings.CutPrefix(v.Pointer, member); ok && (inside == "" || inside[0] == '/') {
+			v.Pointer = inside
+		}
+	}
+	return &f
 }
 
 func (e *edge) migrateState(c *call) (*answer, error) {

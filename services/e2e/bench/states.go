@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/rpc"
+)
+
+// stateSchema is what shared states of trees of agents look like.
+const stateSchema = `{
+  "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["status", "tasks"],
+  "properties": {
+    "status": {"type": "string", "enum": ["pending", "in_progress", "review", "completed", "failed"]},
+    "tasks": {"type": "array", "items": {"type": "object", "required": ["name", "status"], "properties": {
+      "name": {"type": "string"}, "status": {"type": "string", "enum": ["pending", "running", "done", "failed"]},
+      "result": {"type": "string"}, "assigned_to": {"type": "string"}}}},
+    "summary": {"type": "string"}, "metadata": {"type": "object"}
+  }
+}`
+
+// stateOf is a document of about this many bytes.
+func stateOf(size int) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"status":"in_progress","summary":"","metadata":{"ticket":9007199254740993},"tasks":[`)
+	for i := 0; b.Len() < size-120; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"name":"task-%d","status":"running","result":"nothing to say yet","assigned_to":"agent-%d"}`, i, i%9)
+	}
+	b.WriteString(`]}`)
+	return b.Bytes()
+}
+
+// states measures patches of one field of shared states, spread over as many as
+// there are callers and all of one, beside the bare server's transition.
+func (b *bencher) states(ctx context.Context, backend string) error {
+	title := "Patches of one field of a shared state over gRPC on " + backend + ", validated. bare = the bare server's transition, about as many bytes as a patch of 1 KB writes"
+	for _, callers := range b.callers {
+		loads, err := b.stateGroup(ctx, backend, callers)
+		if err != nil {
+			return err
+		}
+		b.table(title, loads)
+		title = ""
+	}
+	return nil
+}
+
+func (b *bencher) stateGroup(ctx context.Context, backend string, callers int) (_ []*load, err error) {
+	s, err := b.newStage(backend)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	bare, err := s.serve(childConfig{Role: roleBare, Callers: callers})
+	if err != nil {
+		return nil, err
+	}
+	interlock, err := s.serve(childConfig{Role: roleInterlock})
+	if err != nil {
+		return nil, err
+	}
+	var pools [2]pool
+	for i, c := range []*child{bare, interlock} {
+		if pools[i], err = s.dial(c, callers); err != nil {
+			return nil, err
+		}
+	}
+	operator, err := rpc.Dial(interlock.GRPC, rpc.ClientConfig{Token: s.tokensOf[auth.Operator]})
+	if err != nil {
+		return nil, err
+	}
+	s.conns = append(s.conns, operator)
+	storePID, err := s.storePID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]string, callers)
+	for i := range runs {
+		runs[i] = "bare" + strconv.Itoa(i)
+	}
+	loads := []*load{{name: "bare transition", server: bare.pid, open: transitions(ctx, pools[0], runs)}}
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"1 KB", 1 << 10}, {"100 KB", 100 << 10}} {
+		ids, err := createStates(ctx, operator, stateOf(size.bytes), callers+1)
+		if err != nil {
+			return nil, err
+		}
+		spread := &load{name: "patch " + size.name + ", spread", base: "bare transition", open: patches(ctx, pools[1], own(ids[:callers]))}
+		hot := &load{name: "patch " + size.name + ", one state", base: "bare transition", open: patches(ctx, pools[1], func(int, int) string { return ids[callers] })}
+		if callers == 64 {
+			hot.goals = []goal{{fair: true, bound: 4}}
+			if size.bytes == 1<<10 {
+				spread.goals = []goal{{bound: 0.6}}
+				hot.goals = append(hot.goals, goal{bound: 0.35})
+			}
+		}
+		loads = append(loads, spread, hot)
+	}
+	for _, l := range loads {
+		l.callers, l.calls, l.store = callers, 1, storePID
+		if l.server == 0 {
+			l.server = interlock.pid
+		}
+	}
+	return loads, measure(ctx, loads, b.rounds, b.round)
+}
+
+// createStates registers the schema and makes n states, each of a root session of
+// its own, whose name is the state's id.
+func createStates(ctx context.Context, conn grpc.ClientConnInterface, data []byte, n int) ([]string, error) {
+	_, err := statev1.NewSchemaServiceClient(conn).Register(ctx, &statev1.SchemaServiceRegisterRequest{Name: "bench", JsonSchema: []byte(stateSchema)})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, n)
+	for i := range ids {
+		created, err := statev1.NewStateServiceClient(conn).Create(ctx, &statev1.StateServiceCreateRequest{SchemaName: "bench", Data: data})
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = created.GetState().GetRootSessionId()
+	}
+	return ids, nil
+}
+
+// patches is Update by the session that a caller's nth call names, of one field of
+// its state.
+func patches(ctx context.Context, p pool, session func(caller, n int) string) func(int) (op, error) {
+	return func(caller int) (op, error) {
+		client, n := statev1.NewStateServiceClient(p.of(caller)), 0
+		return func() error {
+			n++
+			status := "done"
+			if n%2 == 0 {
+				status = "running"
+			}
+			_, err := client.Update(ctx, &statev1.StateServiceUpdateRequest{
+				Session: session(caller, n),
+				Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte(
+					`[{"op":"replace","path":"/tasks/` + strconv.Itoa(caller%5) + `/status","value":"` + status + `"}]`)},
+			})
+			return err
+		}, nil
+	}
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/session"
+)
+
+// Obey answers work that does what follows for runs from what other services have
+// decided, until its context ends: a session's end pauses its run. The events are
+// durable, so that nothing is missed while no engine runs.
+func (e *Engine) Obey(endpoint bus.Endpoint) func(context.Context) error {
+	return func(ctx context.Context) error {
+		endpoint := endpoint
+		endpoint.Options = append(append([]nats.Option(nil), endpoint.Options...), nats.RetryOnFailedConnect(true))
+		conn, err := endpoint.Connect("interlock-engine-obey")
+		for err != nil {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(time.Second):
+			}
+			conn, err = endpoint.Connect("interlock-engine-obey")
+		}
+		defer conn.Close()
+		js, err := jetstream.New(conn)
+		if err != nil {
+			return err
+		}
+		return bus.Subscribe(ctx, js, bus.SubscriberConfig{
+			Durable:        "interlock-engine-sessions",
+			FilterSubjects: []string{bus.Subject{Entity: "session", Type: session.EventEnded}.Filter()},
+			Handler: func(ctx context.Context, d *bus.Delivery) error {
+				ev, err := bus.Decode(d.Payload)
+				if err != nil {
+					return err
+				}
+				return e.app.SessionEnded(ctx, ev.GetNamespace(), ev.GetId(), ev.GetEntityId(), ev.GetSessionChanged().GetName())
+			},
+			Log: e.log,
+		})
+	}
+}
