@@ -51,12 +51,12 @@ func compileSchema(r *Report, v Value, place func([]string) *Path) *Schema {
 		place = top.join
 	}
 	before := len(r.problems)
-	w := schemaWalk{report: r, place: place}
+	engine := newPatternEngine()
+	w := schemaWalk{report: r, place: place, engine: engine}
 	w.look(v)
 	if len(r.problems) > before {
 		return nil
 	}
-	engine := newPatternEngine()
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // knows no scheme: loads nothing
 	compiler.UseRegexpEngine(engine.compile)

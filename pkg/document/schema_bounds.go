@@ -9,13 +9,21 @@ const (
 	maxInPlace    = 64     // of them, one leading to the next ($ref, allOf, ...)
 )
 
+// oldestDraft is the first that we take (S10.1).
+const oldestDraft = 7
+
 // checkBounds reports a schema that refers to itself without going into the
-// value, and one that applies too many subschemas to a value.
+// value, one that applies too many subschemas to a value, and a part in a draft
+// that is too old.
 func (r *Report) checkBounds(nodes []*node, root *node, place func([]string) *Path) bool {
 	b := bounds{known: map[*node]bound{}}
 	for _, n := range append([]*node{root}, nodes...) {
 		found := b.of(n)
 		switch {
+		case n.source.DraftVersion < oldestDraft:
+			r.Errorf(place(segmentsAt(n.source.Location)), CodeBadSchema,
+				"the schema is in draft-%02d; use https://json-schema.org/draft/2020-12/schema", n.source.DraftVersion)
+			return false
 		case b.cycle != nil:
 			r.Errorf(place(segmentsAt(b.cycle.source.Location)), CodeBadSchema,
 				"the schema leads back to itself without going into the value; put the reference below \"properties\" or \"items\"")

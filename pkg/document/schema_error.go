@@ -30,7 +30,7 @@ func (r *Report) schemaError(err error, place func([]string) *Path) {
 		})
 		at := append(segmentsAt(invalid.URL), deepest.InstanceLocation...)
 		r.Errorf(place(at), CodeBadSchema, "it is not a valid JSON Schema: %s", leafText(deepest))
-	case errors.As(err, &regex):
+	case errors.As(err, &regex): // where schemaWalk does not look
 		r.Errorf(place(segmentsAt(regex.URL)), CodeBadSchema, "the pattern %s is not valid: %v", Quote(regex.Regex), regex.Err)
 	case errors.As(err, &load):
 		r.Errorf(place(nil), CodeRemoteRef, "%s is outside of this document and is never fetched; copy what it names into \"$defs\"", Quote(load.URL))

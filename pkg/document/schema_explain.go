@@ -117,6 +117,9 @@ func leafText(e *jsonschema.ValidationError) string {
 		}
 	case *kind.Required:
 		what = &kind.Required{Missing: fewNames(k.Missing)}
+	case *kind.Format:
+		text, _ := k.Got.(string)
+		return Quote(text) + " is not valid " + k.Want + ": " + shortenTo(k.Err.Error(), 200)
 	case *kind.AdditionalProperties:
 		what = &kind.AdditionalProperties{Properties: fewNames(k.Properties)}
 	}

@@ -164,6 +164,7 @@ func (t *translation) node(s *jsonschema.Schema) *node {
 	n.cond, n.then, n.otherwise = t.node(s.If), t.node(s.Then), t.node(s.Else)
 	n.object, n.array, n.text, n.number = t.object(s), t.array(s), textOf(s), numberOf(s)
 	t.forLibrary(n, s)
+	explainNames(s)
 	return n
 }
 
@@ -306,7 +307,7 @@ func (t *translation) forLibrary(n *node, s *jsonschema.Schema) {
 	if s.RecursiveRef != nil {
 		n.dynamic = append(n.dynamic, t.node(s.RecursiveRef))
 	}
-	if n.unevaluated != nil || n.unevaluatedItems != nil || len(n.dynamic) > 0 || len(s.Extensions) > 0 || s.DraftVersion < 7 ||
+	if n.unevaluated != nil || n.unevaluatedItems != nil || len(n.dynamic) > 0 || len(s.Extensions) > 0 ||
 		s.ContentEncoding != nil || s.ContentMediaType != nil || s.ContentSchema != nil {
 		t.libraryOnly = true
 	}

@@ -36,6 +36,7 @@ var (
 type schemaWalk struct {
 	report *Report
 	place  func([]string) *Path
+	engine *patternEngine
 	ids    map[string]bool // declared inside: $id and $anchor
 	// dynamicAnchors are the pointers of schemas with a $dynamicAnchor.
 	dynamicAnchors []string
@@ -124,8 +125,8 @@ func (w *schemaWalk) collect(v Value, path []string) {
 	}
 }
 
-// check reports references that lead out of the document and counts that the
-// compiler would cut off.
+// check reports references that lead out of the document, patterns that do not
+// compile and counts that the compiler would cut off.
 func (w *schemaWalk) check(v Value, path []string) {
 	at := func(name string) *Path { return w.place(append(path[:len(path):len(path)], name)) }
 	for _, name := range refs {
@@ -143,6 +144,14 @@ func (w *schemaWalk) check(v Value, path []string) {
 		w.report.Errorf(at("$schema"), CodeRemoteRef,
 			"%s is not known here and is never fetched; use https://json-schema.org/draft/2020-12/schema", Quote(meta.Str()))
 	}
+	if text, ok := v.Get("pattern"); ok && text.Kind() == String {
+		w.pattern(text.Str(), at("pattern"))
+	}
+	if patterns, ok := v.Get("patternProperties"); ok {
+		for text := range patterns.Members() {
+			w.pattern(text, at("patternProperties").Key(text))
+		}
+	}
 	for _, name := range counts {
 		if n, ok := v.Get(name); ok && n.Number().IsInteger() {
 			if _, fits := n.Number().Int64(); !fits {
@@ -152,6 +161,12 @@ func (w *schemaWalk) check(v Value, path []string) {
 	}
 	for _, child := range subschemas(v, path) {
 		w.check(child.Value, child.path)
+	}
+}
+
+func (w *schemaWalk) pattern(text string, at *Path) {
+	if _, err := w.engine.compile(text); err != nil {
+		w.report.Errorf(at, CodeBadSchema, "the pattern %s is not valid: %v", Quote(text), err)
 	}
 }
 

@@ -71,6 +71,7 @@ func (g *gardener) step() {
 		if root := w.stored[w.names[0]]; root.StateID == "" {
 			w.create(root.Name)
 		}
+		w.deleted = w.deleted || g.one(20)
 	case 3, 4, 5, 6, 7:
 		g.stop(name)
 	case 8, 9, 10:

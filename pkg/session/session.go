@@ -54,7 +54,8 @@ type Session struct {
 
 	Status Status `json:"status"`
 	// StateID is the state that the tree shared when the session was created; of a
-	// root, the one that it has created.
+	// root, the one that it has created. It is emptied when that was deleted, and
+	// then there is nothing to report.
 	StateID string       `json:"state_id,omitempty"`
 	Update  UpdateStatus `json:"update"`
 	// AcceptEarly takes an update during the session's own work for its report, and

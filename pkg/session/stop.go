@@ -37,7 +37,11 @@ func (r *Result) stop(cmd Stop, c Clock) {
 	r.drop(KindStateUpdate)
 	r.announce(EventStopped)
 	switch {
-	case !s.MustReport() || s.Update == UpdateCompleted || s.Update == UpdateFailed:
+	case s.Update == UpdateCompleted || s.Update == UpdateFailed:
+	case !s.MustReport():
+		if s.Update == UpdatePending {
+			s.Update = UpdateNone // the state has been deleted meanwhile
+		}
 	case s.Update == UpdateNone && s.AcceptEarly && s.UpdatedEarly:
 		s.Update = UpdateCompleted
 		r.announce(EventUpdateCompleted)

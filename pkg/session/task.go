@@ -68,7 +68,7 @@ func (r *Result) plan(c Clock) {
 		task.Kind = KindStart
 	case s.Prompt != "":
 		task.Kind = KindResume
-	case s.Update == UpdatePending && !s.InPlace && s.Status == Finished:
+	case s.Update == UpdatePending && s.Status == Finished:
 		task.Kind, task.Attempt = KindStateUpdate, s.Attempts
 		if s.Attempts > 1 {
 			task.Due = now.Add(c.config().RetryDelay)

@@ -98,6 +98,9 @@ func (p *player) play(line string) {
 		p.begin()
 		p.setup(rest)
 		return
+	case "delete": // the state
+		p.tree.deleted = true
+		return
 	case "advance":
 		by, err := time.ParseDuration(rest)
 		if err != nil {

@@ -20,6 +20,7 @@ type tree struct {
 	config   session.Config
 	now      time.Time
 	version  int64 // of the shared state
+	deleted  bool  // the shared state has been
 	tasks    int
 	observer func(change)
 }
@@ -36,7 +37,11 @@ func newTree(fatalf func(format string, args ...any)) *tree {
 }
 
 func (w *tree) clock() session.Clock {
-	return session.Clock{Now: w.now, Config: w.config, StateVersion: w.version, NewTaskID: func() string {
+	version := w.version
+	if w.deleted {
+		version = 0
+	}
+	return session.Clock{Now: w.now, Config: w.config, StateVersion: version, NewTaskID: func() string {
 		w.tasks++
 		return fmt.Sprintf("task_%d", w.tasks)
 	}}
@@ -62,6 +67,10 @@ func (w *tree) do(name string, command func(*session.Session, session.Clock) ses
 	before := w.stored[name]
 	if before == nil {
 		w.fatalf("no session %q", name)
+	}
+	if w.deleted {
+		alone := *before
+		alone.StateID, before = "", &alone
 	}
 	was := stored(w, before)
 	out := command(before, w.clock())
@@ -176,7 +185,7 @@ func (w *tree) resume(name, prompt string) session.Result {
 
 // create makes the state that the tree of a root shares.
 func (w *tree) create(root string) session.Result {
-	w.version = 1
+	w.version, w.deleted = 1, false
 	return w.do(root, func(s *session.Session, c session.Clock) session.Result { return s.WithState("wfstate_1", c) })
 }
 

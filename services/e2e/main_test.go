@@ -21,7 +21,16 @@ const patience = 45 * time.Second
 // workspace is a folder for what all tests share; it goes with the process.
 var workspace string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(treeAgentVariable); folder != "" {
+		if err := runTreeAgent(folder); err != nil {
+			fmt.Fprintln(os.Stderr, "agent:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	var err error

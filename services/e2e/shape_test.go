@@ -116,7 +116,7 @@ func startSeparate(t testing.TB, args ...string) *separate {
 		s.policies = append(s.policies, p.serving(t, "grpc"))
 	}
 	for range replicaCount {
-		s.state = append(s.state, s.service(t, "interlock-state-store", s.storage()...))
+		s.state = append(s.state, s.service(t, "interlock-state-store", s.stateArgs()...))
 	}
 	for _, p := range s.state {
 		s.states = append(s.states, p.serving(t, "grpc"))
@@ -133,6 +133,12 @@ func startSeparate(t testing.TB, args ...string) *separate {
 
 func (s *separate) storage() []string {
 	return []string{"--store", s.redis.URL(), "--nats-url", s.nats.URL}
+}
+
+// stateArgs makes what is retried be retried soon, and lets runners that are killed
+// be missed early.
+func (s *separate) stateArgs() []string {
+	return append(s.storage(), "--task-lease", "3s", "--state-update-delay", "100ms")
 }
 
 func (s *separate) service(t testing.TB, name string, args ...string) *process {

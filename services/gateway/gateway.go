@@ -127,7 +127,7 @@ func New(cfg Config) (*Gateway, error) {
 	mux.Handle("/", restHandler)
 	mux.Handle("/mcp", g.mcp.HTTPHandler())
 	mux.Handle("/mcp/", g.mcp.HTTPHandler())
-	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{Runs: runs, Policy: policy}, known(cfg)))
+	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{Runs: runs, Policy: policy, Sessions: sessions}, known(cfg)))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))

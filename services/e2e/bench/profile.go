@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
 // profiles writes profiles of the processor time and the allocations of the services under 64 callers.
@@ -48,7 +51,17 @@ func (b *bencher) profileOf(ctx context.Context, backend string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"check", "check, streamed", "check, 16 a message", "transition"} {
+	operator, err := rpc.Dial(c.GRPC, rpc.ClientConfig{Token: s.tokensOf[auth.Operator]})
+	if err != nil {
+		return err
+	}
+	s.conns = append(s.conns, operator)
+	sessions, err := createStates(ctx, operator, stateOf(1<<10), 64)
+	if err != nil {
+		return err
+	}
+	loads = append(loads, &load{name: "patch", callers: 64, calls: 1, open: patches(ctx, p, own(sessions))})
+	for _, name := range []string{"check", "check, streamed", "check, 16 a message", "transition", "patch"} {
 		l := find(loads, name)
 		file := filepath.Join(b.profile, backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name))
 		failed := make(chan error, 1)

@@ -55,8 +55,8 @@ func parseEvent(data []byte) (*event, error) {
 	return &ev, nil
 }
 
-// stoppedBefore is an agent's second try to stop. It is let go: blocking it again
-// would keep the agent going for ever.
+// stoppedBefore is an agent's second try to stop. What nobody counts, such as a
+// service that is away, must not block it again: that could go on for ever.
 func (ev *event) stoppedBefore() bool {
 	return ev.StopHookActive && (ev.Name == stop || ev.Name == subagentStop)
 }

@@ -14,6 +14,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
@@ -40,6 +41,8 @@ type Answer struct {
 type Handler struct {
 	Runs   enginev1.RunServiceClient
 	Policy policyv1.PolicyEnforcerServiceClient
+	// Sessions is the state-store; without it no session shares a state.
+	Sessions statev1.SessionServiceClient
 }
 
 // Agent is a coding agent whose hooks are understood.
@@ -190,33 +193,14 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 
 // inform tells the agent where its run stands.
 func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (Answer, error) {
+	if err := h.working(ctx, ev); err != nil {
+		return Answer{}, err
+	}
 	at, err := h.seat(ctx, ev, workflow)
 	if err != nil || at == nil {
 		return Answer{}, err
 	}
 	return inject(ev, brief.Injected(at.run))
-}
-
-// stop lets an agent stop, but not, the first time, a subagent whose branch could
-// go on: its fork would never join. The engine is asked for others too, so that an
-// unreachable Interlock is noticed.
-func (h *Handler) stop(ctx context.Context, ev *event) (Answer, error) {
-	at, err := h.seat(ctx, ev, "")
-	if err != nil || at == nil || !at.subagent || ev.stoppedBefore() || !canMove(at.run) {
-		return Answer{}, err
-	}
-	branch := "Your branch"
-	if name := at.run.GetBranch(); name != "" {
-		branch += fmt.Sprintf(" %q", name)
-	}
-	return answerWith(map[string]any{
-		"decision": "block",
-		"reason":   branch + " is not over. Move it to its end, or stop again to leave it open.\n" + brief.Injected(at.run),
-	})
-}
-
-func canMove(run *enginev1.Run) bool {
-	return run.GetStatus() == enginev1.RunStatus_RUN_STATUS_RUNNING && !run.GetBranchOver()
 }
 
 // own lets a call of one of Interlock's own tools through, which always may be

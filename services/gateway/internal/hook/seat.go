@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
 )
 
 // seat is where an event is judged: a session, and what it drives.
@@ -20,16 +21,12 @@ type seat struct {
 	asked string
 }
 
-// subSession is the session of a subagent, which shares that of its agent unless
-// it was given a branch to work in (S5.3). The MCP edge makes the same name of the
-// argument "agent".
-func (ev *event) subSession() string { return ev.SessionID + "/" + ev.AgentID }
-
-// seat finds where an event is judged, or answers nil when nothing drives a run
-// and no workflow is named to start one of.
+// seat finds where an event is judged: that of a subagent in its own session, when
+// it was given a branch to work in (S5.3), or else in its agent's. It answers nil
+// when nothing drives a run and no workflow is named to start one of.
 func (h *Handler) seat(ctx context.Context, ev *event, workflow string) (*seat, error) {
 	if ev.AgentID != "" {
-		if at, err := h.driven(ctx, ev.subSession()); at != nil || err != nil {
+		if at, err := h.driven(ctx, subagent.Session(ev.SessionID, ev.AgentID)); at != nil || err != nil {
 			if at != nil {
 				at.subagent = true
 			}

@@ -5,11 +5,13 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
 )
 
 // Subagents of a coding agent share the agent's MCP connection, and so its
-// session. For each to work in a branch of its own (S5.3), the agent's hook adds
-// the subagent's id to the calls of own tools: SESSION/AGENT is a session.
+// session. For each to work in a branch of its own (S5.3), and to report for itself
+// (S11.2), the agent's hook adds the subagent's id to the calls of own tools.
 
 // agentParam is the argument that the hook adds.
 var agentParam = param{
@@ -25,10 +27,9 @@ func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *
 	if agent == "" || c.RunID != "" || c.SessionID == "" {
 		return c, nil
 	}
-	sub := c
-	sub.SessionID += "/" + agent
-	if err := sub.validate(); err != nil {
-		return c, &refusal{Code: codeInvalidArgument, Message: "with the argument \"agent\", " + err.Error()}
+	sub, refused := c.subagent(agent)
+	if refused != nil {
+		return c, refused
 	}
 	if args.str("branch") != "" {
 		return sub, nil
@@ -42,4 +43,48 @@ func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *
 	}
 	r := refuseFault(err, "")
 	return c, &r
+}
+
+// sharer is who acts on a shared state: the subagent that the call names, with a
+// session of its own below the connection's, or else the connection's session.
+// Where that one shares no state, its subagents have none of their own.
+func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, *refusal) {
+	switch {
+	case s.cfg.States == nil || s.cfg.Sessions == nil || s.cfg.Schemas == nil:
+		return c, &refusal{Code: string(fault.Unavailable), Message: "no state-store is connected here, so there are no shared states; the operator can connect one"}
+	case c.RunID != "":
+		return c, &refusal{Code: codeNotBound, Message: "This connection is bound to the run " + c.RunID + ", and sessions share states, not runs. " + nameSession}
+	case c.SessionID == "":
+		return c, &refusal{Code: codeNotBound, Message: "This connection belongs to no session, and sessions share states. " + nameSession}
+	}
+	agent := args.str(agentParam.name)
+	if agent == "" {
+		return c, nil
+	}
+	sub, refused := c.subagent(agent)
+	if refused != nil {
+		return c, refused
+	}
+	joined, err := subagent.Join(ctx, s.cfg.Sessions, c.SessionID, agent)
+	switch {
+	case err != nil:
+		r := refuseFault(err, "")
+		return c, &r
+	case joined == nil:
+		return c, nil
+	}
+	return sub, nil
+}
+
+// nameSession says how a connection names its session.
+const nameSession = "Connect to /mcp?session=NAME, or send the header " + SessionHeader + "; on stdio set INTERLOCK_SESSION."
+
+// subagent is one of the caller's subagents.
+func (c caller) subagent(id string) (caller, *refusal) {
+	sub := c
+	sub.SessionID = subagent.Session(c.SessionID, id)
+	if err := sub.validate(); err != nil {
+		return c, &refusal{Code: codeInvalidArgument, Message: "with the argument \"agent\", " + err.Error()}
+	}
+	return sub, nil
 }

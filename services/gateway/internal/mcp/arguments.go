@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -14,13 +15,30 @@ var emptySchema = json.RawMessage(`{"type":"object"}`)
 // param is one argument of an own tool.
 type param struct {
 	name        string
-	kind        document.Kind // String, Number (a whole one), Bool or Object
+	kind        document.Kind // Missing for any value; a Number is a whole one
 	required    bool
 	maxBytes    int   // of a String, 0 for no limit of its own
 	max         int64 // of a Number, 0 for no limit of its own
+	each        element
 	description string
 	// unnamed arguments are not the agent's to give: messages do not speak of them.
 	unnamed bool
+}
+
+// element says what the elements of an Array are.
+type element struct {
+	kind     document.Kind
+	max      int // how many, 0 for no limit of its own
+	maxBytes int // of each String
+	// more of their JSON Schema, which is left to whoever reads them.
+	more map[string]any
+}
+
+// schema is the JSON Schema of an element.
+func (e element) schema() map[string]any {
+	schema := map[string]any{"type": typeName(e.kind)}
+	maps.Copy(schema, e.more)
+	return schema
 }
 
 // schemaOf is the JSON Schema of an own tool's arguments. The SDK does not check
@@ -31,6 +49,13 @@ func schemaOf(params []param) json.RawMessage {
 	for _, p := range params {
 		property := map[string]any{"type": typeName(p.kind), "description": p.description}
 		switch p.kind {
+		case document.Missing:
+			delete(property, "type")
+		case document.Array:
+			property["items"] = p.each.schema()
+			if p.each.max > 0 {
+				property["maxItems"] = p.each.max
+			}
 		case document.Number:
 			property["minimum"] = 1
 			if p.max > 0 {
@@ -70,6 +95,8 @@ func typeName(kind document.Kind) string {
 		return "array"
 	case document.Null:
 		return "null"
+	case document.Missing:
+		return "any value"
 	default:
 		return "string"
 	}
@@ -100,8 +127,27 @@ func (a arguments) integer(name string) int64 {
 // object answers a member as it was written.
 func (a arguments) value(name string) (document.Value, bool) { return a.object.Get(name) }
 
-// ownLimits leave room for a definition of the full size and depth in an argument.
-var ownLimits = document.Limits{Bytes: document.DefaultBytes + 4096, Depth: document.DefaultDepth + 1}
+// json is a member as it was written; nil when it was left out.
+func (a arguments) json(name string) []byte {
+	if v, ok := a.object.Get(name); ok {
+		return v.AppendJSON(nil)
+	}
+	return nil
+}
+
+// texts are the elements of a list of strings.
+func (a arguments) texts(name string) []string {
+	list, _ := a.object.Get(name)
+	var texts []string
+	for _, v := range list.Elements() {
+		texts = append(texts, v.Str())
+	}
+	return texts
+}
+
+// ownLimits leave room for a document of the full size and depth in an argument,
+// and in the operation of a patch.
+var ownLimits = document.Limits{Bytes: document.DefaultBytes + 4096, Depth: document.DefaultDepth + 3}
 
 // parseArguments checks raw against params. The error names the argument and says
 // the mend.
@@ -137,7 +183,7 @@ func parseArguments(raw json.RawMessage, tool string, params []param) (arguments
 }
 
 func (p param) check(value document.Value) error {
-	if value.Kind() != p.kind {
+	if p.kind != document.Missing && value.Kind() != p.kind {
 		mend := ""
 		if value.Kind() == document.Null && !p.required {
 			mend = "; leave it out instead"
@@ -158,7 +204,24 @@ func (p param) check(value document.Value) error {
 		} else if p.max > 0 && n > p.max {
 			return fmt.Errorf("the argument %q must be at most %d", p.name, p.max)
 		}
+	case document.Array:
+		return p.checkEach(value)
 	default:
+	}
+	return nil
+}
+
+func (p param) checkEach(list document.Value) error {
+	if p.each.max > 0 && list.Len() > p.each.max {
+		return fmt.Errorf("the argument %q must have at most %d elements, not %d", p.name, p.each.max, list.Len())
+	}
+	for i, v := range list.Elements() {
+		switch {
+		case v.Kind() != p.each.kind:
+			return fmt.Errorf("element %d of the argument %q must be %s, not %s", i, p.name, articleOf(typeName(p.each.kind)), article(v.Kind()))
+		case p.each.maxBytes > 0 && len(v.Str()) > p.each.maxBytes:
+			return fmt.Errorf("element %d of the argument %q is longer than %d bytes; shorten it", i, p.name, p.each.maxBytes)
+		}
 	}
 	return nil
 }

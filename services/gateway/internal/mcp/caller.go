@@ -22,6 +22,9 @@ const (
 	RunHeader       = "X-Interlock-Run"
 	NamespaceHeader = "X-Interlock-Namespace"
 	WorkspaceHeader = "X-Interlock-Workspace"
+	// StateHeader names a shared state. It is a name and no right to it: the session
+	// must be one that may use it.
+	StateHeader = "X-Workflow-State-Id"
 )
 
 // gRPC metadata that the services read.
@@ -34,6 +37,7 @@ const (
 const (
 	maxRunID     = 128
 	maxSessionID = 256
+	maxStateID   = 128
 	maxNamespace = 128
 	maxWorkspace = 4096
 )
@@ -59,7 +63,8 @@ func BindingFromEnv(getenv func(string) string) (Binding, error) {
 		return b, nil
 	}
 	id, err := typeid.New(typeid.Session)
-	return Binding{SessionID: id}, err
+	// Not the bare id: only the state-store names sessions so.
+	return Binding{SessionID: "stdio-" + id}, err
 }
 
 func (b Binding) validate() error {
@@ -111,6 +116,7 @@ func callerOf(h http.Header) caller {
 		Token:     bearer(h),
 		Namespace: h.Get(NamespaceHeader),
 		Workspace: h.Get(WorkspaceHeader),
+		StateID:   h.Get(StateHeader),
 	}}
 }
 
@@ -170,6 +176,9 @@ func bindRequest(r *http.Request) error {
 	}
 	if len(c.Namespace) > maxNamespace || !printable(c.Namespace) {
 		return fmt.Errorf("the header %s must be at most %d printable ASCII characters", NamespaceHeader, maxNamespace)
+	}
+	if len(r.Header.Values(StateHeader)) > 1 {
+		return fmt.Errorf("the header %s is there more than once; send it once", StateHeader)
 	}
 	if len(c.Workspace) > maxWorkspace || strings.ContainsFunc(c.Workspace, unicode.IsControl) {
 		return fmt.Errorf("the workspace must be at most %d bytes without control characters", maxWorkspace)

@@ -20,9 +20,11 @@ type Config struct {
 	Workflows enginev1.WorkflowServiceClient
 	Runs      enginev1.RunServiceClient
 	Policy    policyv1.PolicyEnforcerServiceClient
-	Schemas   statev1.SchemaServiceClient
-	States    statev1.StateServiceClient
-	Sessions  statev1.SessionServiceClient
+	// Schemas, States and Sessions are the state-store; without them the tools for
+	// shared states say that there is none.
+	Schemas  statev1.SchemaServiceClient
+	States   statev1.StateServiceClient
+	Sessions statev1.SessionServiceClient
 
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []Upstream
@@ -93,6 +95,16 @@ type Identity struct {
 	// Workspace is the root that file globs are relative to, sent when a
 	// workflow is loaded.
 	Workspace string
+	// StateID is the shared state to work on; empty for that of the session. It
+	// names it only: what the session may do is the state-store's to say.
+	StateID string
+}
+
+func (i Identity) validate() error {
+	if len(i.StateID) > maxStateID || !printable(i.StateID) {
+		return fmt.Errorf("the workflow state's id must be at most %d printable ASCII characters", maxStateID)
+	}
+	return i.Binding.validate()
 }
 
 // Upstream is one MCP server behind the gate: a command that speaks MCP on stdio,

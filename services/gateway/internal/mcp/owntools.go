@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,9 +20,11 @@ type ownTool struct {
 	params      []param
 	readOnly    bool
 	destructive bool
-	// acts on the caller's session, or on that of a subagent of it.
+	// acts on what the caller's session drives, or that of a subagent of it.
 	acts bool
-	run  func(s *Server, ctx context.Context, c caller, args arguments) *sdk.CallToolResult
+	// shares the state of the caller's session, or of that of a subagent of it.
+	shares bool
+	run    func(s *Server, ctx context.Context, c caller, args arguments) *sdk.CallToolResult
 }
 
 // reserved are the names that Interlock's own tools have or will have. No
@@ -33,7 +36,8 @@ var reserved = map[string]bool{
 	"state_update": true, "state_patch": true, "state_schema": true, "wait_approval": true,
 }
 
-// ownToolTable lists the own tools in the order in which they are listed.
+// ownToolTable lists the tools about workflows, in the order in which they are
+// listed; those about shared states follow them.
 var ownToolTable = []*ownTool{
 	{
 		name: "get_state", title: "Current state", readOnly: true, acts: true,
@@ -120,9 +124,9 @@ var ownToolTable = []*ownTool{
 }
 
 // takes are the arguments of a tool: its own, and the name of a subagent where
-// the tool acts on a session.
+// the tool is about a session.
 func (t *ownTool) takes() []param {
-	if !t.acts {
+	if !t.acts && !t.shares {
 		return t.params
 	}
 	return append(t.params[:len(t.params):len(t.params)], agentParam)
@@ -130,10 +134,11 @@ func (t *ownTool) takes() []param {
 
 // ownTools makes the own tools callable and listable under a prefix.
 func ownTools(prefix string) (map[string]*ownTool, []*sdk.Tool) {
-	byName := make(map[string]*ownTool, len(ownToolTable))
-	list := make([]*sdk.Tool, 0, len(ownToolTable))
+	table := slices.Concat(ownToolTable, stateToolTable)
+	byName := make(map[string]*ownTool, len(table))
+	list := make([]*sdk.Tool, 0, len(table))
 	no := false
-	for _, t := range ownToolTable {
+	for _, t := range table {
 		byName[prefix+t.name] = t
 		destructive := t.destructive
 		list = append(list, &sdk.Tool{
@@ -153,12 +158,15 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 	}
 	ctx, cancel := context.WithTimeout(c.outgoing(ctx), ownTimeout)
 	defer cancel()
-	if tool.acts {
-		actor, refused := s.actor(ctx, c, args)
-		if refused != nil {
-			return refused.result()
-		}
-		c = actor
+	var refused *refusal
+	switch {
+	case tool.acts:
+		c, refused = s.actor(ctx, c, args)
+	case tool.shares:
+		c, refused = s.sharer(ctx, c, args)
+	}
+	if refused != nil {
+		return refused.result()
 	}
 	return tool.run(s, ctx, c, args)
 }

@@ -203,7 +203,7 @@ func TestBindingFromEnv(t *testing.T) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	minted, err := BindingFromEnv(env())
-	if err != nil || !strings.HasPrefix(minted.SessionID, "ses_") {
+	if err != nil || !strings.HasPrefix(minted.SessionID, "stdio-ses_") {
 		t.Errorf("%+v, %v", minted, err)
 	}
 	if again, _ := BindingFromEnv(env()); again == minted {

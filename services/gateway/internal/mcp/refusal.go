@@ -20,6 +20,8 @@ const (
 	codeInvalidInput      = "INVALID_INPUT"
 	codeNoWorkflow        = "NO_WORKFLOW"
 	codeNotBound          = "NOT_BOUND"
+	codeNoSession         = "NO_SESSION"
+	codeNoState           = "NO_STATE"
 	codePolicyUnavailable = "POLICY_UNAVAILABLE"
 	codeUpstreamFailed    = "UPSTREAM_FAILED"
 	codeUpstreamTimeout   = "UPSTREAM_TIMEOUT"
@@ -61,6 +63,10 @@ type refusal struct {
 	Iterations      int64                  `json:"iterations,omitzero"`
 	MaxIterations   int64                  `json:"max_iterations,omitzero"`
 	RetryAfter      float64                `json:"retry_after_seconds,omitzero"`
+	StateID         string                 `json:"state_id,omitzero"`
+	CurrentVersion  int64                  `json:"current_version,omitzero"`
+	LockedBy        string                 `json:"locked_by,omitzero"`
+	LockedUntil     string                 `json:"locked_until,omitzero"`
 
 	lead    string                  // first word of the text
 	guards  []*enginev1.GuardResult // of Guards
@@ -76,6 +82,14 @@ type problemView struct {
 	Message string `json:"message"`
 }
 
+// text names the place, but for the whole document, which has no name.
+func (p problemView) text() string {
+	if p.Pointer == "" {
+		return p.Code + ": " + p.Message
+	}
+	return p.Pointer + ": " + p.Code + ": " + p.Message
+}
+
 func (r refusal) text() string {
 	lead := r.lead
 	if lead == "" {
@@ -86,7 +100,7 @@ func (r refusal) text() string {
 		lines = append(lines, guardText(g))
 	}
 	for _, p := range r.Problems {
-		lines = append(lines, p.Pointer+": "+p.Code+": "+p.Message)
+		lines = append(lines, p.text())
 	}
 	if r.tools {
 		lines = append(lines, "Phase: "+r.State+". Tools: "+brief.Tools(r.ToolsRestricted, r.allowed)+".")

@@ -29,7 +29,8 @@ import (
 
 const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
 	"Call %[1]sget_state to see the state, its tools and its events; %[1]sload_workflow to begin; " +
-	"%[1]stransition to move on. A refused call says what is allowed instead."
+	"%[1]stransition to move on. A refused call says what is allowed instead. " +
+	"Agents that work together share a state, if one was created: %[1]sstate_read shows it, %[1]sstate_patch changes it."
 
 // Server is the MCP edge. It is safe for concurrent use.
 type Server struct {

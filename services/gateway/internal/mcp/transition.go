@@ -97,11 +97,9 @@ func (s *Server) forceState(ctx context.Context, c caller, args arguments) *sdk.
 	if err != nil {
 		return refuseFault(err, "").result()
 	}
-	req := &enginev1.ForceStateRequest{RunId: c.RunID, SessionId: sessionOf(c), State: args.str("state"), IdempotencyKey: key}
-	if patch, ok := args.value("context"); ok {
-		req.Context = patch.AppendJSON(nil)
-	}
-	res, err := s.cfg.Runs.ForceState(ctx, req)
+	res, err := s.cfg.Runs.ForceState(ctx, &enginev1.ForceStateRequest{
+		RunId: c.RunID, SessionId: sessionOf(c), State: args.str("state"), Context: args.json("context"), IdempotencyKey: key,
+	})
 	if err != nil {
 		return refuseFault(err, "Not done").result()
 	}

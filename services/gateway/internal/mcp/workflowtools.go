@@ -56,13 +56,12 @@ func (s *Server) workflowsText(views []workflowView, more bool) string {
 }
 
 func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *sdk.CallToolResult {
-	definition, _ := args.value("definition")
 	key, err := mint()
 	if err != nil {
 		return refuseFault(err, "").result()
 	}
 	res, err := s.cfg.Workflows.Register(ctx, &enginev1.RegisterRequest{
-		Definition: definition.AppendJSON(nil), IdempotencyKey: key,
+		Definition: args.json("definition"), IdempotencyKey: key,
 	})
 	if err != nil {
 		return refuseFault(err, "Not registered").result()

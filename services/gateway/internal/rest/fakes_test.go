@@ -168,13 +168,13 @@ func aWorkflow() *enginev1.Workflow {
 
 // house is an edge on fake services.
 type house struct {
-	t *testing.T
+	t testing.TB
 	*services
 	edge *edge
 	http.Handler
 }
 
-func newHouse(t *testing.T, change ...func(*Config)) *house {
+func newHouse(t testing.TB, change ...func(*Config)) *house {
 	t.Helper()
 	s := &services{
 		answers: map[string]proto.Message{}, errs: map[string]error{}, got: map[string]proto.Message{},
@@ -184,7 +184,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		Workflows: workflows{s}, Runs: runs{s}, Policy: policy{s},
 		Schemas: schemaClient{s}, States: stateClient{s}, Sessions: sessionClient{s}, Tasks: taskClient{services: s},
 		Components: componentClient{s},
-		Schema: []byte(`{"type": "object"}`), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Schema:     []byte(`{"type": "object"}`), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -220,11 +220,7 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := RunList{Runs: make([]Run, len(resp.GetRuns())), NextPageToken: resp.GetNextPageToken()}
-	for i, r := range resp.GetRuns() {
-		list.Runs[i] = jsonview.RunOf(r)
-	}
-	return ok(list), nil
+	return ok(RunList{Runs: each(resp.GetRuns(), jsonview.RunOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
 func (e *edge) getRun(c *call) (*answer, error) {

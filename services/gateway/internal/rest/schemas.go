@@ -117,12 +117,3 @@ func (e *edge) listSchemaVersions(c *call) (*answer, error) {
 func schemaList(schemas []*statev1.Schema, next string) SchemaList {
 	return SchemaList{Schemas: each(schemas, jsonview.SchemaOf), NextPageToken: next}
 }
-
-// each is the JSON of every element.
-func each[From, To any](list []From, view func(From) To) []To {
-	out := make([]To, len(list))
-	for i, element := range list {
-		out[i] = view(element)
-	}
-	return out
-}

@@ -90,6 +90,9 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.StateServiceWatchRequ
 			case <-ctx.Done():
 				return
 			}
+			if resp.GetDeleted() {
+				return
+			}
 		}
 	}()
 	return &feed{

@@ -122,7 +122,8 @@ func (e *edge) stateRoutes() {
 		method: http.MethodDelete, path: "/workflow-states/{state_id}", id: "deleteState", summary: "Delete a state and its history",
 		about: "Its root session must have ended.",
 		params: []param{
-			statePath, {name: "force", in: "query", about: "With true, also while its root session goes on. Operators only.", values: []string{"true", "false"}},
+			statePath,
+			{name: "force", in: "query", about: "With true, also while its root session goes on. Operators only.", values: []string{"true", "false"}},
 			stateIfMatch, sessionParam,
 		},
 		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.deleteState,

@@ -179,11 +179,9 @@ func (e *edge) listWorkflows(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := WorkflowList{Workflows: make([]Workflow, len(resp.GetWorkflows())), NextPageToken: resp.GetNextPageToken()}
-	for i, w := range resp.GetWorkflows() {
-		list.Workflows[i] = jsonview.WorkflowOf(w)
-	}
-	return ok(list), nil
+	return ok(WorkflowList{
+		Workflows: each(resp.GetWorkflows(), jsonview.WorkflowOf), NextPageToken: resp.GetNextPageToken(),
+	}), nil
 }
 
 // getWorkflow serves the latest version, or the one in the path.

@@ -168,6 +168,9 @@ func (a *App) promptOf(ctx context.Context, m *Member) (string, error) {
 // they are now.
 func (a *App) updatePrompt(ctx context.Context, m *Member, attempt int) (string, error) {
 	st, err := a.loadState(ctx, stateKey(m.Key.Namespace, m.StateID))
+	if fault.ReasonOf(err) == fault.NotFound {
+		return "The workflow state was deleted meanwhile: there is nothing to update. You may stop.\n", nil
+	}
 	if err != nil {
 		return "", err
 	}

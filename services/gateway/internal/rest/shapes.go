@@ -34,3 +34,12 @@ type (
 	// Execution is one use of a component's values.
 	Execution = jsonview.Execution
 )
+
+// each is the JSON of every element.
+func each[From, To any](list []From, view func(From) To) []To {
+	out := make([]To, len(list))
+	for i, element := range list {
+		out[i] = view(element)
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
+)
+
+// stop lets an agent stop, but for two reasons: a subagent's branch that could go
+// on, because its fork would never join, and a shared state that has not been
+// updated (S11.2). The services are asked for others too, so that an unreachable
+// Interlock is noticed.
+//
+// Neither keeps an agent going for ever. The branch is a reason the first time
+// only, and the state-store counts how often it asks. What can not be decided
+// blocks the first time only, too: see stoppedBefore.
+func (h *Handler) stop(ctx context.Context, ev *event) (Answer, error) {
+	at, err := h.seat(ctx, ev, "")
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case at != nil && at.subagent && !ev.stoppedBefore() && canMove(at.run):
+		return goOn(openBranch(at.run))
+	}
+	prompt, err := h.report(ctx, ev)
+	if err != nil || prompt == "" {
+		return Answer{}, err
+	}
+	return goOn(prompt)
+}
+
+// goOn sends an agent back that was about to stop.
+func goOn(reason string) (Answer, error) {
+	return answerWith(map[string]any{"decision": "block", "reason": reason})
+}
+
+func canMove(run *enginev1.Run) bool {
+	return run.GetStatus() == enginev1.RunStatus_RUN_STATUS_RUNNING && !run.GetBranchOver()
+}
+
+func openBranch(run *enginev1.Run) string {
+	branch := "Your branch"
+	if name := run.GetBranch(); name != "" {
+		branch += fmt.Sprintf(" %q", name)
+	}
+	return branch + " is not over. Move it to its end, or stop again to leave it open.\n" + brief.Injected(run)
+}
+
+// report tells the state-store that an agent stops, and answers what the agent must
+// do first; empty when it may stop, or shares no state with anybody.
+func (h *Handler) report(ctx context.Context, ev *event) (string, error) {
+	child, err := h.child(ctx, ev)
+	if err != nil || child == nil {
+		return "", err
+	}
+	stopped, err := h.Sessions.Stop(ctx, &statev1.SessionServiceStopRequest{SessionId: child.GetSessionId(), InPlace: true})
+	if err != nil {
+		return "", err
+	}
+	return abridged(stopped.GetPrompt(), brief.MaxBytes), nil
+}
+
+// child is the session that an agent's stop is the end of; nil for none. The root
+// of a tree has nobody to report to, and the end of its turn is not its end: its
+// user goes on with it.
+func (h *Handler) child(ctx context.Context, ev *event) (*statev1.Session, error) {
+	switch {
+	case h.Sessions == nil:
+		return nil, nil
+	case ev.AgentID != "":
+		return subagent.Join(ctx, h.Sessions, ev.SessionID, ev.AgentID)
+	case ev.Name == subagentStop:
+		return nil, nil // an agent that does not say which subagent
+	}
+	got, err := h.Sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: ev.SessionID})
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case got.GetSession().GetParentSessionId() == "":
+		return nil, nil
+	}
+	return got.GetSession(), nil
+}
+
+// working tells the state-store of an agent that begins to work, perhaps anew: its
+// user has prompted it, or an agent has started it as its subagent. A runner's
+// prompt is such a one too, of which the state-store knows.
+func (h *Handler) working(ctx context.Context, ev *event) error {
+	if h.Sessions == nil {
+		return nil
+	}
+	name := ev.SessionID
+	switch {
+	case ev.Name == subagentStart && ev.AgentID != "":
+		child, err := subagent.Join(ctx, h.Sessions, ev.SessionID, ev.AgentID)
+		if err != nil || child == nil || child.GetStatus() == statev1.SessionStatus_SESSION_STATUS_RUNNING {
+			return err
+		}
+		name = child.GetSessionId()
+	case ev.Name != userPromptSubmit:
+		return nil
+	}
+	_, err := h.Sessions.Resume(ctx, &statev1.SessionServiceResumeRequest{SessionId: name})
+	switch fault.ReasonOf(err) {
+	case fault.NotFound, fault.SessionBusy:
+		return nil
+	default:
+		return err
+	}
+}

@@ -1,0 +1,212 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// Header names.
+const (
+	headerIdempotency = "Idempotency-Key"
+	headerIfMatch     = "If-Match"
+	headerIfNoneMatch = "If-None-Match"
+	headerLastEvent   = "Last-Event-ID"
+	// headerSession names the session that acts (S10.9).
+	headerSession = "X-Interlock-Session"
+	headerFencing = "Interlock-Fencing-Token"
+)
+
+// param is one parameter of a route.
+type param struct {
+	name, in, about string
+	integer         bool
+	repeated        bool
+	values          []string // when it is an enumeration
+}
+
+func inPath(name, about string) param  { return param{name: name, in: "path", about: about} }
+func inQuery(name, about string) param { return param{name: name, in: "query", about: about} }
+func intQuery(name, about string) param {
+	return param{name: name, in: "query", about: about, integer: true}
+}
+
+var (
+	idempotencyParam = param{
+		name: headerIdempotency, in: "header",
+		about: "A repeat with the same key and the same request gets the first answer (S6.5).",
+	}
+	sessionParam = param{
+		name: headerSession, in: "header",
+		about: "The session that acts, by id or name. Agents must name theirs, unless their token does.",
+	}
+	ifNoneMatchParam = param{
+		name: headerIfNoneMatch, in: "header", about: "ETags that the caller has: 304 when one of them is current.",
+	}
+	pageSizeParam  = intQuery("page_size", "How many at most, up to 1000; 0 or absent for the default.")
+	pageTokenParam = inQuery("page_token", "next_page_token of the page before.")
+)
+
+// checkParams refuses parameters that are unknown, repeated or not text: a typo
+// in a filter must not silently widen an answer.
+func (c *call) checkParams(rt *route) error {
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return newProblem(http.StatusBadRequest, string(fault.InvalidRequest), "the query is not properly encoded")
+	}
+	c.query = query
+	for name, values := range query {
+		at := slices.IndexFunc(rt.params, func(p param) bool { return p.in == "query" && p.name == name })
+		switch {
+		case at < 0:
+			return badParameter(strings.ToValidUTF8(name, "\uFFFD"), "UNKNOWN_PARAMETER", "there is no such query parameter")
+		case len(values) > 1 && !rt.params[at].repeated:
+			return badParameter(name, "DUPLICATE_PARAMETER", "give it once")
+		case slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }):
+			return badParameter(name, "UTF8", "must be UTF-8")
+		}
+	}
+	for _, p := range rt.params {
+		switch p.in {
+		case "path":
+			if !utf8.ValidString(c.r.PathValue(p.name)) {
+				return badParameter(p.name, "UTF8", "must be UTF-8")
+			}
+		case "header":
+			if values := c.r.Header.Values(p.name); len(values) > 1 || len(values) == 1 && !visible(values[0], 256) {
+				return badParameter(p.name, "INVALID", "give it once, with at most 256 visible ASCII characters")
+			}
+		}
+	}
+	if c.r.Header.Get(headerIfMatch) != "" && rt.method != http.MethodGet && !rt.takes(headerIfMatch) {
+		return badParameter(headerIfMatch, "UNSUPPORTED", "this route has no precondition; leave the header out")
+	}
+	return nil
+}
+
+// takes reports whether the route has a parameter of this name.
+func (rt *route) takes(name string) bool {
+	return slices.ContainsFunc(rt.params, func(p param) bool { return p.name == name })
+}
+
+// conditional reports whether the route may answer 304.
+func (rt *route) conditional() bool { return rt.takes(headerIfNoneMatch) }
+
+// path is a path parameter, decoded.
+func (c *call) path(name string) string { return c.r.PathValue(name) }
+
+// header is a request header.
+func (c *call) header(name string) string { return c.r.Header.Get(name) }
+
+// number is an integer query parameter between 0 and limit; 0 when absent.
+func (c *call) number(name string, limit int64) (int64, error) {
+	text := c.query.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	return wholeNumber(name, text, limit)
+}
+
+// page is which page of a list the caller wants.
+func (c *call) page() (size int32, token string, err error) {
+	n, err := c.number("page_size", 1000)
+	return int32(n), c.query.Get("page_token"), err // at most 1000
+}
+
+// version is a version in the path or the query; 0 when it is not there.
+func (c *call) version(name, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := wholeNumber(name, text, math.MaxInt64)
+	if err == nil && n == 0 {
+		err = fault.New(fault.NotFound, "versions begin at 1")
+	}
+	return n, err
+}
+
+// choice is the number of an enumeration's value that the caller names in lower
+// case; 0 for a name that there is not.
+func choice(values map[string]int32, prefix, name string) int32 {
+	if name != strings.ToLower(name) {
+		return 0
+	}
+	return values[prefix+strings.ToUpper(name)]
+}
+
+// choice is the number of the value of an enumeration that a query parameter
+// names; 0 when it is absent.
+func (c *call) choice(name string, values map[string]int32, prefix string, known []string) (int32, error) {
+	n := choice(values, prefix, c.query.Get(name))
+	if n == 0 && c.query.Has(name) {
+		return 0, badParameter(name, "ENUM", "must be one of "+strings.Join(known, ", "))
+	}
+	return n, nil
+}
+
+// flag is a query parameter that is true or false; false when absent.
+func (c *call) flag(name string) (bool, error) {
+	text := c.query.Get(name)
+	if c.query.Has(name) && text != "true" && text != "false" {
+		return false, badParameter(name, "ENUM", "must be true or false")
+	}
+	return text == "true", nil
+}
+
+func wholeNumber(name, text string, limit int64) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > limit {
+		return 0, badParameter(name, "RANGE", "must be a whole number from 0 to "+strconv.FormatInt(limit, 10))
+	}
+	return n, nil
+}
+
+// ifMatch is the version that the caller insists on; 0 for any.
+func (c *call) ifMatch() (int64, error) {
+	text := c.header(headerIfMatch)
+	if text == "" || text == "*" {
+		return 0, nil
+	}
+	digits, opened := strings.CutPrefix(text, `"`)
+	digits, closed := strings.CutSuffix(digits, `"`)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !opened || !closed || n < 1 {
+		return 0, badParameter(headerIfMatch, "INVALID", `must be one ETag of this resource, e.g. "7", or *`)
+	}
+	return n, nil
+}
+
+// etag is a version as a strong entity tag.
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// noneMatch reports whether If-None-Match lists this entity tag (RFC 9110,
+// section 13.1.2).
+func noneMatch(header, tag string) bool {
+	if header == "" || tag == "" {
+		return false
+	}
+	for listed := range strings.SplitSeq(header, ",") {
+		listed = strings.TrimSpace(listed)
+		if listed == "*" || strings.TrimPrefix(listed, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// visible reports whether s is at most limit visible ASCII characters.
+func visible(s string, limit int) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return len(s) <= limit
+}
+

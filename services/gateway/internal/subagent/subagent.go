@@ -1,0 +1,40 @@
+// Package subagent gives the subagents of a coding agent sessions of their own.
+// They share its conversation and its MCP connection; only its hook tells them
+// apart, by the id that the agent has given each.
+package subagent
+
+import (
+	"context"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// Session is the name of a subagent's session: in the engine it drives the branch
+// that the subagent was given (S5.3), in the state-store it is a child of the
+// agent's (S11.1).
+func Session(agentSession, id string) string { return agentSession + "/" + id }
+
+// Join answers the session of a subagent in the state-store, and makes it when
+// there is none. It answers nil where there is nothing to share: the agent's own
+// session is not known there, or has no state. A session of that name in another
+// tree is an error.
+func Join(ctx context.Context, sessions statev1.SessionServiceClient, agentSession, id string) (*statev1.Session, error) {
+	agent, err := sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: agentSession})
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case agent.GetSession().GetWorkflowStateId() == "":
+		return nil, nil
+	}
+	name := Session(agentSession, id)
+	known, err := sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: name, Session: agentSession})
+	if fault.ReasonOf(err) != fault.NotFound {
+		return known.GetSession(), err
+	}
+	// Somebody else may make it at the same time: the same request answers both.
+	made, err := sessions.Create(ctx, &statev1.SessionServiceCreateRequest{Name: name, Parent: agentSession, Session: agentSession})
+	return made.GetSession(), err
+}
