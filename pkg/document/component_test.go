@@ -86,30 +86,10 @@ func TestParseComponent(t *testing.T) {
 	}
 }
 
-// TestComponentSeed reads the first example of seed 004.
-func TestComponentSeed(t *testing.T) {
+// TestComponentFields reads the example of a support session.
+func TestComponentFields(t *testing.T) {
 	t.Parallel()
-	c, problems := ParseComponent([]byte(`{
-		"name": "Support Session State", "slug": "support-session-state",
-		"description": "Tracks conversation context for customer support agents",
-		"schema_definition": {
-			"customer_id": {"type": "string"},
-			"account_tier": {"type": "string", "enum": ["free", "starter", "pro", "enterprise"]},
-			"ticket_ids": {"type": "array", "items": {"type": "string"}},
-			"escalated": {"type": "boolean"},
-			"sentiment_score": {"type": "number"}
-		},
-		"persistence": "session",
-		"initial_values": {"ticket_ids": [], "escalated": false, "sentiment_score": 0.0},
-		"tags": ["support", "session"]
-	}`))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	want := `{"customer_id":null,"account_tier":null,"ticket_ids":[],"escalated":false,"sentiment_score":0.0}`
-	if got := c.Initial.String(); got != want {
-		t.Errorf("initial values %s, want %s", got, want)
-	}
+	c := component(t, supportSession)
 	if c.Persistence != PersistSession || c.Slug != "support-session-state" || len(c.Tags) != 2 {
 		t.Errorf("read %+v", c)
 	}

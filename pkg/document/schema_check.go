@@ -232,7 +232,7 @@ func (c *checker) number(n *node, v Value) bool {
 		return c.fail(n, v, "exclusiveMinimum")
 	case of.below != nil && value.compare(*of.below) >= 0:
 		return c.fail(n, v, "exclusiveMaximum")
-	case of.multipleOf != nil && !(c.spend(len(v.text)) && value.isMultipleOf(*of.multipleOf)):
+	case of.multipleOf != nil && (!c.spend(len(v.text)) || !value.isMultipleOf(*of.multipleOf)):
 		return c.fail(n, v, "multipleOf")
 	}
 	return true

@@ -9,9 +9,9 @@ type valueSet struct {
 	count int
 }
 
-func newValueSet(values []Value) *valueSet {
-	s := &valueSet{texts: map[string]bool{}, rest: map[string]bool{}, count: len(values)}
-	for _, v := range values {
+func newValueSet(list Value) *valueSet {
+	s := &valueSet{texts: map[string]bool{}, rest: map[string]bool{}, count: list.Len()}
+	for _, v := range list.Elements() {
 		if v.kind == String {
 			s.texts[v.text] = true
 			continue

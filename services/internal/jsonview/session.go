@@ -17,7 +17,8 @@ type Session struct {
 	ParentSessionName *string `json:"parent_session_name" doc:"null for a root."`
 	RootSessionID     string  `json:"root_session_id"`
 	Depth             int32   `json:"depth" doc:"0 for a root."`
-	Status            string  `json:"status" enum:"running,finished,ended" doc:"finished: it has stopped, and may be resumed. ended: it has stopped, and nothing is outstanding."`
+	Status            string  `json:"status" enum:"running,finished" doc:"finished: its agent has stopped."`
+	Ended             bool    `json:"ended" doc:"True when it has stopped and nothing is outstanding: no report, no child, no callback."`
 	// WorkflowStateID is nil for none.
 	WorkflowStateID *string `json:"workflow_state_id" doc:"The state that it shares with its tree; null for none."`
 	// StateUpdateStatus is nil for NONE.
@@ -57,7 +58,8 @@ func SessionOf(s *statev1.Session) Session {
 	return Session{
 		SessionID: s.GetSessionId(), SessionName: s.GetName(),
 		ParentSessionID: orNull(s.GetParentSessionId()), ParentSessionName: orNull(s.GetParentSessionName()),
-		RootSessionID: s.GetRootSessionId(), Depth: s.GetDepth(), Status: lower(s.GetStatus().String(), "SESSION_STATUS_"),
+		RootSessionID: s.GetRootSessionId(), Depth: s.GetDepth(), Status: sessionStatus(s.GetStatus()),
+		Ended:           s.GetStatus() == statev1.SessionStatus_SESSION_STATUS_ENDED,
 		WorkflowStateID: orNull(s.GetWorkflowStateId()), StateUpdateStatus: reportOf(s.GetStateUpdateStatus()),
 		Attempts: s.GetAttempts(), StateUpdate: lower(s.GetStateUpdate().String(), "STATE_UPDATE_"),
 		AcceptEarlyUpdate: s.GetAcceptEarlyUpdate(), OpenChildren: s.GetOpenChildren(), Callbacks: callbacksOf(s.GetCallbacks()),
@@ -65,6 +67,15 @@ func SessionOf(s *statev1.Session) Session {
 		Error: s.GetError(), Version: s.GetVersion(),
 		CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()), EndedAt: timeOf(s.GetEndedAt()),
 	}
+}
+
+// sessionStatus is the word that users know from REST: an ended session is a
+// finished one.
+func sessionStatus(s statev1.SessionStatus) string {
+	if s == statev1.SessionStatus_SESSION_STATUS_ENDED {
+		s = statev1.SessionStatus_SESSION_STATUS_FINISHED
+	}
+	return lower(s.String(), "SESSION_STATUS_")
 }
 
 // Task is one piece of work for a runner (S11.5), for people to see: without the

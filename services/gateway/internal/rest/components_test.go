@@ -91,4 +91,3 @@ func TestComponentAnswers(t *testing.T) {
 		},
 	})
 }
-

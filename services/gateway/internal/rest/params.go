@@ -209,4 +209,3 @@ func visible(s string, limit int) bool {
 	}
 	return len(s) <= limit
 }
-

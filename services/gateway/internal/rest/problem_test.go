@@ -362,7 +362,19 @@ func TestPanic(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	if _, err := New(Config{}); err == nil {
-		t.Error("an edge without services was made")
+	full := newHouse(t).edge.Config
+	if _, err := New(full); err != nil {
+		t.Error(err)
+	}
+	for name, remove := range map[string]func(*Config){
+		"Workflows": func(c *Config) { c.Workflows = nil }, "Runs": func(c *Config) { c.Runs = nil }, "Policy": func(c *Config) { c.Policy = nil },
+		"Schemas": func(c *Config) { c.Schemas = nil }, "States": func(c *Config) { c.States = nil }, "Sessions": func(c *Config) { c.Sessions = nil },
+		"Tasks": func(c *Config) { c.Tasks = nil }, "Components": func(c *Config) { c.Components = nil },
+	} {
+		cfg := full
+		remove(&cfg)
+		if _, err := New(cfg); err == nil {
+			t.Errorf("an edge without %s was made", name)
+		}
 	}
 }

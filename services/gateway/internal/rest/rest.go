@@ -20,13 +20,13 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 )
 
-// Config is what the edge stands on. Workflows, Runs and Policy are required.
+// Config is what the edge stands on. The clients of the services are required.
 type Config struct {
 	Workflows enginev1.WorkflowServiceClient
 	Runs      enginev1.RunServiceClient
 	Policy    policyv1.PolicyEnforcerServiceClient
 
-	// The state-store. Routes of what is nil answer 503.
+	// The state-store.
 	Schemas    statev1.SchemaServiceClient
 	States     statev1.StateServiceClient
 	Sessions   statev1.SessionServiceClient
@@ -94,11 +94,13 @@ func newEdge(cfg Config) (*edge, error) {
 	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Policy == nil {
 		return nil, errors.New("rest: the clients Workflows, Runs and Policy are required")
 	}
+	if cfg.Schemas == nil || cfg.States == nil || cfg.Sessions == nil || cfg.Tasks == nil || cfg.Components == nil {
+		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks and Components are required")
+	}
 	e := &edge{
 		Config: cfg, mux: http.NewServeMux(), log: cfg.Logger, origin: http.NewCrossOriginProtection(),
 		heartbeat: 15 * time.Second, recheck: time.Minute,
 	}
-	e.withoutStore()
 	if e.log == nil {
 		e.log = slog.Default()
 	}

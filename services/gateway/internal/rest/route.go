@@ -3,15 +3,11 @@ package rest
 import (
 	"cmp"
 	"context"
-	"math"
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"

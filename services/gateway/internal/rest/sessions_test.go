@@ -22,7 +22,7 @@ func TestSessionAnswers(t *testing.T) {
 	const at = `"2026-03-04T12:00:00.005Z"`
 	const jsonCallbacks = `[{"callback_id":"cb_1","session_id":"ses_02","session_name":"child 1","state_update_status":"failed","state_version":7,"error":"no","time":` + at + `}]`
 	const jsonRoot = `{"session_id":"ses_01","session_name":"orchestrator","parent_session_id":null,"parent_session_name":null,"root_session_id":"ses_01",` +
-		`"depth":0,"status":"ended","workflow_state_id":null,"state_update_status":null,"attempts":0,"state_update":"skip","accept_early_update":true,` +
+		`"depth":0,"status":"finished","ended":true,"workflow_state_id":null,"state_update_status":null,"attempts":0,"state_update":"skip","accept_early_update":true,` +
 		`"open_children":1,"callbacks":` + jsonCallbacks + `,"task_id":"task_1","labels":{"a":"1","b":"2"},"state_ref":"prefs","subject":"",` +
 		`"grants":["wfstate_9"],"error":"lost","version":2,` + jsonTimes + `,"ended_at":` + at + `}`
 	session := []string{"X-Interlock-Session", "orchestrator"}
@@ -119,4 +119,3 @@ func TestSessionAnswers(t *testing.T) {
 		},
 	})
 }
-

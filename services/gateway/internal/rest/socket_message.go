@@ -69,4 +69,3 @@ func (o order) check() error {
 	}
 	return nil
 }
-

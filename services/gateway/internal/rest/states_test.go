@@ -429,20 +429,3 @@ func TestDocumentDepth(t *testing.T) {
 		}
 	}
 }
-
-// TestWithoutStore: until there is a state-store its routes are 503.
-func TestWithoutStore(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, func(c *Config) { c.Schemas, c.States, c.Sessions, c.Tasks, c.Components = nil, nil, nil, nil, nil })
-	for _, path := range []string{
-		"/workflow-schemas", "/workflow-states", "/workflow-states/s/events", "/sessions", "/v1/tasks", "/v1/components", "/v1/events?state_id=s",
-	} {
-		rec := h.do("GET", path, "")
-		if p := problem(t, rec); rec.Code != 503 || p.Code != "UNAVAILABLE" || rec.Header().Get("Retry-After") == "" {
-			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
-		}
-	}
-	if rec := h.do("GET", "/v1/runs/r", ""); rec.Code != 200 {
-		t.Errorf("runs: %d", rec.Code)
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -20,14 +21,23 @@ type Component struct {
 	Version    int64
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
+
+	record componentRecord
 }
 
-// componentRecord is the stored form.
+// componentRecord is the stored form. The record of a component that was deleted
+// stays, without a definition, so that no version of a slug means two things.
 type componentRecord struct {
-	Definition json.RawMessage `json:"definition"`
+	Definition json.RawMessage `json:"definition,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	UpdatedAt  time.Time       `json:"updated_at"`
 	CreatedBy  string          `json:"created_by"`
+	// Born is the version at which it was created, which tells it from others of
+	// its slug.
+	Born int64 `json:"born"`
+	// Key and Digest are those of the request that created it (S6.5).
+	Key    string `json:"key,omitempty"`
+	Digest string `json:"digest,omitempty"`
 }
 
 func componentKey(namespace, slug string) store.Key {
@@ -47,78 +57,111 @@ func parseComponent(src []byte) (*document.Component, document.Value, error) {
 	return c, v, nil
 }
 
-// CreateComponent stores a component under its slug.
-func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte) (*Component, error) {
+// CreateComponent stores a component under its slug. A repeat answers it as it is
+// now.
+func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, key string) (*Component, error) {
 	parsed, value, err := parseComponent(src)
 	if err != nil {
 		return nil, err
 	}
-	now := a.now()
-	c := &Component{Component: parsed, Definition: value, Version: 1, CreatedAt: now, UpdatedAt: now}
+	now, digest := a.now(), document.Digest(value)
 	for range contend.Attempts {
-		known, err := a.Component(ctx, caller.Namespace, c.Slug)
-		switch {
-		case err == nil && document.Equal(known.Definition, value):
-			return known, nil // a repeat
-		case err == nil:
-			return nil, fault.New(fault.NameTaken, "there is a component %q already; update it with PUT, or choose another slug", c.Slug)
-		case fault.ReasonOf(err) != fault.NotFound:
+		record, known, err := a.component(ctx, caller.Namespace, parsed.Slug)
+		if err != nil {
 			return nil, err
 		}
-		err = a.putComponent(ctx, caller, c, "created", store.Absent)
-		if !lostRace(err) {
-			if err != nil {
-				return nil, fault.From(err)
-			}
+		if known != nil {
+			return known.repeat(value, key, digest)
+		}
+		c := &Component{Component: parsed, Definition: value, Version: record.Version + 1, CreatedAt: now, UpdatedAt: now}
+		c.record = componentRecord{CreatedBy: caller.Principal.Name, Born: c.Version, Key: key, Digest: digest}
+		switch err := a.putComponent(ctx, caller, c, "created"); {
+		case err == nil:
 			return c, nil
+		case !lostRace(err):
+			return nil, err
 		}
 	}
-	return nil, contended("component " + c.Slug)
+	return nil, contended("component " + parsed.Slug)
 }
 
-func (a *App) putComponent(ctx context.Context, caller Caller, c *Component, kind string, expect int64) error {
-	data, err := json.Marshal(componentRecord{
-		Definition: c.Definition.AppendJSON(nil), CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, CreatedBy: caller.Principal.Name,
-	})
+// repeat answers a component that is there already to the request that created it,
+// and refuses it to others.
+func (c *Component) repeat(definition document.Value, key, digest string) (*Component, error) {
+	switch {
+	case key != "" && key == c.record.Key && digest == c.record.Digest, document.Equal(c.Definition, definition):
+		return c, nil
+	case key != "" && key == c.record.Key:
+		return nil, fault.New(fault.IdempotencyMismatch, "this idempotency key was used for another definition of component %q; use a new one", c.Slug)
+	default:
+		return nil, fault.New(fault.NameTaken, "there is a component %q already; update it with PUT, or choose another slug", c.Slug)
+	}
+}
+
+// putComponent stores the next version of a component.
+func (a *App) putComponent(ctx context.Context, caller Caller, c *Component, kind string) error {
+	record := c.record
+	record.Definition, record.CreatedAt, record.UpdatedAt = c.Definition.AppendJSON(nil), c.CreatedAt, c.UpdatedAt
+	return a.putComponentRecord(ctx, caller, c, record, kind)
+}
+
+func (a *App) putComponentRecord(ctx context.Context, caller Caller, c *Component, record componentRecord, kind string) error {
+	data, err := json.Marshal(record)
 	if err != nil {
-		return fmt.Errorf("encode component: %w", err)
+		return fault.From(fmt.Errorf("encode component: %w", err))
 	}
 	event, err := a.announce.ComponentEvent(caller.Namespace, caller.Principal.Name, kind, c, c.UpdatedAt)
 	if err != nil {
-		return err
+		return fault.From(err)
 	}
-	result, err := a.store.Commit(ctx, store.Batch{
-		Puts:   []store.Put{{Key: componentKey(caller.Namespace, c.Slug), Expect: expect, Data: data}},
+	_, err = a.store.Commit(ctx, store.Batch{
+		Puts:   []store.Put{{Key: componentKey(caller.Namespace, c.Slug), Expect: c.Version - 1, Data: data}},
 		Events: []store.Event{event},
 	})
-	if err == nil {
-		c.Version = result.Versions[0]
+	if err != nil && !lostRace(err) {
+		return fault.From(err)
 	}
 	return err
 }
 
 // Component answers a component by its slug.
 func (a *App) Component(ctx context.Context, namespace, slug string) (*Component, error) {
-	record, err := a.store.Get(ctx, componentKey(namespace, slug))
-	if notFound(err) {
+	_, c, err := a.component(ctx, namespace, slug)
+	if err == nil && c == nil {
 		return nil, fault.New(fault.NotFound, "there is no component %q; create it first", clip(slug))
 	}
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	return decodeComponent(record)
+	return c, err
 }
 
+// component reads the record of a slug, and the component, nil for none.
+func (a *App) component(ctx context.Context, namespace, slug string) (store.Record, *Component, error) {
+	record, err := a.store.Get(ctx, componentKey(namespace, slug))
+	if notFound(err) {
+		return record, nil, nil
+	}
+	if err != nil {
+		return record, nil, fault.From(err)
+	}
+	c, err := decodeComponent(record)
+	return record, c, err
+}
+
+// decodeComponent answers nil for a component that was deleted.
 func decodeComponent(record store.Record) (*Component, error) {
 	var in componentRecord
 	if err := json.Unmarshal(record.Data, &in); err != nil {
 		return nil, fault.From(fmt.Errorf("decode component: %w", err))
 	}
+	if in.Definition == nil {
+		return nil, nil
+	}
 	parsed, value, err := parseComponent(in.Definition)
 	if err != nil {
 		return nil, err
 	}
-	return &Component{Component: parsed, Definition: value, Version: record.Version, CreatedAt: in.CreatedAt, UpdatedAt: in.UpdatedAt}, nil
+	return &Component{
+		Component: parsed, Definition: value, Version: record.Version, CreatedAt: in.CreatedAt, UpdatedAt: in.UpdatedAt, record: in,
+	}, nil
 }
 
 // Components answers a page of components by slug.
@@ -135,7 +178,7 @@ func (a *App) Components(ctx context.Context, namespace, tag, after string, limi
 			if err != nil {
 				return nil, "", err
 			}
-			if tag != "" && !c.tagged(tag) {
+			if c == nil || tag != "" && !slices.Contains(c.Tags, tag) {
 				continue
 			}
 			if len(found) == limit {
@@ -143,20 +186,11 @@ func (a *App) Components(ctx context.Context, namespace, tag, after string, limi
 			}
 			found = append(found, c)
 		}
-		if page.Next == "" || tag == "" {
-			return found, page.Next, nil
+		if page.Next == "" {
+			return found, "", nil
 		}
 		query.After = page.Next
 	}
-}
-
-func (c *Component) tagged(tag string) bool {
-	for _, t := range c.Tags {
-		if t == tag {
-			return true
-		}
-	}
-	return false
 }
 
 // UpdateComponent replaces a component's definition.
@@ -170,20 +204,20 @@ func (a *App) UpdateComponent(ctx context.Context, caller Caller, slug string, s
 			Violate("/slug", "NAME", "must stay as it is")
 	}
 	for range contend.Attempts {
-		known, err := a.Component(ctx, caller.Namespace, slug)
+		c, err := a.Component(ctx, caller.Namespace, slug)
 		if err != nil {
 			return nil, err
 		}
-		if err := atVersion("component "+slug, known.Version, expected); err != nil {
+		if err := atVersion("component "+slug, c.Version, expected); err != nil {
 			return nil, err
 		}
-		c := &Component{Component: parsed, Definition: value, Version: known.Version + 1, CreatedAt: known.CreatedAt, UpdatedAt: a.now()}
-		err = a.putComponent(ctx, caller, c, "updated", known.Version)
-		if !lostRace(err) {
-			if err != nil {
-				return nil, fault.From(err)
-			}
+		c.Component, c.Definition, c.UpdatedAt = parsed, value, a.now()
+		c.Version++
+		switch err := a.putComponent(ctx, caller, c, "updated"); {
+		case err == nil:
 			return c, nil
+		case !lostRace(err):
+			return nil, err
 		}
 	}
 	return nil, contended("component " + slug)
@@ -200,27 +234,17 @@ func atVersion(what string, have, want int64) error {
 // DeleteComponent removes a component. Values that were kept stay out of reach.
 func (a *App) DeleteComponent(ctx context.Context, caller Caller, slug string, expected int64) error {
 	for range contend.Attempts {
-		known, err := a.Component(ctx, caller.Namespace, slug)
+		c, err := a.Component(ctx, caller.Namespace, slug)
 		if err != nil {
 			return err
 		}
-		if err := atVersion("component "+slug, known.Version, expected); err != nil {
+		if err := atVersion("component "+slug, c.Version, expected); err != nil {
 			return err
 		}
-		next := *known
-		next.Version++
-		event, err := a.announce.ComponentEvent(caller.Namespace, caller.Principal.Name, "deleted", &next, a.now())
-		if err != nil {
-			return fault.From(err)
-		}
-		_, err = a.store.Commit(ctx, store.Batch{
-			Deletes: []store.Check{{Key: componentKey(caller.Namespace, slug), Version: known.Version}}, Events: []store.Event{event},
-		})
-		if !lostRace(err) {
-			if err != nil {
-				return fault.From(err)
-			}
-			return nil
+		c.UpdatedAt = a.now()
+		c.Version++
+		if err = a.putComponentRecord(ctx, caller, c, componentRecord{UpdatedAt: c.UpdatedAt}, "deleted"); !lostRace(err) {
+			return err
 		}
 	}
 	return contended("component " + slug)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/contend"
@@ -31,24 +31,27 @@ func (a *App) CreateState(ctx context.Context, caller Caller, req NewState) (*St
 	if problems.HasErrors() {
 		return nil, badJSON("initial_data", problems)
 	}
-	rules, err := a.compile(ctx, caller.Namespace, req.Schema, req.SchemaVersion)
-	if err != nil {
+	c := &creation{a: a, caller: caller, NewState: req, data: data, digest: req.digest()}
+	if st, err := c.repeated(ctx); st != nil || err != nil {
+		return st, err
+	}
+	var err error
+	if c.rules, err = a.compile(ctx, caller.Namespace, req.Schema, req.SchemaVersion); err != nil {
 		return nil, err
 	}
-	if problems := rules.rules.Validate(data); problems.HasErrors() {
+	if problems := c.rules.rules.Validate(data); problems.HasErrors() {
 		return nil, violations(fault.New(fault.SchemaViolation, "the data does not conform to schema %q version %d, so no state was created: %s",
-			rules.Name, rules.Number, first(problems)), "", problems)
+			c.rules.Name, c.rules.Number, first(problems)), "", problems)
 	}
-	root, err := a.rootFor(ctx, caller, req)
+	root, err := c.rootSession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	digest := req.digest()
 	for i := range contend.Attempts {
-		if st, err := a.createdBefore(ctx, root.Key, req, digest); st != nil || err != nil {
+		if st, err := c.before(ctx, root.Key); st != nil || err != nil {
 			return st, err
 		}
-		st, err := a.putState(ctx, caller, root, rules, data, req, digest)
+		st, err := c.put(ctx, root)
 		if !lostRace(err) {
 			return st, err
 		}
@@ -67,78 +70,119 @@ func (r *NewState) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// rootFor answers the session that the state is to be of.
-func (a *App) rootFor(ctx context.Context, caller Caller, req NewState) (*Member, error) {
-	name := caller.Session
-	if name == "" && req.Key != "" {
-		// A repeat must find the session that the first request made.
-		sum := sha256.Sum256([]byte(caller.Principal.Name + "\x00" + req.Key))
-		name = "root-" + hex.EncodeToString(sum[:12])
+// creation is a request for a state that has been read.
+type creation struct {
+	NewState
+	a      *App
+	caller Caller
+	data   document.Value
+	digest string
+	rules  *compiled
+}
+
+// rootName is the name of the session that the state is to be of; empty for a new
+// one without a name of its own.
+func (c *creation) rootName() string {
+	if c.caller.Session != "" || c.Key == "" {
+		return c.caller.Session
 	}
-	if name == "" {
-		m, _, err := a.CreateSession(ctx, caller, NewSession{})
-		return m, err
+	// A repeat must find the session that the first request made.
+	sum := sha256.Sum256([]byte(c.caller.Principal.Name + "\x00" + c.Key))
+	return "root-" + hex.EncodeToString(sum[:12])
+}
+
+// rootSession answers the session that the state is to be of.
+func (c *creation) rootSession(ctx context.Context) (*Member, error) {
+	name := c.rootName()
+	if name != "" {
+		m, err := c.a.Member(ctx, c.caller.Namespace, name)
+		if fault.ReasonOf(err) != fault.NotFound {
+			return m, err
+		}
+		if c.Existing {
+			return nil, fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions, or give a session_name", clip(name))
+		}
 	}
-	m, err := a.Member(ctx, caller.Namespace, name)
-	if fault.ReasonOf(err) != fault.NotFound {
-		return m, err
-	}
-	if req.Existing {
-		return nil, fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions, or give a session_name", clip(name))
-	}
+	caller := c.caller
 	caller.Session = ""
-	m, _, err = a.CreateSession(ctx, caller, NewSession{Name: name})
+	m, _, err := c.a.CreateSession(ctx, caller, NewSession{Name: name})
 	return m, err
 }
 
-func (a *App) createdBefore(ctx context.Context, root store.Key, req NewState, digest string) (*State, error) {
-	if req.Key == "" {
+// repeated answers a repeat of a request, whatever its schema says by now.
+func (c *creation) repeated(ctx context.Context) (*State, error) {
+	if c.Key == "" {
 		return nil, nil
 	}
-	stored, err := a.store.Answer(ctx, root, "create state "+req.Key)
+	root, err := c.a.Member(ctx, c.caller.Namespace, c.rootName())
+	if fault.ReasonOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.before(ctx, root.Key)
+}
+
+func (c *creation) answerName() string { return "create state " + c.Key }
+
+// before answers the state that the same request has created for a session.
+func (c *creation) before(ctx context.Context, root store.Key) (*State, error) {
+	if c.Key == "" {
+		return nil, nil
+	}
+	stored, err := c.a.store.Answer(ctx, root, c.answerName())
 	if notFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return a.firstCreated(ctx, root, req, digest, stored)
+	return c.replayed(ctx, root, stored)
 }
 
-func (a *App) firstCreated(ctx context.Context, root store.Key, req NewState, digest string, stored []byte) (*State, error) {
-	var first struct{ ID, Digest string }
-	if err := json.Unmarshal(stored, &first); err != nil {
-		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
+func (c *creation) replayed(ctx context.Context, root store.Key, stored []byte) (*State, error) {
+	first, err := decodeAnswer(stored, c.digest, root, c.Key)
+	if err != nil {
+		return nil, err
 	}
-	if first.Digest != digest {
-		return nil, fault.From(&store.ReplayMismatchError{Owner: root, Name: req.Key})
-	}
-	return a.stateAt(ctx, stateKey(root.Namespace, first.ID), 1)
+	return c.a.replay(ctx, stateKey(root.Namespace, first.StateID), first, c.data)
 }
 
-// putState commits a state, its root session and the events of both.
-func (a *App) putState(ctx context.Context, caller Caller, root *Member, rules *compiled, data document.Value, req NewState, digest string) (*State, error) {
+// admit refuses sessions that can not create a state.
+func (c *creation) admit(root *Member) error {
 	switch {
 	case !root.Root():
-		return nil, fault.New(fault.FailedPrecondition, "session %q is a child: only the root of its tree (%q) creates the state, and children share it", clip(root.Name), clip(root.RootName))
+		return fault.New(fault.FailedPrecondition, "session %q is a child: only the root of its tree (%q) creates the state, and children share it", clip(root.Name), clip(root.RootName))
 	case root.StateID != "":
-		return nil, fault.New(fault.FailedPrecondition, "session %q has state %s already; update that, or create another session", clip(root.Name), root.StateID).
+		return fault.New(fault.FailedPrecondition, "session %q has state %s already; update that, or create another session", clip(root.Name), root.StateID).
 			Meta("state_id", root.StateID)
+	case root.Status == session.Ended:
+		return fault.New(fault.SessionEnded, "session %q has ended and can not create a state; resume it first, or create another session", clip(root.Name))
 	}
+	return nil
+}
+
+// put commits a state, its root session and the events of both.
+func (c *creation) put(ctx context.Context, root *Member) (*State, error) {
+	if err := c.admit(root); err != nil {
+		return nil, err
+	}
+	a, rules := c.a, c.rules
 	id, err := typeid.NewWhere(typeid.State, func(id string) bool {
 		shards := a.store.Shards()
-		return stateKey(caller.Namespace, id).Shard(shards) == root.Key.Shard(shards)
+		return stateKey(c.caller.Namespace, id).Shard(shards) == root.Key.Shard(shards)
 	})
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	t := a.newTree(caller)
+	t := a.newTree(c.caller)
 	st := &State{
-		Key: stateKey(caller.Namespace, id), SchemaName: rules.Name, SchemaVersion: rules.Number, SchemaID: rules.ID,
-		RootID: root.ID, RootName: root.Name, RootHome: root.Key.ID, Version: 1, Data: data,
+		Key: stateKey(c.caller.Namespace, id), SchemaName: rules.Name, SchemaVersion: rules.Number, SchemaID: rules.ID,
+		RootID: root.ID, RootName: root.Name, RootHome: root.Key.ID, Version: 1, Data: c.data,
 		CreatedAt: t.clock.Now, UpdatedAt: t.clock.Now, UpdatedBy: root.Name,
 	}
-	text := data.AppendJSON(nil)
+	text := c.data.AppendJSON(nil)
 	if st.Bytes = len(text); st.Bytes > a.cfg.MaxStateBytes {
 		return nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; no state was created", a.cfg.MaxStateBytes)
 	}
@@ -146,21 +190,21 @@ func (a *App) putState(ctx context.Context, caller Caller, root *Member, rules *
 		return nil, err
 	}
 	change := &Change{
-		Version: 1, Type: Created, At: st.CreatedAt, SessionID: root.ID, SessionName: root.Name, Actor: caller.Principal.Name,
+		Version: 1, Type: Created, At: st.CreatedAt, SessionID: root.ID, SessionName: root.Name, Actor: c.caller.Principal.Name,
 		SchemaVersion: rules.Number, Patch: append(append([]byte(`[{"op":"add","path":"","value":`), text...), `}]`...), Pointers: []string{""},
 	}
-	event, err := a.announce.StateEvent(caller.Namespace, caller.Principal.Name, st, change)
+	event, err := a.announce.StateEvent(c.caller.Namespace, c.caller.Principal.Name, st, change)
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	t.batch.Events = append(t.batch.Events, event)
 	t.batch.Puts = []store.Put{{Key: st.Key, Expect: store.Absent, Data: st.encode(text), Labels: st.labels(), History: encodeChange(change)}}
-	if req.Key != "" {
-		stored, err := json.Marshal(struct{ ID, Digest string }{id, digest})
+	if c.Key != "" {
+		stored, err := st.answer(c.digest).encode()
 		if err != nil {
-			return nil, fault.From(err)
+			return nil, err
 		}
-		t.batch.Idempotency = &store.Idempotency{Owner: root.Key, Name: "create state " + req.Key, Digest: digest, Answer: stored, TTL: answersKept}
+		t.batch.Idempotency = &store.Idempotency{Owner: root.Key, Name: c.answerName(), Digest: c.digest, Answer: stored, TTL: answersKept}
 	}
 	result, err := t.commit(ctx)
 	switch {
@@ -169,7 +213,7 @@ func (a *App) putState(ctx context.Context, caller Caller, root *Member, rules *
 	case err != nil:
 		return nil, fault.From(err)
 	case result.Replayed:
-		return a.firstCreated(ctx, root.Key, req, digest, result.Answer)
+		return c.replayed(ctx, root.Key, result.Answer)
 	}
 	a.rememberState(st)
 	return st, nil

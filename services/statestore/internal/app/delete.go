@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -28,10 +29,14 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 		if acting != nil && !acting.SameTree(st.RootID) {
 			return foreign(acting, st)
 		}
-		if expected != 0 && expected != st.Version {
-			return fault.New(fault.VersionConflict, "state %s is at version %d, not %d; read it and decide again", id, st.Version, expected)
+		if err := atVersion("state "+id, st.Version, expected); err != nil {
+			return err
 		}
-		err = a.removeState(ctx, caller, st, force)
+		root, err := a.loadMember(ctx, sessionKey(caller.Namespace, st.RootHome))
+		if err != nil {
+			return err
+		}
+		err = a.removeState(ctx, caller, st, root, force)
 		if !lostRace(err) {
 			return err
 		}
@@ -43,11 +48,7 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 }
 
 // removeState commits the end of a state. Its root session no longer shares it.
-func (a *App) removeState(ctx context.Context, caller Caller, st *State, force bool) error {
-	root, err := a.loadMember(ctx, sessionKey(st.Key.Namespace, st.RootHome))
-	if err != nil {
-		return err
-	}
+func (a *App) removeState(ctx context.Context, caller Caller, st *State, root *Member, force bool) error {
 	ended := root.Status == session.Ended
 	if !ended && !force {
 		return fault.New(fault.FailedPrecondition,
@@ -59,10 +60,11 @@ func (a *App) removeState(ctx context.Context, caller Caller, st *State, force b
 	}
 	t := a.newTree(caller)
 	t.batch = store.Batch{
-		Deletes: []store.Check{{Key: st.Key, Version: st.Version}},
-		Forget:  []store.Forget{{Key: st.Key, Through: math.MaxInt64}},
-		Events:  []store.Event{event},
-		Fence:   &store.Fence{Key: lockKey(st.Key), Token: store.Unheld},
+		Deletes:     []store.Check{{Key: st.Key, Version: st.Version}},
+		Forget:      []store.Forget{{Key: st.Key, Through: math.MaxInt64}},
+		Events:      []store.Event{event},
+		ClearTimers: []store.TimerID{retentionTimer(root)},
+		Fence:       &store.Fence{Key: lockKey(st.Key), Token: store.Unheld},
 	}
 	if force {
 		t.batch.Fence = nil
@@ -71,7 +73,10 @@ func (a *App) removeState(ctx context.Context, caller Caller, st *State, force b
 		return err
 	}
 	_, err = t.commit(ctx)
+	var locked *store.FencedError
 	switch {
+	case errors.As(err, &locked):
+		return lockedFault(st.Key.ID, locked, a.now())
 	case lostRace(err):
 		return err
 	case err != nil:

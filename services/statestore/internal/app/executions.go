@@ -43,6 +43,11 @@ type executionRecord struct {
 	Session string `json:"session,omitempty"` // its home
 	Subject string `json:"subject,omitempty"`
 	Version int64  `json:"version"`
+	// Persistence is the mode of the component, Born which one of its slug it is;
+	// Ends is how often the session had ended.
+	Persistence document.Persistence `json:"persistence"`
+	Born        int64                `json:"born"`
+	Ends        int                  `json:"ends,omitempty"`
 }
 
 // Begin starts an execution and answers the values it starts with (S12.3).
@@ -66,9 +71,11 @@ func (a *App) begin(ctx context.Context, v *values) (*Execution, error) {
 	}); err != nil {
 		return nil, fault.From(err)
 	}
-	record := executionRecord{Slug: ex.Slug, Subject: ex.Subject, Version: ex.Version}
+	record := executionRecord{
+		Slug: ex.Slug, Subject: ex.Subject, Version: ex.Version, Persistence: ex.Persistence, Born: v.component.record.Born,
+	}
 	if v.session != nil {
-		record.Session = v.session.Key.ID
+		record.Session, record.Ends = v.session.Key.ID, v.session.Ends
 	}
 	data, err := json.Marshal(record)
 	if err != nil {
@@ -179,7 +186,7 @@ func (o Outcome) change(before document.Value) (document.Value, error) {
 		}
 		v, failed := patch.Apply(before, document.PatchLimits{})
 		if failed != nil {
-			return v, fault.New(fault.PatchFailed, "the patch does not apply: operation %d (%s %s): %s", failed.Operation, failed.Op, clip(failed.Path), failed.Message).
+			return v, fault.New(patchReason(failed.Code), "the patch does not apply: operation %d (%s %s): %s", failed.Operation, failed.Op, clip(failed.Path), failed.Message).
 				Violate("/operations"+failed.Problem().Pointer, string(failed.Code), failed.Message)
 		}
 		return v, nil
@@ -190,7 +197,7 @@ func (o Outcome) change(before document.Value) (document.Value, error) {
 		}
 		v, problem := document.MergePatch(before, merge, document.PatchLimits{})
 		if problem != nil {
-			return v, fault.New(fault.PatchFailed, "the patch does not apply: %s", problem.Message)
+			return v, fault.New(patchReason(problem.Code), "the patch does not apply: %s", problem.Message)
 		}
 		return v, nil
 	default:

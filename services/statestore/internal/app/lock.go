@@ -29,10 +29,7 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 	lease, err := a.store.AcquireLease(ctx, key, holder, ttl)
 	var held *store.HeldError
 	if errors.As(err, &held) {
-		e := fault.New(fault.Locked, "state %s is locked by %q until %s; wait, or work on something else", id, clip(held.Holder), held.Until.UTC().Format(time.RFC3339)).
-			Meta("holder", clip(held.Holder)).Meta("until", held.Until.UTC().Format(time.RFC3339Nano))
-		e.RetryAfter = max(time.Until(held.Until), time.Second)
-		return lease, e
+		return lease, heldFault("state %s is locked by %q until %s; wait, or work on something else", st.Key.ID, held.Holder, held.Until, a.now())
 	}
 	if err != nil {
 		return lease, fault.From(err)
@@ -60,9 +57,12 @@ func (a *App) Unlock(ctx context.Context, caller Caller, id string, token int64)
 	return a.announceLock(ctx, caller, st, lease, false, nil)
 }
 
-// lockable answers a state that the caller may write.
+// lockable answers a state that the caller may write, as its session is now.
 func (a *App) lockable(ctx context.Context, caller Caller, id string) (*State, error) {
 	acting, err := a.actor(ctx, caller)
+	if err == nil && acting != nil {
+		acting, err = a.loadMember(ctx, acting.Key)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +92,18 @@ func fencedFault(id string) *fault.Error {
 }
 
 // lockedFault says why a fence refused a write.
-func lockedFault(id string, e *store.FencedError) *fault.Error {
+func lockedFault(id string, e *store.FencedError, now time.Time) *fault.Error {
 	if e.Token != store.Unheld {
 		return fencedFault(id)
 	}
-	out := fault.New(fault.Locked, "state %s is locked by %q until %s, so nothing was changed; try again then", id, clip(e.Holder), e.Until.UTC().Format(time.RFC3339)).
-		Meta("holder", clip(e.Holder)).Meta("until", e.Until.UTC().Format(time.RFC3339Nano))
-	out.RetryAfter = max(time.Until(e.Until), time.Second)
-	return out
+	return heldFault("state %s is locked by %q until %s, so nothing was changed; try again then", id, e.Holder, e.Until, now)
+}
+
+// heldFault names who holds the lock on a state; the format takes the state, the
+// holder and the time.
+func heldFault(format, id, holder string, until, now time.Time) *fault.Error {
+	e := fault.New(fault.Locked, format, id, clip(holder), until.UTC().Format(time.RFC3339)).
+		Meta("holder", clip(holder)).Meta("until", until.UTC().Format(time.RFC3339Nano))
+	e.RetryAfter = max(until.Sub(now), time.Second)
+	return e
 }

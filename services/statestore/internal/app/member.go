@@ -20,6 +20,9 @@ type Member struct {
 	Key store.Key
 	// ParentHome and RootHome are those of its parent and root.
 	ParentHome, RootHome string
+	// Ends counts how often it has ended: what was begun before an end is not to go
+	// on after a resumption.
+	Ends int
 }
 
 // memberRecord is the stored form of a Member.
@@ -27,6 +30,7 @@ type memberRecord struct {
 	*session.Session
 	ParentHome string `json:"parent_home,omitempty"`
 	RootHome   string `json:"root_home"`
+	Ends       int    `json:"ends,omitempty"`
 }
 
 func sessionKey(namespace, home string) store.Key {
@@ -34,7 +38,7 @@ func sessionKey(namespace, home string) store.Key {
 }
 
 func encodeMember(m *Member) ([]byte, error) {
-	data, err := json.Marshal(memberRecord{m.Session, m.ParentHome, m.RootHome})
+	data, err := json.Marshal(memberRecord{m.Session, m.ParentHome, m.RootHome, m.Ends})
 	if err != nil {
 		return nil, fmt.Errorf("encode session: %w", err)
 	}
@@ -47,7 +51,7 @@ func decodeMember(record store.Record) (*Member, error) {
 		return nil, fault.From(fmt.Errorf("decode session: %w", err))
 	}
 	in.Session.Version = record.Version
-	return &Member{Session: in.Session, Key: record.Key, ParentHome: in.ParentHome, RootHome: in.RootHome}, nil
+	return &Member{Session: in.Session, Key: record.Key, ParentHome: in.ParentHome, RootHome: in.RootHome, Ends: in.Ends}, nil
 }
 
 // labels are what sessions can be listed by.
@@ -89,7 +93,7 @@ func StatusOf(t *session.Task) string {
 func (a *App) loadMember(ctx context.Context, key store.Key) (*Member, error) {
 	record, err := a.store.Get(ctx, key)
 	if notFound(err) {
-		return nil, fault.New(fault.NotFound, "there is no session %q", key.ID)
+		return nil, noSession(key.ID)
 	}
 	if err != nil {
 		return nil, fault.From(err)
@@ -129,14 +133,18 @@ func (a *App) homeOf(ctx context.Context, namespace, name string) (store.Key, er
 		return store.Key{}, err
 	}
 	if in == nil {
-		return store.Key{}, fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions", clip(name))
+		return store.Key{}, noSession(name)
 	}
-	m, err := a.complete(ctx, namespace, in)
+	m, err := a.settle(ctx, namespace, in)
 	if err != nil {
 		return store.Key{}, err
 	}
 	a.refs.Put(at, m.Key.ID, nil)
 	return m.Key, nil
+}
+
+func noSession(name string) error {
+	return fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions", clip(name))
 }
 
 // Member answers a session by its id or name, as it is now.

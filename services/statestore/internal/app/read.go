@@ -46,25 +46,17 @@ func (a *App) State(ctx context.Context, caller Caller, id string, version int64
 
 // readable answers a state that the caller may read.
 func (a *App) readable(ctx context.Context, caller Caller, id string) (*State, error) {
-	acting, err := a.actor(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	if acting != nil && id == "" && acting.StateID == "" {
-		// It may have created one since.
-		if acting, err = a.loadMember(ctx, acting.Key); err != nil {
-			return nil, err
+	var st *State
+	err := a.onState(ctx, caller, id, func(acting *Member, key store.Key) (err error) {
+		if st, err = a.loadState(ctx, key); err != nil {
+			return err
 		}
-	}
-	key, err := a.stateOf(caller, acting, id)
+		return a.mayRead(ctx, acting, st)
+	})
 	if err != nil {
 		return nil, err
 	}
-	st, err := a.loadState(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return st, a.mayRead(ctx, acting, st)
+	return st, nil
 }
 
 // withLock adds who holds the lease on a state.
@@ -117,10 +109,7 @@ func (a *App) stateAt(ctx context.Context, key store.Key, version int64) (*State
 			st.UpdatedBy = c.SessionName
 		}
 	}
-	if schema, err := a.compile(ctx, key.Namespace, st.SchemaName, st.SchemaVersion); err == nil {
-		st.SchemaID = schema.ID
-	}
-	return &st, nil
+	return a.under(ctx, &st, st.SchemaVersion), nil
 }
 
 // onto applies a change to the document before it; the first of a stretch brings

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
@@ -29,6 +30,8 @@ type intent struct {
 	Subject    string            `json:"subject,omitempty"`
 	Prompt     string            `json:"prompt,omitempty"`
 	Owner      string            `json:"owner"`
+
+	version int64 // of the record that it was read from
 }
 
 // same is true for requests for the same session.
@@ -37,9 +40,9 @@ func (in *intent) same(other *intent) bool {
 	if a.ID == a.Home && b.ID == b.Home {
 		a.ID = b.ID // both were left to the server
 	}
-	a.Home, a.Owner, a.Labels = b.Home, b.Owner, nil
-	b.Labels = nil
-	return maps.Equal(in.Labels, other.Labels) && fmt.Sprint(a) == fmt.Sprint(b)
+	a.Home, a.Owner, a.version = b.Home, b.Owner, b.version
+	a.Labels, b.Labels = nil, nil
+	return maps.Equal(in.Labels, other.Labels) && reflect.DeepEqual(a, b)
 }
 
 func refKey(namespace, name string) store.Key {
@@ -59,6 +62,7 @@ func (a *App) intent(ctx context.Context, at store.Key) (*intent, error) {
 	if err := json.Unmarshal(record.Data, in); err != nil {
 		return nil, fault.From(fmt.Errorf("decode session name: %w", err))
 	}
+	in.version = record.Version
 	return in, nil
 }
 
@@ -107,21 +111,43 @@ func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
 	if err != nil {
 		return fault.From(fmt.Errorf("encode session name: %w", err))
 	}
-	_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
-	if !lostRace(err) {
-		if err != nil {
+	for i := range contend.Attempts {
+		_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
+		switch {
+		case err == nil:
+			return nil
+		case !lostRace(err):
 			return fault.From(err)
 		}
-		return nil
+		other, err := a.intent(ctx, ref)
+		switch {
+		case err != nil:
+			return err
+		case other == nil: // it was taken back meanwhile
+		case other.Home == in.Home:
+			return nil
+		default:
+			return &takenError{ref.ID, other}
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return fault.From(err)
+		}
 	}
-	other, err := a.intent(ctx, ref)
-	if err != nil {
-		return err
+	return contended("session " + in.Name)
+}
+
+// settle completes the session of an intent that was found. Where that can never be,
+// for its id went to another one, its name is free again and the session NOT_FOUND.
+func (a *App) settle(ctx context.Context, namespace string, in *intent) (*Member, error) {
+	m, err := a.complete(ctx, namespace, in)
+	var taken *takenError
+	if !errors.As(err, &taken) {
+		return m, err
 	}
-	if other == nil || other.Home == in.Home {
-		return nil
+	if err := a.takeBack(ctx, namespace, in); err != nil {
+		return nil, err
 	}
-	return &takenError{ref.ID, other}
+	return nil, noSession(in.Name)
 }
 
 // takenError says that a name stands for another session.
@@ -187,8 +213,8 @@ func withVersion(s *session.Session, version int64) *session.Session {
 	return &next
 }
 
-// forget takes back names whose session can not be made.
-func (a *App) forget(ctx context.Context, namespace string, in *intent) error {
+// takeBack frees the names of a session that can not be made.
+func (a *App) takeBack(ctx context.Context, namespace string, in *intent) error {
 	for _, ref := range in.refs(namespace) {
 		known, err := a.intent(ctx, ref)
 		if err != nil {
@@ -197,8 +223,9 @@ func (a *App) forget(ctx context.Context, namespace string, in *intent) error {
 		if known == nil || known.Home != in.Home {
 			continue
 		}
-		_, err = a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: ref, Version: store.AnyVersion}}})
-		if err != nil && !errors.Is(err, store.ErrConflict) {
+		// Whoever has the name by then keeps it.
+		_, err = a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: ref, Version: known.version}}})
+		if err != nil && !lostRace(err) {
 			return fault.From(err)
 		}
 	}

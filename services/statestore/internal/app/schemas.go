@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/contend"
@@ -75,12 +76,15 @@ func (a *App) RegisterSchema(ctx context.Context, caller Caller, name, descripti
 		default:
 			next.Number = latest.Number + 1
 		}
-		err = a.putSchema(ctx, caller, key, next, idempotencyKey)
-		if !lostRace(err) {
-			if err != nil {
-				return nil, false, fault.From(err)
-			}
+		repeat, err := a.putSchema(ctx, caller, key, next, idempotencyKey)
+		switch {
+		case err == nil && repeat != 0:
+			v, err := a.Schema(ctx, caller.Namespace, name, repeat)
+			return v, true, err
+		case err == nil:
 			return next, true, nil
+		case !lostRace(err):
+			return nil, false, err
 		}
 		if err := contend.Yield(ctx, i); err != nil {
 			return nil, false, fault.From(err)
@@ -94,16 +98,16 @@ func (a *App) registeredBefore(ctx context.Context, key store.Key, idempotencyKe
 	if idempotencyKey == "" {
 		return nil, nil
 	}
-	number, err := a.store.Answer(ctx, key, idempotencyKey)
+	stored, err := a.store.Answer(ctx, key, idempotencyKey)
 	if notFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	n, err := strconv.ParseInt(string(number), 10, 64)
+	n, err := decodeNumber(stored)
 	if err != nil {
-		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
+		return nil, err
 	}
 	v, err := a.Schema(ctx, key.Namespace, key.ID, n)
 	if err == nil && v.Digest != digest {
@@ -112,20 +116,27 @@ func (a *App) registeredBefore(ctx context.Context, key store.Key, idempotencyKe
 	return v, err
 }
 
-func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, idempotencyKey string) error {
-	id, err := typeid.New(typeid.Schema)
+// decodeNumber reads the answer to a registration: the version that it made.
+func decodeNumber(stored []byte) (int64, error) {
+	n, err := strconv.ParseInt(string(stored), 10, 64)
 	if err != nil {
-		return err
+		return 0, fault.From(fmt.Errorf("decode answer: %w", err))
 	}
-	v.ID, v.CreatedAt = id, a.now()
+	return n, nil
+}
+
+// putSchema commits the next version. Where the same request was carried out
+// meanwhile it answers the version that made.
+func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, idempotencyKey string) (repeat int64, err error) {
+	if v.ID, err = typeid.New(typeid.Schema); err != nil {
+		return 0, fault.From(err)
+	}
+	v.CreatedAt = a.now()
 	event, err := a.announce.SchemaEvent(caller.Namespace, caller.Principal.Name, v)
 	if err != nil {
-		return err
+		return 0, fault.From(err)
 	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode schema: %w", err)
-	}
+	data := v.encode()
 	batch := store.Batch{
 		Puts:   []store.Put{{Key: key, Expect: v.Number - 1, Data: data, History: data}},
 		Events: []store.Event{event},
@@ -136,8 +147,32 @@ func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Sc
 			Answer: strconv.AppendInt(nil, v.Number, 10), TTL: answersKept,
 		}
 	}
-	_, err = a.store.Commit(ctx, batch)
-	return err
+	result, err := a.store.Commit(ctx, batch)
+	switch {
+	case lostRace(err):
+		return 0, err
+	case err != nil:
+		return 0, fault.From(err)
+	case result.Replayed:
+		return decodeNumber(result.Answer)
+	}
+	return 0, nil
+}
+
+// encode writes the record of a version, with the schema exactly as it was
+// registered.
+func (v *Schema) encode() []byte {
+	w := jsonobject.New(len(v.Text) + len(v.Description) + 512)
+	w.Open()
+	w.Text("schema_id", v.ID)
+	w.Text("name", v.Name)
+	w.Raw("json_schema", v.Text)
+	w.OptionalText("description", v.Description)
+	w.Text("digest", v.Digest)
+	w.Time("created_at", v.CreatedAt)
+	w.Text("created_by", v.CreatedBy)
+	w.Close()
+	return w.Bytes()
 }
 
 // Schema answers one version, or with number 0 the latest.

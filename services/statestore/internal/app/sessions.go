@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // NewSession is a request for a session.
@@ -29,12 +30,8 @@ type NewSession struct {
 // CreateSession makes a session at the root, or under a parent (S11.1). The same
 // request again answers the same session and created = false.
 func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) (m *Member, created bool, err error) {
-	for _, chosen := range []struct{ field, name string }{{"session_id", req.ID}, {"session_name", req.Name}} {
-		if chosen.name != "" {
-			if err := ownSessionName(chosen.field, chosen.name); err != nil {
-				return nil, false, err
-			}
-		}
+	if err := req.check(); err != nil {
+		return nil, false, err
 	}
 	parent, err := a.parentOf(ctx, caller, req)
 	if err != nil {
@@ -44,19 +41,48 @@ func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) 
 	if err != nil {
 		return nil, false, err
 	}
-	m, err = a.complete(ctx, caller.Namespace, in)
-	var taken *takenError
-	switch {
-	case err == nil:
-		return m, true, nil
-	case errors.As(err, &taken) && taken.by.same(in):
-		m, err = a.complete(ctx, caller.Namespace, taken.by)
-		return m, false, err
-	case errors.As(err, &taken), fault.ReasonOf(err) == fault.FailedPrecondition:
-		return nil, false, errors.Join(err, a.forget(ctx, caller.Namespace, in))
-	default:
-		return nil, false, err
+	for range contend.Attempts {
+		m, err = a.complete(ctx, caller.Namespace, in)
+		var taken *takenError
+		switch {
+		case err == nil:
+			return m, true, nil
+		case fault.ReasonOf(err) == fault.FailedPrecondition:
+			return nil, false, errors.Join(err, a.takeBack(ctx, caller.Namespace, in))
+		case !errors.As(err, &taken):
+			return nil, false, err
+		}
+		m, err = a.settle(ctx, caller.Namespace, taken.by)
+		switch {
+		case fault.ReasonOf(err) == fault.NotFound: // and the name is free again
+		case err != nil:
+			return nil, false, err
+		case taken.by.same(in):
+			m, err = a.loadMember(ctx, m.Key)
+			return m, false, err
+		default:
+			return nil, false, errors.Join(taken.fault(), a.takeBack(ctx, caller.Namespace, in))
+		}
 	}
+	return nil, false, contended("session " + in.Name)
+}
+
+// check refuses names that can not be.
+func (r *NewSession) check() error {
+	if r.ID != "" {
+		if err := ownSessionName("session_id", r.ID); err != nil {
+			return err
+		}
+	}
+	if r.Name != "" {
+		if err := ownSessionName("session_name", r.Name); err != nil {
+			return err
+		}
+	}
+	if r.Subject != "" {
+		return plainName("subject", r.Subject)
+	}
+	return nil
 }
 
 // parentOf answers the parent of a session to be, nil for a root, and refuses what

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -177,6 +178,32 @@ func (a *App) stateOf(caller Caller, acting *Member, id string) (store.Key, erro
 	}
 }
 
+// onState does something with the state that a request is about. Where the session
+// says which, and none is there, the session that acts may be an old one: then it is
+// done once more with that as it is now.
+func (a *App) onState(ctx context.Context, caller Caller, id string, do func(acting *Member, key store.Key) error) error {
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return err
+	}
+	attempt := func(acting *Member) error {
+		key, err := a.stateOf(caller, acting, id)
+		if err != nil {
+			return err
+		}
+		return do(acting, key)
+	}
+	err = attempt(acting)
+	if id != "" || acting == nil || fault.ReasonOf(err) != fault.NotFound {
+		return err
+	}
+	now, failed := a.loadMember(ctx, acting.Key)
+	if failed != nil || now.StateID == acting.StateID {
+		return err
+	}
+	return attempt(now)
+}
+
 // mayRead refuses a session that may not read a state (S10.9). What was granted is
 // looked up as it is now.
 func (a *App) mayRead(ctx context.Context, acting *Member, st *State) error {
@@ -204,7 +231,7 @@ func mayWrite(acting *Member, st *State) error {
 		return nil
 	case !acting.SameTree(st.RootID):
 		return foreign(acting, st)
-	case acting.Status == "ENDED":
+	case acting.Status == session.Ended:
 		return fault.New(fault.SessionEnded, "session %q has ended and can not change the state any more; resume it first", clip(acting.Name))
 	}
 	return nil

@@ -40,13 +40,15 @@ func (a *App) Sweep(ctx context.Context) {
 
 // SweepOnce fires what is due now.
 func (a *App) SweepOnce(ctx context.Context) {
+	var unread error
 	for shard := range a.store.Shards() {
 		timers, err := a.store.Due(ctx, shard, a.now(), sweepPage)
-		if err != nil {
-			if ctx.Err() == nil {
-				a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.Any("cause", err))
-			}
+		if ctx.Err() != nil {
 			return
+		}
+		if err != nil {
+			unread = err // shards may live on different servers
+			continue
 		}
 		for _, timer := range timers {
 			if err := a.fire(ctx, timer); err != nil && ctx.Err() == nil {
@@ -54,6 +56,9 @@ func (a *App) SweepOnce(ctx context.Context) {
 					slog.String("of", timer.Key.String()), slog.Any("cause", err))
 			}
 		}
+	}
+	if unread != nil {
+		a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.Any("cause", unread))
 	}
 }
 
@@ -73,68 +78,64 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 
 // tick lets time pass for a session.
 func (a *App) tick(ctx context.Context, timer store.Timer) error {
-	caller := system(timer.Key.Namespace)
-	m, err := a.loadMember(ctx, timer.Key)
-	if fault.ReasonOf(err) == fault.NotFound {
-		return a.clear(ctx, timer)
-	}
-	if err != nil {
-		return err
-	}
-	if m.Cleanup {
-		return a.cleanUp(ctx, caller, m)
-	}
 	var changed bool
-	_, err = a.step(ctx, caller, timer.Key, "", func(m *Member, c session.Clock) (session.Result, error) {
+	m, err := a.step(ctx, system(timer.Key.Namespace), timer.Key, "", func(m *Member, c session.Clock) (session.Result, error) {
 		r := m.Tick(c)
 		changed = r.Changed
 		return r, nil
 	})
-	if err == nil && !changed && m.NextDue().IsZero() {
-		return a.clear(ctx, timer)
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return a.clear(ctx, timer, store.Check{Key: timer.Key, Version: store.Absent})
+	case err != nil:
+		return err
+	case !changed && m.NextDue().IsZero():
+		return a.clear(ctx, timer, store.Check{Key: m.Key, Version: m.Version})
+	default:
+		return nil
 	}
-	return err
 }
 
-// clear forgets a timer that has nothing to do.
-func (a *App) clear(ctx context.Context, timer store.Timer) error {
-	if _, err := a.store.Commit(ctx, store.Batch{ClearTimers: []store.TimerID{timer.TimerID}}); err != nil {
+// clear forgets a timer that has nothing to do, as long as what says so stands:
+// otherwise it may have been set anew.
+func (a *App) clear(ctx context.Context, timer store.Timer, while store.Check) error {
+	_, err := a.store.Commit(ctx, store.Batch{ClearTimers: []store.TimerID{timer.TimerID}, Checks: []store.Check{while}})
+	if err != nil && !lostRace(err) {
 		return fault.From(err)
 	}
 	return nil
 }
 
-// cleanUp removes what was kept for a session alone, and lets its state go when
-// that is its time.
-func (a *App) cleanUp(ctx context.Context, caller Caller, m *Member) error {
-	if err := a.dropSessionValues(ctx, m); err != nil {
-		return err
-	}
-	if m.Root() && m.StateID != "" && a.cfg.Retention > 0 {
-		timer := store.Timer{
-			TimerID: store.TimerID{Key: stateKey(m.Key.Namespace, m.StateID), Name: "retention"}, Due: m.EndedAt.Add(a.cfg.Retention),
-		}
-		if _, err := a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{timer}}); err != nil {
-			return fault.From(err)
-		}
-	}
-	_, err := a.step(ctx, caller, m.Key, "", func(m *Member, c session.Clock) (session.Result, error) {
-		if !m.Cleanup {
-			return session.Result{Session: m.Session}, nil
-		}
-		return m.Cleaned(c), nil
-	})
-	return err
+// retentionTimer ends the state of a root session.
+func retentionTimer(root *Member) store.TimerID {
+	return store.TimerID{Key: stateKey(root.Key.Namespace, root.StateID), Name: "retention"}
 }
 
-// expire removes a state whose root session ended long ago, unless it has begun
-// again.
+// expire removes a state whose root session ended long ago, unless that has begun
+// again: then its next end sets the time.
 func (a *App) expire(ctx context.Context, timer store.Timer) error {
-	err := a.DeleteState(ctx, system(timer.Key.Namespace), timer.Key.ID, 0, false)
-	switch fault.ReasonOf(err) {
-	case "", fault.NotFound, fault.FailedPrecondition:
-		return a.clear(ctx, timer)
-	default:
+	st, err := a.loadState(ctx, timer.Key)
+	if fault.ReasonOf(err) == fault.NotFound {
+		return a.clear(ctx, timer, store.Check{Key: timer.Key, Version: store.Absent})
+	}
+	if err != nil {
 		return err
 	}
+	root, err := a.loadMember(ctx, sessionKey(timer.Key.Namespace, st.RootHome))
+	if err != nil {
+		return err
+	}
+	while := store.Check{Key: root.Key, Version: root.Version}
+	if root.Status != session.Ended || a.cfg.Retention <= 0 {
+		return a.clear(ctx, timer, while)
+	}
+	if timer.Due = root.EndedAt.Add(a.cfg.Retention); timer.Due.After(a.now()) { // it is kept for longer now
+		_, err = a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{timer}, Checks: []store.Check{while}})
+	} else {
+		err = a.removeState(ctx, system(timer.Key.Namespace), st, root, false)
+	}
+	if lostRace(err) {
+		return nil // the next sweep tries again
+	}
+	return err
 }

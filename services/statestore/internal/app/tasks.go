@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -105,10 +106,13 @@ func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[s
 				continue
 			}
 			task, err := a.lease(ctx, caller, r, m)
-			if err != nil {
+			switch {
+			case storeFails(err):
 				return err
-			}
-			if task == nil {
+			case err != nil: // one task must not keep the runner from the others
+				a.log.LogAttrs(ctx, slog.LevelWarn, "a task can not be given", slog.String("of", m.Key.String()), slog.Any("cause", err))
+				continue
+			case task == nil:
 				continue // another runner was faster
 			}
 			held[m.Key] = task.Token
@@ -124,12 +128,29 @@ func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[s
 	return nil
 }
 
+// storeFails is true for errors that are no fault of a request.
+func storeFails(err error) bool {
+	switch fault.ReasonOf(err) {
+	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded, fault.Cancelled:
+		return true
+	default:
+		return false
+	}
+}
+
 // lease gives one session's task to a runner, or answers nil when it is gone.
 func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*Task, error) {
 	t := a.newTree(caller)
 	result := m.Lease(r.Name, t.clock)
 	if !result.Changed {
 		return nil, nil
+	}
+	prompt, err := a.promptOf(ctx, m, result.Session)
+	if fault.ReasonOf(err) == fault.NotFound {
+		return nil, a.withdraw(ctx, caller, m.Key)
+	}
+	if err != nil {
+		return nil, err
 	}
 	execution, err := a.beginFor(ctx, caller, m, result.Session)
 	if err != nil {
@@ -145,22 +166,29 @@ func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*T
 		return nil, fault.From(err)
 	}
 	next := t.now[0]
-	prompt, err := a.promptOf(ctx, next)
-	if err != nil {
-		return nil, err
-	}
 	return &Task{Task: next.Task, Member: next, Prompt: prompt, Execution: execution}, nil
 }
 
-// promptOf is what an agent is told by its task.
-func (a *App) promptOf(ctx context.Context, m *Member) (string, error) {
-	switch m.Task.Kind {
+// withdraw ends the task of a session that was to update a state which is gone.
+func (a *App) withdraw(ctx context.Context, caller Caller, at store.Key) error {
+	_, err := a.step(ctx, caller, at, "", func(m *Member, c session.Clock) (session.Result, error) {
+		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Leased() {
+			return session.Result{Session: m.Session}, nil
+		}
+		return m.Stop(session.Stop{Error: m.Error}, c), nil
+	})
+	return err
+}
+
+// promptOf is what an agent is told by the task that its session is to have next.
+func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (string, error) {
+	switch next.Task.Kind {
 	case session.KindStateUpdate:
-		return a.updatePrompt(ctx, m, m.Task.Attempt)
+		return a.updatePrompt(ctx, m, next.Task.Attempt)
 	case session.KindCallback:
-		return session.CallbackPrompt(m.Task.Callbacks), nil
+		return session.CallbackPrompt(next.Task.Callbacks), nil
 	default:
-		return m.Prompt, nil
+		return next.Prompt, nil
 	}
 }
 
@@ -292,6 +320,9 @@ func (a *App) Tasks(ctx context.Context, caller Caller, q TaskQuery) ([]*Task, s
 			return tasks, string(rune('0'+at)) + page.Next, nil
 		}
 		after = ""
+	}
+	if at >= 0 && at < len(statuses) {
+		return tasks, string(rune('0' + at)), nil // the page is full, and there may be more of the next status
 	}
 	return tasks, "", nil
 }

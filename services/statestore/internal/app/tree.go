@@ -19,6 +19,8 @@ type tree struct {
 	clock  session.Clock
 	// now is each session as it will be, in the order in which they were touched.
 	now []*Member
+	// tasks: there are others for runners to do than before.
+	tasks bool
 	err error // of making an id
 }
 
@@ -56,6 +58,10 @@ func (t *tree) apply(ctx context.Context, m *Member, r session.Result) error {
 			return fault.From(err)
 		}
 		t.announce(m.Key, event)
+		t.tasks = t.tasks || ev.Task != nil
+	}
+	if r.Ended {
+		t.ended(next)
 	}
 	if m.ParentHome == "" {
 		return nil
@@ -82,6 +88,17 @@ func (t *tree) apply(ctx context.Context, m *Member, r session.Result) error {
 	return nil
 }
 
+// ended removes what was kept for a session alone, and sets when the state of a root
+// goes (S10.8, S12.3).
+func (t *tree) ended(m *Member) {
+	m = t.touch(m, m.Cleaned(t.clock).Session)
+	m.Ends++
+	t.batch.Deletes = append(t.batch.Deletes, store.Check{Key: sessionValuesKey(m), Version: store.AnyVersion})
+	if keep := t.a.cfg.Retention; keep > 0 && m.Root() && m.StateID != "" {
+		t.batch.SetTimers = append(t.batch.SetTimers, store.Timer{TimerID: retentionTimer(m), Due: m.EndedAt.Add(keep)})
+	}
+}
+
 // announce adds an event about a session, or a task of it, whose ids may belong to
 // other shards than its record.
 func (t *tree) announce(of store.Key, event store.Event) {
@@ -98,7 +115,7 @@ func (t *tree) touch(m *Member, s *session.Session) *Member {
 			return known
 		}
 	}
-	next := &Member{Session: s, Key: m.Key, ParentHome: m.ParentHome, RootHome: m.RootHome}
+	next := &Member{Session: s, Key: m.Key, ParentHome: m.ParentHome, RootHome: m.RootHome, Ends: m.Ends}
 	s.Version = m.Version + 1
 	t.now = append(t.now, next)
 	return next
@@ -143,13 +160,14 @@ func (t *tree) commit(ctx context.Context) (store.Result, error) {
 	return result, nil
 }
 
-// committed remembers what was stored, and wakes runners for what there is to do.
+// committed remembers what was stored, and wakes runners: there is something to do,
+// or one of them has less to do.
 func (t *tree) committed() {
 	for _, m := range t.now {
 		t.a.rememberMember(m)
-		if m.Task != nil && m.Task.Ready {
-			t.a.changes.Wake(anyTask)
-		}
+	}
+	if t.tasks {
+		t.a.changes.Wake(anyTask)
 	}
 }
 
@@ -158,6 +176,15 @@ func (t *tree) committed() {
 // makes the request happen once.
 func (a *App) step(ctx context.Context, caller Caller, at store.Key, key string, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	for i := range contend.Attempts {
+		if key != "" {
+			done, err := a.answered(ctx, at, key)
+			if err != nil {
+				return nil, err
+			}
+			if done {
+				return a.loadMember(ctx, at)
+			}
+		}
 		m, err := a.loadMember(ctx, at)
 		if err != nil {
 			return nil, err
@@ -165,12 +192,6 @@ func (a *App) step(ctx context.Context, caller Caller, at store.Key, key string,
 		t := a.newTree(caller)
 		if m, t.clock.StateVersion, err = a.withStateVersion(ctx, m); err != nil {
 			return nil, err
-		}
-		if key != "" {
-			done, err := a.answered(ctx, at, key)
-			if err != nil || done {
-				return m, err
-			}
 		}
 		r, err := decide(m, t.clock)
 		if err != nil {

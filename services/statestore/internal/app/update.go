@@ -66,14 +66,15 @@ type outcome struct {
 // Update changes a state and answers it at its new version. Changes of concurrent
 // writers apply one after the other on what the document is then (S10.3).
 func (a *App) Update(ctx context.Context, caller Caller, u Update) (*State, error) {
-	acting, err := a.actor(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	key, err := a.stateOf(caller, acting, u.StateID)
-	if err != nil {
-		return nil, err
-	}
+	var st *State
+	err := a.onState(ctx, caller, u.StateID, func(acting *Member, key store.Key) (err error) {
+		st, err = a.update(ctx, caller, acting, key, u)
+		return err
+	})
+	return st, err
+}
+
+func (a *App) update(ctx context.Context, caller Caller, acting *Member, key store.Key, u Update) (*State, error) {
 	e, err := a.read(ctx, caller, acting, key, u)
 	if err != nil {
 		return nil, err
@@ -86,12 +87,15 @@ func (a *App) Update(ctx context.Context, caller Caller, u Update) (*State, erro
 	}
 	select {
 	case out := <-e.done:
-		if out.err != nil {
-			if st, again := a.updatedBefore(ctx, key, e); st != nil || again != nil {
-				return st, again
-			}
+		if out.err == nil {
+			return out.state, nil
 		}
-		return out.state, out.err
+		// A repeat may have been under way at the same time.
+		st, again := a.updatedBefore(ctx, key, e)
+		if st != nil || fault.ReasonOf(again) == fault.IdempotencyMismatch {
+			return st, again
+		}
+		return nil, out.err
 	case <-ctx.Done():
 		return nil, fault.New(fault.CommitUncertain, "the caller went away or its deadline passed before there was an answer; read the state before trying again").Wrap(ctx.Err())
 	}
@@ -152,21 +156,12 @@ func (a *App) updatedBefore(ctx context.Context, key store.Key, e *edit) (*State
 	return a.replayed(ctx, key, e, data)
 }
 
-// answer is the stored form of an outcome.
-type answer struct {
-	Version int64  `json:"version"`
-	Digest  string `json:"digest"`
-}
-
-func (a *App) replayed(ctx context.Context, key store.Key, e *edit, data []byte) (*State, error) {
-	var first answer
-	if err := json.Unmarshal(data, &first); err != nil {
-		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
+func (a *App) replayed(ctx context.Context, key store.Key, e *edit, stored []byte) (*State, error) {
+	first, err := decodeAnswer(stored, e.digest, key, e.Key)
+	if err != nil {
+		return nil, err
 	}
-	if first.Digest != e.digest {
-		return nil, fault.From(&store.ReplayMismatchError{Owner: key, Name: e.Key})
-	}
-	return a.stateAt(ctx, key, first.Version)
+	return a.replay(ctx, key, first, document.Value{})
 }
 
 // apply decides what an edit makes of a state, under its schema. It is pure.
@@ -210,7 +205,7 @@ func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, er
 		next, failed := e.patch.Apply(cur.Data, document.PatchLimits{Bytes: most})
 		if failed != nil {
 			p := failed.Problem()
-			return next, nil, fault.New(fault.PatchFailed, "the patch does not apply to version %d, so nothing was changed: operation %d (%s %s): %s",
+			return next, nil, fault.New(patchReason(failed.Code), "the patch does not apply to version %d, so nothing was changed: operation %d (%s %s): %s",
 				cur.Version, failed.Operation, failed.Op, clip(failed.Path), failed.Message).
 				Violate("/operations"+p.Pointer, string(failed.Code), failed.Message).Meta("current_version", strconv.FormatInt(cur.Version, 10))
 		}
@@ -218,7 +213,7 @@ func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, er
 	case !e.merge.IsZero():
 		next, problem := document.MergePatch(cur.Data, e.merge, document.PatchLimits{Bytes: most})
 		if problem != nil {
-			return next, nil, fault.New(fault.PatchFailed, "the patch does not apply: %s", problem.Message)
+			return next, nil, fault.New(patchReason(problem.Code), "the patch does not apply, so nothing was changed: %s", problem.Message)
 		}
 		return next, document.Diff(cur.Data, next), nil
 	case !e.data.IsZero():
@@ -226,4 +221,12 @@ func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, er
 	default: // a migration that leaves the data as it is
 		return cur.Data, document.Diff(cur.Data, cur.Data), nil
 	}
+}
+
+// patchReason is what a patch that does not apply is refused with.
+func patchReason(code document.Code) fault.Reason {
+	if code == document.CodePatchTooLarge {
+		return fault.TooLarge
+	}
+	return fault.PatchFailed
 }

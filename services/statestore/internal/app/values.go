@@ -28,6 +28,9 @@ type kept struct {
 	Values  json.RawMessage `json:"values"`
 	Unset   []string        `json:"unset,omitempty"`
 	Version int64           `json:"version"`
+	// Born tells the component: the values of one that was deleted are out of reach
+	// for the next of its slug.
+	Born int64 `json:"born"`
 }
 
 // valuesFor finds the values that a caller means.
@@ -77,7 +80,7 @@ func (v *values) locate(caller Caller) error {
 		if v.session == nil {
 			return fault.New(fault.SessionRequired, "component %q keeps its values for a session: say which (session)", v.component.Slug)
 		}
-		v.key = store.Key{Namespace: caller.Namespace, Kind: kindSessionValues, ID: v.session.Key.ID}
+		v.key = sessionValuesKey(v.session)
 		v.subject = ""
 	case document.PersistLongTerm:
 		switch {
@@ -101,6 +104,10 @@ func (v *values) locate(caller Caller) error {
 // kindSessionValues are the values of all components of a session, by slug.
 const kindSessionValues = "session_values"
 
+func sessionValuesKey(m *Member) store.Key {
+	return store.Key{Namespace: m.Key.Namespace, Kind: kindSessionValues, ID: m.Key.ID}
+}
+
 // read answers what is kept, and the version of its record. Nothing kept is version
 // 0 of the values.
 func (v *values) read(ctx context.Context) (mine kept, all map[string]kept, version int64, err error) {
@@ -118,7 +125,10 @@ func (v *values) read(ctx context.Context) (mine kept, all map[string]kept, vers
 	if err := json.Unmarshal(record.Data, &all); err != nil {
 		return mine, all, 0, fault.From(fmt.Errorf("decode values: %w", err))
 	}
-	return all[v.component.Slug], all, record.Version, nil
+	if mine = all[v.component.Slug]; mine.Born != v.component.record.Born {
+		mine = kept{}
+	}
+	return mine, all, record.Version, nil
 }
 
 // instance is what is kept as the component's definition has it now: fields that it
@@ -180,6 +190,18 @@ func (v *values) answer(now document.Instance, version int64) *Execution {
 	return ex
 }
 
+// goesOn refuses the end of an execution whose values are not those that it began
+// with, whatever their version.
+func (v *values) goesOn(begun executionRecord) error {
+	switch {
+	case begun.Persistence != v.component.Persistence || begun.Born != v.component.record.Born:
+		return fault.New(fault.VersionConflict, "component %q was created anew, or keeps its values for something else, since this execution began; begin again", v.component.Slug)
+	case begun.Persistence == document.PersistSession && begun.Ends != v.session.Ends:
+		return fault.New(fault.SessionEnded, "session %q has ended since this execution began, and the values that were kept for it are gone; begin again", clip(v.session.Name))
+	}
+	return nil
+}
+
 // usable refuses the values of a session that has ended: they are gone.
 func (v *values) usable() error {
 	if v.component.Persistence == document.PersistSession && v.session.Status == session.Ended {
@@ -191,6 +213,9 @@ func (v *values) usable() error {
 // commit is one attempt to end an execution.
 func (v *values) commit(ctx context.Context, caller Caller, record store.Record, begun executionRecord, out Outcome) (*Execution, error) {
 	if err := v.usable(); err != nil {
+		return nil, err
+	}
+	if err := v.goesOn(begun); err != nil {
 		return nil, err
 	}
 	mine, all, version, err := v.read(ctx)
@@ -242,7 +267,7 @@ func (v *values) commit(ctx context.Context, caller Caller, record store.Record,
 
 // put adds the values to the batch: those of a session only while it goes on.
 func (v *values) put(batch *store.Batch, all map[string]kept, after document.Instance, number, version int64) error {
-	all[v.component.Slug] = kept{Values: after.Values.AppendJSON(nil), Unset: after.Unset, Version: number}
+	all[v.component.Slug] = kept{Values: after.Values.AppendJSON(nil), Unset: after.Unset, Version: number, Born: v.component.record.Born}
 	data, err := json.Marshal(all)
 	if err != nil {
 		return fault.From(fmt.Errorf("encode values: %w", err))
@@ -250,15 +275,6 @@ func (v *values) put(batch *store.Batch, all map[string]kept, after document.Ins
 	batch.Puts = []store.Put{{Key: v.key, Expect: version, Data: data}}
 	if v.component.Persistence == document.PersistSession {
 		batch.Checks = []store.Check{{Key: v.session.Key, Version: v.session.Version}}
-	}
-	return nil
-}
-
-// dropSessionValues removes what components have kept for a session.
-func (a *App) dropSessionValues(ctx context.Context, m *Member) error {
-	key := store.Key{Namespace: m.Key.Namespace, Kind: kindSessionValues, ID: m.Key.ID}
-	if _, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: key, Version: store.AnyVersion}}}); err != nil {
-		return fault.From(err)
 	}
 	return nil
 }

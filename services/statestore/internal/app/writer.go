@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -120,7 +119,10 @@ func (a *App) writeGroup(key store.Key, group []*edit) {
 		case err == nil:
 			w.answer()
 			return
-		case !lostRace(err):
+		case lostRace(err):
+		case errors.Is(err, store.ErrFenced) && !fresh && len(w.refused) > 0:
+			// The lock refuses the rest; but again, what was refused may rest on an old version.
+		default:
 			w.fail(err)
 			return
 		}
@@ -232,9 +234,9 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	w.entries = append(w.entries, encodeChange(change))
 	w.batch.Events = append(w.batch.Events, event)
 	if e.keyed != "" {
-		stored, err := json.Marshal(answer{Version: next.Version, Digest: e.digest})
+		stored, err := next.answer(e.digest).encode()
 		if err != nil {
-			return fault.From(err)
+			return err
 		}
 		w.batch.Idempotency = &store.Idempotency{Owner: w.key, Name: e.keyed, Digest: e.digest, Answer: stored, TTL: answersKept}
 	}
@@ -342,7 +344,7 @@ func (w *write) fail(err error) {
 	answer := fault.From(err)
 	var fenced *store.FencedError
 	if errors.As(err, &fenced) {
-		answer = lockedFault(w.key.ID, fenced)
+		answer = lockedFault(w.key.ID, fenced, w.a.now())
 	}
 	for _, e := range w.group {
 		if refusal, ok := w.refused[e]; ok && fenced != nil {

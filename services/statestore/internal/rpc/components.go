@@ -18,7 +18,7 @@ type Components struct {
 
 // Create implements ComponentService.
 func (s *Components) Create(ctx context.Context, req *statev1.ComponentServiceCreateRequest) (*statev1.ComponentServiceCreateResponse, error) {
-	c, err := s.App.CreateComponent(ctx, caller(ctx, ""), req.GetDefinition())
+	c, err := s.App.CreateComponent(ctx, caller(ctx, ""), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}

@@ -163,7 +163,7 @@ func stateProto(st *app.State, data bool) *statev1.State {
 		RootSessionId: st.RootID, RootSessionName: st.RootName, Version: st.Version,
 		CreatedAt: timestamppb.New(st.CreatedAt), UpdatedAt: timestamppb.New(st.UpdatedAt), UpdatedBy: st.UpdatedBy,
 	}
-	if data {
+	if data && !st.Data.IsZero() {
 		out.Data = st.Data.AppendJSON(nil)
 	}
 	if st.Lock != nil {

@@ -1,0 +1,126 @@
+package sdk
+
+import (
+	"context"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// LoadOptions of Load. The zero value starts a run of the latest version.
+type LoadOptions struct {
+	// Version of the workflow; 0 for the latest.
+	Version int64
+	// Context is merged over the workflow's: a JSON object or what encodes to one.
+	Context any
+	// Workspace is the root that file patterns are relative to.
+	Workspace string
+	// Resume continues the session's newest paused run of the workflow instead, when
+	// there is one (S6.2): see Run.Resumed.
+	Resume bool
+	// Branch gives the session that branch of a run in a fork instead (S5.3): of
+	// RunID, or else of the caller's only run of the workflow with such a branch.
+	Branch, RunID string
+}
+
+// Load starts a run of a workflow for the client's session, which drives it from
+// then on; another run that it drove is paused (S6.6). Without a session, calls of
+// the run are made by ForRun(run.ID).
+func (c *Client) Load(ctx context.Context, workflow string, opts LoadOptions) (*Run, error) {
+	if c.run != "" {
+		return nil, fault.New(fault.InvalidRequest, "this client is bound to run %s; load workflows with a client for a session", c.run)
+	}
+	if opts.Branch != "" {
+		return c.bind(ctx, workflow, opts)
+	}
+	data, err := encode("context", opts.Context)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := retry(ctx, c.runs.Start, &enginev1.StartRequest{
+		Workflow: workflow, WorkflowVersion: opts.Version, SessionId: c.session, Context: data,
+		Workspace: opts.Workspace, Resume: opts.Resume, IdempotencyKey: idempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	run := runOf(resp.GetRun())
+	run.Resumed = resp.GetResumed()
+	return run, nil
+}
+
+func (c *Client) bind(ctx context.Context, workflow string, opts LoadOptions) (*Run, error) {
+	if c.session == "" {
+		return nil, errNoSession("working in a branch")
+	}
+	resp, err := retry(ctx, c.runs.BindBranch, &enginev1.BindBranchRequest{
+		RunId: opts.RunID, Workflow: workflow, Branch: opts.Branch, SessionId: c.session,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return runOf(resp.GetRun()), nil
+}
+
+// Get answers the run whose rules are in force: the client's, or the innermost of
+// those that it has invoked and waits for. NOT_FOUND when the session drives none.
+func (c *Client) Get(ctx context.Context) (*Run, error) {
+	run, session := c.driven()
+	resp, err := retry(ctx, c.runs.Get, &enginev1.RunServiceGetRequest{RunId: run, SessionId: session, Active: true})
+	if err != nil {
+		return nil, err
+	}
+	return runOf(resp.GetRun()), nil
+}
+
+// Transition asks to move on and answers the run whose rules are in force then.
+// data, a JSON object or what encodes to one, merges into the context after the
+// transition (S2.3); nil is none. Its "rationale" goes into the history.
+//
+// A refusal is a [*RejectedError]. A transition that was parked until a human
+// approves is an [*ApprovalRequiredError], with the run as it waits (S9.1).
+func (c *Client) Transition(ctx context.Context, event string, data any) (*Run, error) {
+	body, err := encode("data", data)
+	if err != nil {
+		return nil, err
+	}
+	run, session := c.driven()
+	resp, err := retry(ctx, c.runs.Transition, &enginev1.TransitionRequest{
+		RunId: run, SessionId: session, Event: event, Data: body, IdempotencyKey: idempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return moved(resp)
+}
+
+// moved reads the answer to an event.
+func moved(resp *enginev1.TransitionResponse) (*Run, error) {
+	run := runOf(resp.GetRun())
+	run.Note = resp.GetNote()
+	parked := !resp.GetAccepted() || resp.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL
+	switch r := resp.GetRejection(); {
+	case resp.GetApprovalId() != "" && r == nil && parked:
+		return run, &ApprovalRequiredError{
+			Code: "APPROVAL_REQUIRED", Message: "a human must approve this transition first", ApprovalID: resp.GetApprovalId(),
+		}
+	case resp.GetAccepted():
+		return run, nil
+	default:
+		return nil, &RejectedError{
+			Code: word(r.GetCode(), "REJECTION_CODE_"), Message: r.GetMessage(), Guards: guardResults(r.GetGuards()),
+			LegalEvents: legalEvents(r.GetLegalEvents()), State: r.GetState(), Status: word(r.GetStatus(), "RUN_STATUS_"),
+		}
+	}
+}
+
+func guardResults(guards []*enginev1.GuardResult) []GuardResult {
+	out := make([]GuardResult, len(guards))
+	for i, g := range guards {
+		out[i] = GuardResult{
+			Name: g.GetName(), Field: g.GetField(), Op: g.GetOp(),
+			Expected: g.GetExpected(), Actual: g.GetActual(), Passed: g.GetPassed(),
+		}
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package sdk
+
+import (
+	"encoding/json"
+	"time"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// Run is one instance of a workflow, as far as its agent must know it.
+type Run struct {
+	ID              string
+	Workflow        string
+	WorkflowVersion int64
+	// Status is UPPER_SNAKE, such as "RUNNING" (S6.1).
+	Status string
+	State  string
+	// Context is a JSON object.
+	Context json.RawMessage
+	// Version is bumped by every change.
+	Version         int64
+	TransitionCount int64
+	SessionID       string
+	Workspace       string
+
+	// Instructions of the state.
+	Instructions string
+	LegalEvents  []LegalEvent
+	// ToolsRestricted is false when the state lets all tools pass.
+	ToolsRestricted bool
+	AllowedTools    []string
+	DisallowedTools []string
+	// Iterations counts the allowed tool calls in this entry of the state, of
+	// MaxIterations; 0 for no limit.
+	Iterations, MaxIterations int64
+	// EnvOverrides and BlockedEnv are for the environment of tools: what to set in
+	// it, and what to remove from it (S3.4).
+	EnvOverrides map[string]string
+	BlockedEnv   []string
+
+	// Branch is the one that the state is of; empty outside of forks. Branches are
+	// those of the fork that the run is in.
+	Branch   string
+	Branches []Branch
+	// Interrupt is the one whose handler is at work; empty for none. ReturnTo is
+	// the state that $return leads to (S4.2).
+	Interrupt, ReturnTo string
+	// ParentID is the run that invoked this one; empty for none.
+	ParentID string
+
+	// Resumed says that Load has continued a paused run.
+	Resumed bool
+	// Note says why an accepted event has changed nothing; empty otherwise.
+	Note string
+
+	CreatedAt, UpdatedAt time.Time
+}
+
+// Branch of a fork (S5.1).
+type Branch struct {
+	Name string
+	// Status is "ACTIVE", "SUCCEEDED", "FAILED" or "CANCELLED".
+	Status string
+	State  string
+	// SessionID is the session that it was given to; empty for none.
+	SessionID string
+}
+
+// LegalEvent is one event that a state defines.
+type LegalEvent struct {
+	Event string
+	// Targets are all states that it may lead to, in definition order.
+	Targets []string
+	// Guards are all that it may evaluate, in order.
+	Guards           []string
+	RequiresApproval bool
+}
+
+// Ended is true when the run goes on no more.
+func (r *Run) Ended() bool {
+	switch r.Status {
+	case "COMPLETED", "FAILED", "BLOCKED", "CANCELLED":
+		return true
+	default:
+		return false
+	}
+}
+
+func runOf(r *enginev1.Run) *Run {
+	run := &Run{
+		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
+		Status: word(r.GetStatus(), "RUN_STATUS_"), State: r.GetState(), Context: r.GetContext(),
+		Version: r.GetVersion(), TransitionCount: r.GetTransitionCount(), SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(),
+		Instructions: r.GetInstructions(), LegalEvents: legalEvents(r.GetLegalEvents()),
+		ToolsRestricted: r.GetToolsRestricted(), AllowedTools: r.GetAllowedTools(), DisallowedTools: r.GetDisallowedTools(),
+		Iterations: r.GetIterations(), MaxIterations: r.GetMaxIterations(), BlockedEnv: r.GetBlockedEnv(),
+		Branch: r.GetBranch(), Interrupt: r.GetInterrupt().GetName(), ReturnTo: r.GetInterrupt().GetReturnTo(),
+		ParentID: r.GetParentRunId(), CreatedAt: timeOf(r.GetCreatedAt()), UpdatedAt: timeOf(r.GetUpdatedAt()),
+	}
+	for _, v := range r.GetEnvOverrides() {
+		if run.EnvOverrides == nil {
+			run.EnvOverrides = map[string]string{}
+		}
+		run.EnvOverrides[v.GetName()] = v.GetValue()
+	}
+	for _, b := range r.GetFork().GetBranches() {
+		run.Branches = append(run.Branches, Branch{
+			Name: b.GetName(), Status: word(b.GetStatus(), "BRANCH_STATUS_"), State: b.GetState(), SessionID: b.GetSessionId(),
+		})
+	}
+	return run
+}
+
+func legalEvents(events []*enginev1.LegalEvent) []LegalEvent {
+	out := make([]LegalEvent, len(events))
+	for i, e := range events {
+		out[i] = LegalEvent{Event: e.GetEvent(), Targets: e.GetTargets(), Guards: e.GetGuards(), RequiresApproval: e.GetRequiresApproval()}
+	}
+	return out
+}

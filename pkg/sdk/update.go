@@ -1,0 +1,47 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// Update reads a state, by default the session's, replaces it by what change makes
+// of it, and begins anew when somebody else was faster: change may be called
+// several times, each time with the document as it is then. An error of change
+// ends it and is returned as it is.
+//
+// Lost races are tried again until ctx ends; VERSION_CONFLICT is the answer when
+// time is up. What many write at once is better done with [Client.Patch], which no
+// race can fail.
+func (c *Client) Update(ctx context.Context, id string, change func(doc json.RawMessage) (json.RawMessage, error)) (State, error) {
+	until := deadline(ctx)
+	for lost := 0; ; lost++ {
+		before, err := c.ReadState(ctx, id)
+		if err != nil {
+			return State{}, err
+		}
+		data, err := change(before.Data)
+		if err != nil {
+			return State{}, err
+		}
+		after, err := c.write(ctx, &statev1.StateServiceUpdateRequest{
+			StateId: before.ID, ExpectedVersion: before.Version,
+			Change: &statev1.StateServiceUpdateRequest_Data{Data: data},
+		})
+		if err == nil {
+			after.Data = data
+			return after, nil
+		}
+		wait := yield(lost)
+		if Reason(err) != fault.VersionConflict || time.Now().Add(wait).After(until) {
+			return State{}, err
+		}
+		if pause(ctx, wait) != nil {
+			return State{}, ended(ctx, err)
+		}
+	}
+}

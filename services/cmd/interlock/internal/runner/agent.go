@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"context"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ending is how an agent has ended.
+type ending struct {
+	// err is why it could not be started.
+	err error
+	// stopped is why it was stopped, nil when it ended by itself.
+	stopped error
+	// ok: it ended with 0. how is its exit status, or the signal.
+	ok     bool
+	how    string
+	stderr tail
+}
+
+// failure says why a task has failed, empty when it is done, and whether another
+// runner is to have it. An agent that was stopped may well say that all is fine:
+// it has not done its work.
+func (e *ending) failure() (why string, retry bool) {
+	switch {
+	case e.err != nil:
+		return reason("the agent can not be started: "+e.err.Error(), &tail{}), true
+	case e.stopped != nil:
+		return reason(e.stopped.Error(), &tail{}), true
+	case e.ok:
+		return "", false
+	default:
+		return reason(e.how, &e.stderr), false
+	}
+}
+
+// runAgent runs the agent of a task until it ends or ctx does.
+func (j *job) runAgent(ctx context.Context) *ending {
+	e := &ending{}
+	if e.stopped = context.Cause(ctx); e.stopped != nil {
+		return e
+	}
+	processes, err := newGroup()
+	if err != nil {
+		e.err = err
+		return e
+	}
+	defer processes.kill()
+	out, errs := j.printer(j.Out), j.printer(j.Err)
+	defer out.flush()
+	defer errs.flush()
+	cmd := exec.Command("sh", "-c", j.Command)
+	cmd.Dir = j.Dir
+	cmd.Env = append(append([]string{}, j.Environ...), variables(j.task)...)
+	cmd.Stdin = strings.NewReader(j.task.GetPrompt())
+	cmd.Stdout, cmd.Stderr = out, io.MultiWriter(&e.stderr, errs)
+	// What the agent has left behind may print for so long.
+	cmd.WaitDelay = j.KillAfter
+	processes.add(cmd)
+	if e.err = cmd.Start(); e.err != nil {
+		return e
+	}
+	var stopping sync.WaitGroup
+	ended := make(chan struct{})
+	stopping.Go(func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+			e.stopped = context.Cause(ctx)
+		}
+		processes.signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(j.KillAfter):
+			processes.signal(syscall.SIGKILL)
+		}
+	})
+	err = cmd.Wait()
+	close(ended)
+	stopping.Wait()
+	if cmd.ProcessState == nil { // it could not be waited for
+		e.how = err.Error()
+		return e
+	}
+	// What came after its end does not count, such as output that was cut off.
+	e.ok, e.how = cmd.ProcessState.Success(), cmd.ProcessState.String()
+	return e
+}
+
+// printer passes lines on, one at a time.
+func (j *job) printer(to func(session, line string)) *lines {
+	return &lines{pass: func(line string) {
+		if to != nil {
+			j.printing.Lock()
+			defer j.printing.Unlock()
+			to(j.task.GetSessionName(), line)
+		}
+	}}
+}

@@ -1,0 +1,135 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// job is one task at work.
+type job struct {
+	*runner
+	task  *statev1.Task
+	lease *lease
+	done  chan struct{}
+}
+
+// begin works on a task, and says when its agent has ended.
+func (r *runner) begin(task *statev1.Task, ended func()) {
+	j := &job{runner: r, task: task, done: make(chan struct{})}
+	j.lease = newLease(context.WithoutCancel(r.kill), j)
+	r.mu.Lock()
+	// A session has one task at a time. When it comes again, the lease of before is
+	// lost, and its agent must have ended before it is started again.
+	before := r.sessions[task.GetSessionId()]
+	r.sessions[task.GetSessionId()] = j
+	r.mu.Unlock()
+	r.jobs.Go(func() {
+		j.work(before)
+		r.mu.Lock()
+		if r.sessions[task.GetSessionId()] == j {
+			delete(r.sessions, task.GetSessionId())
+		}
+		r.mu.Unlock()
+		close(j.done)
+		ended()
+	})
+}
+
+// Why an agent is stopped.
+var (
+	errGone     = errors.New("the lease is lost: the server has given the task away, or does not want it any more")
+	errLapsed   = errors.New("the lease is lost: it could not be extended in time")
+	errStopping = errors.New("the runner was told to stop")
+)
+
+// work runs the agent of a task while the lease is held, and tells the server how
+// that went.
+func (j *job) work(before *job) {
+	defer j.lease.release()
+	if before != nil {
+		before.lease.lose(errGone)
+		<-before.done
+	}
+	ctx, stop := context.WithCancelCause(j.lease.ctx)
+	defer stop(nil)
+	defer context.AfterFunc(j.kill, func() { stop(errStopping) })()
+	j.tell("%s: started", j)
+	ended := j.runAgent(ctx)
+	if err := context.Cause(j.lease.ctx); err != nil {
+		j.tell("%s: stopped: %s", j, err)
+		return
+	}
+	why, retry := ended.failure()
+	if why == "" {
+		j.tell("%s: %s", j, orError("done", j.settle(func(ctx context.Context) error {
+			_, err := j.Tasks.Ack(ctx, &statev1.TaskServiceAckRequest{TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken()})
+			return err
+		})))
+		return
+	}
+	how := "failed: "
+	if retry {
+		how = "given back: "
+	}
+	j.tell("%s: %s", j, orError(how+why, j.settle(func(ctx context.Context) error {
+		_, err := j.Tasks.Fail(ctx, &statev1.TaskServiceFailRequest{
+			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Error: why, Retry: retry,
+		})
+		return err
+	})))
+}
+
+// String names the task for people.
+func (j *job) String() string {
+	return fmt.Sprintf("session %s, %s (%s)", j.task.GetSessionName(), kindName(j.task.GetKind()), j.task.GetTaskId())
+}
+
+func orError(text string, err error) string {
+	if err != nil {
+		return text + ", but the server was not told: " + err.Error()
+	}
+	return text
+}
+
+// settleTimeout bounds one attempt to tell the server how a task has ended.
+const settleTimeout = 10 * time.Second
+
+// settle tells the server how the task has ended, until it has answered or the
+// lease is gone. After an attempt whose outcome is not known, a task that is not
+// there any more is one that was settled.
+func (j *job) settle(call func(context.Context) error) error {
+	uncertain := false
+	for failures := 0; ; failures++ {
+		ctx, cancel := context.WithTimeout(j.lease.ctx, settleTimeout)
+		err := call(ctx)
+		cancel()
+		switch {
+		case err == nil || gone(err) && uncertain:
+			return nil
+		case gone(err):
+			return errGone
+		case refused(err):
+			return errors.New(fault.From(err).Message)
+		}
+		uncertain = true
+		select {
+		case <-time.After(pause(failures)):
+		case <-j.lease.ctx.Done():
+			if err := context.Cause(j.lease.ctx); !errors.Is(err, errGone) {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// gone is true when the server says that the lease is not held.
+func gone(err error) bool {
+	reason := fault.ReasonOf(err)
+	return reason == fault.NotFound || reason == fault.Fenced
+}

@@ -1,0 +1,78 @@
+package runner
+
+import (
+	"bytes"
+	"strings"
+)
+
+const (
+	// maxLine is the longest line of an agent that is passed on in one piece.
+	maxLine = 16 << 10
+	// maxReason bounds what is said of an agent's failure.
+	maxReason = 2 << 10
+)
+
+// lines passes on what is written to it, line by line.
+type lines struct {
+	pass func(line string)
+	rest []byte // a line that has not ended yet
+}
+
+// Write implements io.Writer. It never fails: an agent is not stopped because
+// nobody reads what it prints.
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, ended := bytes.Cut(l.rest, []byte("\n"))
+		if !ended && len(l.rest) < maxLine {
+			return len(p), nil
+		}
+		if !ended {
+			line, rest = l.rest[:maxLine], l.rest[maxLine:]
+		}
+		l.pass(strings.TrimSuffix(string(line), "\r"))
+		l.rest = append(l.rest[:0], rest...)
+	}
+}
+
+// flush passes on a last line that does not end.
+func (l *lines) flush() {
+	if len(l.rest) > 0 {
+		l.pass(string(l.rest))
+		l.rest = nil
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	text []byte
+	cut  bool // something came before
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	if over := len(t.text) - maxReason; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+		t.cut = true
+	}
+	return len(p), nil
+}
+
+// reason is why an agent failed: how it ended, and the last lines that it wrote to
+// standard error. It is text of at most maxReason bytes.
+func reason(how string, stderr *tail) string {
+	text := string(stderr.text)
+	room := max(maxReason-len(how)-len(": "), 0)
+	cut := stderr.cut
+	if len(text) > room {
+		text, cut = text[len(text)-room:], true
+	}
+	if _, whole, ok := strings.Cut(text, "\n"); cut && ok && strings.TrimSpace(whole) != "" {
+		text = whole // begins in the middle of a line
+	}
+	if text = strings.TrimSpace(strings.ToValidUTF8(text, "")); text == "" {
+		return how
+	}
+	return how + ": " + text
+}

@@ -1,0 +1,429 @@
+package mcp
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// TestStateTools walks an agent through its tree's state, in every protocol.
+func TestStateTools(t *testing.T) {
+	t.Parallel()
+	for _, version := range versions {
+		for _, over := range []string{"stdio", "http"} {
+			t.Run(version+" over "+over, func(t *testing.T) {
+				t.Parallel()
+				v := newVault()
+				s := v.server(t, newPlane(), nil)
+				if over == "stdio" {
+					walkState(t, v, overStdio(t, s, version, nil))
+				} else {
+					walkState(t, v, overHTTP(t, endpoint(t, s)+"?session=s1", version, nil, nil))
+				}
+			})
+		}
+	}
+}
+
+func walkState(t *testing.T, v *vault, session *sdk.ClientSession) {
+	t.Helper()
+	wantRefused(t, call(t, session, "state_read", `{}`), "NO_SESSION", `There is no session "s1"`, "state_create(schema_name=..., initial_data=...)", SessionHeader)
+	v.requests()
+
+	wantShared(t, call(t, session, "state_create", `{"schema_name":"tasks","schema_version":2,"initial_data":{"z":1.0,"id":9007199254740993,"a":null}}`),
+		1, `{"z":1.0,"id":9007199254740993,"a":null}`, "Created the state wfstate_1 of schema tasks version 2, at version 1.")
+	wantShared(t, call(t, session, "state_read", `{}`), 1, `{"z":1.0,"id":9007199254740993,"a":null}`,
+		"State wfstate_1 of schema tasks version 2 is at version 1.\n"+`{"z":1.0,"id":9007199254740993,"a":null}`)
+	wantShared(t, call(t, session, "state_patch", `{"operations":[{"op":"add","path":"/n","value":1e300}],"expected_version":1}`),
+		2, `[{"op":"add","path":"/n","value":1e300}]`, "Patched: the state wfstate_1 is at version 2 now.")
+	wantShared(t, call(t, session, "state_update", `{"data":{"x":0.10}}`), 3, `{"x":0.10}`, "Replaced: the state wfstate_1 is at version 3 now.")
+	wantShared(t, call(t, session, "state_read", `{"version":2}`), 2, `[{"op":"add","path":"/n","value":1e300}]`, "as it was at version 2:")
+	wantRefused(t, call(t, session, "state_read", `{"version":4}`), "NOT_FOUND", "no version 4")
+	asked := v.requests()
+	want := []proto.Message{
+		&statev1.StateServiceCreateRequest{SchemaName: "tasks", SchemaVersion: 2, Data: []byte(`{"z":1.0,"id":9007199254740993,"a":null}`), Session: "s1"},
+		&statev1.StateServiceGetRequest{Session: "s1"},
+		&statev1.StateServiceUpdateRequest{
+			Session: "s1", Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte(`[{"op":"add","path":"/n","value":1e300}]`)}, ExpectedVersion: 1, WithData: true,
+		},
+		&statev1.StateServiceUpdateRequest{Session: "s1", Change: &statev1.StateServiceUpdateRequest_Data{Data: []byte(`{"x":0.10}`)}, WithData: true},
+		&statev1.StateServiceGetRequest{Session: "s1", Version: 2},
+		&statev1.StateServiceGetRequest{Session: "s1", Version: 4},
+		&statev1.SessionServiceGetRequest{SessionId: "s1"},
+	}
+	wantRequests(t, want, asked)
+
+	schema := call(t, session, "state_schema", `{}`)
+	wantOK(t, schema, "Schema tasks version 2, of the state wfstate_1, which is at version 3:\nWhat is to be done.\n"+vaultSchema)
+	if got := schema.StructuredContent.(map[string]any); got["schema_name"] != "tasks" || got["schema_version"] != 2.0 || got["version"] != 3.0 || got["state_id"] != vaultState {
+		t.Errorf("%v", got)
+	}
+}
+
+// wantShared wants the state at a version, in what a client decodes.
+func wantShared(t *testing.T, result *sdk.CallToolResult, version float64, data string, parts ...string) {
+	t.Helper()
+	wantOK(t, result, parts...)
+	var decoded any
+	if err := json.Unmarshal([]byte(data), &decoded); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"state_id": vaultState, "version": version, "data": decoded}
+	if diff := cmp.Diff(want, result.StructuredContent); diff != "" {
+		t.Errorf("structured content (-want +got):\n%s", diff)
+	}
+}
+
+// wantRequests compares requests but for their idempotency keys, which must all be
+// there and differ.
+func wantRequests(t *testing.T, want, got []proto.Message) {
+	t.Helper()
+	keys := map[string]bool{}
+	for _, m := range got {
+		fields := m.ProtoReflect().Descriptor().Fields()
+		if f := fields.ByName("idempotency_key"); f != nil {
+			key := m.ProtoReflect().Get(f).String()
+			if key == "" || keys[key] {
+				t.Errorf("key %q of %T", key, m)
+			}
+			keys[key] = true
+		}
+	}
+	ignore := protocmp.IgnoreFields(&statev1.StateServiceCreateRequest{}, "idempotency_key")
+	ignoreToo := protocmp.IgnoreFields(&statev1.StateServiceUpdateRequest{}, "idempotency_key")
+	if diff := cmp.Diff(want, got, protocmp.Transform(), ignore, ignoreToo); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// TestDocumentsAreAnsweredAsTheyAre: to the last digit, on the wire (S10.4).
+func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
+	t.Parallel()
+	v := newVault()
+	v.share("s1", "")
+	v.versions = [][]byte{[]byte(`{"z":12345678901234567890,"b":1.50,"a":1e300,"t":"<&>"}`)}
+	v.parts = []*statev1.Part{
+		{Pointer: "/z", Found: true, Value: []byte(`12345678901234567890`)}, {Pointer: "/a~1b"}, {Found: true, Value: []byte(`null`)},
+	}
+	url := endpoint(t, v.server(t, newPlane(), nil)) + "?session=s1"
+	ask := func(tool, arguments string) string {
+		_, _, header := post(t, url, initialize)
+		_, answer, _ := post(t, url, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`,
+			mcpSessionHeader, header.Get(mcpSessionHeader), protocolHeader, "2025-06-18")
+		return answer
+	}
+	for _, row := range []struct{ tool, arguments, want string }{
+		{"state_read", `{}`, `"structuredContent":{"state_id":"wfstate_1","version":1,"data":{"z":12345678901234567890,"b":1.50,"a":1e300,"t":"`},
+		{"state_schema", `{}`, `"json_schema":` + vaultSchema},
+		{
+			"state_read", `{"pointers":["/z","/a~1b",""]}`,
+			`"structuredContent":{"state_id":"wfstate_1","version":1,"parts":[{"pointer":"/z","found":true,"value":12345678901234567890},` +
+				`{"pointer":"/a~1b","found":false,"value":null},{"pointer":"","found":true,"value":null}]}`,
+		},
+	} {
+		if got := ask(row.tool, row.arguments); !strings.Contains(got, row.want) {
+			t.Errorf("%s: %s\nwithout %s", row.tool, got, row.want)
+		}
+	}
+	got := v.requests()
+	want := &statev1.StateServiceGetRequest{Session: "s1", Pointers: []string{"/z", "/a~1b", ""}}
+	if diff := cmp.Diff(want, got[len(got)-1], protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+	session := overHTTP(t, url, "2025-11-25", nil, nil)
+	wantOK(t, call(t, session, "state_read", `{"pointers":["/z","/a~1b",""]}`), "is at version 1.\n/z: 12345678901234567890\n/a~1b: there is nothing here.\n(all): null")
+	// Who holds it up is told with it.
+	v.mu.Lock()
+	v.lock = &statev1.Lock{Holder: "deployer", ExpiresAt: timestamppb.New(time.Unix(1_900_000_000, 0))}
+	v.mu.Unlock()
+	wantOK(t, call(t, session, "state_read", `{"pointers":["/z"]}`), `It is locked by "deployer" until 2030-03-17T17:46:40Z`)
+}
+
+// TestStateRefusals: a refusal names the place, the rule, the version and the mend.
+func TestStateRefusals(t *testing.T) {
+	t.Parallel()
+	until := "2030-03-17T17:46:40Z"
+	violation := fault.New(fault.SchemaViolation, "the state would not conform").Violate("/tasks/0/status", "ENUM", `must be one of "done", "failed"`).
+		Violate("", "REQUIRED", `add "status"`)
+	for name, row := range map[string]struct {
+		tool, arguments string
+		err             *fault.Error
+		code            string
+		parts           []string
+		fields          map[string]any
+	}{
+		"schema": {
+			"state_patch", `{"operations":[]}`, fault.New(fault.SchemaViolation, "the state would not conform").Meta("current_version", "7").
+				Violate("/tasks/0/status", "ENUM", `must be one of "done", "failed"`),
+			"SCHEMA_VIOLATION",
+			[]string{"Not changed (SCHEMA_VIOLATION): the state would not conform", "\n/tasks/0/status: ENUM: must be one of", "state_schema shows the schema"},
+			map[string]any{"current_version": 7.0},
+		},
+		"schema of the whole": {
+			"state_create", `{"schema_name":"tasks","initial_data":{}}`, violation, "SCHEMA_VIOLATION",
+			[]string{"Not created", "\nREQUIRED: add \"status\"", "Mend what is named above"},
+			nil,
+		},
+		"a string of JSON": {
+			"state_update", `{"data":"{}"}`, violation, "SCHEMA_VIOLATION", []string{"given as a string: give the JSON itself"}, nil,
+		},
+		"a string of JSON to begin with": {
+			"state_create", `{"schema_name":"tasks","initial_data":"{}"}`, violation, "SCHEMA_VIOLATION", []string{"given as a string"}, nil,
+		},
+		"patch": {
+			"state_patch", `{"operations":[{}]}`, fault.New(fault.PatchFailed, "operation 0 does not apply").Violate("/operations/0/path", "PATH_NOT_FOUND", "no such member"),
+			"PATCH_FAILED",
+			[]string{"/operations/0/path: PATH_NOT_FOUND", "Read it with state_read, then patch again."},
+			nil,
+		},
+		"lock": {
+			"state_update", `{"data":{}}`, fault.New(fault.Locked, `locked by "deployer" until %s`, until).Meta("holder", "deployer").Meta("until", until),
+			"LOCKED",
+			[]string{`locked by "deployer" until ` + until, "state_read still reads it"},
+			map[string]any{"locked_by": "deployer", "locked_until": until},
+		},
+		"conflict without a version": {
+			"state_update", `{"data":{}}`, fault.New(fault.VersionConflict, "changed faster than this"), "VERSION_CONFLICT", []string{"decide again."}, nil,
+		},
+		"ended": {"state_update", `{"data":{}}`, fault.New(fault.SessionEnded, "it has ended"), "SESSION_ENDED", []string{"Whoever started this session can resume it."}, nil},
+		"uncertain": {
+			"state_patch", `{"operations":[]}`, fault.New(fault.CommitUncertain, "who knows"), "COMMIT_UNCERTAIN", []string{"look with state_read before trying again"}, nil,
+		},
+		"there is one": {
+			"state_create", `{"schema_name":"tasks","initial_data":{}}`, fault.New(fault.FailedPrecondition, "it has one already").Meta("state_id", vaultState),
+			"FAILED_PRECONDITION",
+			[]string{"Read it with state_read."},
+			map[string]any{"state_id": vaultState},
+		},
+		"no such schema": {
+			"state_create", `{"schema_name":"task","initial_data":{}}`, nil, "NOT_FOUND", []string{`no schema "task"`, "Registered schemas: tasks0 (version 2)."}, nil,
+		},
+		"conflict": {
+			"state_patch", `{"operations":[],"expected_version":9}`, nil, "VERSION_CONFLICT",
+			[]string{"at version 1, not 9", "Read it with state_read and decide again, with expected_version 1."},
+			map[string]any{"current_version": 1.0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVault()
+			v.share("s1", "")
+			session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
+			if row.err != nil {
+				v.failNext(row.err)
+			}
+			result := call(t, session, row.tool, row.arguments)
+			wantRefused(t, result, row.code, row.parts...)
+			for field, want := range row.fields {
+				if got := result.StructuredContent.(map[string]any)[field]; got != want {
+					t.Errorf("%s is %v, want %v", field, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestSchemasThatThereAre are named to who asks for another.
+func TestSchemasThatThereAre(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*vault){
+		"No schema is registered":            func(v *vault) { v.schemas = 0 },
+		"tasks0 (version 2), tasks1":         func(v *vault) { v.schemas = 2 },
+		"Ask an operator for the name":       func(v *vault) { v.failAll = fault.New(fault.Unavailable, "away").GRPCStatus().Err() },
+		`there is no schema "of other name"`: func(*vault) {},
+	} {
+		v := newVault()
+		change(v)
+		session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
+		wantRefused(t, call(t, session, "state_create", `{"schema_name":"of other name","initial_data":{}}`), "NOT_FOUND", want)
+	}
+}
+
+// TestSessionsWithoutAState: each learns who has to do what.
+func TestSessionsWithoutAState(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		known *statev1.Session
+		state string // that the connection names
+		code  string
+		parts []string
+	}{
+		"unknown": {nil, "", "NO_SESSION", []string{`There is no session "s1"`}},
+		"root":    {&statev1.Session{Name: "s1"}, "", "NO_STATE", []string{`"s1" has created no workflow state yet`, "Create it with p_state_create(schema_name="}},
+		"child": {
+			&statev1.Session{Name: "s1", ParentSessionId: "ses_0", ParentSessionName: "boss"}, "",
+			"NO_STATE",
+			[]string{`none when its parent "boss" started it`, "Tell your parent"},
+		},
+		"of another tree": {&statev1.Session{Name: "s1", WorkflowStateId: "wfstate_2"}, vaultState, "PERMISSION_DENIED", []string{"another tree", StateHeader, "Leave it out"}},
+		"gone":            {&statev1.Session{Name: "s1", WorkflowStateId: vaultState}, "wfstate_9", "NOT_FOUND", []string{"there is no state wfstate_9", StateHeader}},
+	} {
+		for _, request := range []struct{ tool, arguments string }{
+			{"p_state_read", `{}`}, {"p_state_schema", `{}`}, {"p_state_patch", `{"operations":[]}`}, {"p_state_update", `{"data":{}}`},
+		} {
+			v := newVault()
+			if row.known != nil {
+				v.sessions["s1"] = row.known
+			}
+			session := overStdio(t, v.server(t, newPlane(), func(c *Config) { c.ToolPrefix, c.Stdio.StateID = "p_", row.state }), "2025-11-25", nil)
+			t.Log(name, request.tool)
+			wantRefused(t, call(t, session, request.tool, request.arguments), row.code, row.parts...)
+		}
+	}
+	// What can not be explained is at least told.
+	v := newVault()
+	v.failAll = fault.New(fault.PermissionDenied, "not you").GRPCStatus().Err()
+	session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
+	wantRefused(t, call(t, session, "state_read", `{}`), "PERMISSION_DENIED", "not you")
+}
+
+// TestStateBindings: whose state it is, the connection says, and nothing else.
+func TestStateBindings(t *testing.T) {
+	t.Parallel()
+	v := newVault()
+	v.share("s2", "s1")
+	url := endpoint(t, v.server(t, newPlane(), nil))
+	read := func(query string, header http.Header) *sdk.CallToolResult {
+		return call(t, overHTTP(t, url+query, "2025-11-25", nil, header), "state_read", `{}`)
+	}
+	wantOK(t, read("?session=s2", nil), "wfstate_1")
+	wantOK(t, read("", http.Header{SessionHeader: {"s2"}}), "wfstate_1")
+	v.requests()
+	wantOK(t, read("?session=s2", http.Header{StateHeader: {vaultState}, "Authorization": {"Bearer t"}, NamespaceHeader: {"n"}}), "wfstate_1")
+	wantRequests(t, []proto.Message{&statev1.StateServiceGetRequest{Session: "s2", StateId: vaultState}}, v.requests())
+	if md := v.seen[len(v.seen)-1]; md.Get("authorization")[0] != "Bearer t" || md.Get(namespaceKey)[0] != "n" {
+		t.Errorf("metadata %v", md)
+	}
+	// An empty header is what an unset variable leaves.
+	wantOK(t, read("?session=s2", http.Header{StateHeader: {""}}), "wfstate_1")
+	// A state's name is no right to it.
+	wantRefused(t, read("", http.Header{StateHeader: {vaultState}}), "NOT_BOUND", "belongs to no session", SessionHeader)
+	wantRefused(t, read("", http.Header{StateHeader: {vaultState}, "Authorization": {"Bearer t"}}), "NO_SESSION")
+	wantRefused(t, read("?run=run_1", http.Header{StateHeader: {vaultState}}), "NOT_BOUND", "bound to the run run_1", "sessions share states, not runs")
+	wantRefused(t, call(t, overHTTP(t, url+"?session=s9", "2025-11-25", nil, http.Header{StateHeader: {vaultState}}), "state_create",
+		`{"schema_name":"tasks","initial_data":{}}`), "FAILED_PRECONDITION", "works on the state wfstate_1", "state_read")
+
+	for want, headers := range map[string][]string{
+		"more than once": {StateHeader, "a", StateHeader, "b"}, "at most 128 printable": {StateHeader, strings.Repeat("x", 129)},
+	} {
+		if status, answer, _ := post(t, url, initialize, headers...); status != http.StatusBadRequest || !strings.Contains(answer, want) {
+			t.Errorf("%d %s, want 400 with %q", status, answer, want)
+		}
+	}
+}
+
+// TestNoStateStore: an edge without one says so.
+func TestNoStateStore(t *testing.T) {
+	t.Parallel()
+	session := overStdio(t, server(t, newPlane(), nil), "2025-11-25", nil)
+	for tool, arguments := range map[string]string{
+		"state_create": `{"schema_name":"tasks","initial_data":{}}`, "state_read": `{}`, "state_patch": `{"operations":[]}`, "state_update": `{"data":{}}`, "state_schema": `{}`,
+	} {
+		wantRefused(t, call(t, session, tool, arguments), "UNAVAILABLE", "no state-store is connected here")
+	}
+}
+
+// TestSubagentsShareAsThemselves: below their agent's session, where that shares a
+// state, and as their agent where not (S11.1).
+func TestSubagentsShareAsThemselves(t *testing.T) {
+	t.Parallel()
+	v := newVault()
+	session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
+	getMain := &statev1.SessionServiceGetRequest{SessionId: "s1"}
+	getChild := &statev1.SessionServiceGetRequest{SessionId: "s1/a1", Session: "s1"}
+	wantRefused(t, call(t, session, "state_read", `{"agent":"a1"}`), "NO_SESSION", `There is no session "s1"`)
+	wantRequests(t, []proto.Message{getMain, &statev1.StateServiceGetRequest{Session: "s1"}, getMain}, v.requests())
+
+	v.share("s1", "")
+	wantOK(t, call(t, session, "state_patch", `{"agent":"a1","operations":[]}`))
+	wantOK(t, call(t, session, "state_read", `{"agent":"a1"}`))
+	wantOK(t, call(t, session, "state_read", `{}`))
+	wantRequests(t, []proto.Message{
+		getMain, getChild, &statev1.SessionServiceCreateRequest{Name: "s1/a1", Parent: "s1", Session: "s1"},
+		&statev1.StateServiceUpdateRequest{Session: "s1/a1", Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte("[]")}, WithData: true},
+		getMain, getChild, &statev1.StateServiceGetRequest{Session: "s1/a1"},
+		&statev1.StateServiceGetRequest{Session: "s1"},
+	}, v.requests())
+
+	wantRefused(t, call(t, session, "state_read", `{"agent":"a\u0000"}`), "INVALID_ARGUMENT", `with the argument "agent"`)
+	v.mu.Lock()
+	v.failAll = fault.New(fault.Unavailable, "the state-store is away").GRPCStatus().Err()
+	v.mu.Unlock()
+	v.requests()
+	wantRefused(t, call(t, session, "state_patch", `{"agent":"a1","operations":[]}`), "UNAVAILABLE", "the state-store is away")
+	wantRequests(t, []proto.Message{getMain}, v.requests())
+}
+
+// TestStateToolsAreNeverGated (S3): whatever the state of a run allows.
+func TestStateToolsAreNeverGated(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.states["testing"] = planeState{restricted: true, disallowed: []string{"state_read", "state_patch", "*"}}
+	p.start("s1")
+	v := newVault()
+	v.share("s1", "")
+	// Nor can an upstream server pass for them.
+	evil := backendServer(t, "state_read", "state_patch", "interlock_state_update")
+	session := overStdio(t, v.server(t, p, func(c *Config) { c.Upstreams = []Upstream{evil.as("evil")} }), "2025-11-25", nil)
+	for tool, arguments := range map[string]string{
+		"state_read": `{}`, "state_patch": `{"operations":[]}`, "state_update": `{"data":{}}`, "state_schema": `{}`,
+		"state_create": `{"schema_name":"tasks","initial_data":{}}`,
+	} {
+		wantOK(t, call(t, session, tool, arguments), vaultState)
+	}
+	if checks, reports := p.counts(); checks+reports > 0 {
+		t.Errorf("%d checks and %d reports of own tools", checks, reports)
+	}
+	wantRefused(t, call(t, session, "mcp__evil__state_read", `{}`), "TOOL_DISALLOWED")
+	if got := evil.called(); len(got) > 0 {
+		t.Errorf("the other server was called: %v", got)
+	}
+}
+
+// TestStateArguments: every wrong argument is found here, and named.
+func TestStateArguments(t *testing.T) {
+	t.Parallel()
+	v := newVault()
+	v.share("s1", "")
+	session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
+	many := `["` + strings.Repeat(`/a","`, 256) + `/a"]`
+	for _, row := range []struct{ tool, arguments, want string }{
+		{"state_create", `{"initial_data":{}}`, `needs the argument "schema_name"`},
+		{"state_create", `{"schema_name":"tasks"}`, `needs the argument "initial_data" (any value)`},
+		{"state_create", `{"schema_name":"tasks","initial_data":{},"state_id":"wfstate_2"}`, `no argument "state_id"; it takes schema_name, schema_version, initial_data`},
+		{"state_create", `{"schema_name":"tasks","initial_data":{"a":1,"a":2}}`, "DUPLICATE_KEY"},
+		{"state_read", `{"session":"s2"}`, `has no argument "session"; it takes pointers, version`},
+		{"state_read", `{"pointers":"/a"}`, `"pointers" must be an array, not a string`},
+		{"state_read", `{"pointers":["/a",1]}`, `element 1 of the argument "pointers" must be a string, not a number`},
+		{"state_read", `{"pointers":` + many + `}`, `"pointers" must have at most 256 elements, not 257`},
+		{"state_read", `{"pointers":["/` + strings.Repeat("x", 4096) + `"]}`, `element 0 of the argument "pointers" is longer than 4096 bytes`},
+		{"state_read", `{"version":0}`, `"version" must be a whole number of at least 1`},
+		{"state_update", `{}`, `needs the argument "data"`},
+		{"state_update", `{"data":{},"expected_version":"1"}`, `"expected_version" must be an integer, not a string`},
+		{"state_patch", `{"operations":{"op":"add"}}`, `"operations" must be an array, not an object`},
+		{"state_patch", `{"operations":["add"]}`, `element 0 of the argument "operations" must be an object, not a string`},
+		{"state_patch", `{"operations":[],"expected_version":0}`, `at least 1`},
+		{"state_schema", `{"name":"tasks"}`, `it takes none`},
+	} {
+		wantRefused(t, call(t, session, row.tool, row.arguments), "INVALID_ARGUMENT", row.want)
+	}
+	if got := v.requests(); len(got) > 0 {
+		t.Errorf("asked %v", got)
+	}
+	// Any JSON may be a document, and a document may nest as deep as documents may.
+	for _, data := range []string{"null", "false", "0", `""`, "[]", strings.Repeat("[", 64) + strings.Repeat("]", 64)} {
+		wantOK(t, call(t, session, "state_update", `{"data":`+data+`}`))
+		wantOK(t, call(t, session, "state_patch", `{"operations":[{"op":"add","path":"","value":`+data+`}]}`))
+	}
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// answer is what a repeat of a request is told (S6.5): the version of a state that
+// the first one made.
+type answer struct {
+	// Digest of the request.
+	Digest        string    `json:"digest"`
+	StateID       string    `json:"state_id"`
+	Version       int64     `json:"version"`
+	SchemaVersion int64     `json:"schema_version"`
+	At            time.Time `json:"at"`
+	By            string    `json:"by"`
+}
+
+func (st *State) answer(digest string) answer {
+	return answer{
+		Digest: digest, StateID: st.Key.ID, Version: st.Version, SchemaVersion: st.SchemaVersion, At: st.UpdatedAt, By: st.UpdatedBy,
+	}
+}
+
+func (r answer) encode() ([]byte, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("encode answer: %w", err))
+	}
+	return data, nil
+}
+
+// decodeAnswer reads an answer, and refuses it to another request than the first.
+func decodeAnswer(data []byte, digest string, owner store.Key, name string) (answer, error) {
+	var r answer
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fault.From(fmt.Errorf("decode answer: %w", err))
+	}
+	if r.Digest != digest {
+		return r, fault.From(&store.ReplayMismatchError{Owner: owner, Name: name})
+	}
+	return r, nil
+}
+
+// replay answers a state as it was when a request was first carried out. Where that
+// version is not kept any more its data are those given, which may be none.
+func (a *App) replay(ctx context.Context, key store.Key, first answer, data document.Value) (*State, error) {
+	st, err := a.stateAt(ctx, key, first.Version)
+	if fault.ReasonOf(err) != fault.NotFound {
+		return st, err
+	}
+	now, err := a.loadState(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	then := *now
+	then.Version, then.Data, then.UpdatedAt, then.UpdatedBy = first.Version, data, first.At, first.By
+	return a.under(ctx, &then, first.SchemaVersion), nil
+}
+
+// under says which version of its schema a state conforms to.
+func (a *App) under(ctx context.Context, st *State, schemaVersion int64) *State {
+	st.SchemaVersion = schemaVersion
+	if schema, err := a.compile(ctx, st.Key.Namespace, st.SchemaName, schemaVersion); err == nil {
+		st.SchemaID = schema.ID
+	}
+	return st
+}
