@@ -1,0 +1,90 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// errPanicked is told of a task whose do has not returned.
+var errPanicked = errors.New("the runner panicked")
+
+// kept is a task whose lease is kept.
+type kept struct {
+	ctx  context.Context // the task's
+	stop func()          // returns when the lease is kept no more
+}
+
+// keep extends the lease of a task until it is stopped, also after ctx has ended:
+// what is under way then still has to come to its end. The task's context ends
+// with ErrLeaseLost when the lease is lost.
+func (c *Client) keep(ctx context.Context, task Task) kept {
+	taskCtx, lose := context.WithCancelCause(ctx)
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if err := c.extend(keeping, task); err != nil {
+			c.log.LogAttrs(ctx, slog.LevelWarn, "the lease on a task is lost", slog.String("task", task.ID), slog.Any("error", err))
+			lose(ErrLeaseLost)
+		}
+	}()
+	return kept{ctx: taskCtx, stop: func() {
+		stop()
+		<-stopped
+		lose(nil)
+	}}
+}
+
+// extend keeps a lease until ctx ends. It answers why the lease is lost.
+func (c *Client) extend(ctx context.Context, task Task) error {
+	until := leasedUntil(task.expires)
+	for {
+		if pause(ctx, min(max(time.Until(until)/3, 50*time.Millisecond), attemptTime)) != nil {
+			return nil
+		}
+		attempt, cancel := context.WithDeadline(ctx, until)
+		resp, err := c.tasks.Extend(attempt, &statev1.TaskServiceExtendRequest{TaskId: task.ID, LeaseToken: task.token})
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			until = leasedUntil(timeOf(resp.GetLeaseExpiresAt()))
+		case !transient(fault.ReasonOf(err)) || !time.Now().Before(until):
+			return fault.From(err)
+		}
+	}
+}
+
+// leasedUntil is when a lease that has just been given runs out. A clock that is
+// far ahead of the server's says that it has already: then the server will tell.
+func leasedUntil(expires time.Time) time.Time {
+	now := time.Now()
+	if left := expires.Sub(now); left > 0 {
+		return now.Add(left) // on the monotonic clock from here on
+	}
+	return now.Add(attemptTime)
+}
+
+// settle says what came of a task, whether or not ctx has ended.
+func (c *Client) settle(ctx context.Context, task Task, failed error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
+	defer cancel()
+	var err error
+	if failed == nil {
+		_, err = retry(ctx, c.tasks.Ack, &statev1.TaskServiceAckRequest{TaskId: task.ID, LeaseToken: task.token})
+	} else {
+		_, err = retry(ctx, c.tasks.Fail, &statev1.TaskServiceFailRequest{
+			TaskId: task.ID, LeaseToken: task.token, Error: clip(failed.Error()), Retry: errors.Is(failed, ErrNotRun),
+		})
+	}
+	if err != nil {
+		c.log.LogAttrs(ctx, slog.LevelWarn, "what came of a task was not taken; it is given again when its lease lapses",
+			slog.String("task", task.ID), slog.Any("error", err))
+	}
+}

@@ -1,0 +1,127 @@
+package sdk
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+)
+
+// Session is one agent's conversation (S11).
+type Session struct {
+	ID string
+	// Name is unique in the namespace.
+	Name string
+	// ParentID is empty for a root.
+	ParentID, RootID string
+	// Status is "RUNNING", "FINISHED" or "ENDED".
+	Status string
+	// StateID is the state that it shares; empty for none.
+	StateID string
+	// StateUpdate is how far it has got with its report: "NONE", "PENDING",
+	// "COMPLETED", "FAILED" or "SKIPPED" (S11.1).
+	StateUpdate string
+	// OpenChildren have not called back.
+	OpenChildren int
+	Labels       map[string]string
+	// Error is why it failed; empty otherwise.
+	Error                string
+	CreatedAt, UpdatedAt time.Time
+}
+
+// NewSession says what session to make.
+type NewSession struct {
+	// ID is chosen by the server when empty, Name at random.
+	ID, Name string
+	// Parent by id or name, whose state the session shares; empty for a root. An
+	// agent creates sessions below its own.
+	Parent string
+	// SkipStateUpdate: it need not update that state before it is done.
+	SkipStateUpdate bool
+	// AcceptEarlyUpdate: what it updates during its own work is enough (S11.2).
+	AcceptEarlyUpdate bool
+	// Labels that a runner must have to take its tasks.
+	Labels map[string]string
+	// Prompt, when not empty, has a runner start the session's agent with it.
+	Prompt string
+	// StateRef is the component that its executions begin and end with, Subject
+	// whose long-term values it uses (S12).
+	StateRef, Subject string
+}
+
+// CreateSession makes a session. The same request again answers the same session,
+// so give it a name to find it again.
+func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, error) {
+	if s.ID == "" && s.Name == "" {
+		// A repeat must find the session that the first try made.
+		s.Name = "session-" + strings.ToLower(idempotencyKey())
+	}
+	req := &statev1.SessionServiceCreateRequest{
+		SessionId: s.ID, Name: s.Name, Parent: s.Parent, AcceptEarlyUpdate: s.AcceptEarlyUpdate, Labels: s.Labels,
+		StateRef: s.StateRef, Subject: s.Subject, Prompt: s.Prompt, Session: c.session,
+	}
+	if s.SkipStateUpdate {
+		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
+	}
+	resp, err := retry(ctx, c.sessions.Create, req)
+	if err != nil {
+		return Session{}, err
+	}
+	return sessionOf(resp.GetSession()), nil
+}
+
+// StopOptions of Stop. The zero value leaves what is outstanding to a runner.
+type StopOptions struct {
+	// InPlace: the caller goes on with the agent itself, see Stopped.Prompt.
+	InPlace bool
+	// End ends the session whatever is outstanding.
+	End bool
+	// Error is why the agent failed; empty when it did not.
+	Error string
+}
+
+// Stopped is what became of a session that was stopped.
+type Stopped struct {
+	Session Session
+	// Prompt is what the agent must be told before it may stop, when it was stopped
+	// in place; empty when it may.
+	Prompt string
+}
+
+// Stop says that the agent of the client's session has stopped. One that must
+// update the state of its tree and has not is asked to; then its parent is called
+// back (S11.2).
+func (c *Client) Stop(ctx context.Context, opts StopOptions) (Stopped, error) {
+	if c.session == "" {
+		return Stopped{}, errNoSession("stopping")
+	}
+	resp, err := retry(ctx, c.sessions.Stop, &statev1.SessionServiceStopRequest{
+		SessionId: c.session, Session: c.session, IdempotencyKey: idempotencyKey(),
+		InPlace: opts.InPlace, End: opts.End, Error: clip(opts.Error),
+	})
+	if err != nil {
+		return Stopped{}, err
+	}
+	return Stopped{Session: sessionOf(resp.GetSession()), Prompt: resp.GetPrompt()}, nil
+}
+
+// clip is a text as the contracts take an error: 4096 characters at most.
+func clip(text string) string {
+	const most = 4096
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-3]) + "..."
+	}
+	return text
+}
+
+func sessionOf(s *statev1.Session) Session {
+	return Session{
+		ID: s.GetSessionId(), Name: s.GetName(), ParentID: s.GetParentSessionId(), RootID: s.GetRootSessionId(),
+		Status: word(s.GetStatus(), "SESSION_STATUS_"), StateID: s.GetWorkflowStateId(),
+		StateUpdate:  word(s.GetStateUpdateStatus(), "STATE_UPDATE_STATUS_"),
+		OpenChildren: int(s.GetOpenChildren()), Labels: s.GetLabels(), Error: s.GetError(),
+		CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()),
+	}
+}

@@ -1,0 +1,79 @@
+package sdk
+
+import (
+	"encoding/json"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+)
+
+// Task is one piece of work for a runner: start or resume the agent of a session
+// (S11.5). It can be given more than once, always with the same ID.
+type Task struct {
+	ID string
+	// Kind is "START", "STATE_UPDATE", "CALLBACK" or "RESUME".
+	Kind                   string
+	SessionID, SessionName string
+	ParentID, RootID       string
+	// StateID is the state that the session shares; empty for none.
+	StateID string
+	// Prompt is what to tell the agent.
+	Prompt string
+	// Attempt is which one to have the state updated it is, from 1; 0 otherwise.
+	Attempt int
+	// Callbacks are those of the children that have ended.
+	Callbacks []Callback
+	Labels    map[string]string
+	// Given counts how often the task was given to a runner.
+	Given int
+	// Execution is the use of the component that the session refers to; nil for
+	// none (S12.4).
+	Execution *Execution
+	CreatedAt time.Time
+
+	token   int64
+	expires time.Time
+}
+
+// Callback tells a parent how a child has ended. It can be delivered more than
+// once, always with the same ID.
+type Callback struct {
+	ID                     string
+	SessionID, SessionName string
+	// StateUpdate is how the child's report ended: see Session.
+	StateUpdate string
+	// StateVersion is that of the shared state then; 0 without one.
+	StateVersion int64
+	// Error is why the child failed; empty otherwise.
+	Error string
+	Time  time.Time
+}
+
+// Execution is one use of a component's values (S12.3).
+type Execution struct {
+	ID, Slug string
+	// Values is a JSON object.
+	Values json.RawMessage
+	// Version of the values; 0 when none were kept yet.
+	Version int64
+}
+
+func taskOf(t *statev1.Task) Task {
+	task := Task{
+		ID: t.GetTaskId(), Kind: word(t.GetKind(), "TASK_KIND_"), SessionID: t.GetSessionId(), SessionName: t.GetSessionName(),
+		ParentID: t.GetParentSessionId(), RootID: t.GetRootSessionId(), StateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(),
+		Attempt: int(t.GetAttempt()), Labels: t.GetLabels(), Given: int(t.GetGiven()), CreatedAt: timeOf(t.GetCreatedAt()),
+		token: t.GetLeaseToken(), expires: timeOf(t.GetLeaseExpiresAt()),
+	}
+	for _, cb := range t.GetCallbacks() {
+		task.Callbacks = append(task.Callbacks, Callback{
+			ID: cb.GetCallbackId(), SessionID: cb.GetSessionId(), SessionName: cb.GetSessionName(),
+			StateUpdate:  word(cb.GetStateUpdateStatus(), "STATE_UPDATE_STATUS_"),
+			StateVersion: cb.GetStateVersion(), Error: cb.GetError(), Time: timeOf(cb.GetTime()),
+		})
+	}
+	if e := t.GetExecution(); e != nil {
+		task.Execution = &Execution{ID: e.GetExecutionId(), Slug: e.GetSlug(), Values: e.GetValues(), Version: e.GetVersion()}
+	}
+	return task
+}
