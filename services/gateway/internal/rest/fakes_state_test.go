@@ -218,7 +218,7 @@ const (
 	jsonStateTail = jsonTimes + `,"schema_version":2,"updated_by":"child-1"}`
 	jsonState     = jsonStateHead + `"current_data":{"z":9007199254740993,"a":1.10,"s":"\u00e9<&>"},` + jsonStateTail
 	jsonSession   = `{"session_id":"ses_02","session_name":"child 1","parent_session_id":"ses_01","parent_session_name":"orchestrator",` +
-		`"root_session_id":"ses_01","depth":1,"status":"finished","workflow_state_id":"wfstate_01","state_update_status":"pending","attempts":1,` +
+		`"root_session_id":"ses_01","depth":1,"status":"finished","ended":false,"workflow_state_id":"wfstate_01","state_update_status":"pending","attempts":1,` +
 		`"state_update":"required","accept_early_update":false,"open_children":0,"callbacks":[],"labels":{},"subject":"orchestrator",` +
 		`"grants":[],"version":4,` + jsonTimes
 	jsonComponent = `{"slug":"prefs","name":"Preferences","description":"","tags":["a"],"schema_definition":{"n":{"type":"integer"}},` +

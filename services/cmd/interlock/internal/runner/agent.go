@@ -22,19 +22,19 @@ type ending struct {
 	stderr tail
 }
 
-// failure says why a task has failed, empty when it is done, and whether another
-// runner is to have it. An agent that was stopped may well say that all is fine:
-// it has not done its work.
-func (e *ending) failure() (why string, retry bool) {
+// failure says how a task has failed, empty when it is done, and whether it is to
+// be given again. An agent that was stopped may well say that all is fine: it has
+// not done its work.
+func (e *ending) failure() (how string, again bool) {
 	switch {
 	case e.err != nil:
-		return reason("the agent can not be started: "+e.err.Error(), &tail{}), true
+		return "the agent can not be started: " + e.err.Error(), true
 	case e.stopped != nil:
-		return reason(e.stopped.Error(), &tail{}), true
+		return e.stopped.Error(), true
 	case e.ok:
 		return "", false
 	default:
-		return reason(e.how, &e.stderr), false
+		return e.how, false
 	}
 }
 

@@ -64,36 +64,36 @@ func (j *job) work(before *job) {
 		j.tell("%s: stopped: %s", j, err)
 		return
 	}
-	why, retry := ended.failure()
-	if why == "" {
-		j.tell("%s: %s", j, orError("done", j.settle(func(ctx context.Context) error {
-			_, err := j.Tasks.Ack(ctx, &statev1.TaskServiceAckRequest{TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken()})
-			return err
-		})))
-		return
+	how, again := ended.failure()
+	text := "done"
+	switch {
+	case again:
+		text = "given back: " + how
+	case how != "":
+		text = "failed: " + how
 	}
-	how := "failed: "
-	if retry {
-		how = "given back: "
+	if err := j.settle(func(ctx context.Context) error { return j.report(ctx, ended) }); err != nil {
+		text += "; but the server was not told: " + err.Error()
 	}
-	j.tell("%s: %s", j, orError(how+why, j.settle(func(ctx context.Context) error {
-		_, err := j.Tasks.Fail(ctx, &statev1.TaskServiceFailRequest{
-			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Error: why, Retry: retry,
-		})
+	j.tell("%s: %s", j, text)
+}
+
+// report tells the server once how the agent has ended.
+func (j *job) report(ctx context.Context, e *ending) error {
+	how, again := e.failure()
+	if how == "" {
+		_, err := j.Tasks.Ack(ctx, &statev1.TaskServiceAckRequest{TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken()})
 		return err
-	})))
+	}
+	_, err := j.Tasks.Fail(ctx, &statev1.TaskServiceFailRequest{
+		TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Error: reason(how, &e.stderr), Retry: again,
+	})
+	return err
 }
 
 // String names the task for people.
 func (j *job) String() string {
 	return fmt.Sprintf("session %s, %s (%s)", j.task.GetSessionName(), kindName(j.task.GetKind()), j.task.GetTaskId())
-}
-
-func orError(text string, err error) string {
-	if err != nil {
-		return text + ", but the server was not told: " + err.Error()
-	}
-	return text
 }
 
 // settleTimeout bounds one attempt to tell the server how a task has ended.

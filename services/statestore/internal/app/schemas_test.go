@@ -1,0 +1,259 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/services/statestore/internal/app"
+)
+
+// S10.1, S1.6: versions are by content; what was registered is kept to the byte.
+func TestSchemaVersionsAreByContent(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		const first = "{ \"type\" : \"object\",\n\"title\":\"<a> & b\", \"maximum\": 9007199254740993.0 }"
+		for i, step := range []struct {
+			text    string
+			version int64
+			created bool
+		}{
+			{first, 1, true},
+			{`{"title":"<a> & b","maximum":9007199254740993.0,"type":"object"}`, 1, false}, // the same canonical JSON
+			{`{"type":"array"}`, 2, true},
+			{first, 3, true}, // what was once, is not the latest
+		} {
+			v, created, err := r.RegisterSchema(r.Context(), operator, "s", "about", []byte(step.text), "")
+			if err != nil || v.Number != step.version || created != step.created {
+				r.Fatalf("step %d: version %d, created %t, %v", i, v.Number, created, err)
+			}
+		}
+		for number, want := range map[int64]string{1: first, 2: `{"type":"array"}`, 3: first, 0: first} {
+			v, err := r.replicas(1)[0].Schema(r.Context(), "default", "s", number)
+			if err != nil || string(v.Text) != want || v.Name != "s" || v.Description != "about" || v.CreatedBy != "olga" ||
+				!v.CreatedAt.Equal(r.clock.Now()) || !strings.HasPrefix(v.ID, "schema_") {
+				r.Errorf("version %d is %+v, %v", number, v, err)
+			}
+		}
+		for name, number := range map[string]int64{"s": 4, "other": 1, "none": 0} {
+			_, err := r.Schema(r.Context(), "default", name, number)
+			r.refused(err, fault.NotFound)
+		}
+		if _, err := r.Schema(r.Context(), "another namespace", "s", 1); fault.ReasonOf(err) != fault.NotFound {
+			r.Errorf("another namespace sees it: %v", err)
+		}
+	})
+}
+
+func TestSchemaLists(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		for i := range 5 {
+			r.schema(fmt.Sprintf("s%d", i), fmt.Sprintf(`{"minimum":%d}`, i))
+			r.schema("many", fmt.Sprintf(`{"maximum":%d}`, i))
+		}
+		var names []string
+		for after := ""; ; {
+			page, next, err := r.Schemas(r.Context(), "default", after, 4)
+			if err != nil {
+				r.Fatal(err)
+			}
+			for _, v := range page {
+				names = append(names, fmt.Sprintf("%s@%d", v.Name, v.Number))
+			}
+			if after = next; next == "" {
+				break
+			}
+		}
+		if got := strings.Join(names, " "); got != "many@5 s0@1 s1@1 s2@1 s3@1 s4@1" {
+			r.Errorf("schemas: %s", got)
+		}
+		var numbers []int64
+		for after := int64(0); ; {
+			page, next, err := r.SchemaVersions(r.Context(), "default", "many", after, 2)
+			if err != nil {
+				r.Fatal(err)
+			}
+			for _, v := range page {
+				numbers = append(numbers, v.Number)
+			}
+			if after = next; next == 0 {
+				break
+			}
+		}
+		if fmt.Sprint(numbers) != "[1 2 3 4 5]" {
+			r.Errorf("versions: %v", numbers)
+		}
+		_, _, err := r.SchemaVersions(r.Context(), "default", "none", 0, 2)
+		r.refused(err, fault.NotFound)
+	})
+}
+
+func TestInvalidSchemasAreRefused(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`{"not":`, 70) + `{}` + strings.Repeat(`}`, 70)
+	everywhere(t, app.Config{}, func(r *rig) {
+		for name, c := range map[string]struct {
+			schema string
+			reason fault.Reason
+		}{
+			"no JSON":           {`{"type":`, fault.InvalidJSON},
+			"nothing":           {``, fault.InvalidJSON},
+			"a key twice":       {`{"type":"object","type":"array"}`, fault.InvalidJSON},
+			"not UTF-8":         {"{\"title\":\"\xff\"}", fault.InvalidJSON},
+			"too deep":          {deep, fault.InvalidJSON},
+			"too long":          {`{"title":"` + strings.Repeat("x", 1<<20) + `"}`, fault.TooLarge},
+			"a number":          {`1`, fault.InvalidSchema},
+			"an unknown type":   {`{"type":"strin"}`, fault.InvalidSchema},
+			"a bad keyword":     {`{"minLength":"1"}`, fault.InvalidSchema},
+			"a bad pattern":     {`{"pattern":"("}`, fault.InvalidSchema},
+			"a remote ref":      {`{"$ref":"https://example.com/schema.json"}`, fault.InvalidSchema},
+			"a file":            {`{"properties":{"a":{"$ref":"file:///etc/passwd"}}}`, fault.InvalidSchema},
+			"another document":  {`{"$id":"https://example.com/a","$ref":"b.json#/x"}`, fault.InvalidSchema},
+			"a dangling ref":    {`{"$ref":"#/$defs/none"}`, fault.InvalidSchema},
+			"an unknown draft":  {`{"$schema":"https://example.com/draft-99"}`, fault.InvalidSchema},
+			"a ref to itself":   {`{"$ref":"#"}`, fault.InvalidSchema},
+			"a circle of refs":  {`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, fault.InvalidSchema},
+			"a remote recursive": {`{"$dynamicRef":"http://127.0.0.1:1/x#m"}`, fault.InvalidSchema},
+		} {
+			_, _, err := r.RegisterSchema(r.Context(), operator, "s", "", []byte(c.schema), "")
+			if got := fault.ReasonOf(err); got != c.reason {
+				r.Errorf("%s: answered %q (%v), want %q", name, got, err, c.reason)
+			}
+		}
+		for _, name := range []string{"", " x", "x ", "a\nb", "\x00", strings.Repeat("x", 257), "\xff"} {
+			_, _, err := r.RegisterSchema(r.Context(), operator, name, "", []byte(anything), "")
+			if got := fault.ReasonOf(err); got != fault.InvalidRequest {
+				r.Errorf("the name %q: answered %v", name, err)
+			}
+		}
+		_, err := r.Schema(r.Context(), "default", "s", 0)
+		r.refused(err, fault.NotFound)
+	})
+}
+
+// A schema whose judgement grows with every level must not stop the service: it is
+// refused, when it is registered or for the data that it can not judge.
+func TestSchemaBombsDoNotExplode(t *testing.T) {
+	t.Parallel()
+	doubling := func(keyword string) string {
+		var defs strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&defs, `"d%d":{"%s":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, keyword, i+1, i+1)
+		}
+		return `{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d60":{"type":"integer"}}}`
+	}
+	everywhere(t, app.Config{}, func(r *rig) {
+		for name, schema := range map[string]string{
+			"allOf": doubling("allOf"), "anyOf": doubling("anyOf"), "oneOf": doubling("oneOf"),
+			"pattern": `{"pattern":"^(a+)+$"}`,
+		} {
+			if _, _, err := r.RegisterSchema(r.Context(), operator, name, "", []byte(schema), ""); err != nil {
+				r.refused(err, fault.InvalidSchema)
+				continue
+			}
+			_, err := r.CreateState(r.Context(), operator, app.NewState{Schema: name, Data: []byte(`"` + strings.Repeat("a", 1000) + `!"`)})
+			r.refused(err, fault.SchemaViolation)
+		}
+	})
+}
+
+// S6.5: a repeat answers the version that the first request made, whatever was
+// registered since.
+func TestRegisteringAgainWithAKey(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		register := func(a *app.App, text, key string) (*app.Schema, bool, error) {
+			return a.RegisterSchema(r.Context(), operator, "s", "", []byte(text), key)
+		}
+		first, _, err := register(r.App, `{"minimum":1}`, "k")
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.schema("s", `{"minimum":2}`)
+		again, created, err := register(r.replicas(1)[0], `{"minimum":1}`, "k")
+		if err != nil || !created || again.Number != 1 || again.ID != first.ID {
+			r.Errorf("the repeat is version %d, %v", again.Number, err)
+		}
+		_, _, err = register(r.App, `{"minimum":3}`, "k")
+		r.refused(err, fault.IdempotencyMismatch)
+
+		// The answer got lost.
+		lost := r.faulty(storetest.Nth(1, storetest.FailedButApplied))
+		_, _, err = register(lost, `{"minimum":4}`, "k4")
+		r.refused(err, fault.CommitUncertain)
+		if again, _, err = register(lost, `{"minimum":4}`, "k4"); err != nil || again.Number != 3 {
+			r.Errorf("the repeat is %+v, %v", again, err)
+		}
+
+		// The repeat overtakes the first request, and others come in between.
+		overtaken := r.before(puts("schema"), func() {
+			if _, _, err := register(r.App, `{"minimum":5}`, "k5"); err != nil {
+				r.Error(err)
+			}
+		})
+		late, _, err := register(overtaken, `{"minimum":5}`, "k5")
+		stored, failed := r.Schema(r.Context(), "default", "s", 0)
+		if err != nil || failed != nil || late.Number != 4 || late.ID != stored.ID {
+			r.Errorf("the overtaken request is told %+v, %v; stored is %+v", late, err, stored)
+		}
+	})
+}
+
+func TestReplicasRegisterOneName(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		const writers = 12
+		replicas := r.replicas(3)
+		numbers := make([]int64, writers)
+		var group sync.WaitGroup
+		for i := range writers {
+			group.Go(func() {
+				for {
+					v, created, err := replicas[i%3].RegisterSchema(r.Context(), operator, "s", "", fmt.Appendf(nil, `{"minimum":%d}`, i), fmt.Sprint(i))
+					if fault.ReasonOf(err) == fault.VersionConflict {
+						continue
+					}
+					if err != nil || !created {
+						r.Errorf("writer %d: created %t, %v", i, created, err)
+						return
+					}
+					numbers[i] = v.Number
+					return
+				}
+			})
+		}
+		group.Wait()
+		seen := map[int64]bool{}
+		for i, number := range numbers {
+			v, err := r.Schema(r.Context(), "default", "s", number)
+			if err != nil || seen[number] || number > writers || string(v.Text) != fmt.Sprintf(`{"minimum":%d}`, i) {
+				r.Errorf("writer %d was told version %d, which is %+v, %v", i, number, v, err)
+			}
+			seen[number] = true
+		}
+
+		// The same content at once is one version.
+		var versions sync.Map
+		for i := range writers {
+			group.Go(func() {
+				v, _, err := replicas[i%3].RegisterSchema(r.Context(), operator, "same", "", []byte(anything), "")
+				if err != nil {
+					r.Error(err)
+					return
+				}
+				versions.Store(v.ID, v.Number)
+			})
+		}
+		group.Wait()
+		versions.Range(func(id, number any) bool {
+			if v, err := r.Schema(r.Context(), "default", "same", 0); err != nil || v.ID != id || number != int64(1) {
+				r.Errorf("a writer was told %v, version %v", id, number)
+			}
+			return true
+		})
+	})
+}
