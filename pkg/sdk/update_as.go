@@ -54,7 +54,7 @@ func parse(text []byte) (document.Value, error) {
 	// How large a state may be is the server's to say.
 	v, problem := document.Parse(text, document.Limits{Bytes: 1 << 30})
 	if problem != nil {
-		return document.Value{}, fmt.Errorf("read the state: %s", problem)
+		return document.Value{}, fmt.Errorf("read the state: %w", problem)
 	}
 	return v, nil
 }

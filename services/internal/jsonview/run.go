@@ -1,7 +1,6 @@
-// Package jsonview is how runs, decisions, workflows, shared states and their
-// sessions look in JSON, the same over
-// REST, MCP and the command line (the field names are fixed interfaces). It
-// translates contracts and must never decide anything.
+// Package jsonview is how runs, decisions, workflows, shared states and sessions look
+// in JSON, the same over REST, MCP and the command line (the field names are fixed
+// interfaces). It translates contracts and must never decide anything.
 package jsonview
 
 import (

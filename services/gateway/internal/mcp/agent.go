@@ -73,6 +73,7 @@ func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, 
 	case joined == nil:
 		return c, nil
 	}
+	sub.SessionID = joined.GetName()
 	return sub, nil
 }
 

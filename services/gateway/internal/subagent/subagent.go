@@ -17,8 +17,8 @@ func Session(agentSession, id string) string { return agentSession + "/" + id }
 
 // Join answers the session of a subagent in the state-store, and makes it when
 // there is none. It answers nil where there is nothing to share: the agent's own
-// session is not known there, or has no state. A session of that name in another
-// tree is an error.
+// session, by id or name, is not known there, or has no state. A session of that
+// name in another tree is an error.
 func Join(ctx context.Context, sessions statev1.SessionServiceClient, agentSession, id string) (*statev1.Session, error) {
 	agent, err := sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: agentSession})
 	switch {
@@ -29,7 +29,9 @@ func Join(ctx context.Context, sessions statev1.SessionServiceClient, agentSessi
 	case agent.GetSession().GetWorkflowStateId() == "":
 		return nil, nil
 	}
-	name := Session(agentSession, id)
+	// By the name, whichever way the agent's session was called: the hook and the MCP
+	// server may not call it the same.
+	name := Session(agent.GetSession().GetName(), id)
 	known, err := sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: name, Session: agentSession})
 	if fault.ReasonOf(err) != fault.NotFound {
 		return known.GetSession(), err

@@ -94,3 +94,17 @@ func TestJoin(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinByID: it is one session, whatever the agent's is called by.
+func TestJoinByID(t *testing.T) {
+	t.Parallel()
+	s := &store{known: map[string]*statev1.Session{"ses_1": {SessionId: "ses_1", Name: "main", WorkflowStateId: "wfstate_1"}}}
+	got, err := subagent.Join(t.Context(), s, "ses_1", "a1")
+	if err != nil || got.GetName() != "main/a1" {
+		t.Errorf("%v, %v", got, err)
+	}
+	want := &statev1.SessionServiceCreateRequest{Name: "main/a1", Parent: "ses_1", Session: "ses_1"}
+	if diff := cmp.Diff(want, s.asked[len(s.asked)-1], protocmp.Transform()); diff != "" {
+		t.Errorf("asks (-want +got):\n%s", diff)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
@@ -302,4 +303,14 @@ func (r *rig) ended(done <-chan error) {
 	if err := receive(r, done); fault.ReasonOf(err) != fault.Cancelled && !errors.Is(err, context.Canceled) {
 		r.Errorf("ended with %v", err)
 	}
+}
+
+// stop stops a session's agent.
+func (r *rig) stop(name string, cmd session.Stop) *app.Member {
+	r.Helper()
+	m, _, err := r.StopSession(r.Context(), operator, name, cmd, "")
+	if err != nil {
+		r.Fatalf("stop %s: %v", name, err)
+	}
+	return m
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os/exec"
 	"strings"
@@ -61,7 +62,8 @@ func (j *job) runAgent(ctx context.Context) *ending {
 	// What the agent has left behind may print for so long.
 	cmd.WaitDelay = j.KillAfter
 	processes.add(cmd)
-	if e.err = cmd.Start(); e.err != nil {
+	if err := cmd.Start(); err != nil {
+		e.err = fmt.Errorf("in %q: %w", j.Dir, err)
 		return e
 	}
 	var stopping sync.WaitGroup

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -23,15 +24,18 @@ type lines struct {
 func (l *lines) Write(p []byte) (int, error) {
 	l.rest = append(l.rest, p...)
 	for {
-		line, rest, ended := bytes.Cut(l.rest, []byte("\n"))
-		if !ended && len(l.rest) < maxLine {
+		end := bytes.IndexByte(l.rest, '\n')
+		switch {
+		case end >= 0 && end <= maxLine:
+			l.pass(strings.TrimSuffix(string(l.rest[:end]), "\r"))
+			l.rest = l.rest[end+1:]
+		case len(l.rest) > maxLine:
+			l.pass(string(l.rest[:maxLine]))
+			l.rest = l.rest[maxLine:]
+		default:
+			l.rest = slices.Clone(l.rest)
 			return len(p), nil
 		}
-		if !ended {
-			line, rest = l.rest[:maxLine], l.rest[maxLine:]
-		}
-		l.pass(strings.TrimSuffix(string(line), "\r"))
-		l.rest = append(l.rest[:0], rest...)
 	}
 }
 

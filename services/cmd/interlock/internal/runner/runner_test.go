@@ -20,9 +20,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// forever is an agent that says that it runs, and with which process ids, and ends
-// only when it is told to.
-const forever = `sleep 1000 & echo $$ $!; wait`
+// forever is an agent of two processes that say that they run, with their ids, and
+// end only when they are told to.
+const forever = `echo $$; sh -c 'echo $$; exec sleep 1000' & wait`
 
 // vanished waits until there is no such process any more.
 func (b *bench) vanished(pid string) {
@@ -48,15 +48,21 @@ func zombie(pid string) bool {
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
-// processes waits for what forever prints.
-func (b *bench) processes(session string) []string {
+// pid waits for an agent to print the id of a process.
+func (b *bench) pid(session string) string {
 	b.t.Helper()
-	line := next(b.t, "the agent", b.lines)
-	pids, ok := strings.CutPrefix(line, session+": ")
+	line := next(b.t, "the id of a process", b.lines)
+	pid, ok := strings.CutPrefix(line, session+": ")
 	if !ok {
 		b.t.Fatalf("printed %q", line)
 	}
-	return strings.Fields(pids)
+	return pid
+}
+
+// processes waits for forever to run.
+func (b *bench) processes(session string) []string {
+	b.t.Helper()
+	return []string{b.pid(session), b.pid(session)}
 }
 
 func TestTaskIsDone(t *testing.T) {
@@ -115,7 +121,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	b := start(t, `sleep 1000 >/dev/null 2>&1 & echo $!`, nil)
 	b.give <- task("child")
 	b.settlement(settled{ack: true, task: "task_child", token: 7})
-	b.vanished(b.processes("child")[0])
+	b.vanished(b.pid("child"))
 	b.finish()
 }
 
@@ -125,7 +131,7 @@ func TestOutputThatIsHeldOpen(t *testing.T) {
 	b := start(t, `sleep 1000 & echo $!`, func(_ *fakeTasks, cfg *Config) { cfg.KillAfter = time.Millisecond })
 	b.give <- task("child")
 	b.settlement(settled{ack: true, task: "task_child", token: 7})
-	b.vanished(b.processes("child")[0])
+	b.vanished(b.pid("child"))
 	b.finish()
 }
 
