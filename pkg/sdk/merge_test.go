@@ -58,7 +58,7 @@ func TestMergeKeepsTheRest(t *testing.T) {
 		change func(*view)
 		want   string
 	}{
-		"nothing":                           {`{"x": 1.50, "n": 1e0}`, func(*view) {}, `{"x":1.50,"n":1e0}`},
+		"nothing":                           {`{"x": 1.50, "ratio": 1e0}`, func(*view) {}, `{"x":1.50,"ratio":1e0}`},
 		"a value":                           {`{"n": 1, "id": 9007199254740993}`, func(v *view) { v.N = 2 }, `{"n":2,"id":9007199254740993}`},
 		"a new value":                       {`{"id": 1}`, func(v *view) { v.Title = "t" }, `{"id":1,"title":"t"}`},
 		"to zero":                           {`{"n": 1, "title": "t"}`, func(v *view) { v.N, v.Title = 0, "" }, `{"n":0,"title":""}`},

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/scenario"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -25,23 +25,40 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 // snippet matches a fenced block that is marked for this test by its second word:
 //
 //	json workflow [FILE]   a definition without problems
+//	json schema [FILE]     a JSON Schema that states can conform to
+//	json component [FILE]  a state component without problems
 //	yaml scenario [FILE]   scenarios that all pass
 //	json event             an event as the product writes it
+//	js program FILE        what commands of the document run
 //	console transcript     commands after "$ ", and what they print
+//	console server         the same, beside an `interlock up` in that folder
 //
 // A block with a FILE is also written there. Commands run in a folder of the
-// document's own, which has those files and a copy of the examples.
-var snippet = regexp.MustCompile("(?m)^```(json workflow|yaml scenario|json event|console transcript)(?: (\\S+))?\n((?s:.*?)\n)```$")
+// document's own, which has those files and a copy of the examples. Those beside a
+// server share one shell, so that variables and functions hold. A line that ends
+// with a backslash is continued by the next.
+var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|yaml scenario|json event|js program|" +
+	"console transcript|console server)(?: (\\S+))?\n((?s:.*?)\n)```$")
 
-// document is one file of the documentation, and the folder of its snippets.
-type document struct{ name, folder string }
+// leastSnippets of each kind keep the documentation from losing its examples, and
+// this test from looking in the wrong place.
+var leastSnippets = map[string]int{
+	"json workflow": 8, "yaml scenario": 5, "json event": 33, "console transcript": 8,
+	"json schema": 1, "json component": 4, "js program": 1, "console server": 20,
+}
+
+// guide is one file of the documentation, and the folder of its snippets.
+type guide struct {
+	name, folder string
+	shell        *shell // beside the server of the file; nil before it is needed
+}
 
 // Snippets of the documentation do what they are shown to do.
 func TestDocumentationSnippets(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	for name, text := range documents(t) {
-		d := document{name, t.TempDir()}
+		d := &guide{name: name, folder: t.TempDir()}
 		if err := os.CopyFS(filepath.Join(d.folder, "examples"), os.DirFS("../../examples")); err != nil {
 			t.Fatal(err)
 		}
@@ -54,24 +71,47 @@ func TestDocumentationSnippets(t *testing.T) {
 				}
 			}
 			map[string]func(*testing.T, string, string){
-				"json workflow": d.workflow, "yaml scenario": d.scenario, "json event": d.event, "console transcript": d.transcript,
+				"json workflow": d.workflow, "json schema": d.schema, "json component": d.component, "yaml scenario": d.scenario,
+				"json event": d.event, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
 			}[kind](t, file, body)
 		}
 	}
-	for kind, least := range map[string]int{"json workflow": 8, "yaml scenario": 5, "json event": 33, "console transcript": 8} {
+	for kind, least := range leastSnippets {
 		if seen[kind] < least {
-			t.Errorf("found %d of %q: the documentation has lost its examples, or this test looks in the wrong place", seen[kind], kind)
+			t.Errorf("found %d of %q, which were at least %d", seen[kind], kind, least)
 		}
 	}
 }
 
-func (d document) workflow(t *testing.T, _, body string) {
+func (d *guide) schema(t *testing.T, _, body string) {
+	value, problems := document.ParseAll([]byte(body), document.Limits{})
+	if len(problems) == 0 {
+		_, problems = document.CompileSchema(value)
+	}
+	if len(problems) > 0 {
+		t.Errorf("%s: %v in\n%s", d.name, problems, body)
+	}
+}
+
+func (d *guide) component(t *testing.T, _, body string) {
+	if _, problems := document.ParseComponent([]byte(body)); len(problems) > 0 {
+		t.Errorf("%s: %v in\n%s", d.name, problems, body)
+	}
+}
+
+func (d *guide) program(t *testing.T, file, _ string) {
+	if file == "" {
+		t.Errorf("%s: a program needs the name of its file", d.name)
+	}
+}
+
+func (d *guide) workflow(t *testing.T, _, body string) {
 	if _, problems := workflow.Parse([]byte(body)); len(problems) > 0 {
 		t.Errorf("%s: %v in\n%s", d.name, problems, body)
 	}
 }
 
-func (d document) scenario(t *testing.T, file, body string) {
+func (d *guide) scenario(t *testing.T, file, body string) {
 	if file == "" {
 		file = "snippet.test.yaml"
 	}
@@ -90,7 +130,7 @@ func (d document) scenario(t *testing.T, file, body string) {
 	}
 }
 
-func (d document) event(t *testing.T, _, body string) {
+func (d *guide) event(t *testing.T, _, body string) {
 	ev, err := bus.Decode([]byte(body))
 	if err != nil {
 		t.Errorf("%s: %v in\n%s", d.name, err, body)
@@ -98,73 +138,6 @@ func (d document) event(t *testing.T, _, body string) {
 	}
 	if !strings.HasPrefix(ev.GetId(), bus.EventID(ev)) || ev.GetPayload() == nil {
 		t.Errorf("%s: event %s is not as the product writes it: id %s", d.name, ev.GetId(), bus.EventID(ev))
-	}
-}
-
-// transcript runs the commands of a block and holds what they print against what
-// the block shows.
-func (d document) transcript(t *testing.T, _, body string) {
-	commands := strings.Split("\n"+body, "\n$ ")
-	if strings.TrimSpace(commands[0]) != "" || len(commands) < 2 {
-		t.Errorf("%s: a transcript begins with a command, after \"$ \":\n%s", d.name, body)
-	}
-	for _, shown := range commands[1:] {
-		command, want, _ := strings.Cut(shown, "\n")
-		run := exec.CommandContext(t.Context(), "bash", "-c", command)
-		run.Dir = d.folder
-		run.Env = append(cleanEnv(), "PATH="+filepath.Dir(binary(t, "interlock"))+string(os.PathListSeparator)+os.Getenv("PATH"))
-		got, err := run.CombinedOutput()
-		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-		if !shows(lines(want), lines(string(got))) {
-			t.Errorf("%s: $ %s\nis shown as\n%s\nand prints\n%s", d.name, command, want, got)
-		}
-	}
-}
-
-// lines are those of a text, without the blank ones at its end.
-func lines(text string) []string {
-	if text = strings.TrimRight(text, "\n"); text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
-}
-
-// shows reports that lines of output are those that are shown, where "..." stands
-// for any number of lines.
-func shows(shown, output []string) bool {
-	switch {
-	case len(shown) == 0:
-		return len(output) == 0
-	case strings.TrimSpace(shown[0]) == "...":
-		return shows(shown[1:], output) || len(output) > 0 && shows(shown, output[1:])
-	default:
-		return len(output) > 0 && shown[0] == output[0] && shows(shown[1:], output[1:])
-	}
-}
-
-func TestShows(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		shown, output string
-		want          bool
-	}{
-		{"", "", true},
-		{"a\nb", "a\nb\n", true},
-		{"a", "a\nb", false},
-		{"a\nb", "a", false},
-		{"a", "b", false},
-		{"a\n...", "a", true},
-		{"...\nc", "a\nb\nc", true},
-		{"a\n  ...\nc", "a\nb\nb\nc", true},
-		{"a\n...\nc", "a\nb", false},
-		{"...", "", true},
-		{"", "a", false},
-	} {
-		if got := shows(lines(row.shown), lines(row.output)); got != row.want {
-			t.Errorf("%q shows %q: %t", row.shown, row.output, got)
-		}
 	}
 }
 

@@ -23,6 +23,8 @@ var bounds = []struct {
 	{regexp.MustCompile(`^(Parse$|DecideCommand/)`), 15_000, true},
 	{regexp.MustCompile(`^ParseHostile/`), 50_000_000, true},
 	{regexp.MustCompile(`^Validate200States$`), 5_000_000, true},
+	{regexp.MustCompile(`^Validate1KB/patch_and_change`), 25_000, true},
+	{regexp.MustCompile(`^Validate100KB/patch_and_change`), 60_000, true},
 	{regexp.MustCompile(`^ThousandSteps$`), 1_000_000_000, true},
 }
 
@@ -30,8 +32,8 @@ var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([
 
 // inProcess runs the Go benchmarks of the pure core.
 func (b *bencher) inProcess(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "Decide|Step|Message|Parse|Validate200States", "-benchmem", // fixed words
-		"-benchtime", "100ms", "-count", strconv.Itoa(b.rounds), "./pkg/toolcall", "./pkg/workflow", "./pkg/shell", "./pkg/scenario")
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "Decide|Step|Message|Parse|Validate200States|Validate1", "-benchmem", // fixed words
+		"-benchtime", "100ms", "-count", strconv.Itoa(b.rounds), "./pkg/toolcall", "./pkg/workflow", "./pkg/shell", "./pkg/scenario", "./pkg/document")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(b.procs))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -43,7 +43,7 @@ func TestStateViews(t *testing.T) {
 		"null found":    {jsonview.PartOf(&statev1.Part{Found: true, Value: []byte("null")}), `{"pointer":"","found":true,"value":null}`},
 		"session": {
 			jsonview.SessionOf(&statev1.Session{SessionId: "s", Status: statev1.SessionStatus_SESSION_STATUS_RUNNING, CreatedAt: noon, UpdatedAt: noon}),
-			`{"session_id":"s","session_name":"","parent_session_id":null,"parent_session_name":null,"root_session_id":"","depth":0,"status":"running",` +
+			`{"session_id":"s","session_name":"","parent_session_id":null,"parent_session_name":null,"root_session_id":"","depth":0,"status":"running","ended":false,` +
 				`"workflow_state_id":null,"state_update_status":null,"attempts":0,"state_update":"unspecified","accept_early_update":false,"open_children":0,` +
 				`"callbacks":[],"labels":{},"subject":"","grants":[],"version":0,` + times + `}`,
 		},

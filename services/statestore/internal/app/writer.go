@@ -296,7 +296,8 @@ func (w *write) commit(ctx context.Context) (store.Result, error) {
 }
 
 // checks demand that the sessions that act are as they were when it was decided, of
-// refused edits too.
+// refused edits too. Those of other trees are refused whatever they are like, and live
+// in other shards.
 func (w *write) checks() []store.Check {
 	var checks []store.Check
 	seen := map[store.Key]bool{}
@@ -304,7 +305,7 @@ func (w *write) checks() []store.Check {
 		seen[m.Key] = true
 	}
 	for _, e := range w.group {
-		if m := e.acting; m != nil && !seen[m.Key] {
+		if m := e.acting; m != nil && m.SameTree(w.before.RootID) && !seen[m.Key] {
 			seen[m.Key] = true
 			checks = append(checks, store.Check{Key: m.Key, Version: m.Version})
 		}

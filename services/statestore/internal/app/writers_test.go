@@ -101,6 +101,7 @@ type line struct {
 	release func()
 	waiting int
 	group   sync.WaitGroup
+	held    fault.Reason // what the update that is held up must answer
 }
 
 func (r *rig) line(id string) *line {
@@ -118,7 +119,7 @@ func (r *rig) line(id string) *line {
 		return storetest.Healthy
 	})
 	l.group.Go(func() {
-		if _, err := l.replica.Update(r.Context(), operator, merge(id, `{"held":1}`)); err != nil {
+		if _, err := l.replica.Update(r.Context(), operator, merge(id, `{"held":1}`)); fault.ReasonOf(err) != l.held {
 			r.Errorf("the update that is held up: %v", err)
 		}
 	})

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type schemaCommand struct {
+	Register schemaRegister `cmd:"" help:"Register a JSON Schema as the next version of its name."`
+	List     schemaList     `cmd:"" help:"List schemas."`
+	Get      schemaGet      `cmd:"" help:"Show a schema."`
+	Versions schemaVersions `cmd:"" help:"List the versions of a schema."`
+}
+
+type schemaRegister struct {
+	clientFlags
+	formatFlag
+	Name           string `arg:"" help:"Name of the schema."`
+	File           string `arg:"" help:"The JSON Schema, in JSON or YAML by its name." placeholder:"FILE"`
+	Description    string `help:"What it is for." placeholder:"TEXT"`
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first version." placeholder:"KEY"`
+}
+
+// registeredSchema is the JSON of a registered schema. Created is false when the
+// latest version was the same.
+type registeredSchema struct {
+	jsonview.Schema
+	Created bool `json:"created"`
+}
+
+func (c *schemaRegister) Run(ctx context.Context, io streams) error {
+	schema, err := documentFile(c.File, io)
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSchemaServiceClient(conn).Register(ctx, &statev1.SchemaServiceRegisterRequest{
+			Name: c.Name, JsonSchema: schema, Description: c.Description, IdempotencyKey: c.IdempotencyKey,
+		})
+		if err != nil {
+			return invalidFile(c.File, "/json_schema", err, io)
+		}
+		view := registeredSchema{jsonview.SchemaOf(resp.GetSchema()), resp.GetCreated()}
+		view.JSONSchema = nil
+		return c.print(io.out, view, func(w *tabwriter.Writer) {
+			verb := "registered"
+			if !view.Created {
+				verb = "unchanged"
+			}
+			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, visible(view.Name), view.Version)
+		})
+	})
+}
+
+type schemaList struct {
+	clientFlags
+	formatFlag
+}
+
+func (c *schemaList) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		schemas := statev1.NewSchemaServiceClient(conn)
+		all, err := collect(noLimit, jsonview.SchemaOf, func(token string, size int32) ([]*statev1.Schema, string, error) {
+			page, err := schemas.List(ctx, &statev1.SchemaServiceListRequest{PageToken: token, PageSize: size})
+			return page.GetSchemas(), page.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return c.printSchemas(io, all)
+	})
+}
+
+type schemaVersions struct {
+	clientFlags
+	formatFlag
+	Name string `arg:"" help:"Name of the schema."`
+}
+
+func (c *schemaVersions) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		schemas := statev1.NewSchemaServiceClient(conn)
+		all, err := collect(noLimit, jsonview.SchemaOf, func(token string, size int32) ([]*statev1.Schema, string, error) {
+			page, err := schemas.ListVersions(ctx, &statev1.SchemaServiceListVersionsRequest{Name: c.Name, PageToken: token, PageSize: size})
+			return page.GetSchemas(), page.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return c.printSchemas(io, all)
+	})
+}
+
+func (f formatFlag) printSchemas(io streams, all []jsonview.Schema) error {
+	return f.print(io.out, all, func(w *tabwriter.Writer) {
+		fmt.Fprintln(w, "NAME\tVERSION\tCREATED\tBY\tDESCRIPTION")
+		for i := range all {
+			s := &all[i]
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", visible(s.Name), s.Version, s.CreatedAt.Format(timeLayout),
+				visible(s.CreatedBy), visible(s.Description))
+		}
+	})
+}
+
+type schemaGet struct {
+	clientFlags
+	formatFlag
+	Name    string `arg:"" help:"Name of the schema."`
+	Version int64  `help:"Version; the latest by default." placeholder:"N"`
+}
+
+func (c *schemaGet) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSchemaServiceClient(conn).Get(ctx, &statev1.SchemaServiceGetRequest{Name: c.Name, Version: c.Version})
+		if err != nil {
+			return err
+		}
+		view := jsonview.SchemaOf(resp.GetSchema())
+		return c.print(io.out, view, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "%s\tversion %d\t%s\n", visible(view.Name), view.Version, view.Digest)
+			if view.Description != "" {
+				fmt.Fprintln(w, visible(view.Description))
+			}
+			fmt.Fprintln(w, indented(view.JSONSchema))
+		})
+	})
+}

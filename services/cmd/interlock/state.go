@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type stateCommand struct {
+	Create  stateCreate  `cmd:"" help:"Create a state for a root session, which is made when there is none."`
+	Get     stateGet     `cmd:"" help:"Show a state, or parts of it."`
+	List    stateList    `cmd:"" help:"List states."`
+	Put     statePut     `cmd:"" help:"Replace the document of a state."`
+	Patch   statePatch   `cmd:"" help:"Change the document of a state."`
+	Migrate stateMigrate `cmd:"" help:"Move a state to a newer version of its schema."`
+	Delete  stateDelete  `cmd:"" help:"Delete a state, with its history."`
+	History stateHistory `cmd:"" help:"Show every change of a state."`
+	Diff    stateDiff    `cmd:"" help:"Show what differs between two versions of a state."`
+	Watch   stateWatch   `cmd:"" help:"Show every change of a state, until it is deleted."`
+	Lock    stateLock    `cmd:"" help:"Lock a state: only writes with the fencing token are accepted."`
+	Renew   stateRenew   `cmd:"" help:"Renew the lock on a state."`
+	Unlock  stateUnlock  `cmd:"" help:"Give the lock on a state back."`
+}
+
+// oneState names the state of a command.
+type oneState struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	StateID string `arg:"" name:"state" help:"Id of the state."`
+}
+
+// documentFlags bring a document.
+type documentFlags struct {
+	File string `arg:"" optional:"" help:"The document, in JSON or YAML by its name." placeholder:"FILE"`
+	JSON string `name:"data" help:"The document itself instead of a file; @FILE reads one." placeholder:"JSON"`
+}
+
+func (c *documentFlags) read(io streams) ([]byte, error) {
+	switch {
+	case (c.File == "") == (c.JSON == ""):
+		return nil, errors.New("give the document: either FILE, or --data with the JSON itself")
+	case c.File != "":
+		return documentFile(c.File, io)
+	default:
+		return jsonOrFile("data", c.JSON, io)
+	}
+}
+
+type stateCreate struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	Schema string `arg:"" help:"Name of its schema."`
+	documentFlags
+	Session        string `help:"Root session, by id or name; a name that is not known makes one. By default the session that acts, or a new one." placeholder:"NAME"`
+	SchemaVersion  int64  `help:"Version of the schema; the latest by default." placeholder:"N"`
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first state." placeholder:"KEY"`
+}
+
+func (c *stateCreate) Run(ctx context.Context, io streams) error {
+	data, err := c.read(io)
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewStateServiceClient(conn).Create(ctx, &statev1.StateServiceCreateRequest{
+			SchemaName: c.Schema, SchemaVersion: c.SchemaVersion, Data: data, IdempotencyKey: c.IdempotencyKey,
+			Session: cmp.Or(c.Session, c.As), ExistingSession: c.Session == "" && c.As != "",
+		})
+		if err != nil {
+			return err
+		}
+		return c.printState(io, resp.GetState())
+	})
+}
+
+// printState writes one state.
+func (f formatFlag) printState(io streams, state *statev1.State) error {
+	view := jsonview.StateOf(state)
+	return f.print(io.out, view, func(w *tabwriter.Writer) {
+		t := rows{w}
+		t.row("state", view.StateID)
+		t.row("schema", fmt.Sprintf("%s (version %d)", view.SchemaName, view.SchemaVersion))
+		t.row("root session", view.RootSessionName)
+		t.row("version", fmt.Sprint(view.Version))
+		t.row("updated", view.UpdatedAt.Format(timeLayout)+" by "+view.UpdatedBy)
+		if l := view.Lock; l != nil {
+			t.row("locked", "by "+l.Holder+" until "+l.ExpiresAt.Format(timeLayout))
+		}
+		if view.CurrentData != nil {
+			fmt.Fprintln(w, indented(view.CurrentData))
+		}
+	})
+}
+
+type stateGet struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	StateID  string   `arg:"" name:"state" optional:"" help:"Id of the state; by default that of the session."`
+	Session  string   `help:"The state of this session, by id or name." placeholder:"NAME"`
+	Pointers []string `name:"pointer" sep:"none" help:"JSON Pointer of a part to show instead of the whole, e.g. /tasks/0. May be repeated." placeholder:"POINTER"`
+	Version  int64    `help:"The state as it was at this version." placeholder:"N"`
+}
+
+func (c *stateGet) Run(ctx context.Context, io streams) error {
+	if c.StateID != "" && c.Session != "" {
+		return errors.New("give either the state or --session, not both")
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		if c.Session != "" {
+			session, err := statev1.NewSessionServiceClient(conn).Get(ctx, &statev1.SessionServiceGetRequest{SessionId: c.Session, Session: c.As})
+			if err != nil {
+				return err
+			}
+			if c.StateID = session.GetSession().GetWorkflowStateId(); c.StateID == "" {
+				return fmt.Errorf("session %q shares no state; create one with `interlock state create SCHEMA FILE --session ROOT`", c.Session)
+			}
+		}
+		resp, err := statev1.NewStateServiceClient(conn).Get(ctx, &statev1.StateServiceGetRequest{
+			StateId: c.StateID, Session: c.As, Pointers: c.Pointers, Version: c.Version,
+		})
+		switch {
+		case err != nil:
+			return err
+		case len(c.Pointers) > 0:
+			return c.printParts(io, resp)
+		default:
+			return c.printState(io, resp.GetState())
+		}
+	})
+}
+
+// partsView is the JSON of parts of a state.
+type partsView struct {
+	StateID string          `json:"state_id"`
+	Version int64           `json:"version"`
+	Parts   []jsonview.Part `json:"parts"`
+}
+
+// printParts writes the parts that were asked for.
+func (f formatFlag) printParts(io streams, resp *statev1.StateServiceGetResponse) error {
+	view := partsView{StateID: resp.GetState().GetStateId(), Version: resp.GetState().GetVersion(), Parts: []jsonview.Part{}}
+	for _, p := range resp.GetParts() {
+		view.Parts = append(view.Parts, jsonview.PartOf(p))
+	}
+	return f.print(io.out, view, func(w *tabwriter.Writer) {
+		for _, p := range view.Parts {
+			value := "(nothing)"
+			if p.Found {
+				value = string(p.Value)
+			}
+			fmt.Fprintf(w, "%s\t%s\n", visible(cmp.Or(p.Pointer, "(all)")), visible(value))
+		}
+	})
+}
+
+type stateList struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	Root   string `help:"Only that of this root session, by id or name." placeholder:"NAME"`
+	Schema string `help:"Only those of this schema." placeholder:"NAME"`
+	Limit  int    `help:"At most so many." default:"1000"`
+}
+
+func (c *stateList) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		states := statev1.NewStateServiceClient(conn)
+		all, err := collect(c.Limit, jsonview.StateOf, func(token string, size int32) ([]*statev1.State, string, error) {
+			page, err := states.List(ctx, &statev1.StateServiceListRequest{
+				Session: c.As, RootSession: c.Root, Schema: c.Schema, PageToken: token, PageSize: size,
+			})
+			return page.GetStates(), page.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return c.print(io.out, all, func(w *tabwriter.Writer) {
+			fmt.Fprintln(w, "STATE\tSCHEMA\tROOT SESSION\tVERSION\tUPDATED\tBY")
+			for i := range all {
+				s := &all[i]
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.StateID, visible(s.SchemaName), visible(s.RootSessionName),
+					s.Version, s.UpdatedAt.Format(timeLayout), visible(s.UpdatedBy))
+			}
+		})
+	})
+}
+
+type stateDelete struct {
+	oneState
+	Force           bool  `help:"Also while its root session has not ended."`
+	ExpectedVersion int64 `help:"Fail unless the state is at this version." placeholder:"N"`
+}
+
+func (c *stateDelete) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		_, err := statev1.NewStateServiceClient(conn).Delete(ctx, &statev1.StateServiceDeleteRequest{
+			StateId: c.StateID, Session: c.As, Force: c.Force, ExpectedVersion: c.ExpectedVersion,
+		})
+		if err != nil {
+			return err
+		}
+		view := struct {
+			StateID string `json:"state_id"`
+			Deleted bool   `json:"deleted"`
+		}{c.StateID, true}
+		return c.print(io.out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", visible(c.StateID)) })
+	})
+}
+
+// clockTime is a time of today for people.
+func clockTime(t time.Time) string { return t.Local().Format(time.TimeOnly) }

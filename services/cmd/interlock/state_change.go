@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// writeFlags of every change of a state.
+type writeFlags struct {
+	ExpectedVersion int64  `help:"Fail unless the state is at this version." placeholder:"N"`
+	FencingToken    int64  `help:"Of the lock that is held on the state." placeholder:"N"`
+	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
+}
+
+// update sends one change, whose kind is set.
+func (c *oneState) update(ctx context.Context, io streams, w writeFlags, req *statev1.StateServiceUpdateRequest) error {
+	req.StateId, req.Session = c.StateID, c.As
+	req.ExpectedVersion, req.FencingToken, req.IdempotencyKey = w.ExpectedVersion, w.FencingToken, w.IdempotencyKey
+	req.WithData = c.Format != "table"
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewStateServiceClient(conn).Update(ctx, req)
+		if err != nil {
+			return err
+		}
+		return c.printChanged(io, "updated", resp.GetState())
+	})
+}
+
+// printChanged tells of a change that was made.
+func (f formatFlag) printChanged(io streams, verb string, state *statev1.State) error {
+	view := jsonview.StateOf(state)
+	return f.print(io.out, view, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, view.StateID, view.Version)
+	})
+}
+
+type statePut struct {
+	oneState
+	documentFlags
+	writeFlags
+}
+
+func (c *statePut) Run(ctx context.Context, io streams) error {
+	data, err := c.read(io)
+	if err != nil {
+		return err
+	}
+	return c.update(ctx, io, c.writeFlags, &statev1.StateServiceUpdateRequest{Change: &statev1.StateServiceUpdateRequest_Data{Data: data}})
+}
+
+type statePatch struct {
+	oneState
+	writeFlags
+	Op    []string `sep:"none" xor:"patch" help:"Operation of a JSON Patch (RFC 6902) or a list of them, as JSON or in a file. May be repeated: all apply, or none." placeholder:"JSON|FILE"`
+	Merge string   `xor:"patch" help:"JSON Merge Patch (RFC 7396) instead, as JSON or in a file." placeholder:"JSON|FILE"`
+}
+
+func (c *statePatch) Run(ctx context.Context, io streams) error {
+	req := &statev1.StateServiceUpdateRequest{}
+	switch {
+	case len(c.Op) > 0:
+		patch, err := operations("op", c.Op, io)
+		if err != nil {
+			return err
+		}
+		req.Change = &statev1.StateServiceUpdateRequest_Patch{Patch: patch}
+	case c.Merge != "":
+		merge, err := jsonOrFile("merge", c.Merge, io)
+		if err != nil {
+			return err
+		}
+		req.Change = &statev1.StateServiceUpdateRequest_MergePatch{MergePatch: merge}
+	default:
+		return errors.New("give the change: --op with operations of a JSON Patch, or --merge with a JSON Merge Patch")
+	}
+	return c.update(ctx, io, c.writeFlags, req)
+}
+
+type stateMigrate struct {
+	oneState
+	writeFlags
+	SchemaVersion int64    `help:"Version of the schema to move to; the latest by default." placeholder:"N"`
+	Op            []string `sep:"none" help:"Operation of a JSON Patch that fits the document to it, or a list of them, as JSON or in a file. May be repeated." placeholder:"JSON|FILE"`
+}
+
+func (c *stateMigrate) Run(ctx context.Context, io streams) error {
+	var patch []byte
+	if len(c.Op) > 0 {
+		var err error
+		if patch, err = operations("op", c.Op, io); err != nil {
+			return err
+		}
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewStateServiceClient(conn).Migrate(ctx, &statev1.StateServiceMigrateRequest{
+			StateId: c.StateID, Session: c.As, SchemaVersion: c.SchemaVersion, Patch: patch,
+			ExpectedVersion: c.ExpectedVersion, FencingToken: c.FencingToken, IdempotencyKey: c.IdempotencyKey,
+		})
+		if err != nil {
+			return err
+		}
+		return c.printChanged(io, fmt.Sprintf("migrated to %s version %d", visible(resp.GetState().GetSchemaName()), resp.GetState().GetSchemaVersion()), resp.GetState())
+	})
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type stateHistory struct {
+	oneState
+	After   int64 `help:"Only what came after this version." placeholder:"N"`
+	Patches bool  `help:"Show the JSON Patch of each change in the table too."`
+}
+
+func (c *stateHistory) Run(ctx context.Context, streams streams) error {
+	all := []jsonview.StateVersion{}
+	err := c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+		states := statev1.NewStateServiceClient(conn)
+		next := &statev1.StateServiceHistoryRequest{StateId: c.StateID, Session: c.As, AfterVersion: c.After, PageSize: 1000}
+		for more := true; more; more = next.AfterVersion > 0 {
+			page, err := states.History(ctx, next)
+			if err != nil {
+				return err
+			}
+			for _, v := range page.GetVersions() {
+				all = append(all, jsonview.StateVersionOf(v))
+			}
+			next.AfterVersion = page.GetNextAfterVersion()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(streams.out, all, func(w *tabwriter.Writer) {
+		fmt.Fprintln(w, "VERSION\tTIME\tCHANGE\tSCHEMA VERSION\tSESSION\tACTOR")
+		for i := range all {
+			v := &all[i]
+			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", v.Version, v.Time.Format(timeLayout), v.Type, v.SchemaVersion,
+				visible(v.SessionName), visible(v.Actor))
+		}
+		if c.Patches {
+			for i := range all {
+				fmt.Fprintf(w, "\nversion %d\n", all[i].Version)
+				printOperations(w, all[i].Patch)
+			}
+		}
+	})
+}
+
+// printOperations writes a JSON Patch for people, an operation on a line.
+func printOperations(w io.Writer, patch jsontext.Value) {
+	list, err := members(patch, jsontext.KindBeginArray)
+	if err != nil {
+		fmt.Fprintln(w, visible(string(patch)))
+		return
+	}
+	for _, operation := range list {
+		fmt.Fprintln(w, visible(string(operation.value)))
+	}
+}
+
+type stateDiff struct {
+	oneState
+	From int64 `arg:"" name:"from" help:"A version."`
+	To   int64 `arg:"" name:"to" optional:"" help:"Another version; the latest by default."`
+}
+
+// diffView is the JSON of what differs: a JSON Patch that makes one version of the
+// other.
+type diffView struct {
+	StateID string         `json:"state_id"`
+	From    int64          `json:"from_version"`
+	To      int64          `json:"to_version"`
+	Patch   jsontext.Value `json:"patch"`
+}
+
+func (c *stateDiff) Run(ctx context.Context, streams streams) error {
+	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+		states := statev1.NewStateServiceClient(conn)
+		from, _, err := c.at(ctx, states, c.From)
+		if err != nil {
+			return err
+		}
+		to, version, err := c.at(ctx, states, c.To)
+		if err != nil {
+			return err
+		}
+		view := diffView{StateID: c.StateID, From: c.From, To: version, Patch: document.Diff(from, to).AppendJSON(nil)}
+		return c.print(streams.out, view, func(w *tabwriter.Writer) { printOperations(w, view.Patch) })
+	})
+}
+
+// at is the document at a version.
+func (c *stateDiff) at(ctx context.Context, states statev1.StateServiceClient, version int64) (document.Value, int64, error) {
+	resp, err := states.Get(ctx, &statev1.StateServiceGetRequest{StateId: c.StateID, Session: c.As, Version: version})
+	if err != nil {
+		return document.Value{}, 0, err
+	}
+	data := resp.GetState().GetData()
+	v, problem := document.Parse(data, document.Limits{Bytes: len(data)})
+	if problem != nil {
+		return v, 0, fmt.Errorf("read version %d: %s", version, problem.Message)
+	}
+	return v, resp.GetState().GetVersion(), nil
+}
+
+type stateWatch struct {
+	clientFlags
+	actingFlag
+	StateID string `arg:"" name:"state" help:"Id of the state."`
+	After   int64  `help:"Begin with what came after this version; by default with what is to come." default:"-1" placeholder:"N"`
+	Patches bool   `help:"Show the JSON Patch of each change too."`
+	Format  string `help:"Output: table or json (one object a line)." enum:"table,json" default:"table"`
+}
+
+func (c *stateWatch) Run(ctx context.Context, streams streams) error {
+	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+		stream, err := statev1.NewStateServiceClient(conn).Watch(ctx, &statev1.StateServiceWatchRequest{
+			StateId: c.StateID, Session: c.As, AfterVersion: c.After,
+		})
+		for err == nil {
+			var resp *statev1.StateServiceWatchResponse
+			if resp, err = stream.Recv(); err == nil {
+				err = c.show(resp, streams.out)
+			}
+		}
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return nil
+		}
+		return err
+	})
+}
+
+// watchedChange is the JSON of a change as it is watched: that of live events, and
+// the patch if asked for.
+type watchedChange struct {
+	jsonview.StateEvent
+	Patch jsontext.Value `json:"patch,omitzero"`
+}
+
+// deletedState is the JSON of the end of a state.
+type deletedState struct {
+	EventType string `json:"event_type"`
+	StateID   string `json:"state_id"`
+}
+
+func (c *stateWatch) show(resp *statev1.StateServiceWatchResponse, out io.Writer) error {
+	change := jsonview.StateVersionOf(resp.GetChange())
+	asJSON := c.Format == "json"
+	switch {
+	case resp.GetDeleted() && asJSON:
+		return json.MarshalEncode(jsontext.NewEncoder(out), deletedState{jsonview.StateDeleted, resp.GetStateId()})
+	case resp.GetDeleted():
+		_, err := fmt.Fprintln(out, "deleted")
+		return err
+	case asJSON:
+		event := watchedChange{StateEvent: jsonview.StateEventOf(resp.GetStateId(), resp.GetChange())}
+		if c.Patches {
+			event.Patch = change.Patch
+		}
+		return json.MarshalEncode(jsontext.NewEncoder(out), event)
+	}
+	by := change.SessionName
+	if by == "" {
+		by = change.Actor
+	}
+	_, err := fmt.Fprintf(out, "%s  version %d  %s  by %s\n", change.Time.Format(timeLayout), change.Version, change.Type, visible(by))
+	if err == nil && c.Patches {
+		printOperations(out, change.Patch)
+	}
+	return err
+}
