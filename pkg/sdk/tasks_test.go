@@ -23,8 +23,10 @@ type fakeTasks struct {
 	breaks []int
 	// refuse, when set, is what every stream ends with.
 	refuse error
-	way    bumpy // of Ack and Fail
-	lost   bumpy // of Extend
+	// once: a task that was given is not given again.
+	once bool
+	way  bumpy // of Ack and Fail
+	lost bumpy // of Extend
 
 	mu    sync.Mutex
 	tasks []*givenTask
@@ -95,7 +97,7 @@ func (f *fakeTasks) give(held map[*givenTask]int64, inFlight, most int) []*state
 		if len(held) >= inFlight || len(out) >= most {
 			break
 		}
-		if task.over || task.expires.After(time.Now()) {
+		if task.over || task.expires.After(time.Now()) || f.once && task.given > 0 {
 			continue
 		}
 		task.token++

@@ -165,13 +165,14 @@ func TestWorkLosesALease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				tasks := tasksNamed("a")
+				tasks.once = true
 				c := New(connect(t, fakes{tasks: tasks}), Options{})
 				ctx, stop := context.WithCancel(t.Context())
 				_ = c.Work(ctx, Runner{Name: "r"}, func(ctx context.Context, _ Task) error {
 					defer stop()
 					_ = pause(t.Context(), time.Minute) // past the first lease
 					if ctx.Err() != nil {
-						t.Fatal("lost while it was kept")
+						t.Error("lost while it was kept")
 					}
 					lose(tasks)
 					lost := time.Now()

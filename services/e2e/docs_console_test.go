@@ -55,17 +55,15 @@ func (d *guide) replay(t *testing.T, body string, run func(command string) strin
 	}
 }
 
-// cutCommand splits a command from the output that is shown after it.
+// cutCommand splits a command from the output that is shown after it. As a shell
+// shows it, the further lines of a command stand after "> ".
 func cutCommand(block string) (command, shown string) {
-	for {
-		line, rest, _ := strings.Cut(block, "\n")
-		command += line
-		if !strings.HasSuffix(line, `\`) {
-			return command, rest
-		}
-		command += "\n"
-		block = rest
+	command, shown, _ = strings.Cut(block, "\n")
+	for strings.HasPrefix(shown, "> ") {
+		line, rest, _ := strings.Cut(shown[len("> "):], "\n")
+		command, shown = command+"\n"+line, rest
 	}
+	return command, shown
 }
 
 // consoleEnv is what readers have: the built commands, and no settings.
@@ -123,12 +121,17 @@ func (s *shell) run(t *testing.T, command string) string {
 	}
 }
 
-// lines are those of a text, without the blank ones at its end.
+// lines are those of a text, without the blank ones at its end, and the blanks at
+// theirs.
 func lines(text string) []string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return nil
 	}
-	return strings.Split(text, "\n")
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines
 }
 
 // shows reports that lines of output are those that are shown, where "..." stands
@@ -167,6 +170,7 @@ func TestShows(t *testing.T) {
 	}{
 		{"", "", true},
 		{"a\nb", "a\nb\n", true},
+		{"a\n b", "a  \n b ", true},
 		{"a", "a\nb", false},
 		{"a\nb", "a", false},
 		{"a", "b", false},
@@ -197,9 +201,9 @@ func TestCutCommand(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ block, command, shown string }{
 		{"ls\na\nb\n", "ls", "a\nb\n"},
-		{"ls \\\n  -l\na\n", "ls \\\n  -l", "a\n"},
+		{"ls \\\n>   -l\na\n> b\n", "ls \\\n  -l", "a\n> b\n"},
 		{"ls", "ls", ""},
-		{"ls \\", "ls \\\n", ""},
+		{"ls '\n> ", "ls '\n", ""},
 	} {
 		if command, shown := cutCommand(row.block); command != row.command || shown != row.shown {
 			t.Errorf("%q: command %q, shown %q", row.block, command, shown)

@@ -29,22 +29,21 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 //	json component [FILE]  a state component without problems
 //	yaml scenario [FILE]   scenarios that all pass
 //	json event             an event as the product writes it
-//	js program FILE        what commands of the document run
+//	sh program FILE        what commands of the document run; js program FILE, too
 //	console transcript     commands after "$ ", and what they print
 //	console server         the same, beside an `interlock up` in that folder
 //
 // A block with a FILE is also written there. Commands run in a folder of the
 // document's own, which has those files and a copy of the examples. Those beside a
-// server share one shell, so that variables and functions hold. A line that ends
-// with a backslash is continued by the next.
-var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|yaml scenario|json event|js program|" +
+// server share one shell, so that variables and functions hold.
+var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|yaml scenario|json event|sh program|js program|" +
 	"console transcript|console server)(?: (\\S+))?\n((?s:.*?)\n)```$")
 
 // leastSnippets of each kind keep the documentation from losing its examples, and
 // this test from looking in the wrong place.
 var leastSnippets = map[string]int{
 	"json workflow": 8, "yaml scenario": 5, "json event": 33, "console transcript": 8,
-	"json schema": 1, "json component": 4, "js program": 1, "console server": 20,
+	"json schema": 2, "json component": 4, "sh program": 1, "js program": 1, "console server": 30,
 }
 
 // guide is one file of the documentation, and the folder of its snippets.
@@ -72,7 +71,7 @@ func TestDocumentationSnippets(t *testing.T) {
 			}
 			map[string]func(*testing.T, string, string){
 				"json workflow": d.workflow, "json schema": d.schema, "json component": d.component, "yaml scenario": d.scenario,
-				"json event": d.event, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
+				"json event": d.event, "sh program": d.program, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
 			}[kind](t, file, body)
 		}
 	}

@@ -27,7 +27,7 @@ var levels = map[string]int{
 	// The contracts are for whoever translates them, and nobody below.
 	"gen":                  3,
 	"pkg/store/redisstore": 3, "pkg/store/sqlitestore": 3, "pkg/store/storetest": 3,
-	"pkg/bus": 3, "pkg/rpc": 3, "pkg/telemetry": 3,
+	"pkg/bus": 3, "pkg/rpc": 3, "pkg/sdk": 3, "pkg/telemetry": 3,
 	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/wire": 3,
 	"services/internal/natsserver": 3, "services/internal/datadir": 3, "services/internal/certtest": 1, "services/internal/follow": 3,

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
@@ -43,12 +45,17 @@ var factWords = map[protoreflect.Name]string{
 	"event": "%s", "tool": "%s", "workflow": "%s", "code": "%s", "interrupt": "%s", "status": "%s", "name": "%s",
 	"state": "in %s", "session_id": "session %s", "workflow_version": "version %s", "child_run_id": "child %s",
 	"files_changed": "changed %s", "result_bytes": "%s bytes", "cost_usd": "$%s",
+	"schema_name": "schema %s", "session_name": "session %s", "pointers": "at %s", "expires_at": "until %s",
+	"parent_session_id": "parent %s", "workflow_state_id": "state %s", "state_id": "state %s", "attempts": "attempt %s",
+	"state_update_status": "state update %s", "callback_id": "callback %s", "child_session_id": "of %s", "callback_ids": "callbacks %s",
+	"kind": "%s", "persistence": "%s", "execution_id": "%s", "values_version": "values at version %s",
 }
 
 // untold are fields that say nothing to people beside the others: the verb has
 // the decision, the code stands for the message.
 var untold = map[protoreflect.Name]bool{
 	"digest": true, "input_digest": true, "call_id": true, "run_version": true, "decision": true, "message": true,
+	"schema_id": true, "root_session_id": true,
 }
 
 // eventFacts tells the fields of an event's payload, whichever it is.
@@ -58,11 +65,17 @@ func eventFacts(ev *eventv1.Event) string {
 	if which == nil {
 		return ""
 	}
-	return strings.Join(tell(payload.Get(which).Message(), ev.GetType()), ", ")
+	facts := tell(payload.Get(which).Message(), ev.GetType())
+	switch ev.GetPayload().(type) {
+	case *eventv1.Event_StateChanged:
+		facts = slices.Insert(facts, 0, fmt.Sprintf("version %d", ev.GetVersion()))
+	case *eventv1.Event_StateLocked:
+		facts = slices.Insert(facts, 0, fmt.Sprintf("fencing token %d", ev.GetVersion()))
+	}
+	return strings.Join(facts, ", ")
 }
 
-// tell tells the fields of a message in their order. A status that only repeats
-// the verb is left out.
+// tell tells the fields of a message in their order.
 func tell(m protoreflect.Message, verb string) []string {
 	var facts []string
 	fields := m.Descriptor().Fields()
@@ -73,13 +86,12 @@ func tell(m protoreflect.Message, verb string) []string {
 			if fact := tellTruth(name, m.Get(f).Bool()); fact != "" {
 				facts = append(facts, fact)
 			}
-		case untold[name] || !m.Has(f):
+		case untold[name] || !m.Has(f) || repeats(m, f, verb):
 		case name == "from":
 			facts = append(facts, m.Get(f).String()+" -> "+m.Get(fields.ByName("to")).String())
 		case name == "to" && fields.ByName("from") != nil:
-		case name == "reason" || name == "rationale":
+		case name == "reason" || name == "rationale" || name == "error":
 			facts = append(facts, fmt.Sprintf("%q", m.Get(f).String()))
-		case name == "status" && strings.EqualFold(m.Get(f).String(), verb):
 		default:
 			facts = append(facts, tellField(f, m.Get(f)))
 		}
@@ -87,16 +99,44 @@ func tell(m protoreflect.Message, verb string) []string {
 	return facts
 }
 
+// repeats is true for what the verb or another field has said already.
+func repeats(m protoreflect.Message, f protoreflect.FieldDescriptor, verb string) bool {
+	switch f.Name() {
+	case "status":
+		return strings.EqualFold(m.Get(f).String(), verb)
+	case "state_update_status":
+		status := m.Get(f).String()
+		return status == "NONE" || verb == "state_update."+strings.ToLower(status)
+	case "parent_session_id":
+		return verb != "created" // as in every event of the session
+	case "session_id":
+		named := m.Descriptor().Fields().ByName("session_name")
+		return named != nil && m.Has(named)
+	default:
+		return false
+	}
+}
+
 func tellField(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
 	text := value.String()
-	if f.IsList() {
+	switch {
+	case f.IsList():
 		items := make([]string, value.List().Len())
 		for i := range items {
-			if items[i] = value.List().Get(i).String(); f.Message() != nil {
-				items[i] = strings.Join(tell(value.List().Get(i).Message(), ""), " ")
+			switch item := value.List().Get(i); {
+			case f.Message() != nil:
+				items[i] = strings.Join(tell(item.Message(), ""), " ")
+			case f.Name() == "pointers" && item.String() == "":
+				items[i] = "(all)"
+			default:
+				items[i] = item.String()
 			}
 		}
 		text = strings.Join(items, " ")
+	case f.Message() != nil:
+		if at, ok := value.Message().Interface().(*timestamppb.Timestamp); ok {
+			text = at.AsTime().Local().Format(time.TimeOnly)
+		}
 	}
 	if words, ok := factWords[f.Name()]; ok {
 		return fmt.Sprintf(words, text)

@@ -26,6 +26,8 @@ func explain(err error) string {
 		text = "the server can not be reached: is `interlock up` running? --server names another one"
 	case st.Code() == codes.Unauthenticated:
 		text += ": give --token or INTERLOCK_TOKEN, or --data-dir with the folder of that server's `interlock up`"
+	case f.Reason == fault.SessionRequired:
+		text += "; here that is --as or INTERLOCK_SESSION"
 	}
 	for _, v := range f.Violations {
 		text += "\n  " + strings.TrimPrefix(v.Pointer+": ", ": ") + v.Message

@@ -39,6 +39,12 @@ type cli struct {
 	Workflow   workflowCommand   `cmd:"" help:"Register and read workflows."`
 	Run        runCommand        `cmd:"" help:"Start, drive and watch runs."`
 	Check      checkCommand      `cmd:"" help:"Ask whether a tool call is allowed. An allowed one counts."`
+	Schema     schemaCommand     `cmd:"" help:"Register and read the schemas of shared states."`
+	State      stateCommand      `cmd:"" help:"Create, read and change the states that sessions share."`
+	Session    sessionCommand    `cmd:"" help:"Create, stop and watch over sessions."`
+	Task       taskCommand       `cmd:"" help:"See what runners have to do."`
+	Component  componentCommand  `cmd:"" help:"Define state components, and use their values."`
+	Runner     runnerCommand     `cmd:"" help:"Run the agents of sessions: start them, and resume them when they are due."`
 	MCP        mcpCommand        `cmd:"" name:"mcp" set:"caller=agent" help:"Speak MCP on stdio: Interlock's tools, and other servers behind the gate."`
 	Hook       hookCommand       `cmd:"" help:"Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks)."`
 	Init       initCommand       `cmd:"" help:"Set a workspace up."`

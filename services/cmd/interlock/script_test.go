@@ -45,6 +45,8 @@ const patience = 30 * time.Second
 //	clean [stderr]     write the last output to the file out, with ids and times replaced
 //	redis NAME ARG...  start a Redis, and set NAME to its address
 //	busy NAME          set NAME to an address in use
+//	holds FILE REGEXP  wait until a file, maybe of a program that runs, has a match
+//	gone FILE          wait until there are none of the processes whose ids a file has
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -56,7 +58,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "ready": ready, "get": get, "term": term, "clean": clean,
+			"code": code, "ready": ready, "get": get, "term": term, "clean": clean, "holds": holds, "gone": gone,
 			"redis": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv(args[0], redistest.Start(t, args[1:]...).Addr())
 			},
@@ -133,6 +135,25 @@ func term(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(syscall.Kill(e.PID, syscall.SIGTERM))
 }
 
+func holds(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile("(?m)" + args[1])
+	eventually(ts, args[0]+" has "+args[1], func() bool {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && want.Match(text)
+	})
+}
+
+func gone(ts *testscript.TestScript, _ bool, args []string) {
+	for _, field := range strings.Fields(ts.ReadFile(args[0])) {
+		pid, err := strconv.Atoi(field)
+		ts.Check(err)
+		eventually(ts, "process "+field+" is gone", func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ") // nobody waits for it
+		})
+	}
+}
+
 func get(ts *testscript.TestScript, _ bool, args []string) {
 	m := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
 	if len(m) != 2 {
@@ -146,7 +167,7 @@ var volatile = []struct {
 	re   *regexp.Regexp
 	with string
 }{
-	{regexp.MustCompile(`\b(run|call|evt)_[0-9a-z]{26}\b`), "${1}_xxxxxxxxxxxxxxxxxxxxxxxxxx"},
+	{regexp.MustCompile(`\b(run|call|evt|schema|wfstate|ses|task|exec)_[0-9a-z]{26}\b`), "${1}_xxxxxxxxxxxxxxxxxxxxxxxxxx"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2000-01-01T00:00:00Z"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "2000-01-01 00:00:00"},
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"text/tabwriter"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -217,6 +216,3 @@ func (c *stateDelete) Run(ctx context.Context, io streams) error {
 		return c.print(io.out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", visible(c.StateID)) })
 	})
 }
-
-// clockTime is a time of today for people.
-func clockTime(t time.Time) string { return t.Local().Format(time.TimeOnly) }

@@ -53,7 +53,6 @@ func TestLockFencesWriters(t *testing.T) {
 		held(err, "one")
 		_, err = lock("two", time.Minute, first.Token+1)
 		r.refused(err, fault.Fenced)
-		held(other.DeleteState(r.Context(), operator, id, 0, false), "one")
 
 		// Renewed in time it goes on; the token stays.
 		r.clock.Advance(59 * time.Second)
@@ -119,8 +118,10 @@ func TestLockRefusals(t *testing.T) {
 			id     string
 			reason fault.Reason
 		}{
-			{agent(""), id, fault.SessionRequired}, {agent("nobody"), id, fault.PermissionDenied},
-			{agent("stranger"), id, fault.PermissionDenied}, {operator, "wfstate_none", fault.NotFound},
+			{agent(""), id, fault.SessionRequired},
+			{agent("nobody"), id, fault.PermissionDenied},
+			{agent("stranger"), id, fault.PermissionDenied},
+			{operator, "wfstate_none", fault.NotFound},
 		} {
 			_, err := r.Lock(r.Context(), c.caller, c.id, "h", time.Minute, 0)
 			r.refused(err, c.reason)

@@ -212,6 +212,9 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 		return m, "", err
 	}
 	prompt, err := a.updatePrompt(ctx, m, m.Asked())
+	if fault.ReasonOf(err) == fault.NotFound {
+		return m, nothingToUpdate, nil
+	}
 	return m, prompt, err
 }
 

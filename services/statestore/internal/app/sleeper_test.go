@@ -51,6 +51,24 @@ func sleep() int {
 	return 0
 }
 
+// halt stops a process from running, and returns when it has stopped, where the
+// system tells.
+func halt(t *testing.T, process *os.Process) {
+	t.Helper()
+	if err := process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-poll.C {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process.Pid))
+		if err != nil || strings.Contains(string(stat), ") T ") {
+			return
+		}
+	}
+	t.Fatal("the process does not stop")
+}
+
 // S10.5: a writer that slept past its lease, and wakes up in the belief that it still
 // holds the lock, changes nothing. By the server's clock, and in another process.
 func TestWriterThatSleptPastItsLease(t *testing.T) {
@@ -94,13 +112,13 @@ func TestWriterThatSleptPastItsLease(t *testing.T) {
 	if got := receive(r, said); got != "wrote " {
 		t.Fatalf("the sleeper says %q", got)
 	}
-	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	halt(t, child.Process)
 	_, _ = io.WriteString(in, "late\n") // it is about to write, and sleeps
 
 	var token int64
-	for end := time.Now().Add(patience); token == 0; {
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for end := time.Now().Add(patience); token == 0; <-poll.C {
 		lease, err := r.Lock(t.Context(), operator, id, "other", time.Minute, 0)
 		if err != nil && (fault.ReasonOf(err) != fault.Locked || time.Now().After(end)) {
 			t.Fatal(err)

@@ -192,13 +192,14 @@ func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (s
 	}
 }
 
+// nothingToUpdate is what an agent is told whose state was deleted just after it was
+// asked to update it.
+const nothingToUpdate = "The workflow state was deleted meanwhile: there is nothing to update. You may stop.\n"
+
 // updatePrompt asks for the report of a session, with the state and the schema as
-// they are now.
+// they are now. NOT_FOUND when the state is gone.
 func (a *App) updatePrompt(ctx context.Context, m *Member, attempt int) (string, error) {
 	st, err := a.loadState(ctx, stateKey(m.Key.Namespace, m.StateID))
-	if fault.ReasonOf(err) == fault.NotFound {
-		return "The workflow state was deleted meanwhile: there is nothing to update. You may stop.\n", nil
-	}
 	if err != nil {
 		return "", err
 	}

@@ -21,7 +21,7 @@ type tree struct {
 	now []*Member
 	// tasks: there are others for runners to do than before.
 	tasks bool
-	err error // of making an id
+	err   error // of making an id
 }
 
 func (a *App) newTree(caller Caller) *tree {

@@ -35,7 +35,7 @@ func TestUpdatesAreExact(t *testing.T) {
 			{"nothing new", replace(id, `{"a":0e0,"b":1.10}`), `{"a":0e0,"b":1.10}`},
 			{"an empty patch", patch(id, `[]`), `{"a":0e0,"b":1.10}`},
 			{"a test only", patch(id, `[{"op":"test","path":"/b","value":1.1}]`), `{"a":0e0,"b":1.10}`},
-			{"all operations", patch(id, `[{"op":"test","path":"/a","value":0},{"op":"add","path":"/l","value":[3,1]},{"op":"copy","from":"/l/0","path":"/l/-"},` +
+			{"all operations", patch(id, `[{"op":"test","path":"/a","value":0},{"op":"add","path":"/l","value":[3,1]},{"op":"copy","from":"/l/0","path":"/l/-"},`+
 				`{"op":"move","from":"/b","path":"/l/0"},{"op":"replace","path":"/a","value":{"x/y~":true}},{"op":"remove","path":"/a/x~1y~0"}]`), `{"a":{},"l":[1.10,3,1,3]}`},
 			{"an empty merge", merge(id, `{}`), `{"a":{},"l":[1.10,3,1,3]}`},
 			{"a merge", merge(id, `{"l":null,"k":{"m":null,"n":2.50},"a":{"b":"é\u0001<"}}`), `{"a":{"b":"é\u0001<"},"k":{"n":2.50}}`},

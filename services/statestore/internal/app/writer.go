@@ -388,4 +388,3 @@ func encodeChange(c *Change) []byte {
 	w.Close()
 	return w.Bytes()
 }
-

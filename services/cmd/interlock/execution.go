@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// scopeFlags say whose values of a component are meant.
+type scopeFlags struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	Slug    string `arg:"" optional:"" help:"Slug of the component; by default the one that the session refers to."`
+	Session string `help:"Session whose values they are, by id or name; by default the one that acts." placeholder:"NAME"`
+	Subject string `help:"Whose long-term values they are; by default the session's." placeholder:"NAME"`
+}
+
+type componentValues struct{ scopeFlags }
+
+func (c *componentValues) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewComponentServiceClient(conn).Read(ctx, &statev1.ComponentServiceReadRequest{
+			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
+		})
+		if err != nil {
+			return err
+		}
+		return c.printExecution(io, resp.GetExecution())
+	})
+}
+
+type componentBegin struct{ scopeFlags }
+
+func (c *componentBegin) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewComponentServiceClient(conn).Begin(ctx, &statev1.ComponentServiceBeginRequest{
+			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
+		})
+		if err != nil {
+			return err
+		}
+		return c.printExecution(io, resp.GetExecution())
+	})
+}
+
+type componentCommit struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	ExecutionID string   `arg:"" name:"execution" help:"Id of the execution."`
+	Values      string   `xor:"change" help:"The values, a JSON object, as JSON or in a file." placeholder:"JSON|FILE"`
+	Patch       []string `xor:"change" sep:"none" help:"Operation of a JSON Patch (RFC 6902) of the values that it began with, or a list of them, as JSON or in a file. May be repeated." placeholder:"JSON|FILE"`
+	Merge       string   `xor:"change" help:"JSON Merge Patch (RFC 7396) of them, as JSON or in a file." placeholder:"JSON|FILE"`
+}
+
+func (c *componentCommit) Run(ctx context.Context, io streams) error {
+	req := &statev1.ComponentServiceCommitRequest{ExecutionId: c.ExecutionID, Session: c.As}
+	if err := c.change(req, io); err != nil {
+		return err
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewComponentServiceClient(conn).Commit(ctx, req)
+		if err != nil {
+			return err
+		}
+		return c.printExecution(io, resp.GetExecution())
+	})
+}
+
+// change sets what the execution makes of its values: nothing when no flag says.
+func (c *componentCommit) change(req *statev1.ComponentServiceCommitRequest, io streams) error {
+	switch {
+	case c.Values != "":
+		values, err := jsonOrFile("values", c.Values, io)
+		req.Change = &statev1.ComponentServiceCommitRequest_Values{Values: values}
+		return err
+	case len(c.Patch) > 0:
+		patch, err := operations("patch", c.Patch, io)
+		req.Change = &statev1.ComponentServiceCommitRequest_Patch{Patch: patch}
+		return err
+	case c.Merge != "":
+		merge, err := jsonOrFile("merge", c.Merge, io)
+		req.Change = &statev1.ComponentServiceCommitRequest_MergePatch{MergePatch: merge}
+		return err
+	default:
+		return nil
+	}
+}
+
+// printExecution writes the values of a component, and of which execution they are.
+func (f formatFlag) printExecution(io streams, execution *statev1.Execution) error {
+	view := jsonview.ExecutionOf(execution)
+	return f.print(io.out, view, func(w *tabwriter.Writer) {
+		t := rows{w}
+		t.row("execution", view.ExecutionID)
+		t.row("component", view.Slug)
+		t.row("persistence", view.Persistence)
+		t.row("session", view.SessionID)
+		t.row("subject", view.Subject)
+		t.row("version", fmt.Sprint(view.Version))
+		t.row("never set", strings.Join(view.Unset, ", "))
+		fmt.Fprintln(w, indented(view.Values))
+	})
+}

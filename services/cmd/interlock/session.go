@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type sessionCommand struct {
+	Create sessionCreate `cmd:"" help:"Create a session, at the root or under a parent."`
+	Get    sessionGet    `cmd:"" help:"Show a session."`
+	List   sessionList   `cmd:"" help:"List sessions."`
+	Tree   sessionTree   `cmd:"" help:"Draw a session and those below it."`
+	Stop   sessionStop   `cmd:"" help:"Say that a session's agent has stopped."`
+	Resume sessionResume `cmd:"" help:"Say that a session's agent works again, or have a runner resume it."`
+	Grant  sessionGrant  `cmd:"" help:"Let a session read a state of another tree."`
+	Revoke sessionRevoke `cmd:"" help:"Take a grant back."`
+}
+
+// oneSession names the session of a command.
+type oneSession struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	Name string `arg:"" name:"session" help:"The session, by id or name."`
+}
+
+// promptFlags bring a prompt for an agent.
+type promptFlags struct {
+	Prompt     string `xor:"prompt" help:"Prompt that a runner gives to the session's agent." placeholder:"TEXT"`
+	PromptFile string `xor:"prompt" help:"File with that prompt; - for standard input." placeholder:"FILE"`
+}
+
+func (f promptFlags) read(io streams) (string, error) {
+	if f.PromptFile == "" {
+		return f.Prompt, nil
+	}
+	text, err := readFile(f.PromptFile, io)
+	if err == nil && strings.TrimSpace(string(text)) == "" {
+		return "", errors.New("the file of --prompt-file is empty, and without a prompt no runner starts the agent")
+	}
+	return string(text), err
+}
+
+type sessionCreate struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	promptFlags
+	Name              string            `arg:"" help:"Name of the session, which no other has."`
+	ID                string            `name:"id" help:"Its id; minted by default." placeholder:"ID"`
+	Parent            string            `help:"Its parent, by id or name, whose state it shares." placeholder:"NAME"`
+	SkipStateUpdate   bool              `help:"It need not update the state before it is done."`
+	AcceptEarlyUpdate bool              `help:"An update before its first stop counts as its report."`
+	Labels            map[string]string `name:"label" mapsep:"none" help:"Label that runners must have to take its tasks. May be repeated." placeholder:"KEY=VALUE"`
+	StateRef          string            `help:"Component that its executions begin and end with." placeholder:"SLUG"`
+	Subject           string            `help:"Whose long-term values of components it uses; by default its root's." placeholder:"NAME"`
+}
+
+// createdSession is the JSON of a created session. Created is false when it was
+// there already.
+type createdSession struct {
+	jsonview.Session
+	Created bool `json:"created"`
+}
+
+func (c *sessionCreate) Run(ctx context.Context, io streams) error {
+	prompt, err := c.read(io)
+	if err != nil {
+		return err
+	}
+	req := &statev1.SessionServiceCreateRequest{
+		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, Labels: c.Labels,
+		StateRef: c.StateRef, Subject: c.Subject, Prompt: prompt, Session: c.As,
+	}
+	if c.SkipStateUpdate {
+		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).Create(ctx, req)
+		if err != nil {
+			return err
+		}
+		view := createdSession{jsonview.SessionOf(resp.GetSession()), resp.GetCreated()}
+		return c.print(io.out, view, func(w *tabwriter.Writer) { sessionRows(w, &view.Session) })
+	})
+}
+
+// printSession writes one session.
+func (f formatFlag) printSession(io streams, session *statev1.Session) error {
+	view := jsonview.SessionOf(session)
+	return f.print(io.out, view, func(w *tabwriter.Writer) { sessionRows(w, &view) })
+}
+
+func sessionRows(w *tabwriter.Writer, s *jsonview.Session) {
+	t := rows{w}
+	t.row("session", s.SessionName)
+	t.row("id", s.SessionID)
+	if s.ParentSessionName != nil {
+		t.row("parent", *s.ParentSessionName)
+		t.row("root", s.RootSessionID)
+	}
+	t.row("status", statusText(s))
+	t.row("failed", s.Error)
+	if s.WorkflowStateID != nil {
+		t.row("state", *s.WorkflowStateID)
+	}
+	t.row("state update", reportText(s))
+	if s.OpenChildren > 0 {
+		t.row("open children", fmt.Sprint(s.OpenChildren))
+	}
+	for i := range s.Callbacks {
+		t.row("callback waits", callbackText(&s.Callbacks[i]))
+	}
+	t.row("task", s.TaskID)
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		t.row("label", name+"="+s.Labels[name])
+	}
+	t.row("component", s.StateRef)
+	t.row("subject", s.Subject)
+	t.row("may read", strings.Join(s.Grants, ", "))
+	t.row("updated", s.UpdatedAt.Format(timeLayout))
+	t.row("version", fmt.Sprint(s.Version))
+}
+
+// statusText is the status of a session, told apart from one that may be resumed
+// when nothing of it is outstanding.
+func statusText(s *jsonview.Session) string {
+	if s.Ended {
+		return "ended"
+	}
+	return s.Status
+}
+
+// reportText is how far a session has got with its report.
+func reportText(s *jsonview.Session) string {
+	switch {
+	case s.StateUpdateStatus == nil:
+		return "not asked for yet"
+	case s.Attempts > 0:
+		return fmt.Sprintf("%s, attempt %d", *s.StateUpdateStatus, s.Attempts)
+	default:
+		return *s.StateUpdateStatus
+	}
+}
+
+func callbackText(c *jsonview.Callback) string {
+	text := c.CallbackID + " of " + c.SessionName
+	if c.StateUpdateStatus != nil {
+		text += ", state update " + *c.StateUpdateStatus
+	}
+	if c.Error != "" {
+		text += ": " + c.Error
+	}
+	return text
+}
+
+type sessionGet struct{ oneSession }
+
+func (c *sessionGet) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).Get(ctx, &statev1.SessionServiceGetRequest{SessionId: c.Name, Session: c.As})
+		if err != nil {
+			return err
+		}
+		return c.printSession(io, resp.GetSession())
+	})
+}
+
+type sessionList struct {
+	clientFlags
+	formatFlag
+	actingFlag
+	Root   string `help:"Only the tree of this root session, by id or name." placeholder:"NAME"`
+	Parent string `help:"Only the children of this session, by id or name." placeholder:"NAME"`
+	Status string `help:"Only sessions of this status: running, finished or ended." placeholder:"STATUS"`
+	Limit  int    `help:"At most so many." default:"1000"`
+}
+
+func (c *sessionList) Run(ctx context.Context, io streams) error {
+	status, err := choice("status", c.Status, statev1.SessionStatus_value, "SESSION_STATUS_", jsonview.SessionStatuses())
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		all, err := listSessions(ctx, conn, c.Limit, &statev1.SessionServiceListRequest{
+			Session: c.As, Root: c.Root, Parent: c.Parent, Status: statev1.SessionStatus(status),
+		})
+		if err != nil {
+			return err
+		}
+		return c.print(io.out, all, func(w *tabwriter.Writer) {
+			fmt.Fprintln(w, "SESSION\tPARENT\tSTATUS\tSTATE UPDATE\tUPDATED")
+			for i := range all {
+				s := &all[i]
+				parent := ""
+				if s.ParentSessionName != nil {
+					parent = *s.ParentSessionName
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", visible(s.SessionName), visible(parent), statusText(s), reportText(s), s.UpdatedAt.Format(timeLayout))
+			}
+		})
+	})
+}
+
+// listSessions answers the sessions that a request selects, page by page.
+func listSessions(ctx context.Context, conn grpc.ClientConnInterface, limit int, req *statev1.SessionServiceListRequest) ([]jsonview.Session, error) {
+	sessions := statev1.NewSessionServiceClient(conn)
+	return collect(limit, jsonview.SessionOf, func(token string, size int32) ([]*statev1.Session, string, error) {
+		req.PageToken, req.PageSize = token, size
+		page, err := sessions.List(ctx, req)
+		return page.GetSessions(), page.GetNextPageToken(), err
+	})
+}
+
+type sessionStop struct {
+	oneSession
+	End            bool   `help:"End the session, whatever is outstanding."`
+	Error          string `help:"Why the agent failed." placeholder:"TEXT"`
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
+}
+
+func (c *sessionStop) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).Stop(ctx, &statev1.SessionServiceStopRequest{
+			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey,
+		})
+		if err != nil {
+			return err
+		}
+		return c.printSession(io, resp.GetSession())
+	})
+}
+
+type sessionResume struct {
+	oneSession
+	promptFlags
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
+}
+
+func (c *sessionResume) Run(ctx context.Context, io streams) error {
+	prompt, err := c.read(io)
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).Resume(ctx, &statev1.SessionServiceResumeRequest{
+			SessionId: c.Name, Session: c.As, Prompt: prompt, IdempotencyKey: c.IdempotencyKey,
+		})
+		if err != nil {
+			return err
+		}
+		return c.printSession(io, resp.GetSession())
+	})
+}
+
+// grantFlags say who may read what.
+type grantFlags struct {
+	clientFlags
+	formatFlag
+	Name    string `arg:"" name:"session" help:"The session, by id or name."`
+	StateID string `arg:"" name:"state" help:"Id of the state."`
+}
+
+func (c *grantFlags) grant(ctx context.Context, io streams, revoke bool) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).Grant(ctx, &statev1.SessionServiceGrantRequest{
+			SessionId: c.Name, StateId: c.StateID, Revoke: revoke,
+		})
+		if err != nil {
+			return err
+		}
+		return c.printSession(io, resp.GetSession())
+	})
+}
+
+type sessionGrant struct{ grantFlags }
+
+func (c *sessionGrant) Run(ctx context.Context, io streams) error { return c.grant(ctx, io, false) }
+
+type sessionRevoke struct{ grantFlags }
+
+func (c *sessionRevoke) Run(ctx context.Context, io streams) error { return c.grant(ctx, io, true) }

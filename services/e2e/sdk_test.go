@@ -1,0 +1,323 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/sdk"
+)
+
+// sharedWork is the schema of what these tests share.
+const sharedWork = `{
+  "type": "object", "required": ["n"], "additionalProperties": false,
+  "properties": {"n": {"type": "integer"}, "ticket": {"type": "integer"}, "log": {"type": "array", "items": {"type": "string"}}}
+}`
+
+// work is sharedWork without its ticket, which no change of it may lose.
+type work struct {
+	N   int      `json:"n"`
+	Log []string `json:"log"`
+}
+
+// sdkShape is an Interlock behind one address.
+type sdkShape struct {
+	t      *testing.T
+	target string
+	shape  *shape
+	// disturb kills a part of it that has a replica.
+	disturb func()
+}
+
+func (s *sdkShape) client(role auth.Role, namespace, session string) *sdk.Client {
+	s.t.Helper()
+	c := must[*sdk.Client](s.t)(sdk.Dial(s.target, sdk.Options{Token: s.shape.tokens[role], Namespace: namespace, Session: session}))
+	s.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// schema registers sharedWork in a namespace.
+func (s *sdkShape) schema(namespace string) {
+	s.t.Helper()
+	schemas := statev1.NewSchemaServiceClient(s.client(auth.Operator, namespace, "").Conn())
+	must[*statev1.SchemaServiceRegisterResponse](s.t)(schemas.Register(within(s.t),
+		&statev1.SchemaServiceRegisterRequest{Name: "work", JsonSchema: []byte(sharedWork)}))
+}
+
+func TestSDK(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(*testing.T, *sdkShape){
+		"gated": sdkGated, "branches": sdkBranches, "state": sdkState, "sessions": sdkSessions, "runner": sdkRunner,
+	}
+	run := func(t *testing.T, at *shape, target string, disturb func()) {
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, &sdkShape{t, target, at, disturb})
+			})
+		}
+	}
+	t.Run("up", func(t *testing.T) {
+		t.Parallel()
+		u := startUp(t)
+		run(t, &u.shape, u.engines[0], func() {})
+	})
+	t.Run("through the gateway", func(t *testing.T) {
+		t.Parallel()
+		s := startSeparate(t)
+		run(t, &s.shape, s.gateway.serving(t, "grpc"), func() { s.state[0].kill() })
+	})
+}
+
+// sdkGated is an agent's way through a workflow (S2, S3, S4).
+func sdkGated(t *testing.T, s *sdkShape) {
+	(&world{shape: s.shape, namespace: "gated"}).as(t, auth.Agent).register(t, guarded)
+	c := s.client(auth.Agent, "gated", "one")
+	ctx := within(t)
+	call := func(tool string, input any) (sdk.Result, bool, error) {
+		ran := false
+		result, err := c.Guard(ctx, tool, input, func(context.Context) (sdk.Result, error) {
+			ran = true
+			return sdk.Result{Output: []byte("said")}, nil
+		})
+		return result, ran, err
+	}
+	var denied *sdk.DeniedError
+	if _, ran, err := call("Read", nil); ran || !errors.As(err, &denied) || denied.Code != sdk.CodeUndecided || sdk.Reason(err) != fault.NotFound {
+		t.Errorf("without a run: %t, %v", ran, err)
+	}
+	run := must[*sdk.Run](t)(c.Load(ctx, "guarded", sdk.LoadOptions{Workspace: "/repo", Context: map[string]int{"n": 1}}))
+	if run.State != "working" || run.SessionID != "one" || !strings.Contains(string(run.Context), `"n":1`) || run.BlockedEnv[0] != "TOKEN" {
+		t.Errorf("loaded %+v", run)
+	}
+	if _, ran, err := call("Bash", map[string]string{"command": "go test ./... && rm -rf /"}); ran || !errors.As(err, &denied) ||
+		denied.Code != "COMMAND_NOT_ALLOWED" || !slices.Contains(denied.AllowedTools, "Edit") || len(denied.LegalEvents) != 2 {
+		t.Errorf("a command: %t, %v", ran, err)
+	}
+	if result, ran, err := call("Bash", map[string]string{"command": "go test ./..."}); err != nil || !ran || string(result.Output) != "said" || result.Notice != "" {
+		t.Errorf("a command: %t, %+v, %v", ran, result, err)
+	}
+	var rejected *sdk.RejectedError
+	if _, err := c.Transition(ctx, "SHIP", nil); !errors.As(err, &rejected) || rejected.Code != "UNKNOWN_EVENT" || rejected.State != "working" {
+		t.Errorf("an unknown event: %v", err)
+	}
+	edit := map[string]string{"file_path": "/repo/db/1.sql", "old_string": "a", "new_string": "b"}
+	if result, ran, err := call("Edit", edit); err != nil || !ran || !strings.HasPrefix(result.Notice, "[INTERLOCK INTERRUPT]") {
+		t.Errorf("a migration: %t, %+v, %v", ran, result, err)
+	}
+	if run := must[*sdk.Run](t)(c.Get(ctx)); run.State != "checking" || run.Interrupt != "migration" || run.ReturnTo != "working" {
+		t.Errorf("interrupted %+v", run)
+	}
+	must[*sdk.Run](t)(c.Transition(ctx, "OK", map[string]string{"rationale": "checked"}))
+	if run := must[*sdk.Run](t)(c.ForRun(run.ID).Transition(ctx, "DONE", nil)); !run.Ended() || run.Status != "COMPLETED" {
+		t.Errorf("ended as %+v", run)
+	}
+}
+
+// sdkBranches: S5.3, sessions that each work in a branch.
+func sdkBranches(t *testing.T, s *sdkShape) {
+	agent := (&world{shape: s.shape, namespace: "branches"}).as(t, auth.Agent)
+	agent.register(t, pipelineSuite)
+	agent.register(t, pipeline)
+	main := s.client(auth.Agent, "branches", "main")
+	ctx := within(t)
+	must[*sdk.Run](t)(main.Load(ctx, "pipeline", sdk.LoadOptions{}))
+	if run := must[*sdk.Run](t)(main.Transition(ctx, "BUILT", nil)); len(run.Branches) != 3 {
+		t.Errorf("forked into %+v", run.Branches)
+	}
+	ok := func(context.Context) (sdk.Result, error) { return sdk.Result{}, nil }
+	for branch, tool := range map[string]string{"lint": "Lint", "types": "Types"} {
+		c := main.ForSession("in-" + branch)
+		if run := must[*sdk.Run](t)(c.Load(ctx, "pipeline", sdk.LoadOptions{Branch: branch})); run.Branch != branch {
+			t.Errorf("%s is in %q", branch, run.Branch)
+		}
+		if _, err := c.Guard(ctx, tool, nil, ok); err != nil {
+			t.Errorf("%s: %v", branch, err)
+		}
+		if _, err := c.Guard(ctx, "Tests", nil, ok); err == nil {
+			t.Errorf("%s reaches out of its branch", branch)
+		}
+		must[*sdk.Run](t)(c.Transition(ctx, "OK", nil))
+	}
+}
+
+// sdkState: concurrent changes, while a replica of the state-store dies (S10.3).
+func sdkState(t *testing.T, s *sdkShape) {
+	s.schema("state")
+	c := s.client(auth.Agent, "state", "root")
+	ctx := within(t)
+	st := must[sdk.State](t)(c.CreateState(ctx, "work", map[string]any{"n": 0, "log": []string{}, "ticket": int64(9007199254740993)}))
+
+	const writers, each = 6, 20
+	watched := make(chan error, 1)
+	go func() {
+		next := int64(1)
+		for change, err := range c.Watch(ctx, "", 0) {
+			if err != nil || change.Version != next || change.StateID != st.ID {
+				watched <- fmt.Errorf("watched version %d, want %d: %w", change.Version, next, err)
+				return
+			}
+			if next++; next > 1+writers*each {
+				break
+			}
+		}
+		watched <- nil
+	}()
+	all(t, writers, func(i int) error {
+		for n := range each {
+			if i == 0 && n == each/2 {
+				s.disturb()
+			}
+			var err error
+			if n%2 == 0 {
+				_, err = sdk.UpdateAs(ctx, c, "", func(w *work) error {
+					w.N++
+					return nil
+				})
+			} else {
+				_, err = c.Patch(ctx, st.ID, sdk.Add("/log/-", fmt.Sprintf("%d.%d", i, n)))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := <-watched; err != nil {
+		t.Error(err)
+	}
+	st = must[sdk.State](t)(c.ReadState(ctx, "", "/n", "/ticket", "/log", "/none"))
+	if st.Version != 1+writers*each || string(st.Parts["/n"]) != fmt.Sprint(writers*each/2) || string(st.Parts["/ticket"]) != "9007199254740993" ||
+		strings.Count(string(st.Parts["/log"]), ".") != writers*each/2 || len(st.Parts) != 3 {
+		t.Errorf("at version %d: %s", st.Version, st.Parts)
+	}
+	if _, err := c.Patch(ctx, "", sdk.Replace("/n", "many")); sdk.Reason(err) != fault.SchemaViolation {
+		t.Errorf("against the schema: %v", err)
+	}
+	if _, err := c.ForSession("stranger").ReadState(ctx, st.ID); sdk.Reason(err) != fault.PermissionDenied {
+		t.Errorf("another tree: %v", err)
+	}
+}
+
+// sdkSessions: a child reports before it is done (S11.2), asked in place.
+func sdkSessions(t *testing.T, s *sdkShape) {
+	s.schema("sessions")
+	parent := s.client(auth.Agent, "sessions", "parent")
+	ctx := within(t)
+	st := must[sdk.State](t)(parent.CreateState(ctx, "work", work{Log: []string{}}))
+	made := must[sdk.Session](t)(parent.CreateSession(ctx, sdk.NewSession{Name: "child", Parent: "parent"}))
+	if again := must[sdk.Session](t)(parent.CreateSession(ctx, sdk.NewSession{Name: "child", Parent: "parent"})); again.ID != made.ID || made.StateID != st.ID {
+		t.Errorf("made %+v and %+v", made, again)
+	}
+	child := parent.ForSession("child")
+	stopped := must[sdk.Stopped](t)(child.Stop(ctx, sdk.StopOptions{InPlace: true}))
+	if !strings.Contains(stopped.Prompt, `"n"`) || stopped.Session.StateUpdate != "PENDING" {
+		t.Errorf("stopped as %+v", stopped)
+	}
+	must[sdk.State](t)(child.Patch(ctx, "", sdk.Replace("/n", 1)))
+	if stopped = must[sdk.Stopped](t)(child.Stop(ctx, sdk.StopOptions{InPlace: true})); stopped.Prompt != "" || stopped.Session.StateUpdate != "COMPLETED" {
+		t.Errorf("stopped as %+v", stopped)
+	}
+}
+
+// sdkRunner: a runner starts a child, has it report, and calls its parent back
+// (S11.2, S11.5).
+func sdkRunner(t *testing.T, s *sdkShape) {
+	s.schema("runner")
+	runner := s.client(auth.Operator, "runner", "")
+	parent := s.client(auth.Agent, "runner", "parent")
+	ctx, stop := context.WithCancel(within(t))
+	defer stop()
+	must[sdk.State](t)(parent.CreateState(ctx, "work", work{Log: []string{}}))
+	must[sdk.Session](t)(parent.CreateSession(ctx, sdk.NewSession{Name: "child", Parent: "parent", Prompt: "count"}))
+
+	var mu sync.Mutex
+	var done []string
+	err := runner.Work(ctx, sdk.Runner{Name: "r", MaxInFlight: 2}, func(ctx context.Context, task sdk.Task) error {
+		mu.Lock()
+		defer mu.Unlock()
+		done = append(done, task.Kind+" "+task.SessionName)
+		switch task.Kind {
+		case "START":
+			if task.Given == 1 {
+				return fmt.Errorf("not here: %w", sdk.ErrNotRun)
+			}
+			if task.Prompt != "count" {
+				t.Errorf("started with %q", task.Prompt)
+			}
+		case "STATE_UPDATE":
+			s.disturb()
+			_, err := sdk.UpdateAs(ctx, runner.ForSession(task.SessionID), task.StateID, func(w *work) error {
+				w.N++
+				return nil
+			})
+			return err
+		case "CALLBACK":
+			if len(task.Callbacks) != 1 || task.Callbacks[0].StateUpdate != "COMPLETED" || task.Callbacks[0].StateVersion != 2 {
+				t.Errorf("called back with %+v", task.Callbacks)
+			}
+			time.AfterFunc(0, stop) // when it is acknowledged, or was on its way to be
+		}
+		return nil
+	})
+	want := []string{"START child", "START child", "STATE_UPDATE child", "CALLBACK parent"}
+	if !errors.Is(err, context.Canceled) || !slices.Equal(done, want) {
+		t.Errorf("%v: done %v, want %v", err, done, want)
+	}
+	tasks := must[*statev1.TaskServiceListResponse](t)(statev1.NewTaskServiceClient(runner.Conn()).List(within(t), &statev1.TaskServiceListRequest{}))
+	if len(tasks.GetTasks()) > 0 {
+		t.Errorf("left undone: %v", tasks.GetTasks())
+	}
+}
+
+// Go code of the documentation compiles, as a part of a function.
+func TestDocumentedGo(t *testing.T) {
+	t.Parallel()
+	imports := map[string]string{
+		"context": "context", "errors": "errors", "exec": "os/exec", "fmt": "fmt", "json": "encoding/json", "log": "log", "os": "os",
+		"sdk": module + "pkg/sdk", "fault": module + "pkg/fault",
+	}
+	block := regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+	dir := t.TempDir()
+	files := []string{}
+	for name, text := range documents(t) {
+		for _, match := range block.FindAllStringSubmatchIndex(text, -1) {
+			body := text[match[2]:match[3]]
+			line := 1 + strings.Count(text[:match[2]], "\n")
+			code := fmt.Sprintf("func _(ctx context.Context, client *sdk.Client) error {\n//line %s:%d\n%s\nreturn nil\n}\n", filepath.Base(name), line, body)
+			head := "package main\n"
+			for used, path := range imports {
+				if regexp.MustCompile(`\b` + used + `\.`).MatchString(code) {
+					head += fmt.Sprintf("import %q\n", path)
+				}
+			}
+			files = append(files, filepath.Join(dir, fmt.Sprintf("snippet%d.go", len(files))))
+			if err := os.WriteFile(files[len(files)-1], []byte(head+code), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(files) < 7 {
+		t.Fatalf("found %d blocks of Go: the documentation has lost its examples, or this test looks in the wrong place", len(files))
+	}
+	main := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(main, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", os.DevNull, main}, files...)...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
