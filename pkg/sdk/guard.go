@@ -60,7 +60,7 @@ func (c *Client) Guard(ctx context.Context, tool string, input any, do func(cont
 		if _, lost := c.report(ctx, call, Result{}, false); lost != nil {
 			err = errors.Join(err, lost)
 		}
-		return Result{}, undecided(call.id, "the caller went away before the tool was called", err)
+		return Result{}, undecided(call.id, "its caller has gone away", err)
 	}
 	return c.perform(ctx, call, do)
 }
@@ -125,9 +125,9 @@ func (c *Client) ask(ctx context.Context, tool string, input any) (allowedCall, 
 	}
 }
 
-// undecided is the denial of a call that there is no decision on.
+// undecided is the denial of a call that there is no decision on, or nobody to make.
 func undecided(id, why string, err error) *DeniedError {
-	return &DeniedError{Code: CodeUndecided, Message: "the call could not be checked, so it was not made: " + why, CallID: id, Err: err}
+	return &DeniedError{Code: CodeUndecided, Message: "the call was not made: " + why, CallID: id, Err: err}
 }
 
 // verdict reads a decision.

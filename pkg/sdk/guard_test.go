@@ -127,6 +127,9 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 				if ran := row.code == ""; tool.ran == 1 != ran || (err == nil) != ran || (string(result.Output) == "done") != ran || len(policy.told.all()) == 1 != ran {
 					t.Fatalf("ran %d times, reported %d times, answers %q, %v", tool.ran, len(policy.told.all()), result.Output, err)
 				}
+				if n := len(policy.asked.all()); name == "a busy run" && n != mostAsked {
+					t.Errorf("asked %d times", n)
+				}
 				var denied *DeniedError
 				var approval *ApprovalRequiredError
 				switch id := policy.asked.all()[0].GetCallId(); {

@@ -34,15 +34,16 @@ func retry[Req, Resp any](ctx context.Context, call unary[Req, Resp], req *Req) 
 			return resp, nil
 		}
 		f := fault.From(err)
-		if ctx.Err() != nil {
-			return nil, ended(ctx, f)
-		}
 		failures++
 		wait := delay(failures, f.RetryAfter)
-		if !transient(f.Reason) || time.Now().Add(wait).After(until) {
+		switch {
+		case !transient(f.Reason):
 			return nil, f
-		}
-		if pause(ctx, wait) != nil {
+		case ctx.Err() != nil:
+			return nil, ended(ctx, f)
+		case time.Now().Add(wait).After(until):
+			return nil, f
+		case pause(ctx, wait) != nil:
 			return nil, ended(ctx, f)
 		}
 	}

@@ -51,7 +51,11 @@ func (s *fakeStates) Create(ctx context.Context, req *statev1.StateServiceCreate
 	return over(ctx, &s.way, func(req *statev1.StateServiceCreateRequest) (*statev1.StateServiceCreateResponse, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.created[req.GetIdempotencyKey()] = req
+		key := req.GetIdempotencyKey()
+		if key == "" {
+			key = fmt.Sprint("none ", len(s.created))
+		}
+		s.created[key] = req
 		return &statev1.StateServiceCreateResponse{State: &statev1.State{
 			StateId: fmt.Sprint("wfstate_", len(s.created)), SchemaName: req.GetSchemaName(), RootSessionName: req.GetSession(), Version: 1, Data: req.GetData(),
 		}}, nil

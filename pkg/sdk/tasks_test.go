@@ -24,9 +24,10 @@ type fakeTasks struct {
 	// refuse, when set, is what every stream ends with.
 	refuse error
 	// once: a task that was given is not given again.
-	once bool
-	way  bumpy // of Ack and Fail
-	lost bumpy // of Extend
+	once  bool
+	way   bumpy      // of Ack and Fail
+	lost  bumpy      // of Extend
+	asked log[int32] // max_in_flight of each stream
 
 	mu    sync.Mutex
 	tasks []*givenTask
@@ -55,6 +56,7 @@ func tasksNamed(ids ...string) *fakeTasks {
 }
 
 func (f *fakeTasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.ServerStreamingServer[statev1.TaskServiceLeaseResponse]) error {
+	f.asked.add(req.GetMaxInFlight())
 	if f.refuse != nil {
 		return f.refuse
 	}
@@ -105,7 +107,7 @@ func (f *fakeTasks) give(held map[*givenTask]int64, inFlight, most int) []*state
 		task.expires = time.Now().Add(leaseTTL)
 		held[task] = task.token
 		out = append(out, &statev1.Task{
-			TaskId: task.id, SessionId: "ses_" + task.id, Kind: statev1.TaskKind_TASK_KIND_CALLBACK, Prompt: "go on", Given: int32(task.given), //nolint:gosec // small
+			TaskId: task.id, SessionId: "ses_" + task.id, Kind: statev1.TaskKind_TASK_KIND_CALLBACK, Prompt: "go on", Given: int32(task.given),
 			LeaseToken: task.token, LeaseExpiresAt: timestamppb.New(task.expires),
 			Callbacks: []*statev1.Callback{{CallbackId: "cb", StateUpdateStatus: statev1.StateUpdateStatus_STATE_UPDATE_STATUS_COMPLETED}},
 			Execution: &statev1.Execution{ExecutionId: "exec_1", Values: []byte(`{"n":1}`)},

@@ -38,7 +38,8 @@ type Change struct {
 
 // Watch yields every change of a state, by default the session's, after a version,
 // then those that come; after -1 only those that come. Versions are in order and
-// none is twice. One is missing only where the server keeps no such old ones.
+// none is twice. One is missing only where the server keeps no such old ones. The
+// state must be there and readable to begin with.
 //
 // It ends with the state's deletion, with an error, or when ctx ends, which is an
 // error too. What passes by itself is no error: it goes on from the last version.

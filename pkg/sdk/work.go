@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -118,27 +119,25 @@ func (w *worker) receive(ctx context.Context, b *batch) error {
 		task := taskOf(resp.GetTask())
 		b.begin()
 		w.group.Go(func() {
-			w.perform(ctx, task, b.end)
+			defer b.end()
+			w.perform(ctx, task)
 		})
 	}
 }
 
-// perform does a task and says what came of it. done is called when the task has
-// run, before the server knows: it gives no more than there is place for.
-func (w *worker) perform(ctx context.Context, task Task, done func()) {
+// perform does a task and says what came of it.
+func (w *worker) perform(ctx context.Context, task Task) {
 	kept := w.client.keep(ctx, task)
 	defer kept.stop()
 	returned := false
 	defer func() {
 		if !returned { // do has panicked, or ended its goroutine. That goes on.
-			done()
 			w.client.settle(ctx, task, errPanicked)
 		}
 	}()
 	err := w.do(kept.ctx, task)
 	returned = true
-	done()
-	if context.Cause(kept.ctx) == ErrLeaseLost { //nolint:errorlint // it is that very value
+	if errors.Is(context.Cause(kept.ctx), ErrLeaseLost) {
 		return
 	}
 	w.client.settle(ctx, task, err)
@@ -148,7 +147,7 @@ func (w *worker) perform(ctx context.Context, task Task, done func()) {
 type batch struct {
 	mu     sync.Mutex
 	free   chan<- struct{}
-	places int // below 0 when a task was given before another's end was known
+	places int // below 0 when a task came before the one that it follows had ended here
 	open   bool
 }
 

@@ -46,11 +46,12 @@ type treeAgent struct {
 	sessions        statev1.SessionServiceClient
 	notes           *os.File
 	done, begun     map[string]bool
+	reads           map[string]bool // those that read
 }
 
 // runTreeAgent is the main function of an agent.
 func runTreeAgent(folder string) error {
-	a := &treeAgent{folder: folder, session: os.Getenv("INTERLOCK_SESSION"), done: map[string]bool{}, begun: map[string]bool{}}
+	a := &treeAgent{folder: folder, session: os.Getenv("INTERLOCK_SESSION"), done: map[string]bool{}, begun: map[string]bool{}, reads: map[string]bool{}}
 	conn, err := rpc.Dial(os.Getenv("INTERLOCK_SERVER"), rpc.ClientConfig{Token: os.Getenv("INTERLOCK_TOKEN")})
 	if err != nil {
 		return err
@@ -86,9 +87,14 @@ func (a *treeAgent) openNotes() error {
 		if json.Unmarshal(lines.Bytes(), &op) != nil {
 			continue // the agent was killed while it wrote
 		}
-		a.begun[op.Key] = true
+		a.begun[op.Key], a.reads[op.Key] = true, op.Read
 		if op.Version != 0 {
 			a.done[op.Key] = true
+		}
+	}
+	for key := range a.begun {
+		if a.reads[key] {
+			delete(a.begun, key) // what was to be read is of no use any more
 		}
 	}
 	a.notes = file
@@ -139,12 +145,18 @@ func (a *treeAgent) work() error {
 	if _, err := fmt.Sscanf(a.session, "child%d", &number); err != nil {
 		return err
 	}
+	// What an agent before had begun when it was killed comes first.
+	for key := range a.begun {
+		if err := a.log(key); err != nil {
+			return err
+		}
+	}
 	for n := 0; ; n++ {
 		if n >= earlyAppends && (number < earlyChildren || exists(filepath.Join(a.folder, "enough"))) {
 			return nil
 		}
 		key := fmt.Sprintf("%s/%d", a.session, n)
-		if err := a.append(key, `[{"op":"add","path":"/log/-","value":"`+key+`"}]`); err != nil {
+		if err := a.log(key); err != nil {
 			return err
 		}
 		if n%5 == 0 {
@@ -153,6 +165,11 @@ func (a *treeAgent) work() error {
 			}
 		}
 	}
+}
+
+// log appends to the log.
+func (a *treeAgent) log(key string) error {
+	return a.append(key, `[{"op":"add","path":"/log/-","value":"`+key+`"}]`)
 }
 
 // append changes the state once, however often it must be asked for.
@@ -180,7 +197,7 @@ func (a *treeAgent) append(key, patch string) error {
 }
 
 func (a *treeAgent) read(key string) error {
-	if a.begun[key] {
+	if a.done[key] {
 		return nil
 	}
 	if err := a.note(treeOp{Key: key, Read: true}); err != nil {

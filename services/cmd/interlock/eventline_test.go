@@ -100,6 +100,72 @@ func TestEventLine(t *testing.T) {
 	}
 }
 
+// Events of the state-store say which version they lead to, and name sessions and
+// states where the contract has several names for one.
+func TestEventLineOfSharedState(t *testing.T) {
+	t.Parallel()
+	until := timestamppb.New(eventAt.Add(time.Minute))
+	for want, ev := range map[string]*eventv1.Event{
+		"updated  version 2, schema plan, schema version 3, session kid, at /a /b/0  by agent": {
+			Type: "updated", Payload: &eventv1.Event_StateChanged{StateChanged: &eventv1.StateChanged{
+				SchemaName: "plan", SchemaVersion: 3, RootSessionId: "ses_1", SessionId: "ses_2", SessionName: "kid", Pointers: []string{"/a", "/b/0"},
+			}},
+		},
+		"created  version 2, schema plan, schema version 1, session ses_1, at (all)  by agent": {
+			Type: "created", Payload: &eventv1.Event_StateChanged{StateChanged: &eventv1.StateChanged{
+				SchemaName: "plan", SchemaVersion: 1, SessionId: "ses_1", Pointers: []string{""},
+			}},
+		},
+		"deleted  schema plan, forced  by agent": {
+			Type: "deleted", Payload: &eventv1.Event_StateDeleted{StateDeleted: &eventv1.StateDeleted{SchemaName: "plan", RootSessionId: "ses_1", Forced: true}},
+		},
+		"locked  fencing token 2, holder me, until 14:51:52  by agent": {
+			Type: "locked", Payload: &eventv1.Event_StateLocked{StateLocked: &eventv1.StateLocked{Holder: "me", ExpiresAt: until}},
+		},
+		"created  kid, parent ses_1, state wfstate_1  by agent": {
+			Type: "created", Payload: &eventv1.Event_SessionCreated{SessionCreated: &eventv1.SessionCreated{
+				Name: "kid", ParentSessionId: "ses_1", RootSessionId: "ses_1", WorkflowStateId: "wfstate_1",
+			}},
+		},
+		"stopped  kid, FINISHED, state update PENDING, attempt 1, \"it \\x1b broke\"  by agent": {
+			Type: "stopped", Payload: &eventv1.Event_SessionChanged{SessionChanged: &eventv1.SessionChanged{
+				Name: "kid", Status: "FINISHED", StateUpdateStatus: "PENDING", Attempts: 1, Error: "it \x1b broke", ParentSessionId: "ses_1", RootSessionId: "ses_1",
+			}},
+		},
+		"state_update.completed  kid, RUNNING, attempt 1  by agent": {
+			Type: "state_update.completed", Payload: &eventv1.Event_SessionChanged{SessionChanged: &eventv1.SessionChanged{
+				Name: "kid", Status: "RUNNING", StateUpdateStatus: "COMPLETED", Attempts: 1,
+			}},
+		},
+		"ended  kid  by agent": {
+			Type: "ended", Payload: &eventv1.Event_SessionChanged{SessionChanged: &eventv1.SessionChanged{Name: "kid", Status: "ENDED", StateUpdateStatus: "NONE"}},
+		},
+		"callback  lead, FINISHED, callback ses_2.1, of ses_2  by agent": {
+			Type: "callback", Payload: &eventv1.Event_SessionChanged{SessionChanged: &eventv1.SessionChanged{
+				Name: "lead", Status: "FINISHED", CallbackId: "ses_2.1", ChildSessionId: "ses_2",
+			}},
+		},
+		"granted  state wfstate_1  by agent": {
+			Type: "granted", Payload: &eventv1.Event_SessionGranted{SessionGranted: &eventv1.SessionGranted{StateId: "wfstate_1"}},
+		},
+		"failed  session ses_2, CALLBACK, runner r, \"exit status 3\", callbacks ses_2.1 ses_3.1  by agent": {
+			Type: "failed", Payload: &eventv1.Event_TaskChanged{TaskChanged: &eventv1.TaskChanged{
+				SessionId: "ses_2", Kind: "CALLBACK", Runner: "r", Error: "exit status 3", CallbackIds: []string{"ses_2.1", "ses_3.1"},
+			}},
+		},
+		"committed  exec_1, session ses_2, subject team, values at version 4  by agent": {
+			Type: "committed", Payload: &eventv1.Event_ComponentCommitted{ComponentCommitted: &eventv1.ComponentCommitted{
+				ExecutionId: "exec_1", SessionId: "ses_2", Subject: "team", ValuesVersion: 4,
+			}},
+		},
+	} {
+		_, got, _ := strings.Cut(eventLine(message(t, ev)), "run_1  ")
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 // Every payload of the contract has facts to tell, those that come later too.
 func TestEventFactsOfEveryPayload(t *testing.T) {
 	t.Parallel()

@@ -85,8 +85,12 @@ func (c *runnerCommand) environ(ctx context.Context, own []string) ([]string, er
 		insecure = "true"
 	}
 	for _, variable := range [][2]string{
-		{"INTERLOCK_TOKEN", agents}, {"INTERLOCK_SERVER", server}, {"INTERLOCK_HTTP_SERVER", edge},
-		{"INTERLOCK_NAMESPACE", c.Namespace}, {"INTERLOCK_CA", c.CA}, {"INTERLOCK_INSECURE", insecure},
+		{"INTERLOCK_TOKEN", agents},
+		{"INTERLOCK_SERVER", server},
+		{"INTERLOCK_HTTP_SERVER", edge},
+		{"INTERLOCK_NAMESPACE", c.Namespace},
+		{"INTERLOCK_CA", c.CA},
+		{"INTERLOCK_INSECURE", insecure},
 	} {
 		if variable[1] != "" {
 			environ = append(environ, variable[0]+"="+variable[1])

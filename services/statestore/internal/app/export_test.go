@@ -9,3 +9,15 @@ func (a *App) Waiting(stateID string) int {
 	}
 	return 0
 }
+
+// Wait answers a channel that receives when who waits for a state, or with an empty id
+// for a task, is woken in this process.
+func (a *App) Wait(stateID string) (<-chan struct{}, func()) {
+	if stateID == "" {
+		return a.changes.Wait(anyTask)
+	}
+	return a.changes.Wait(stateKey("default", stateID))
+}
+
+// Watched counts the states that somebody waits for a change of in this process.
+func (a *App) Watched() int { return a.changes.Waiting() }

@@ -73,7 +73,7 @@ func halt(t *testing.T, process *os.Process) {
 // holds the lock, changes nothing. By the server's clock, and in another process.
 func TestWriterThatSleptPastItsLease(t *testing.T) {
 	t.Parallel()
-	const prefix = "sleeper"
+	prefix := fmt.Sprint("sleeper", prefixes.Add(1))
 	r := &rig{T: t}
 	st := redisAt(t, prefix, nil)
 	r.App, r.store = app.New(st, rpc.Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), st

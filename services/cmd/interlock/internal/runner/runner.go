@@ -81,7 +81,7 @@ func Run(ctx context.Context, cfg Config) error {
 	r.streams.Wait() // no job begins any more
 
 	if n := r.running(); n > 0 {
-		r.tell("stopping: %d agents may go on for %s", n, cfg.Grace)
+		r.tell("stopping: %d at work may go on for %s", n, cfg.Grace)
 	}
 	grace := time.AfterFunc(cfg.Grace, killAll)
 	defer grace.Stop()

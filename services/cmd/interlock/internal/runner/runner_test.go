@@ -322,7 +322,7 @@ func TestStopLetsAgentsFinish(t *testing.T) {
 	b.give <- task("child")
 	b.line("child: here")
 	b.stop()
-	b.tells("stopping: 1 agents may go on for 30s")
+	b.tells("stopping: 1 at work may go on for 30s")
 	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
 		t.Fatal(err)
 	}

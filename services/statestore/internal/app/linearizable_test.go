@@ -1,0 +1,175 @@
+package app_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/services/statestore/internal/app"
+)
+
+// call is what a client asks of the one state.
+type call struct {
+	kind     string // read, replace, append
+	value    string
+	expected int64 // of a replace
+}
+
+// seen is what it is told: the version and the document afterwards, or at a conflict
+// the version that there is.
+type seen struct {
+	version  int64
+	data     string
+	conflict bool
+	unknown  bool // it may or may not have been made
+}
+
+// document is the state of the model.
+type modelState struct {
+	version int64
+	data    string
+}
+
+// documents is a state without concurrency.
+var documents = porcupine.Model{
+	Init: func() any { return modelState{1, `[]`} },
+	Step: func(state, input, output any) (bool, any) {
+		st, in, out := state.(modelState), input.(call), output.(seen)
+		next := st
+		switch in.kind {
+		case "replace":
+			if st.version != in.expected {
+				return out.unknown || out.conflict && out.version == st.version, st
+			}
+			next = modelState{st.version + 1, `["` + in.value + `"]`}
+		case "append":
+			next = modelState{st.version + 1, strings.Replace(strings.TrimSuffix(st.data, "]")+`,"`+in.value+`"]`, "[,", "[", 1)}
+		}
+		if out.unknown {
+			return true, next
+		}
+		return !out.conflict && out.version == next.version && out.data == next.data, next
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
+}
+
+// client makes random calls through one of the replicas, and records them.
+type client struct {
+	*rig
+	number  int
+	replica *app.App
+	id      string
+	random  *rand.Rand
+	epoch   time.Time
+	version int64 // that it believes the state to be at
+}
+
+func (c *client) record(n int) (porcupine.Operation, bool) {
+	in := call{value: fmt.Sprintf("%d.%d", c.number, n)}
+	var u app.Update
+	switch c.random.IntN(4) {
+	case 0:
+		in.kind = "read"
+	case 1:
+		in.kind, in.expected = "replace", c.version
+		u = app.Update{StateID: c.id, Data: []byte(`["` + in.value + `"]`), Expected: c.version}
+	default:
+		in.kind = "append"
+		u = app.Update{StateID: c.id, Patch: []byte(`[{"op":"add","path":"/-","value":"` + in.value + `"}]`)}
+		if c.random.IntN(2) == 0 {
+			u.Key = in.value
+		}
+	}
+	op := porcupine.Operation{ClientId: c.number, Input: in, Call: time.Since(c.epoch).Nanoseconds()}
+	st, err := c.do(in, u)
+	op.Return = time.Since(c.epoch).Nanoseconds()
+	switch f := fault.From(err); {
+	case err == nil:
+		c.version = st.Version
+		op.Output = seen{version: st.Version, data: st.Data.String()}
+	case f.Reason == fault.VersionConflict:
+		c.version, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64)
+		op.Output = seen{version: c.version, conflict: true}
+	case f.Reason == fault.CommitUncertain:
+		op.Output, op.Return = seen{unknown: true}, math.MaxInt64
+	case f.Reason == fault.Unavailable:
+		return op, false // surely not made, and it told nothing
+	default:
+		c.Errorf("%+v: %v", in, err)
+		return op, false
+	}
+	return op, true
+}
+
+// do makes the call; with a key it is one call however often it must be made.
+func (c *client) do(in call, u app.Update) (*app.State, error) {
+	if in.kind == "read" {
+		st, _, err := c.replica.State(c.Context(), operator, c.id, 0, nil)
+		return st, err
+	}
+	for {
+		st, err := c.replica.Update(c.Context(), operator, u)
+		if reason := fault.ReasonOf(err); u.Key == "" || reason != fault.CommitUncertain && reason != fault.Unavailable {
+			return st, err
+		}
+	}
+}
+
+// S10.3, S10.4: whatever the replicas, their caches and commits whose outcome is not
+// known, clients see one document that changes one step at a time.
+func TestStateIsLinearizable(t *testing.T) {
+	t.Parallel()
+	const clients, calls = 9, 40
+	everywhere(t, app.Config{}, func(r *rig) {
+		id := r.state("root", anything, `[]`).Key.ID
+		var mu sync.Mutex
+		random := rand.New(rand.NewPCG(5, 6))
+		var replicas []*app.App
+		for range 3 {
+			replicas = append(replicas, r.replica(&storetest.Faulty{Store: r.open(), Decide: func(int, *store.Batch) storetest.Fault {
+				mu.Lock()
+				defer mu.Unlock()
+				if random.IntN(8) > 0 {
+					return storetest.Healthy
+				}
+				return storetest.Fault(1 + random.IntN(3))
+			}}))
+		}
+		epoch := time.Now()
+		var history []porcupine.Operation
+		var group sync.WaitGroup
+		for i := range clients {
+			c := &client{rig: r, number: i, replica: replicas[i%3], id: id, random: rand.New(rand.NewPCG(uint64(i), 7)), epoch: epoch, version: 1}
+			group.Go(func() {
+				for n := range calls {
+					if op, ok := c.record(n); ok {
+						mu.Lock()
+						history = append(history, op)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		group.Wait()
+		switch result, _ := porcupine.CheckOperationsVerbose(documents, history, 2*patience); result {
+		case porcupine.Ok:
+		case porcupine.Unknown:
+			r.Errorf("the check of %d operations took too long", len(history))
+		default:
+			for _, op := range history {
+				r.Logf("%d-%d client %d %s", op.Call, op.Return, op.ClientId, documents.DescribeOperation(op.Input, op.Output))
+			}
+			r.Errorf("a history of %d operations is not linearizable", len(history))
+		}
+	})
+}
