@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
@@ -73,16 +74,16 @@ func consoleEnv(t *testing.T) []string {
 
 // shell is a bash that runs one command after the other.
 type shell struct {
-	in  io.Writer
-	out *bufio.Reader
+	in   io.Writer
+	out  *bufio.Reader
+	kill func() error // with all that it runs
 }
 
 func startShell(t *testing.T, folder string) *shell {
 	t.Helper()
-	cmd := exec.CommandContext(within(t), "bash")
+	cmd := exec.Command("bash")
 	cmd.Dir, cmd.Env = folder, consoleEnv(t)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with what it runs
 	in := must[io.WriteCloser](t)(cmd.StdinPipe())
 	out, write, err := os.Pipe()
 	if err != nil {
@@ -93,17 +94,19 @@ func startShell(t *testing.T, folder string) *shell {
 		t.Fatal(err)
 	}
 	write.Close()
+	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	t.Cleanup(func() {
-		_ = cmd.Cancel()
+		_ = kill()
 		_ = cmd.Wait() // it was killed
 		out.Close()
 	})
-	return &shell{in: in, out: bufio.NewReader(out)}
+	return &shell{in: in, out: bufio.NewReader(out), kill: kill}
 }
 
 // run answers what a command prints.
 func (s *shell) run(t *testing.T, command string) string {
 	t.Helper()
+	defer time.AfterFunc(patience, func() { _ = s.kill() }).Stop()
 	const end = "--- end of output ---"
 	if _, err := fmt.Fprintf(s.in, "{ %s\n} </dev/null\necho; echo '%s'\n", command, end); err != nil {
 		t.Fatalf("$ %s: %v", command, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
-// call is what a client asks of the one state.
-type call struct {
+// request is what a client asks of the one state.
+type request struct {
 	kind     string // read, replace, append
 	value    string
 	expected int64 // of a replace
@@ -31,32 +31,29 @@ type seen struct {
 	version  int64
 	data     string
 	conflict bool
-	unknown  bool // it may or may not have been made
+	unknown  bool // it may or may not have been made, at any time since
 }
 
-// document is the state of the model.
+// modelState is the document as it would be without concurrency.
 type modelState struct {
 	version int64
 	data    string
 }
 
-// documents is a state without concurrency.
+// documents is what one state does.
 var documents = porcupine.Model{
 	Init: func() any { return modelState{1, `[]`} },
 	Step: func(state, input, output any) (bool, any) {
-		st, in, out := state.(modelState), input.(call), output.(seen)
+		st, in, out := state.(modelState), input.(request), output.(seen)
 		next := st
 		switch in.kind {
 		case "replace":
 			if st.version != in.expected {
-				return out.unknown || out.conflict && out.version == st.version, st
+				return out.conflict && out.version == st.version, st
 			}
 			next = modelState{st.version + 1, `["` + in.value + `"]`}
 		case "append":
 			next = modelState{st.version + 1, strings.Replace(strings.TrimSuffix(st.data, "]")+`,"`+in.value+`"]`, "[,", "[", 1)}
-		}
-		if out.unknown {
-			return true, next
 		}
 		return !out.conflict && out.version == next.version && out.data == next.data, next
 	},
@@ -75,7 +72,7 @@ type client struct {
 }
 
 func (c *client) record(n int) (porcupine.Operation, bool) {
-	in := call{value: fmt.Sprintf("%d.%d", c.number, n)}
+	in := request{value: fmt.Sprintf("%d.%d", c.number, n)}
 	var u app.Update
 	switch c.random.IntN(4) {
 	case 0:
@@ -112,7 +109,7 @@ func (c *client) record(n int) (porcupine.Operation, bool) {
 }
 
 // do makes the call; with a key it is one call however often it must be made.
-func (c *client) do(in call, u app.Update) (*app.State, error) {
+func (c *client) do(in request, u app.Update) (*app.State, error) {
 	if in.kind == "read" {
 		st, _, err := c.replica.State(c.Context(), operator, c.id, 0, nil)
 		return st, err
@@ -161,6 +158,7 @@ func TestStateIsLinearizable(t *testing.T) {
 			})
 		}
 		group.Wait()
+		history = r.resolve(id, history)
 		switch result, _ := porcupine.CheckOperationsVerbose(documents, history, 2*patience); result {
 		case porcupine.Ok:
 		case porcupine.Unknown:
@@ -172,4 +170,69 @@ func TestStateIsLinearizable(t *testing.T) {
 			r.Errorf("a history of %d operations is not linearizable", len(history))
 		}
 	})
+}
+
+// resolve says of each call whose outcome is unknown what came of it, by the history
+// of the state, which has each value once if at all. What was never made is left out:
+// it told nobody anything. What was made may have been at any time after its call.
+func (r *rig) resolve(id string, calls []porcupine.Operation) []porcupine.Operation {
+	r.Helper()
+	made := map[string]int64{}
+	for after := int64(0); ; {
+		page, next, err := r.History(r.Context(), operator, id, after, 1000)
+		if err != nil {
+			r.Fatal(err)
+		}
+		for _, c := range page {
+			for _, call := range calls {
+				if value := call.Input.(request).value; strings.Contains(string(c.Patch), `"`+value+`"`) {
+					if before, twice := made[value]; twice {
+						r.Errorf("%s was made as version %d and as version %d", value, before, c.Version)
+					}
+					made[value] = c.Version
+				}
+			}
+		}
+		if after = next; next == 0 {
+			break
+		}
+	}
+	var history []porcupine.Operation
+	unknown := 0
+	for _, op := range calls {
+		if op.Output.(seen).unknown {
+			unknown++
+			version := made[op.Input.(request).value]
+			if version == 0 {
+				continue
+			}
+			op.Output = seen{version: version, data: r.readAt(id, version).Data.String()}
+		}
+		history = append(history, op)
+	}
+	r.Logf("%d of %d outcomes were unknown", unknown, len(calls))
+	return history
+}
+
+// The model itself refuses what a state must never do.
+func TestModelRefusesLostAndStaleAnswers(t *testing.T) {
+	t.Parallel()
+	op := func(call, back int64, in request, out seen) porcupine.Operation {
+		return porcupine.Operation{ClientId: int(call), Input: in, Call: call, Output: out, Return: back}
+	}
+	first := op(1, 2, request{kind: "append", value: "a"}, seen{version: 2, data: `["a"]`})
+	for name, history := range map[string][]porcupine.Operation{
+		"a lost update":   {first, op(3, 4, request{kind: "append", value: "b"}, seen{version: 2, data: `["b"]`})},
+		"a doubled one":   {first, op(3, 4, request{kind: "read"}, seen{version: 3, data: `["a","a"]`})},
+		"a stale read":    {first, op(3, 4, request{kind: "read"}, seen{version: 1, data: `[]`})},
+		"a wrong refusal": {first, op(3, 4, request{kind: "replace", value: "b", expected: 2}, seen{version: 2, conflict: true})},
+		"a wrong success": {first, op(3, 4, request{kind: "replace", value: "b", expected: 1}, seen{version: 3, data: `["b"]`})},
+	} {
+		if porcupine.CheckOperations(documents, history) {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	if !porcupine.CheckOperations(documents, []porcupine.Operation{first, op(1, 5, request{kind: "read"}, seen{version: 1, data: `[]`})}) {
+		t.Error("a read at the same time is refused")
+	}
 }
