@@ -15,6 +15,7 @@ type mcpCommand struct {
 	gateway.Flags
 	// Claude Code tells its session, which its hooks are judged by.
 	Session   string `help:"Session whose run is driven; one for this process by default." env:"INTERLOCK_SESSION,CLAUDE_CODE_SESSION_ID" placeholder:"ID"`
+	StateID   string `env:"WORKFLOW_STATE_ID" hidden:""`
 	RunID     string `name:"run" help:"Run that is driven." env:"INTERLOCK_RUN" placeholder:"RUN"`
 	Workspace string `help:"Root that file patterns are relative to; this folder by default." env:"INTERLOCK_WORKSPACE,CLAUDE_PROJECT_DIR" placeholder:"DIR"`
 }
@@ -47,7 +48,7 @@ func (c *mcpCommand) Run(ctx context.Context, streams streams) error {
 	g, err := gateway.New(gateway.Config{
 		Engine: conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
 		Stdio: gateway.Identity{
-			Binding: binding, Token: token, Namespace: c.Namespace, Workspace: c.Workspace,
+			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: c.Workspace,
 		},
 		UpstreamStderr: streams.err, Version: version,
 	})
