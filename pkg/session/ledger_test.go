@@ -244,7 +244,7 @@ func (l *ledger) check() {
 }
 
 // standing: an ended session has nothing outstanding, and one that has stopped and
-// has nothing outstanding has ended (S11).
+// has nothing outstanding has ended (S11), but for a root that nobody has closed.
 func (l *ledger) standing(s *session.Session) {
 	idle := s.Task == nil && len(s.Callbacks) == 0 && s.Prompt == "" && s.NextPrompt == "" && s.Update != session.UpdatePending
 	switch {
@@ -257,7 +257,7 @@ func (l *ledger) standing(s *session.Session) {
 		}
 	case !s.Task.Leased() && s.Task != nil && s.Task.Kind == session.KindStateUpdate && s.Update == session.UpdateNone:
 		l.tree.fatalf("%s is to be asked for a report that is not due: %+v", s.Name, s)
-	case s.Status == session.Finished && s.Task == nil && (s.OpenChildren == 0 || !idle || !s.Settled):
+	case s.Status == session.Finished && s.Task == nil && (s.OpenChildren == 0 && (s.Closing || !s.Root()) || !idle || !s.Settled):
 		l.tree.fatalf("%s is stuck: %+v", s.Name, s)
 	case s.Cleanup || !s.EndedAt.IsZero():
 		l.tree.fatalf("%s has not ended, and is to be cleaned: %+v", s.Name, s)

@@ -206,7 +206,8 @@ func (g *gardener) behave(name string) {
 		w.lease(name, "runner")
 		w.update(name)
 		w.ack(name, w.stored[name].LeaseToken)
-	case s.Status == session.Running && !s.Task.Leased():
+	case s.Status == session.Running && !s.Task.Leased(),
+		s.Root() && s.Status == session.Finished && !s.Closing: // its user is done with it
 		w.stop(name, session.Stop{})
 	}
 }

@@ -73,7 +73,7 @@ func (r *Result) finish(c Clock) Result {
 		r.settle(c) // the report came only after the stop
 	}
 	r.plan(c)
-	if s.Status == Finished && s.Settled && s.Task == nil && s.OpenChildren == 0 {
+	if s.Status == Finished && s.Settled && s.Task == nil && s.OpenChildren == 0 && (s.Closing || !s.Root()) {
 		r.end(c.Now)
 	}
 	r.Changed = true

@@ -35,7 +35,7 @@ func (r *Result) prompt(text string) {
 // work begins new work, with a report of its own at its end.
 func (r *Result) work() {
 	s := r.Session
-	s.Settled, s.InPlace, s.Error = false, false, ""
+	s.Settled, s.Closing, s.InPlace, s.Error = false, false, false, ""
 	s.Attempts, s.UpdatedEarly = 0, false
 	if s.MustReport() {
 		s.Update = UpdateNone

@@ -23,6 +23,7 @@ func (s *Session) Stop(cmd Stop, c Clock) Result {
 	}
 	r := s.begin(c)
 	r.stop(cmd, c)
+	r.Session.Closing = s.Root() && (s.Closing || !cmd.InPlace)
 	if cmd.End {
 		r.giveUp(c.Now)
 	}

@@ -50,13 +50,17 @@ func TestTreeOfAgents(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(g.folder, "enough"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the root session has ended", func() error {
+	eventually(t, "nothing is outstanding", func() error {
 		resp, err := g.sessions.Get(t.Context(), &statev1.SessionServiceGetRequest{SessionId: "root"})
-		if err == nil && resp.GetSession().GetStatus() != statev1.SessionStatus_SESSION_STATUS_ENDED {
-			err = fmt.Errorf("it is %v", resp.GetSession())
+		if s := resp.GetSession(); err == nil && (s.GetStatus() != statev1.SessionStatus_SESSION_STATUS_FINISHED || s.GetOpenChildren() > 0 || s.GetTaskId() != "") {
+			err = fmt.Errorf("the root is %v", s)
 		}
 		return err
 	})
+	resp, err := g.sessions.Stop(t.Context(), &statev1.SessionServiceStopRequest{SessionId: "root"})
+	if err != nil || resp.GetSession().GetStatus() != statev1.SessionStatus_SESSION_STATUS_ENDED {
+		t.Errorf("the root does not end: %v, %v", resp.GetSession(), err)
+	}
 	g.check(t)
 }
 

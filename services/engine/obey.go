@@ -11,6 +11,21 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
+// streamThere waits until the relay has made the stream. It is false when ctx ends
+// first.
+func streamThere(ctx context.Context, js jetstream.JetStream) bool {
+	for {
+		if _, err := js.Stream(ctx, bus.DefaultStream); err == nil {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
 // Obey answers work that does what follows for runs from what other services have
 // decided, until its context ends: a session's end pauses its run. The events are
 // durable, so that nothing is missed while no engine runs.
@@ -31,6 +46,9 @@ func (e *Engine) Obey(endpoint bus.Endpoint) func(context.Context) error {
 		js, err := jetstream.New(conn)
 		if err != nil {
 			return err
+		}
+		if !streamThere(ctx, js) {
+			return nil
 		}
 		return bus.Subscribe(ctx, js, bus.SubscriberConfig{
 			Durable:        "interlock-engine-sessions",

@@ -103,6 +103,7 @@ type App struct {
 	refs     *snapshot.Cache[store.Key, string]
 	compiler *document.SchemaCache
 	writers  writers
+	turns    *turns
 	changes  *hub.Hub
 }
 
@@ -117,6 +118,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		refs:     snapshot.New[store.Key, string](65_536),
 		compiler: document.NewSchemaCache(1024),
 		writers:  writers{queues: map[store.Key]*queue{}},
+		turns:    newTurns(),
 		changes:  hub.New(),
 	}
 }

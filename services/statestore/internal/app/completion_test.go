@@ -96,6 +96,8 @@ func TestChildReportsBeforeItIsDone(t *testing.T) {
 			r.Errorf("the callback is %+v:\n%s", back.Callbacks, back.Prompt)
 		}
 		r.ack(back)
+		r.is("root", "FINISHED SKIPPED 0")
+		r.stop("root", session.Stop{})
 		r.is("root", "ENDED SKIPPED 0")
 		r.noTimers()
 	})
@@ -247,11 +249,12 @@ func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 			r.ack(back)
 		}
 		l.stop()
-		for _, name := range []string{"child", "in place", "leased", "root"} {
+		for _, name := range []string{"child", "in place", "leased"} {
 			if m := r.member(name); m.Status != session.Ended || m.Update == session.UpdateFailed {
 				r.Errorf("%s is %s %s", name, m.Status, m.Update)
 			}
 		}
+		r.is("root", "FINISHED SKIPPED 0")
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // NewState is a request for a state.
@@ -47,22 +46,22 @@ func (a *App) CreateState(ctx context.Context, caller Caller, req NewState) (*St
 	if err != nil {
 		return nil, err
 	}
-	for i := range contend.Attempts {
-		if st, err := c.before(ctx, root.Key); st != nil || err != nil {
-			return st, err
-		}
-		st, err := c.put(ctx, root)
-		if !lostRace(err) {
-			return st, err
-		}
-		if err := contend.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
-		}
+	var st *State
+	err = a.contest(ctx, root.Key, "session "+root.Name, func() (err error) {
 		if root, err = a.loadMember(ctx, root.Key); err != nil {
-			return nil, err
+			return err
 		}
+		// Asked after the session was read, which has its state by then.
+		if st, err = c.before(ctx, root.Key); st != nil || err != nil {
+			return err
+		}
+		st, err = c.put(ctx, root)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, contended("session " + root.Name)
+	return st, nil
 }
 
 func (r *NewState) digest() string {
@@ -208,10 +207,8 @@ func (c *creation) put(ctx context.Context, root *Member) (*State, error) {
 	}
 	result, err := t.commit(ctx)
 	switch {
-	case lostRace(err):
-		return nil, err
 	case err != nil:
-		return nil, fault.From(err)
+		return nil, err
 	case result.Replayed:
 		return c.replayed(ctx, root.Key, result.Answer)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // DeleteState removes a state and its history once its root session has ended, or
@@ -21,8 +20,9 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 	if force && caller.agent() {
 		return fault.New(fault.PermissionDenied, "an agent can not delete a state by force; an operator can")
 	}
-	for i := range contend.Attempts {
-		st, err := a.loadState(ctx, stateKey(caller.Namespace, id))
+	key := stateKey(caller.Namespace, id)
+	return a.contest(ctx, key, "state "+id, func() error {
+		st, err := a.loadState(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -36,15 +36,8 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 		if err != nil {
 			return err
 		}
-		err = a.removeState(ctx, caller, st, root, force)
-		if !lostRace(err) {
-			return err
-		}
-		if err := contend.Yield(ctx, i); err != nil {
-			return fault.From(err)
-		}
-	}
-	return contended("state " + id)
+		return a.removeState(ctx, caller, st, root, force)
+	})
 }
 
 // removeState commits the end of a state. Its root session no longer shares it.
@@ -74,13 +67,11 @@ func (a *App) removeState(ctx context.Context, caller Caller, st *State, root *M
 	}
 	_, err = t.commit(ctx)
 	var locked *store.FencedError
-	switch {
-	case errors.As(err, &locked):
+	if errors.As(err, &locked) {
 		return lockedFault(st.Key.ID, locked, a.now())
-	case lostRace(err):
+	}
+	if err != nil {
 		return err
-	case err != nil:
-		return fault.From(err)
 	}
 	a.states.Drop(st.Key)
 	a.changes.Wake(st.Key)

@@ -11,7 +11,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // executionsKept is how long an execution may take.
@@ -139,24 +138,29 @@ func (a *App) Commit(ctx context.Context, caller Caller, id string, out Outcome)
 	if err != nil {
 		return nil, err
 	}
-	for i := range contend.Attempts {
-		ex, err := v.commit(ctx, caller, record, begun, out)
+	var ex *Execution
+	err = a.contest(ctx, v.key, "component "+begun.Slug, func() (err error) {
+		ex, err = v.commit(ctx, caller, record, begun, out)
 		if !lostRace(err) {
-			return ex, err
+			return err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
+		if _, gone := a.store.Get(ctx, key); notFound(gone) {
+			return fault.New(fault.NotFound, "execution %s was committed meanwhile", clip(id))
 		}
-		if _, err := a.store.Get(ctx, key); notFound(err) {
-			return nil, fault.New(fault.NotFound, "execution %s was committed meanwhile", clip(id))
+		if v.session == nil {
+			return err
 		}
-		if v.session != nil {
-			if v.session, err = a.loadMember(ctx, v.session.Key); err != nil {
-				return nil, err
-			}
+		now, failed := a.loadMember(ctx, v.session.Key)
+		if failed != nil {
+			return failed
 		}
+		v.session = now
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, contended("component " + begun.Slug)
+	return ex, nil
 }
 
 // abandon forgets an execution that was never committed.
@@ -187,7 +191,7 @@ func (o Outcome) change(before document.Value) (document.Value, error) {
 		v, failed := patch.Apply(before, document.PatchLimits{})
 		if failed != nil {
 			return v, fault.New(patchReason(failed.Code), "the patch does not apply: operation %d (%s %s): %s", failed.Operation, failed.Op, clip(failed.Path), failed.Message).
-				Violate("/operations"+failed.Problem().Pointer, string(failed.Code), failed.Message)
+				Violate("/operations"+failed.Problem().Pointer, failed.Code, failed.Message)
 		}
 		return v, nil
 	case o.Merge != nil:

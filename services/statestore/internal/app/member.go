@@ -50,7 +50,7 @@ func decodeMember(record store.Record) (*Member, error) {
 	if err := json.Unmarshal(record.Data, &in); err != nil {
 		return nil, fault.From(fmt.Errorf("decode session: %w", err))
 	}
-	in.Session.Version = record.Version
+	in.Version = record.Version
 	return &Member{Session: in.Session, Key: record.Key, ParentHome: in.ParentHome, RootHome: in.RootHome, Ends: in.Ends}, nil
 }
 

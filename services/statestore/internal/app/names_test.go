@@ -27,10 +27,10 @@ func TestSessionNames(t *testing.T) {
 			r.Errorf("without a name: %+v", plain.Session)
 		}
 		full := app.NewSession{
-			ID: "own-id", Name: "a name", Parent: plain.ID, Labels: map[string]string{"os": "linux", "gpu": ""}, Skip: true, AcceptEarly: true, Subject: "s", Prompt: "go",
+			ID: "own-id", Name: "a name", Parent: plain.ID, Labels: map[string]string{"os": "linux", "gpu": ""}, Skip: true, AcceptEarly: true, Prompt: "go",
 		}
 		first := r.session(full)
-		if first.ID != "own-id" || first.Name != "a name" || first.Subject != "s" {
+		if first.ID != "own-id" || first.Name != "a name" || first.Subject != plain.Subject {
 			r.Errorf("the session is %+v", first.Session)
 		}
 		for _, name := range []string{"own-id", "a name", first.Key.ID} {
@@ -39,7 +39,7 @@ func TestSessionNames(t *testing.T) {
 			}
 		}
 		r.stop("a name", session.Stop{End: true})
-		again, created, err := r.replicas(1)[0].CreateSession(r.Context(), agent(""), full)
+		again, created, err := r.replicas(1)[0].CreateSession(r.Context(), operator, full)
 		if err != nil || created || again.Key != first.Key || again.Status != session.Ended {
 			r.Errorf("again: %+v, %t, %v", again, created, err)
 		}

@@ -90,19 +90,22 @@ func (a *App) complete(ctx context.Context, namespace string, in *intent) (*Memb
 			return nil, err
 		}
 	}
-	for i := range contend.Attempts {
-		m, err := a.openMember(ctx, key, in)
-		if err == nil || !lostRace(err) {
-			return m, err
+	var m *Member
+	err := a.contest(ctx, key, "session "+in.Name, func() (err error) {
+		m, err = a.openMember(ctx, key, in)
+		if !lostRace(err) {
+			return err
 		}
-		if m, err := a.loadMember(ctx, key); fault.ReasonOf(err) != fault.NotFound {
-			return m, err
+		there, failed := a.loadMember(ctx, key) // made by whoever was faster
+		if fault.ReasonOf(failed) != fault.NotFound {
+			m, err = there, failed
 		}
-		if err := contend.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, contended("session " + in.Name)
+	return m, nil
 }
 
 // reserve makes a name stand for this session, or answers that it is taken.
@@ -199,10 +202,7 @@ func (a *App) openMember(ctx context.Context, key store.Key, in *intent) (*Membe
 		}
 	}
 	if _, err := t.commit(ctx); err != nil {
-		if lostRace(err) {
-			return nil, err
-		}
-		return nil, fault.From(err)
+		return nil, err
 	}
 	return t.member(ctx, key)
 }

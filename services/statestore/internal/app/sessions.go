@@ -109,8 +109,15 @@ func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Mem
 	return parent, a.mayTouch(ctx, caller, parent)
 }
 
+// agentSubject begins the subjects of trees that agents have made, so that none is
+// one that an operator has chosen, such as a user's name.
+const agentSubject = "session:"
+
 // newIntent chooses the home of a session to be, in the shard of its tree.
 func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, parent *Member) (*intent, error) {
+	if caller.agent() && req.Subject != "" {
+		return nil, fault.New(fault.PermissionDenied, "an agent can not choose the subject, whose long-term values it would read; an operator can")
+	}
 	if req.StateRef != "" {
 		if _, err := a.Component(ctx, caller.Namespace, req.StateRef); err != nil {
 			return nil, err
@@ -133,8 +140,11 @@ func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, pare
 	if in.Name == "" {
 		in.Name = in.ID
 	}
-	if parent != nil {
+	switch {
+	case parent != nil:
 		in.ParentHome = parent.Key.ID
+	case caller.agent():
+		in.Subject = agentSubject + in.Name
 	}
 	return in, nil
 }
@@ -250,32 +260,36 @@ func (a *App) Grant(ctx context.Context, caller Caller, name, stateID string, re
 			return nil, err
 		}
 	}
-	for range 16 {
+	err = a.contest(ctx, m.Key, "session "+name, func() error {
+		var err error
 		if m, err = a.loadMember(ctx, m.Key); err != nil {
-			return nil, err
+			return err
 		}
-		t := a.newTree(caller)
-		if slices.Contains(m.Grants, stateID) != revoke {
-			return m, nil
-		}
-		if !revoke && len(m.Grants) >= mostGrants {
-			return nil, fault.New(fault.FailedPrecondition, "session %q has %d grants already; take some back", clip(m.Name), mostGrants)
-		}
-		if err := t.apply(ctx, m, m.Granted(stateID, revoke, t.clock)); err != nil {
-			return nil, err
-		}
-		event, err := a.announce.SessionGranted(caller.Namespace, caller.Principal.Name, t.now[0].Session, stateID, revoke)
-		if err != nil {
-			return nil, fault.From(err)
-		}
-		t.announce(m.Key, event)
-		switch _, err := t.commit(ctx); {
-		case lostRace(err):
-		case err != nil:
-			return nil, fault.From(err)
-		default:
-			return t.now[0], nil
-		}
+		m, err = a.tryGrant(ctx, caller, m, stateID, revoke)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, contended("session " + name)
+	return m, nil
+}
+
+func (a *App) tryGrant(ctx context.Context, caller Caller, m *Member, stateID string, revoke bool) (*Member, error) {
+	if slices.Contains(m.Grants, stateID) != revoke {
+		return m, nil
+	}
+	if !revoke && len(m.Grants) >= mostGrants {
+		return nil, fault.New(fault.FailedPrecondition, "session %q has %d grants already; take some back", clip(m.Name), mostGrants)
+	}
+	t := a.newTree(caller)
+	if err := t.apply(ctx, m, m.Granted(stateID, revoke, t.clock)); err != nil {
+		return nil, err
+	}
+	event, err := a.announce.SessionGranted(caller.Namespace, caller.Principal.Name, t.now[0].Session, stateID, revoke)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	t.announce(m.Key, event)
+	_, err = t.commit(ctx)
+	return t.now[0], err
 }

@@ -159,11 +159,10 @@ func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*T
 	if err := t.apply(ctx, m, result); err != nil {
 		return nil, err
 	}
-	switch _, err := t.commit(ctx); {
-	case lostRace(err):
+	if _, err := t.commit(ctx); lostRace(err) {
 		return nil, nil
-	case err != nil:
-		return nil, fault.From(err)
+	} else if err != nil {
+		return nil, err
 	}
 	next := t.now[0]
 	return &Task{Task: next.Task, Member: next, Prompt: prompt, Execution: execution}, nil

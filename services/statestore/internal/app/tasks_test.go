@@ -178,7 +178,7 @@ func TestLeaseLapses(t *testing.T) {
 		_, err = r.AckTask(r.Context(), operator, first.ID, first.Token)
 		r.refused(err, fault.Fenced)
 		for range 3 { // an ack again is answered again
-			if m, err := other.AckTask(r.Context(), operator, second.ID, second.Token); err != nil || m.Status != session.Ended {
+			if m, err := other.AckTask(r.Context(), operator, second.ID, second.Token); err != nil || m.Status != session.Finished || m.Task != nil {
 				r.Errorf("ack: %+v, %v", m, err)
 			}
 		}
@@ -206,7 +206,7 @@ func TestTasksThatFail(t *testing.T) {
 			r.Errorf("given again as %+v", again.Task)
 		}
 		m, err := r.FailTask(r.Context(), operator, again.ID, again.Token, "it crashed", false)
-		if err != nil || m.Status != session.Ended || m.Error != "it crashed" {
+		if err != nil || m.Status != session.Finished || m.Task != nil || m.Error != "it crashed" {
 			r.Errorf("failed: %+v, %v", m, err)
 		}
 	})
@@ -259,7 +259,7 @@ func TestCallbacksAreDeliveredTogether(t *testing.T) {
 			r.Errorf("the fourth brings %s", got)
 		}
 		r.ack(fourth)
-		r.is("root", "ENDED SKIPPED 0")
+		r.is("root", "FINISHED SKIPPED 0")
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
 // tree collects the sessions that one change touches, from a session up to its
@@ -142,7 +141,8 @@ func (t *tree) puts() error {
 	return nil
 }
 
-// commit stores the change. Nothing touched is nothing to store.
+// commit stores the change. Nothing touched is nothing to store. The error is a fault,
+// or a lost race.
 func (t *tree) commit(ctx context.Context) (store.Result, error) {
 	if err := t.puts(); err != nil {
 		return store.Result{}, err
@@ -151,8 +151,11 @@ func (t *tree) commit(ctx context.Context) (store.Result, error) {
 		return store.Result{}, nil
 	}
 	result, err := t.a.store.Commit(ctx, t.batch)
-	if err != nil {
+	switch {
+	case lostRace(err):
 		return result, err
+	case err != nil:
+		return result, fault.From(err)
 	}
 	if !result.Replayed {
 		t.committed()
@@ -175,49 +178,56 @@ func (t *tree) committed() {
 // somebody else was faster. It answers the session afterwards; key, when not empty,
 // makes the request happen once.
 func (a *App) step(ctx context.Context, caller Caller, at store.Key, key string, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
-	for i := range contend.Attempts {
-		if key != "" {
-			done, err := a.answered(ctx, at, key)
-			if err != nil {
-				return nil, err
-			}
-			if done {
-				return a.loadMember(ctx, at)
-			}
-		}
-		m, err := a.loadMember(ctx, at)
+	var m *Member
+	err := a.contest(ctx, at, "session "+at.ID, func() (err error) {
+		m, err = a.tryStep(ctx, caller, at, key, decide)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key string, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+	m, err := a.loadMember(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		// Asked after the session was read: a repeat must not be judged by what the
+		// first request has made of it.
+		done, err := a.answered(ctx, at, key)
 		if err != nil {
 			return nil, err
 		}
-		t := a.newTree(caller)
-		if m, t.clock.StateVersion, err = a.withStateVersion(ctx, m); err != nil {
-			return nil, err
-		}
-		r, err := decide(m, t.clock)
-		if err != nil {
-			return nil, err
-		}
-		if err := t.apply(ctx, m, r); err != nil {
-			return nil, err
-		}
-		if key != "" && r.Changed {
-			t.batch.Idempotency = &store.Idempotency{Owner: at, Name: key, Answer: []byte("{}"), TTL: answersKept}
-		}
-		result, err := t.commit(ctx)
-		switch {
-		case lostRace(err):
-		case err != nil:
-			return nil, fault.From(err)
-		case result.Replayed:
+		if done {
 			return a.loadMember(ctx, at)
-		default:
-			return t.member(ctx, at)
-		}
-		if err := contend.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
 		}
 	}
-	return nil, contended("session " + at.ID)
+	t := a.newTree(caller)
+	if m, t.clock.StateVersion, err = a.withStateVersion(ctx, m); err != nil {
+		return nil, err
+	}
+	r, err := decide(m, t.clock)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.apply(ctx, m, r); err != nil {
+		return nil, err
+	}
+	if key != "" && r.Changed {
+		t.batch.Idempotency = &store.Idempotency{Owner: at, Name: key, Answer: []byte("{}"), TTL: answersKept}
+	}
+	result, err := t.commit(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case result.Replayed:
+		return a.loadMember(ctx, at)
+	default:
+		return t.member(ctx, at)
+	}
 }
 
 // answered is true for a request that was carried out before (S6.5).

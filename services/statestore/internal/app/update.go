@@ -207,7 +207,7 @@ func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, er
 			p := failed.Problem()
 			return next, nil, fault.New(patchReason(failed.Code), "the patch does not apply to version %d, so nothing was changed: operation %d (%s %s): %s",
 				cur.Version, failed.Operation, failed.Op, clip(failed.Path), failed.Message).
-				Violate("/operations"+p.Pointer, string(failed.Code), failed.Message).Meta("current_version", strconv.FormatInt(cur.Version, 10))
+				Violate("/operations"+p.Pointer, failed.Code, failed.Message).Meta("current_version", strconv.FormatInt(cur.Version, 10))
 		}
 		return next, e.patch, nil
 	case !e.merge.IsZero():
