@@ -11,22 +11,25 @@ func (s *Session) NextDue() time.Time {
 	t := s.Task
 	switch {
 	case t == nil:
-		return time.Time{}
+		return s.Deadline
 	case t.Leased():
-		return earlier(t.Deadline, t.Expires)
+		return first(t.Deadline, t.Expires)
 	case t.Ready:
-		return t.Deadline
+		return first(s.Deadline, t.Deadline)
 	default:
-		return earlier(t.Deadline, t.Due)
+		return first(s.Deadline, t.Deadline, t.Due)
 	}
 }
 
-// earlier is the first of two times, of which a may be none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
+// first is the earliest of times, of which any may be none.
+func first(times ...time.Time) time.Time {
+	var earliest time.Time
+	for _, at := range times {
+		if !at.IsZero() && (earliest.IsZero() || at.Before(earliest)) {
+			earliest = at
+		}
 	}
-	return a
+	return earliest
 }
 
 // due is true for a time that has come; the zero time never does.
@@ -38,6 +41,16 @@ func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 func (s *Session) Tick(c Clock) Result {
 	t := s.Task
 	switch {
+	case !t.Leased() && due(s.Deadline, c.Now):
+		cmd := Stop{}
+		if s.Update == UpdatePending {
+			// Who asked for the report in place has not come back: that is an attempt,
+			// and the next one begins there too.
+			cmd = Stop{InPlace: true, Error: "the agent did not come back within " + c.config().AttemptTimeout.String()}
+		}
+		r := s.begin(c)
+		r.stop(cmd, c)
+		return r.finish(c)
 	case t == nil:
 		return unchanged(s)
 	case due(t.Deadline, c.Now):

@@ -2,6 +2,9 @@ package session
 
 import "time"
 
+// mostCallbacks is how many are delivered together: a prompt must stay readable.
+const mostCallbacks = 100
+
 // Lease gives the session's task to a runner, when it is ready. Changed is false
 // when there is none to give.
 func (s *Session) Lease(runner string, c Clock) Result {
@@ -21,7 +24,8 @@ func (s *Session) Lease(runner string, c Clock) Result {
 			t.Deadline = c.Now.Add(c.config().AttemptTimeout)
 		}
 	case KindCallback:
-		t.Callbacks, next.Callbacks = next.Callbacks, nil
+		given := min(len(next.Callbacks), mostCallbacks)
+		t.Callbacks, next.Callbacks = next.Callbacks[:given:given], next.Callbacks[given:]
 		next.Settled = false
 	default:
 		r.work()

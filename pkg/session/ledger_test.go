@@ -257,7 +257,7 @@ func (l *ledger) standing(s *session.Session) {
 		}
 	case !s.Task.Leased() && s.Task != nil && s.Task.Kind == session.KindStateUpdate && s.Update == session.UpdateNone:
 		l.tree.fatalf("%s is to be asked for a report that is not due: %+v", s.Name, s)
-	case s.Status == session.Finished && s.Task == nil && (s.OpenChildren == 0 && (s.Closing || !s.Root()) || !idle || !s.Settled):
+	case s.Status == session.Finished && s.Task == nil && s.Deadline.IsZero() && (s.OpenChildren == 0 && (s.Closing || !s.Root()) || !idle || !s.Settled):
 		l.tree.fatalf("%s is stuck: %+v", s.Name, s)
 	case s.Cleanup || !s.EndedAt.IsZero():
 		l.tree.fatalf("%s has not ended, and is to be cleaned: %+v", s.Name, s)

@@ -1,5 +1,7 @@
 package session
 
+import "time"
+
 // Resume says that a session's agent works again: by itself, or with a prompt that
 // a runner is to give it. A child's report is asked for anew.
 func (s *Session) Resume(prompt string, c Clock) Result {
@@ -36,7 +38,7 @@ func (r *Result) prompt(text string) {
 func (r *Result) work() {
 	s := r.Session
 	s.Settled, s.Closing, s.InPlace, s.Error = false, false, false, ""
-	s.Attempts, s.UpdatedEarly = 0, false
+	s.Attempts, s.UpdatedEarly, s.Deadline = 0, false, time.Time{}
 	if s.MustReport() {
 		s.Update = UpdateNone
 	}

@@ -66,6 +66,8 @@ type Session struct {
 	Attempts int `json:"attempts,omitempty"`
 	// InPlace: whoever stopped it resumes it too, so no task asks for the report.
 	InPlace bool `json:"in_place,omitempty"`
+	// Deadline is when an attempt that is made in place counts as failed (S11.3).
+	Deadline time.Time `json:"deadline,omitzero"`
 	// Settled: the parent has been called back since the session last worked.
 	Settled bool `json:"settled,omitempty"`
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -59,6 +60,10 @@ func (r *Result) stop(cmd Stop, c Clock) {
 	} else if s.InPlace {
 		s.Status = Running // with the prompt that the answer brings
 	}
+	s.Deadline = time.Time{}
+	if s.Asked() > 0 && !s.Task.Leased() {
+		s.Deadline = c.Now.Add(c.config().AttemptTimeout)
+	}
 	if t := s.Task; t.Leased() {
 		t.Stopped = s.Status == Finished
 		if !t.Stopped {
@@ -93,8 +98,19 @@ func (r *Result) settle(c Clock) {
 	s.Calls++
 	r.Calls = append(r.Calls, Callback{
 		ID: s.ID + "." + strconv.Itoa(s.Calls), SessionID: s.ID, Name: s.Name, Update: s.Update,
-		StateVersion: c.StateVersion, Error: s.failure(), At: c.Now,
+		StateVersion: c.StateVersion, Error: clip(s.failure()), At: c.Now,
 	})
+}
+
+// longestReason bounds what a callback says, so that a parent of many children can
+// still be told of all.
+const longestReason = 512
+
+func clip(text string) string {
+	if len(text) > longestReason {
+		text = strings.ToValidUTF8(text[:longestReason], "") + "..."
+	}
+	return text
 }
 
 // failure says why the parent must not count on the child's work.
@@ -136,8 +152,14 @@ func (s *Session) StateUpdated(c Clock) Result {
 	switch {
 	case s.Update == UpdatePending:
 		r := s.begin(c)
-		r.Session.Update = UpdateCompleted
+		r.Session.Update, r.Session.Deadline = UpdateCompleted, time.Time{}
 		r.announce(EventUpdateCompleted)
+		if s.Status == Finished && !s.Task.Leased() {
+			// Nobody need ask for it any more. Whoever reported after its stop may go
+			// on and stop again; if not, it is done after a while.
+			r.drop(KindStateUpdate)
+			r.Session.Deadline = c.Now.Add(c.config().AttemptTimeout)
+		}
 		r.Changed = true
 		return *r
 	case s.Update == UpdateNone && s.AcceptEarly && !s.UpdatedEarly && s.MustReport():

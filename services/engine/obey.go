@@ -27,7 +27,8 @@ func streamThere(ctx context.Context, js jetstream.JetStream) bool {
 }
 
 // Obey answers work that does what follows for runs from what other services have
-// decided, until its context ends: a session's end pauses its run. The events are
+// decided, until its context ends: a session's end pauses and holds its run, until
+// the session is resumed. The events are
 // durable, so that nothing is missed while no engine runs.
 func (e *Engine) Obey(endpoint bus.Endpoint) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -51,14 +52,24 @@ func (e *Engine) Obey(endpoint bus.Endpoint) func(context.Context) error {
 			return nil
 		}
 		return bus.Subscribe(ctx, js, bus.SubscriberConfig{
-			Durable:        "interlock-engine-sessions",
-			FilterSubjects: []string{bus.Subject{Entity: "session", Type: session.EventEnded}.Filter()},
+			Durable: "interlock-engine-sessions",
+			FilterSubjects: []string{
+				bus.Subject{Entity: "session", Type: session.EventEnded}.Filter(),
+				bus.Subject{Entity: "session", Type: session.EventResumed}.Filter(),
+			},
+			MaxInFlight: 1, // what was resumed after its end must not be held
+			// Given up, a run goes on under its rules, or stays held.
+			Tries: 60,
 			Handler: func(ctx context.Context, d *bus.Delivery) error {
 				ev, err := bus.Decode(d.Payload)
 				if err != nil {
 					return err
 				}
-				return e.app.SessionEnded(ctx, ev.GetNamespace(), ev.GetId(), ev.GetEntityId(), ev.GetSessionChanged().GetName())
+				obey := e.app.SessionEnded
+				if ev.GetType() == session.EventResumed {
+					obey = e.app.SessionResumed
+				}
+				return obey(ctx, ev.GetNamespace(), ev.GetId(), ev.GetEntityId(), ev.GetSessionChanged().GetName())
 			},
 			Log: e.log,
 		})

@@ -49,7 +49,8 @@ func (e *edge) eventRoutes() {
 		method: http.MethodGet, path: "/v1/events", id: "streamEvents", summary: "Live events",
 		about: "Server-sent events. Each has the stream's sequence as its id and the JSON of an event as its data; " +
 			"comments keep an idle connection open. A client that comes back with Last-Event-ID misses nothing; " +
-			"0 replays all that the stream still has. With state_id the events are those of /workflow-states/{state_id}/events.",
+			"0 replays all that the stream still has. With state_id the events are those of /workflow-states/{state_id}/events. " +
+			"Agents get no events of the entities state, session, task and component, which tell of all trees: they follow a state by state_id.",
 		params: []param{
 			inQuery("subject", "NATS subject filter within the namespace, e.g. run.> or interlock.default.run.*.transitioned; all when absent."),
 			inQuery("last_event_id", "Like the header, for clients that cannot set it."),
@@ -98,19 +99,29 @@ func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from u
 	if e.Events == nil {
 		return nil, fault.New(fault.Unavailable, "this server has no event stream")
 	}
-	allowed := func(ctx context.Context) error { return e.mayRead(ctx, namespace) }
-	if err := allowed(ctx); err != nil {
+	all, err := e.mayFollow(ctx, namespace, filter)
+	if err != nil {
 		return nil, err
 	}
 	events, err := e.Events.Subscribe(ctx, filter, from)
 	if err != nil {
 		return nil, err
 	}
-	return &feed{events: events, allowed: allowed}, nil
+	if !all {
+		events = withoutTrees(ctx, events)
+	}
+	return &feed{events: events, allowed: func(ctx context.Context) error {
+		still, err := e.mayFollow(ctx, namespace, filter)
+		if err == nil && all && !still {
+			err = newProblem(http.StatusForbidden, string(fault.PermissionDenied),
+				"you may no longer follow events of all trees; come back for the others")
+		}
+		return err
+	}}, nil
 }
 
 // mayRead asks the engine whether the caller may read runs of the namespace:
-// whoever may, may watch them. The event source itself knows no callers.
+// whoever may, may watch them, and what no tree owns. The event source itself knows no callers.
 func (e *edge) mayRead(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -40,7 +40,8 @@ func (e *edge) lockRoutes() {
 	const path = "/workflow-states/{state_id}/lock"
 	e.add(route{
 		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
-		about:  "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time.",
+		about:  "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
+			"Until then nobody else takes it, whatever holder is named.",
 		params: []param{statePath, sessionParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
 		answers: answers[Lease](http.StatusCreated), serve: e.lockState,
 	})
@@ -51,7 +52,7 @@ func (e *edge) lockRoutes() {
 	})
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "unlockState", summary: "Unlock a state",
-		about:  "A lock that has lapsed is no error.",
+		about:  "A lock that has lapsed is no error; another token than that of the lock is 423.",
 		params: []param{statePath, intQuery("fencing_token", "Of the lock that is held."), fencingParam, sessionParam},
 		body:   optionalJSON, request: reflect.TypeFor[UnlockStateRequest](),
 		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.unlockState,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -64,8 +65,13 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.StateServiceWatchRequ
 	if err != nil {
 		return nil, err
 	}
-	if req.AfterVersion == fromNow {
+	switch {
+	case req.AfterVersion == fromNow:
 		req.AfterVersion = now
+	case req.AfterVersion > now:
+		// The state-store refuses that too, but when this answer has begun.
+		return nil, fault.New(fault.InvalidRequest, "state %s is at version %d: there is nothing after version %d yet",
+			req.GetStateId(), now, req.AfterVersion).Violate("/after_version", "RANGE", "must be a version that there is")
 	}
 	changes, err := e.States.Watch(ctx, req)
 	if err != nil {
@@ -74,7 +80,7 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.StateServiceWatchRequ
 	events := make(chan Event)
 	go func() {
 		defer close(events)
-		last := max(now, req.AfterVersion)
+		last := now
 		for {
 			resp, err := changes.Recv()
 			if err != nil {

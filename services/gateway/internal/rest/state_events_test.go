@@ -113,6 +113,30 @@ func TestStateEventsRefused(t *testing.T) {
 	})
 }
 
+// TestStateEventsOfTheFuture: whoever has seen a version that there is not yet is
+// mistaken, and waits for nothing.
+func TestStateEventsOfTheFuture(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		path    string
+		headers []string
+	}{
+		{path: "/workflow-states/s/events?after_version=8"},
+		{path: "/v1/events?state_id=s&after_version=9223372036854775807"},
+		{path: "/workflow-states/s/events", headers: []string{"Last-Event-ID", "8"}},
+	} {
+		h := newHouse(t)
+		rec := h.do("GET", tt.path, "", tt.headers...)
+		p := problem(t, rec)
+		if rec.Code != 400 || p.Code != "INVALID_REQUEST" || len(p.Errors) != 1 || p.Errors[0].Parameter != "after_version" {
+			t.Errorf("%s: %d %s", tt.path, rec.Code, rec.Body)
+		}
+		if h.got["Watch"] != nil {
+			t.Errorf("%s: watched %v", tt.path, h.got["Watch"])
+		}
+	}
+}
+
 // TestStateEventsIdle: comments keep an idle stream open, and a state that may no
 // longer be read ends it.
 func TestStateEventsIdle(t *testing.T) {

@@ -65,6 +65,8 @@ func TestRefusedStateRequests(t *testing.T) {
 
 		{name: "create without anything", method: "POST", path: "/workflow-states", body: `{}`, status: 400, code: bad, detail: "REQUIRED"},
 		{name: "create for two sessions", method: "POST", path: "/workflow-states", body: `{"schema_name":"s","initial_data":{},"root_session_id":"a","session_name":"b"}`, status: 400, code: bad, pointer: "/session_name", detail: "CONFLICT"},
+		{name: "create for another session by id", method: "POST", path: "/workflow-states", body: `{"schema_name":"s","initial_data":{},"root_session_id":"b"}`, headers: []string{"X-Interlock-Session", "a"}, status: 403, code: "PERMISSION_DENIED"},
+		{name: "create for another session by name", method: "POST", path: "/workflow-state", body: `{"schema_name":"s","initial_data":{},"session_name":"b"}`, headers: []string{"X-Interlock-Session", "a"}, status: 403, code: "PERMISSION_DENIED"},
 		{name: "create is not patched", method: "POST", path: "/workflow-states", body: `{"schema_name":"s","initial_data":{}}`, headers: []string{"If-Match", `"7"`}, status: 400, code: bad, detail: "UNSUPPORTED"},
 		{name: "force is no boolean", method: "DELETE", path: state + "?force=1", status: 400, code: bad, detail: "ENUM"},
 		{name: "deletion of a bad version", method: "DELETE", path: state, headers: []string{"If-Match", `7`}, status: 400, code: bad, detail: "INVALID"},

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"net/url"
@@ -18,7 +19,8 @@ import (
 const headerState = "X-Workflow-State-Id"
 
 // CreateStateRequest makes a state for a root session: the one that
-// root_session_id or session_name tells, else the one that acts, else a new one.
+// root_session_id or session_name tells, else the one that acts, else a new one. The
+// one that acts can only make its own.
 type CreateStateRequest struct {
 	SchemaName    string         `json:"schema_name"`
 	SchemaVersion int64          `json:"schema_version,omitzero" doc:"0 or absent for the latest."`
@@ -160,6 +162,9 @@ func (e *edge) createState(c *call) (*answer, error) {
 	switch {
 	case in.RootSessionID != "" && in.SessionName != "":
 		return nil, badBody(fault.InvalidRequest, inBody("/session_name", "CONFLICT", "names a root session like root_session_id; give one of them"))
+	case req.Session != "" && cmp.Or(in.RootSessionID, in.SessionName, req.Session) != req.Session:
+		return nil, newProblem(http.StatusForbidden, string(fault.PermissionDenied), "session "+req.Session+
+			" acts and can only create its own state; leave the header out or name "+req.Session)
 	case in.RootSessionID != "":
 		req.Session, req.ExistingSession = in.RootSessionID, true
 	case in.SessionName != "":

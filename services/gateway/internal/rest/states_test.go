@@ -65,7 +65,7 @@ func TestStateAnswers(t *testing.T) {
 		{
 			name: "create for a session that is there", method: "POST", path: "/workflow-states",
 			body:    `{"schema_name":"s","schema_version":2,"initial_data":{ "z":1.0 },"root_session_id":"ses_01"}`,
-			headers: []string{"Idempotency-Key", "k", "X-Interlock-Session", "other"}, rpc: "CreateState",
+			headers: []string{"Idempotency-Key", "k", "X-Interlock-Session", "ses_01"}, rpc: "CreateState",
 			want: &statev1.StateServiceCreateRequest{
 				SchemaName: "s", SchemaVersion: 2, Data: []byte(`{ "z":1.0 }`), Session: "ses_01", ExistingSession: true, IdempotencyKey: "k",
 			},
@@ -73,9 +73,14 @@ func TestStateAnswers(t *testing.T) {
 		},
 		{
 			name: "create for a session by name", method: "POST", path: "/workflow-state",
-			body: `{"schema_name":"s","initial_data":null,"session_name":"orchestrator"}`, headers: session, rpc: "CreateState",
+			body: `{"schema_name":"s","initial_data":null,"session_name":"orchestrator"}`, rpc: "CreateState",
 			want:   &statev1.StateServiceCreateRequest{SchemaName: "s", Data: []byte(`null`), Session: "orchestrator"},
 			status: 201, json: jsonState,
+		},
+		{
+			name: "create for the session that acts, by name", method: "POST", path: "/workflow-states", headers: session,
+			body: `{"schema_name":"s","initial_data":[1],"session_name":"child-1"}`, rpc: "CreateState",
+			want: &statev1.StateServiceCreateRequest{SchemaName: "s", Data: []byte(`[1]`), Session: "child-1"}, status: 201, json: jsonState,
 		},
 		{
 			name: "create for the session that acts", method: "POST", path: "/workflow-states", headers: session,

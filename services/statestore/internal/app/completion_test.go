@@ -274,7 +274,7 @@ func TestUpdateRacesStop(t *testing.T) {
 			var group sync.WaitGroup
 			var updated bool
 			group.Go(func() {
-				_, err := replicas[0].Update(r.Context(), agent(name), patch("", `[]`))
+				_, err := replicas[0].Update(r.Context(), agent(name), patch("", `[{"op":"add","path":"/report","value":1}]`))
 				updated = err == nil
 				if reason := fault.ReasonOf(err); err != nil && reason != fault.SessionEnded {
 					r.Errorf("update: %v", err)

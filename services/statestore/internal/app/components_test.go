@@ -301,6 +301,39 @@ func TestPersistence(t *testing.T) {
 	})
 }
 
+// An agent does not choose whose long-term values it uses: those of a tree that it has
+// made are nobody else's, and those below another session are that one's.
+func TestAgentsDoNotChooseTheirSubject(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		r.component(preferences)
+		create := func(caller app.Caller, req app.NewSession) (*app.Member, error) {
+			m, _, err := r.CreateSession(r.Context(), caller, req)
+			return m, err
+		}
+		r.session(app.NewSession{Name: "desk", Subject: "ann"})
+		r.commit(agent("desk"), r.begin(agent("desk"), app.Scope{Slug: "user-preferences"}), merged(`{"timezone":"CET"}`))
+		_, err := create(agent(""), app.NewSession{Name: "thief", Subject: "ann"})
+		r.refused(err, fault.PermissionDenied)
+		_, err = create(agent("desk"), app.NewSession{Name: "thief", Parent: "desk", Subject: "bob"})
+		r.refused(err, fault.PermissionDenied)
+		longest := strings.Repeat("x", 256)
+		for name, version := range map[string]int64{"ann": 0, longest: 0, "below": 1} {
+			req := app.NewSession{Name: name}
+			caller := agent("")
+			if name == "below" {
+				req.Parent, caller = "desk", agent("desk")
+			}
+			if _, err := create(caller, req); err != nil {
+				r.Fatal(err)
+			}
+			if ex := r.begin(agent(name), app.Scope{Slug: "user-preferences"}); ex.Version != version {
+				r.Errorf("%s begins with the values of %s at version %d", name, ex.Subject, ex.Version)
+			}
+		}
+	})
+}
+
 // A definition that has changed applies to what is kept: fields that it no longer
 // declares are gone, new ones begin as for a new instance.
 func TestValuesUnderANewDefinition(t *testing.T) {

@@ -29,6 +29,9 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 		if acting != nil && !acting.SameTree(st.RootID) {
 			return foreign(acting, st)
 		}
+		if caller.agent() && acting.ID != st.RootID {
+			return fault.New(fault.PermissionDenied, "session %q is not the root of state %s: only that, or an operator, deletes it", clip(acting.Name), id)
+		}
 		if err := atVersion("state "+id, st.Version, expected); err != nil {
 			return err
 		}

@@ -77,7 +77,8 @@ func TestDeleteState(t *testing.T) {
 		if err := r.Unlock(r.Context(), operator, id, lease.Token); err != nil {
 			r.Fatal(err)
 		}
-		if err := remove(agent("child"), 3, false); err != nil {
+		r.refused(remove(agent("child"), 3, false), fault.PermissionDenied) // only the root, or an operator
+		if err := remove(agent("root"), 3, false); err != nil {
 			r.Fatalf("after the end: %v", err)
 		}
 		r.gone(id)

@@ -103,6 +103,29 @@ func TestOutcomeStaysUnknown(t *testing.T) {
 	})
 }
 
+// S6.5: a repeat is told the version that the first request made, also when that is
+// not kept any more; then without its data.
+func TestRepeatOfAVersionThatIsNotKept(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{HistoryVersions: 1}, func(r *rig) {
+		id := r.state("root", anything, `{}`).Key.ID
+		u := merge(id, `{"a":1}`)
+		u.Key = "k"
+		first := r.update(as("root"), u)
+		r.schema("of root", `{}`)
+		r.update(operator, app.Update{StateID: id, Migrate: true})
+		for range 130 {
+			r.clock.Advance(1000)
+			r.update(operator, patch(id, `[]`))
+		}
+		again, err := r.replicas(1)[0].Update(r.Context(), as("root"), u)
+		if err != nil || again.Version != 2 || !again.Data.IsZero() || !again.UpdatedAt.Equal(first.UpdatedAt) ||
+			again.UpdatedBy != "root" || again.SchemaVersion != 1 || again.SchemaID != first.SchemaID {
+			r.Errorf("the repeat is %+v, %v; first it was %+v", again, err, first)
+		}
+	})
+}
+
 // S6.5 under a store that fails all the time: with keys nothing is lost or made
 // twice; without, what was acknowledged is there, and no more than was asked for.
 func TestUpdatesOverAFailingStore(t *testing.T) {

@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
 // Lock takes the lease on a state for a holder, or with a token renews it (S10.5).
@@ -26,15 +28,34 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 		}
 		return lease, nil
 	}
-	lease, err := a.store.AcquireLease(ctx, key, holder, ttl)
+	once, err := typeid.New(typeid.Event)
+	if err != nil {
+		return store.Lease{}, fault.From(err)
+	}
+	// The store gives a holder its own lease anew. Names are not proof: who takes a
+	// lock that is held, under whatever name, must wait.
+	lease, err := a.store.AcquireLease(ctx, key, holder+holderMark+once, ttl)
 	var held *store.HeldError
 	if errors.As(err, &held) {
-		return lease, heldFault("state %s is locked by %q until %s; wait, or work on something else", st.Key.ID, held.Holder, held.Until, a.now())
+		return lease, heldFault("state %s is locked by %q until %s; wait, or work on something else", st.Key.ID, holderName(held.Holder), held.Until, a.now())
 	}
 	if err != nil {
 		return lease, fault.From(err)
 	}
-	return lease, a.announceLock(ctx, caller, st, lease, true, &store.Fence{Key: key, Token: lease.Token})
+	if err := a.announceLock(ctx, caller, st, lease, true, &store.Fence{Key: key, Token: lease.Token}); err != nil {
+		return lease, errors.Join(err, a.store.ReleaseLease(ctx, lease))
+	}
+	return lease, nil
+}
+
+// holderMark parts the name of a lock's holder from what makes each taking of it
+// another.
+const holderMark = "\x1f"
+
+// holderName is the name that a lock was taken under.
+func holderName(holder string) string {
+	name, _, _ := strings.Cut(holder, holderMark)
+	return name
 }
 
 // Unlock gives a lease back. One that has lapsed is given back already.
@@ -45,11 +66,13 @@ func (a *App) Unlock(ctx context.Context, caller Caller, id string, token int64)
 	}
 	key := lockKey(st.Key)
 	lease, err := a.store.GetLease(ctx, key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && lease.Token != token {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return fault.From(err)
+	case lease.Token != token:
+		return fencedFault(st.Key.ID)
 	}
 	if err := a.store.ReleaseLease(ctx, lease); err != nil {
 		return fault.From(err)
@@ -76,6 +99,7 @@ func (a *App) lockable(ctx context.Context, caller Caller, id string) (*State, e
 // announceLock commits the event of a lease, which the store keeps apart from
 // records. A lease that another has taken meanwhile is announced by that one.
 func (a *App) announceLock(ctx context.Context, caller Caller, st *State, lease store.Lease, locked bool, fence *store.Fence) error {
+	lease.Holder = holderName(lease.Holder)
 	event, err := a.announce.StateLocked(caller.Namespace, caller.Principal.Name, st.Key.ID, lease, locked, a.now())
 	if err != nil {
 		return fault.From(err)
@@ -96,7 +120,7 @@ func lockedFault(id string, e *store.FencedError, now time.Time) *fault.Error {
 	if e.Token != store.Unheld {
 		return fencedFault(id)
 	}
-	return heldFault("state %s is locked by %q until %s, so nothing was changed; try again then", id, e.Holder, e.Until, now)
+	return heldFault("state %s is locked by %q until %s, so nothing was changed; try again then", id, holderName(e.Holder), e.Until, now)
 }
 
 // heldFault names who holds the lock on a state; the format takes the state, the

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -239,6 +240,47 @@ func TestNameIsNotTakenFromItsNextOwner(t *testing.T) {
 		}
 		_, _, err = r.create(app.NewSession{Name: "name", Subject: "another"})
 		r.refused(err, fault.NameTaken)
+	})
+}
+
+// preempted is a store where something happens just before a record is read for the
+// first time.
+type preempted struct {
+	store.Store
+	kind string
+	once sync.Once
+	do   func()
+}
+
+func (p *preempted) Get(ctx context.Context, key store.Key) (store.Record, error) {
+	if key.Kind == p.kind {
+		p.once.Do(p.do)
+	}
+	return p.Store.Get(ctx, key)
+}
+
+// A name that was taken, and is free again before it is known by whom, is still to
+// be reserved.
+func TestNameThatIsFreeAgain(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		r.session(app.NewSession{ID: "id", Name: "first"})
+		dies := r.faulty(func(_ int, batch *store.Batch) storetest.Fault {
+			if len(batch.Deletes) > 0 {
+				return storetest.Failed
+			}
+			return storetest.Healthy
+		})
+		_, _, err := dies.CreateSession(r.Context(), operator, app.NewSession{ID: "id", Name: "name"})
+		r.refused(err, fault.NameTaken)
+		late := r.replica(&preempted{Store: r.store, kind: "session_ref", do: func() {
+			_, err := r.Member(r.Context(), "default", "name") // which frees it
+			r.refused(err, fault.NotFound)
+		}})
+		m, _, err := late.CreateSession(r.Context(), operator, app.NewSession{Name: "name"})
+		if err != nil || r.member("name").Key != m.Key {
+			r.Errorf("created %+v, %v", m, err)
+		}
 	})
 }
 

@@ -69,6 +69,7 @@ func (a *App) withLock(ctx context.Context, st *State) (*State, error) {
 		return nil, fault.From(err)
 	}
 	next := *st
+	lease.Holder = holderName(lease.Holder)
 	next.Lock = &lease
 	return &next, nil
 }

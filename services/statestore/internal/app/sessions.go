@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -103,6 +104,8 @@ func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Mem
 		return nil, err
 	case req.StateID != "" && req.StateID != parent.StateID:
 		return nil, foreign
+	case parent.Status == session.Ended:
+		return nil, fault.New(fault.SessionEnded, "session %q has ended and can have no more children; resume it first", clip(parent.Name))
 	case parent.Depth >= session.MaxDepth:
 		return nil, fault.New(fault.FailedPrecondition, "session %q is %d levels below its root, and a tree has at most %d", clip(parent.Name), parent.Depth, session.MaxDepth)
 	}
@@ -212,10 +215,13 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	if err != nil {
 		return nil, "", err
 	}
-	if key != "" {
-		key = "stop " + key
+	if cmd.End {
+		if err := a.mayEnd(ctx, caller, m); err != nil {
+			return nil, "", err
+		}
 	}
-	m, err = a.step(ctx, caller, m.Key, key, func(m *Member, c session.Clock) (session.Result, error) {
+	once := onceOf(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
+	m, err = a.step(ctx, caller, m.Key, once, func(m *Member, c session.Clock) (session.Result, error) {
 		return m.Stop(cmd, c), nil
 	})
 	if err != nil || m.Asked() == 0 {
@@ -228,6 +234,26 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	return m, prompt, err
 }
 
+// mayEnd refuses a session that would end another than itself or one below it.
+func (a *App) mayEnd(ctx context.Context, caller Caller, m *Member) error {
+	if caller.Session == "" {
+		return nil
+	}
+	acting, err := a.actor(ctx, caller)
+	if err != nil {
+		return err
+	}
+	for at := m; at.Key != acting.Key; {
+		if at.ParentHome == "" {
+			return fault.New(fault.PermissionDenied, "session %q can end itself and those below it, not %q", clip(acting.Name), clip(m.Name))
+		}
+		if at, err = a.cachedMember(ctx, sessionKey(m.Key.Namespace, at.ParentHome)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ResumeSession says that a session's agent works again, or with a prompt has a
 // runner resume it.
 func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, key string) (*Member, error) {
@@ -235,10 +261,7 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 	if err != nil {
 		return nil, err
 	}
-	if key != "" {
-		key = "resume " + key
-	}
-	return a.step(ctx, caller, m.Key, key, func(m *Member, c session.Clock) (session.Result, error) {
+	return a.step(ctx, caller, m.Key, onceOf(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {
 		if m.Task.Leased() || prompt != "" && m.Prompt != "" {
 			return session.Result{}, fault.New(fault.SessionBusy, "a runner is at work for session %q, or will be; wait until it has stopped", clip(m.Name))
 		}

@@ -84,18 +84,11 @@ func TestStaleSessions(t *testing.T) {
 		// Ended and resumed elsewhere.
 		for range 2 {
 			r.stop("root", session.Stop{})
-			_, err = stale.Update(r.Context(), agent("root"), merge("", `{"c":1}`))
-			r.refused(err, fault.SessionEnded)
 			_, err = stale.Lock(r.Context(), agent("root"), second.Key.ID, "h", time.Minute, 0)
 			r.refused(err, fault.SessionEnded)
+			_, err = stale.Update(r.Context(), agent("root"), merge("", `{"c":1}`))
+			r.refused(err, fault.SessionEnded)
 			if _, err := r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
-				r.Fatal(err)
-			}
-			if _, err := stale.Update(r.Context(), agent("root"), merge("", `{"d":1}`)); err != nil {
-				r.Errorf("after it was resumed: %v", err)
-			}
-			r.stop("root", session.Stop{})
-			if _, err = r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
 				r.Fatal(err)
 			}
 			lease, err := stale.Lock(r.Context(), agent("root"), second.Key.ID, "h", time.Minute, 0)
@@ -104,6 +97,9 @@ func TestStaleSessions(t *testing.T) {
 			}
 			if err := stale.Unlock(r.Context(), agent("root"), second.Key.ID, lease.Token); err != nil {
 				r.Error(err)
+			}
+			if _, err := stale.Update(r.Context(), agent("root"), merge("", `{"d":1}`)); err != nil {
+				r.Errorf("after it was resumed: %v", err)
 			}
 		}
 	})

@@ -52,6 +52,7 @@ func (a *App) SweepOnce(ctx context.Context) {
 		}
 		for _, timer := range timers {
 			if err := a.fire(ctx, timer); err != nil && ctx.Err() == nil {
+				a.postpone(ctx, timer)
 				a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be fired and is tried again",
 					slog.String("of", timer.Key.String()), slog.Any("cause", err))
 			}
@@ -59,6 +60,20 @@ func (a *App) SweepOnce(ctx context.Context) {
 	}
 	if unread != nil {
 		a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.Any("cause", unread))
+	}
+}
+
+// firedAgain is when a timer that could not be fired is tried again: later, so that
+// it does not keep others of its shard from their turn.
+const firedAgain = 30 * time.Second
+
+// postpone puts off a timer. What sets it meanwhile sets it anew; one that was
+// cleared has nothing to do when it fires.
+func (a *App) postpone(ctx context.Context, timer store.Timer) {
+	timer.Due = a.now().Add(firedAgain)
+	_, err := a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{timer}})
+	if err != nil && ctx.Err() == nil {
+		a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be put off", slog.String("of", timer.Key.String()), slog.Any("cause", err))
 	}
 }
 
@@ -79,7 +94,7 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 // tick lets time pass for a session.
 func (a *App) tick(ctx context.Context, timer store.Timer) error {
 	var changed bool
-	m, err := a.step(ctx, system(timer.Key.Namespace), timer.Key, "", func(m *Member, c session.Clock) (session.Result, error) {
+	m, err := a.step(ctx, system(timer.Key.Namespace), timer.Key, once{}, func(m *Member, c session.Clock) (session.Result, error) {
 		r := m.Tick(c)
 		changed = r.Changed
 		return r, nil

@@ -170,7 +170,7 @@ func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*T
 
 // withdraw ends the task of a session that was to update a state which is gone.
 func (a *App) withdraw(ctx context.Context, caller Caller, at store.Key) error {
-	_, err := a.step(ctx, caller, at, "", func(m *Member, c session.Clock) (session.Result, error) {
+	_, err := a.step(ctx, caller, at, once{}, func(m *Member, c session.Clock) (session.Result, error) {
 		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Leased() {
 			return session.Result{Session: m.Session}, nil
 		}
@@ -239,7 +239,7 @@ func (a *App) onTask(ctx context.Context, caller Caller, id string, decide func(
 	if err != nil || done {
 		return m, err
 	}
-	return a.step(ctx, caller, m.Key, "", func(m *Member, c session.Clock) (session.Result, error) {
+	return a.step(ctx, caller, m.Key, once{}, func(m *Member, c session.Clock) (session.Result, error) {
 		if m.Task == nil || m.Task.ID != id {
 			if m.LastTask == id {
 				return session.Result{Session: m.Session}, nil // a repeat

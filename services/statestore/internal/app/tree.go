@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
@@ -177,7 +180,7 @@ func (t *tree) committed() {
 // step applies one command to one session and commits it, again from the start when
 // somebody else was faster. It answers the session afterwards; key, when not empty,
 // makes the request happen once.
-func (a *App) step(ctx context.Context, caller Caller, at store.Key, key string, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+func (a *App) step(ctx context.Context, caller Caller, at store.Key, key once, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	var m *Member
 	err := a.contest(ctx, at, "session "+at.ID, func() (err error) {
 		m, err = a.tryStep(ctx, caller, at, key, decide)
@@ -189,12 +192,12 @@ func (a *App) step(ctx context.Context, caller Caller, at store.Key, key string,
 	return m, nil
 }
 
-func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key string, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key once, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	m, err := a.loadMember(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	if key != "" {
+	if key.name != "" {
 		// Asked after the session was read: a repeat must not be judged by what the
 		// first request has made of it.
 		done, err := a.answered(ctx, at, key)
@@ -216,8 +219,8 @@ func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key stri
 	if err := t.apply(ctx, m, r); err != nil {
 		return nil, err
 	}
-	if key != "" && r.Changed {
-		t.batch.Idempotency = &store.Idempotency{Owner: at, Name: key, Answer: []byte("{}"), TTL: answersKept}
+	if key.name != "" && r.Changed {
+		t.batch.Idempotency = &store.Idempotency{Owner: at, Name: key.name, Digest: key.digest, Answer: []byte(key.digest), TTL: answersKept}
 	}
 	result, err := t.commit(ctx)
 	switch {
@@ -231,15 +234,30 @@ func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key stri
 }
 
 // answered is true for a request that was carried out before (S6.5).
-func (a *App) answered(ctx context.Context, owner store.Key, key string) (bool, error) {
-	_, err := a.store.Answer(ctx, owner, key)
-	if notFound(err) {
+func (a *App) answered(ctx context.Context, owner store.Key, key once) (bool, error) {
+	digest, err := a.store.Answer(ctx, owner, key.name)
+	switch {
+	case notFound(err):
 		return false, nil
-	}
-	if err != nil {
+	case err != nil:
 		return false, fault.From(err)
+	case string(digest) != key.digest:
+		return false, fault.From(&store.ReplayMismatchError{Owner: owner, Name: key.name})
 	}
 	return true, nil
+}
+
+// once makes a request happen once (S6.5); an empty name does not. What asks for
+// something else has another digest.
+type once struct{ name, digest string }
+
+// onceOf is the key of a request that a caller has named, or the zero value.
+func onceOf(key, what string, content ...string) once {
+	if key == "" {
+		return once{}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(content, "\x00")))
+	return once{what + " " + key, hex.EncodeToString(sum[:])}
 }
 
 // withStateVersion answers the version of the state that a session shares, 0 without

@@ -75,6 +75,11 @@ func (a *App) Update(ctx context.Context, caller Caller, u Update) (*State, erro
 }
 
 func (a *App) update(ctx context.Context, caller Caller, acting *Member, key store.Key, u Update) (*State, error) {
+	size := len(u.Data) + len(u.Patch) + len(u.Merge)
+	if err := a.writers.enter(size); err != nil {
+		return nil, err
+	}
+	defer a.writers.leave(size)
 	e, err := a.read(ctx, caller, acting, key, u)
 	if err != nil {
 		return nil, err
@@ -82,9 +87,7 @@ func (a *App) update(ctx context.Context, caller Caller, acting *Member, key sto
 	if st, err := a.updatedBefore(ctx, key, e); st != nil || err != nil {
 		return st, err
 	}
-	if err := a.writers.add(a, key, e); err != nil {
-		return nil, err
-	}
+	a.writers.add(a, key, e)
 	select {
 	case out := <-e.done:
 		if out.err == nil {

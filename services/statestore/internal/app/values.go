@@ -83,16 +83,17 @@ func (v *values) locate(caller Caller) error {
 		v.key = sessionValuesKey(v.session)
 		v.subject = ""
 	case document.PersistLongTerm:
-		switch {
-		case v.subject == "" && v.session != nil:
+		switch own := v.session != nil && (v.subject == "" || v.subject == v.session.Subject); {
+		case own:
 			v.subject = v.session.Subject
 		case v.subject == "":
 			return fault.New(fault.InvalidRequest, "component %q keeps its values for a subject: say which (subject), or the session", v.component.Slug)
-		case caller.agent() && (v.session == nil || v.session.Subject != v.subject):
+		case caller.agent():
 			return fault.New(fault.PermissionDenied, "an agent can only use the values of its session's own subject")
-		}
-		if err := plainName("subject", v.subject); err != nil {
-			return err
+		default:
+			if err := plainName("subject", v.subject); err != nil {
+				return err
+			}
 		}
 		v.key = store.Key{Namespace: caller.Namespace, Kind: kindValues, ID: v.component.Slug + "/" + v.subject}
 	default:

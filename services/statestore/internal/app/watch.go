@@ -20,8 +20,12 @@ func (a *App) Watch(ctx context.Context, caller Caller, id string, after int64, 
 		return err
 	}
 	id = st.Key.ID
-	if after < 0 {
+	switch {
+	case after < 0:
 		after = st.Version
+	case after > st.Version:
+		return fault.New(fault.InvalidRequest, "state %s is at version %d: there is nothing after version %d yet", id, st.Version, after).
+			Violate("/after_version", "RANGE", "must be a version that there is")
 	}
 	changed, stop := a.changes.Wait(st.Key)
 	defer stop()

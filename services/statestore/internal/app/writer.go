@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,10 +15,13 @@ import (
 
 // Bounds of one commit of several edits, and of all edits that wait.
 const (
-	mostEdits        = 256
-	mostEditBytes    = 4 << 20
-	mostWaitingBytes = 64 << 20
-	writeTimeout     = 30 * time.Second
+	mostEdits     = 256
+	mostEditBytes = 4 << 20
+	mostBytes     = 256 << 20
+	// editWeight is how much memory an edit takes until it is answered, by the byte
+	// of its text: the text, its tree, a patch and the records made of it.
+	editWeight   = 8
+	writeTimeout = 30 * time.Second
 )
 
 // writers applies the edits of each state one after the other, and lets those that
@@ -26,28 +30,23 @@ const (
 type writers struct {
 	mu     sync.Mutex
 	queues map[store.Key]*queue
-	bytes  int // of all edits that wait
+	bytes  int // of all edits that are not answered
 }
 
 type queue struct{ waiting []*edit }
 
 // add queues an edit; its outcome comes on its channel. It refuses what there is no
 // room for.
-func (w *writers) add(a *App, key store.Key, e *edit) error {
+func (w *writers) add(a *App, key store.Key, e *edit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.bytes > 0 && w.bytes+e.size() > mostWaitingBytes {
-		return fault.New(fault.Unavailable, "too many changes wait to be made; try again")
-	}
-	w.bytes += e.size()
 	if q, ok := w.queues[key]; ok {
 		q.waiting = append(q.waiting, e)
-		return nil
+		return
 	}
 	q := &queue{waiting: []*edit{e}}
 	w.queues[key] = q
 	go a.drain(key, q)
-	return nil
 }
 
 // next takes the edits that can share a commit: those with the fencing token of the
@@ -75,7 +74,6 @@ func (w *writers) next(key store.Key, q *queue) []*edit {
 		}
 	}
 	q.waiting = rest
-	w.bytes -= bytes
 	return group
 }
 
@@ -89,8 +87,26 @@ func (a *App) drain(key store.Key, q *queue) {
 	}
 }
 
+// enter makes room for a change before it is read, or refuses it; leave follows.
+func (w *writers) enter(bytes int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bytes > 0 && w.bytes+editWeight*bytes > mostBytes {
+		return fault.New(fault.Unavailable, "too many large changes are being made; try again")
+	}
+	w.bytes += editWeight * bytes
+	return nil
+}
+
+func (w *writers) leave(bytes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bytes -= editWeight * bytes
+}
+
 // writeGroup commits edits of one state and tells each its outcome.
 func (a *App) writeGroup(key store.Key, group []*edit) {
+	defer a.survive(group)
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
 	st, err := a.cachedState(ctx, key)
@@ -136,6 +152,21 @@ func (a *App) writeGroup(key store.Key, group []*edit) {
 	}
 	for _, e := range group {
 		e.done <- outcome{err: fault.From(err)}
+	}
+}
+
+// survive keeps one bad edit from ending the process: this is nobody's handler.
+func (a *App) survive(group []*edit) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	a.log.Error("a change of a state panicked", "cause", cause, "stack", string(debug.Stack()))
+	for _, e := range group {
+		select {
+		case e.done <- outcome{err: fault.New(fault.Internal, "")}:
+		default: // it has its outcome
+		}
 	}
 }
 
@@ -225,8 +256,11 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	if err != nil {
 		return fault.From(err)
 	}
-	if err := w.acted(ctx, e); err != nil {
-		return err
+	// A patch that writes nothing is no report.
+	if e.patch == nil || len(touched) > 0 {
+		if err := w.acted(ctx, e); err != nil {
+			return err
+		}
 	}
 	w.after = &next
 	w.accepted = append(w.accepted, e)

@@ -1,0 +1,77 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// treeEntities are those whose events tell of trees of sessions: their names, what
+// they have written and how they have failed. An agent reads its own tree only
+// (S10.9), and a subject names none.
+var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true}
+
+// entityOf is the entity of a subject, or what a filter has in its place.
+func entityOf(subject string) string {
+	tokens := strings.SplitN(subject, ".", 4) // root, namespace, entity, id
+	if len(tokens) < 3 {
+		return ""
+	}
+	return tokens[2]
+}
+
+// mayFollow asks the services whether the caller may follow what the filter
+// matches. all is false for whoever is to get it without the events of trees.
+func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all bool, err error) {
+	if err := e.mayRead(ctx, namespace); err != nil {
+		return false, err
+	}
+	entity := entityOf(filter)
+	wild := entity == "*" || entity == ">"
+	if !wild && !treeEntities[entity] {
+		return true, nil
+	}
+	all, err = e.mayReadTrees(ctx, namespace)
+	if err == nil && !all && !wild {
+		return false, newProblem(http.StatusForbidden, string(fault.PermissionDenied),
+			"events of the entity "+entity+" tell of all trees, which this token may not read; follow one state by its state_id instead of a subject")
+	}
+	return all, err
+}
+
+// mayReadTrees asks the state-store whether the caller may read sessions of all
+// trees: agents are refused unless they name a session.
+func (e *edge) mayReadTrees(ctx context.Context, namespace string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := e.Sessions.List(inNamespace(ctx, namespace), &statev1.SessionServiceListRequest{PageSize: 1})
+	if err == nil {
+		return true, nil
+	}
+	if reason := fault.ReasonOf(err); reason == fault.SessionRequired || reason == fault.PermissionDenied {
+		return false, nil
+	}
+	return false, err
+}
+
+// withoutTrees leaves the events of trees out. Like its source it ends with ctx.
+func withoutTrees(ctx context.Context, events <-chan Event) <-chan Event {
+	others := make(chan Event)
+	go func() {
+		defer close(others)
+		for ev := range events {
+			if treeEntities[entityOf(ev.Subject)] {
+				continue
+			}
+			select {
+			case others <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return others
+}
