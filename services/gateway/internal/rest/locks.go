@@ -40,9 +40,9 @@ func (e *edge) lockRoutes() {
 	const path = "/workflow-states/{state_id}/lock"
 	e.add(route{
 		method: http.MethodPost, path: path, id: "lockState", summary: "Lock a state",
-		about:  "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
+		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
 			"Until then nobody else takes it, whatever holder is named.",
-		params: []param{statePath, sessionParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
+		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
 		answers: answers[Lease](http.StatusCreated), serve: e.lockState,
 	})
 	e.add(route{
@@ -90,6 +90,7 @@ func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token
 	}
 	resp, err := e.States.Lock(c.ctx, &statev1.StateServiceLockRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), Holder: holder, TtlSeconds: ttlSeconds, FencingToken: token,
+		IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
 		return nil, err

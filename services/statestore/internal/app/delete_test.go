@@ -67,7 +67,7 @@ func TestDeleteState(t *testing.T) {
 		if root.Status != session.Ended {
 			r.Fatalf("the root is %s", root.Status)
 		}
-		lease, err := r.Lock(r.Context(), operator, id, "holder", time.Minute, 0)
+		lease, err := r.Lock(r.Context(), operator, id, "holder", time.Minute, 0, "")
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestRetentionOfStates(t *testing.T) {
 		sweep(keep - time.Second)
 		there(id)
 		// Whoever holds the lock keeps it so long.
-		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0); err != nil {
+		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
 			r.Fatal(err)
 		}
 		sweep(time.Second)

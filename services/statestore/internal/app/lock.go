@@ -11,15 +11,16 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
-// Lock takes the lease on a state for a holder, or with a token renews it (S10.5).
-func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl time.Duration, token int64) (store.Lease, error) {
+// Lock takes the lease on a state for a holder, or with a token renews it (S10.5). A
+// repeat, by the same holder with the same key, takes it anew.
+func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl time.Duration, token int64, key string) (store.Lease, error) {
 	st, err := a.lockable(ctx, caller, id)
 	if err != nil {
 		return store.Lease{}, err
 	}
-	key := lockKey(st.Key)
+	of := lockKey(st.Key)
 	if token != 0 {
-		lease, err := a.store.RenewLease(ctx, store.Lease{Key: key, Holder: holder, Token: token}, ttl)
+		lease, err := a.store.RenewLease(ctx, store.Lease{Key: of, Holder: holder, Token: token}, ttl)
 		if errors.Is(err, store.ErrFenced) {
 			return lease, fencedFault(st.Key.ID)
 		}
@@ -28,13 +29,16 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 		}
 		return lease, nil
 	}
-	once, err := typeid.New(typeid.Event)
-	if err != nil {
-		return store.Lease{}, fault.From(err)
+	once := "key " + key
+	if key == "" {
+		var err error
+		if once, err = typeid.New(typeid.Event); err != nil {
+			return store.Lease{}, fault.From(err)
+		}
 	}
 	// The store gives a holder its own lease anew. Names are not proof: who takes a
 	// lock that is held, under whatever name, must wait.
-	lease, err := a.store.AcquireLease(ctx, key, holder+holderMark+once, ttl)
+	lease, err := a.store.AcquireLease(ctx, of, holder+holderMark+once, ttl)
 	var held *store.HeldError
 	if errors.As(err, &held) {
 		return lease, heldFault("state %s is locked by %q until %s; wait, or work on something else", st.Key.ID, holderName(held.Holder), held.Until, a.now())
@@ -42,7 +46,7 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 	if err != nil {
 		return lease, fault.From(err)
 	}
-	if err := a.announceLock(ctx, caller, st, lease, true, &store.Fence{Key: key, Token: lease.Token}); err != nil {
+	if err := a.announceLock(ctx, caller, st, lease, true, &store.Fence{Key: of, Token: lease.Token}); err != nil {
 		return lease, errors.Join(err, a.store.ReleaseLease(ctx, lease))
 	}
 	return lease, nil

@@ -22,7 +22,7 @@ func TestLockFencesWriters(t *testing.T) {
 		id := st.Key.ID
 		other := r.replica(r.open())
 		lock := func(holder string, ttl time.Duration, token int64) (store.Lease, error) {
-			return r.Lock(r.Context(), agent("root"), id, holder, ttl, token)
+			return r.Lock(r.Context(), agent("root"), id, holder, ttl, token, "")
 		}
 		write := func(token int64) error {
 			_, err := other.Update(r.Context(), operator, app.Update{StateID: id, Patch: []byte(`[]`), Token: token})
@@ -118,12 +118,12 @@ func TestLockRefusals(t *testing.T) {
 			{agent("stranger"), id, fault.PermissionDenied},
 			{operator, "wfstate_none", fault.NotFound},
 		} {
-			_, err := r.Lock(r.Context(), c.caller, c.id, "h", time.Minute, 0)
+			_, err := r.Lock(r.Context(), c.caller, c.id, "h", time.Minute, 0, "")
 			r.refused(err, c.reason)
 			r.refused(r.Unlock(r.Context(), c.caller, c.id, 1), c.reason)
 		}
 		// A deletion by force is by an operator, whoever holds the lock.
-		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0); err != nil {
+		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
 			r.Fatal(err)
 		}
 		if err := r.DeleteState(r.Context(), operator, id, 0, true); err != nil {
@@ -145,7 +145,7 @@ func TestReplicasRaceForALock(t *testing.T) {
 			group.Go(func() {
 				a, holder := replicas[i%4], fmt.Sprint(i)
 				for done := 0; done < rounds; {
-					lease, err := a.Lock(r.Context(), operator, id, holder, time.Hour, 0)
+					lease, err := a.Lock(r.Context(), operator, id, holder, time.Hour, 0, "")
 					if fault.ReasonOf(err) == fault.Locked {
 						continue
 					}
@@ -196,9 +196,9 @@ func TestLockWhoseAnswerWasLost(t *testing.T) {
 	everywhere(t, app.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		a := r.faulty(storetest.Nth(1, storetest.Failed))
-		_, err := a.Lock(r.Context(), operator, id, "h", time.Minute, 0)
+		_, err := a.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
 		r.refused(err, fault.Unavailable)
-		lease, err := a.Lock(r.Context(), operator, id, "h", time.Minute, 0)
+		lease, err := a.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
 		if err != nil {
 			r.Fatal(err)
 		}

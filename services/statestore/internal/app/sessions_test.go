@@ -176,7 +176,7 @@ func TestGrants(t *testing.T) {
 		}
 		_, err := other.Update(r.Context(), agent("reader"), merge(id, `{}`))
 		r.refused(err, fault.PermissionDenied)
-		_, err = other.Lock(r.Context(), agent("reader"), id, "h", 1000, 0)
+		_, err = other.Lock(r.Context(), agent("reader"), id, "h", 1000, 0, "")
 		r.refused(err, fault.PermissionDenied)
 		r.refused(other.DeleteState(r.Context(), agent("reader"), id, 0, false), fault.PermissionDenied)
 		for range 2 {
@@ -270,6 +270,16 @@ func TestStopAgainWithAKey(t *testing.T) {
 		if m, prompt, err := stop(r.App, "k1"); err != nil || m.Status != session.Running || prompt != "" {
 			r.Errorf("after the update: %+v, %q, %v", m, prompt, err)
 		}
+
+		// A repeat is not judged by what the first request has made of the session.
+		r.session(app.NewSession{Name: "resumed"})
+		for range 2 {
+			if m, err := r.ResumeSession(r.Context(), operator, "resumed", "go on", "k"); err != nil || m.Prompt != "go on" {
+				r.Errorf("resumed: %+v, %v", m, err)
+			}
+		}
+		_, err = r.ResumeSession(r.Context(), operator, "resumed", "go on", "another")
+		r.refused(err, fault.SessionBusy)
 
 		// The other request with the key comes in between, wherever: neither may stop
 		// without the prompt.

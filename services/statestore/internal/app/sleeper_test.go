@@ -38,7 +38,7 @@ func sleep() int {
 		return 1
 	}
 	a, id := app.New(st, rpc.Announcer{}, time.Now, log, app.Config{}), os.Getenv(sleeperState)
-	lease, err := a.Lock(ctx, operator, id, "sleeper", time.Second, 0)
+	lease, err := a.Lock(ctx, operator, id, "sleeper", time.Second, 0, "")
 	fmt.Printf("locked %d %s\n", lease.Token, fault.ReasonOf(err))
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -119,7 +119,7 @@ func TestWriterThatSleptPastItsLease(t *testing.T) {
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
 	for end := time.Now().Add(patience); token == 0; <-poll.C {
-		lease, err := r.Lock(t.Context(), operator, id, "other", time.Minute, 0)
+		lease, err := r.Lock(t.Context(), operator, id, "other", time.Minute, 0, "")
 		if err != nil && (fault.ReasonOf(err) != fault.Locked || time.Now().After(end)) {
 			t.Fatal(err)
 		}

@@ -84,14 +84,14 @@ func TestStaleSessions(t *testing.T) {
 		// Ended and resumed elsewhere.
 		for range 2 {
 			r.stop("root", session.Stop{})
-			_, err = stale.Lock(r.Context(), agent("root"), second.Key.ID, "h", time.Minute, 0)
+			_, err = stale.Lock(r.Context(), agent("root"), second.Key.ID, "h", time.Minute, 0, "")
 			r.refused(err, fault.SessionEnded)
 			_, err = stale.Update(r.Context(), agent("root"), merge("", `{"c":1}`))
 			r.refused(err, fault.SessionEnded)
 			if _, err := r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
 				r.Fatal(err)
 			}
-			lease, err := stale.Lock(r.Context(), agent("root"), second.Key.ID, "h", time.Minute, 0)
+			lease, err := stale.Lock(r.Context(), agent("root"), second.Key.ID, "h", time.Minute, 0, "")
 			if err != nil {
 				r.Errorf("a lock after it was resumed: %v", err)
 			}
@@ -111,7 +111,7 @@ func TestStaleRefusalUnderALock(t *testing.T) {
 	everywhere(t, app.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{}`).Key.ID
 		l := r.line(id) // its replica has version 2 in its cache, once that is committed
-		lease, err := r.Lock(r.Context(), operator, id, "holder", time.Hour, 0)
+		lease, err := r.Lock(r.Context(), operator, id, "holder", time.Hour, 0, "")
 		if err != nil {
 			r.Fatal(err)
 		}

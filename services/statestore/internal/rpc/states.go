@@ -131,7 +131,7 @@ func (s *States) History(ctx context.Context, req *statev1.StateServiceHistoryRe
 // Lock implements StateService.
 func (s *States) Lock(ctx context.Context, req *statev1.StateServiceLockRequest) (*statev1.StateServiceLockResponse, error) {
 	lease, err := s.App.Lock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetHolder(),
-		time.Duration(req.GetTtlSeconds())*time.Second, req.GetFencingToken())
+		time.Duration(req.GetTtlSeconds())*time.Second, req.GetFencingToken(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}

@@ -1337,9 +1337,12 @@ type StateServiceLockRequest struct {
 	// 1 second to 1 hour.
 	TtlSeconds int32 `protobuf:"varint,4,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
 	// To renew: the token of the lease that is held. 0 takes it.
-	FencingToken  int64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	FencingToken int64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// A repeat by the same holder takes the lease anew; the token that the lost answer
+	// had is void.
+	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *StateServiceLockRequest) Reset() {
@@ -1405,6 +1408,13 @@ func (x *StateServiceLockRequest) GetFencingToken() int64 {
 		return x.FencingToken
 	}
 	return 0
+}
+
+func (x *StateServiceLockRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
 }
 
 type StateServiceLockResponse struct {
@@ -1792,7 +1802,7 @@ const file_interlock_state_v1_state_proto_rawDesc = "" +
 	"\x05patch\x18\x05 \x01(\fR\x05patch\x12\x12\n" +
 	"\x04type\x18\x06 \x01(\tR\x04type\x12%\n" +
 	"\x0eschema_version\x18\a \x01(\x03R\rschemaVersion\x12!\n" +
-	"\fsession_name\x18\b \x01(\tR\vsessionName\"\xe3\x01\n" +
+	"\fsession_name\x18\b \x01(\tR\vsessionName\"\x96\x02\n" +
 	"\x17StateServiceLockRequest\x12%\n" +
 	"\bstate_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\astateId\x12\"\n" +
@@ -1802,7 +1812,8 @@ const file_interlock_state_v1_state_proto_rawDesc = "" +
 	"\vttl_seconds\x18\x04 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\x90\x1c(\x01R\n" +
 	"ttlSeconds\x12,\n" +
-	"\rfencing_token\x18\x05 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\ffencingToken\"z\n" +
+	"\rfencing_token\x18\x05 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\ffencingToken\x121\n" +
+	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"z\n" +
 	"\x18StateServiceLockResponse\x12#\n" +
 	"\rfencing_token\x18\x01 \x01(\x03R\ffencingToken\x129\n" +
 	"\n" +
