@@ -17,6 +17,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -139,6 +140,11 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	enginev1.RegisterRunServiceServer(server.GRPC(), service)
 	enginev1.RegisterWorkflowServiceServer(server.GRPC(), enginev1.UnimplementedWorkflowServiceServer{})
 	policyv1.RegisterPolicyEnforcerServiceServer(server.GRPC(), checks{})
+	statev1.RegisterSchemaServiceServer(server.GRPC(), statev1.UnimplementedSchemaServiceServer{})
+	statev1.RegisterStateServiceServer(server.GRPC(), statev1.UnimplementedStateServiceServer{})
+	statev1.RegisterSessionServiceServer(server.GRPC(), statev1.UnimplementedSessionServiceServer{})
+	statev1.RegisterTaskServiceServer(server.GRPC(), statev1.UnimplementedTaskServiceServer{})
+	statev1.RegisterComponentServiceServer(server.GRPC(), statev1.UnimplementedComponentServiceServer{})
 	server.SetServing(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.stop = cancel
