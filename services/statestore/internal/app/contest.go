@@ -32,6 +32,10 @@ func (t *turns) take(ctx context.Context, shard int) (func(), error) {
 	}
 }
 
+// mostTries is how often something is tried in turn. Whenever it is lost somebody else
+// has got on, who does not come back: so it takes as many as want the tree at once.
+const mostTries = 256
+
 // contest calls try until it has not lost a race: at once, and then in turn. try
 // starts from what is stored by then. of is any key of the tree, what names what is
 // contested.
@@ -45,7 +49,7 @@ func (a *App) contest(ctx context.Context, of store.Key, what string, try func()
 		return err
 	}
 	defer end()
-	for i := range contend.Attempts {
+	for i := range mostTries {
 		if err := contend.Yield(ctx, min(i, 4)); err != nil {
 			return fault.From(err)
 		}

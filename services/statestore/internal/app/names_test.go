@@ -56,7 +56,7 @@ func TestSessionNames(t *testing.T) {
 			"another name": func(q *app.NewSession) { q.Name = "other" }, "another parent": func(q *app.NewSession) { q.Parent = "" },
 			"another label": func(q *app.NewSession) { q.Labels = map[string]string{"os": "linux"} },
 			"to report":     func(q *app.NewSession) { q.Skip = false }, "not early": func(q *app.NewSession) { q.AcceptEarly = false },
-			"another subject": func(q *app.NewSession) { q.Subject = "s go"; q.Prompt = "" }, "another prompt": func(q *app.NewSession) { q.Prompt = "stop" },
+			"another subject": func(q *app.NewSession) { q.Subject, q.Prompt = "s go", "on" }, "another prompt": func(q *app.NewSession) { q.Prompt = "stop" },
 			"the id as its name": func(q *app.NewSession) { q.ID, q.Name = "", "own-id" }, "the name as its id": func(q *app.NewSession) { q.ID, q.Name = "a name", "" },
 		} {
 			req := full

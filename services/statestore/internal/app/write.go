@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -13,96 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
-// Bounds of one commit of several edits, and of all edits that wait.
-const (
-	mostEdits     = 256
-	mostEditBytes = 4 << 20
-	mostBytes     = 256 << 20
-	// editWeight is how much memory an edit takes until it is answered, by the byte
-	// of its text: the text, its tree, a patch and the records made of it.
-	editWeight   = 8
-	writeTimeout = 30 * time.Second
-)
-
-// writers applies the edits of each state one after the other, and lets those that
-// arrive while a commit is in flight share the next one. So a state that everybody
-// writes costs one commit for many versions, and first come is first served.
-type writers struct {
-	mu     sync.Mutex
-	queues map[store.Key]*queue
-	bytes  int // of all edits that are not answered
-}
-
-type queue struct{ waiting []*edit }
-
-// add queues an edit; its outcome comes on its channel. It refuses what there is no
-// room for.
-func (w *writers) add(a *App, key store.Key, e *edit) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if q, ok := w.queues[key]; ok {
-		q.waiting = append(q.waiting, e)
-		return
-	}
-	q := &queue{waiting: []*edit{e}}
-	w.queues[key] = q
-	go a.drain(key, q)
-}
-
-// next takes the edits that can share a commit: those with the fencing token of the
-// first, and with at most one idempotency key. It answers nil, and the queue is
-// gone, when there are none.
-func (w *writers) next(key store.Key, q *queue) []*edit {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(q.waiting) == 0 {
-		delete(w.queues, key)
-		return nil
-	}
-	token := q.waiting[0].Token
-	keyed, bytes := false, 0
-	var group []*edit
-	rest := q.waiting[:0:0]
-	for _, e := range q.waiting {
-		fits := len(group) < mostEdits && (bytes == 0 || bytes+e.size() <= mostEditBytes)
-		if fits && e.Token == token && (e.keyed == "" || !keyed) {
-			keyed = keyed || e.keyed != ""
-			bytes += e.size()
-			group = append(group, e)
-		} else {
-			rest = append(rest, e)
-		}
-	}
-	q.waiting = rest
-	return group
-}
-
-func (a *App) drain(key store.Key, q *queue) {
-	for {
-		group := a.writers.next(key, q)
-		if group == nil {
-			return
-		}
-		a.writeGroup(key, group)
-	}
-}
-
-// enter makes room for a change before it is read, or refuses it; leave follows.
-func (w *writers) enter(bytes int) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.bytes > 0 && w.bytes+editWeight*bytes > mostBytes {
-		return fault.New(fault.Unavailable, "too many large changes are being made; try again")
-	}
-	w.bytes += editWeight * bytes
-	return nil
-}
-
-func (w *writers) leave(bytes int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.bytes -= editWeight * bytes
-}
+// writeTimeout bounds the commit of edits.
+const writeTimeout = 30 * time.Second
 
 // writeGroup commits edits of one state and tells each its outcome.
 func (a *App) writeGroup(key store.Key, group []*edit) {
