@@ -95,6 +95,12 @@ func TestSubscribeIsDurableAndFiltered(t *testing.T) {
 	stop := subscribe(t, js, cfg)
 	eventually(t, "what was there arrives", func() bool { return got.has("r1", "r2") })
 	stop()
+	// Until the server knows that nobody pulls any more it may give the next event to
+	// who has gone, and again only after a long time.
+	eventually(t, "nobody pulls", func() bool {
+		c, err := js.Consumer(t.Context(), DefaultStream, "d")
+		return err == nil && c.CachedInfo().NumWaiting == 0
+	})
 	say(t, js, "toolcall", "t1")
 	say(t, js, "run", "r3")
 	stop = subscribe(t, js, cfg)
