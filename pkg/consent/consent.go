@@ -101,7 +101,6 @@ type Request struct {
 // Open asks. An error says what is wrong with the request; a request that nobody
 // could ever grant is wrong.
 func Open(req Request, now time.Time) (Result, error) {
-	terms := req.Terms.withDefaults()
 	switch {
 	case req.ID == "":
 		return Result{}, errors.New("an approval needs an id")
@@ -110,9 +109,10 @@ func Open(req Request, now time.Time) (Result, error) {
 	case req.Asker.Principal == "":
 		return Result{}, errors.New("an approval needs the name of who asks, who must not decide it")
 	}
-	if err := terms.check(req.Asker); err != nil {
+	if err := req.Terms.Check(req.Asker); err != nil {
 		return Result{}, err
 	}
+	terms := req.Terms.withDefaults()
 	a := &Approval{
 		ID: req.ID, Action: req.Action, Digest: req.Action.Digest(), Editable: req.Editable, Asker: req.Asker,
 		Message: req.Message, Terms: terms, Status: Pending, CreatedAt: now, ExpiresAt: now.Add(terms.TTL),

@@ -64,9 +64,10 @@ func (t Terms) withDefaults() Terms {
 	return t
 }
 
-// check says why nobody could ever grant an approval on these terms, or what in
-// them makes no sense.
-func (t Terms) check(asker Asker) error {
+// Check says why nobody could ever grant an approval on these terms, or what in
+// them makes no sense. The asker may be unknown yet, and then is nobody.
+func (t Terms) Check(asker Asker) error {
+	t = t.withDefaults()
 	switch {
 	case t.Required < 0 || t.DenyThreshold < 0:
 		return fmt.Errorf("an approval can not want %d approvals and %d rejections; give numbers from 1", t.Required, t.DenyThreshold)
