@@ -48,14 +48,21 @@ func (o Options) Compile(def *Definition, version int64) *Process {
 		ID: def.Name, Initial: def.Initial, Context: document.ObjectValue(nil),
 		Meta: workflow.Meta{ApprovalMode: "ui"}, // notify_human waits for a human (S8.3)
 	}
+	used := make(map[string]bool)
 	for i := range def.States {
-		w.States = append(w.States, p.state(&def.States[i]))
+		s := p.state(&def.States[i])
+		for j := range s.On {
+			used[s.On[j].Branches[0].Target], used[s.On[j].Branches[0].OnReject] = true, true
+		}
+		w.States = append(w.States, s)
 	}
-	w.States = append(
-		w.States,
-		workflow.State{Name: StateCompleted, Final: true, Outcome: workflow.Success},
-		workflow.State{Name: StateBlocked, Final: true, Outcome: workflow.Block},
-	)
+	for _, end := range []workflow.State{
+		{Name: StateCompleted, Final: true, Outcome: workflow.Success}, {Name: StateBlocked, Final: true, Outcome: workflow.Block},
+	} {
+		if used[end.Name] {
+			w.States = append(w.States, end)
+		}
+	}
 	p.machine = workflow.Compile(w, version)
 	return p
 }
