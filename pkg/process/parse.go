@@ -25,10 +25,6 @@ const (
 	maxTools   = 1_000
 )
 
-// routineSafe are the tools that a process may use whatever else is there; a
-// trailing * stands for any rest (S7.8).
-var routineSafe = []string{"memory*", "task*", "process_step"}
-
 // Parse reads a process in JSON and reports all that is wrong with it at once.
 // The definition is nil when there is an error among the problems.
 func Parse(src []byte) (*Definition, document.Problems) {
@@ -84,7 +80,8 @@ var (
 	// protective fields would protect something where they belong.
 	protective = []string{"deny", "allow", "rate_limit", "budget_limit", "disallowed_tools", "allowed_commands", "blocked_env"}
 	stateRule  = document.NameRule{What: "state"}
-	answerRule = document.NameRule{What: "answer", Printable: true}
+	// Answers are events, and some of those the engine itself understands (S1.4).
+	answerRule = document.NameRule{What: "answer", Printable: true, Prefix: "BRANCH_DONE"}
 )
 
 func (r *reader) definition(v document.Value) {
@@ -145,10 +142,7 @@ func (r *reader) tools(f document.Fields) {
 			r.report.Errorf(item.At, document.CodeName, "the tool name is empty; it matches no tool")
 		case strings.ContainsAny(item.Text, " \t\r\n"):
 			r.report.Errorf(item.At, document.CodeName, "%s is no tool name; write exactly one name, without blanks", document.Quote(item.Text))
-		case !slices.ContainsFunc(routineSafe, func(safe string) bool {
-			prefix, wild := strings.CutSuffix(safe, "*")
-			return item.Text == safe || wild && strings.HasPrefix(item.Text, prefix)
-		}):
+		case len(intersect([]string{item.Text}, SafeTools())) == 0:
 			r.report.Warnf(item.At, document.CodeNoEffect, "%s is not on the default list of tools that are safe in processes, so it is ignored; remove it, or add it to that list", document.Quote(item.Text))
 		}
 	}

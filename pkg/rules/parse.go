@@ -2,8 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
 )
@@ -118,7 +116,7 @@ func readRule(f document.Fields, rule *Rule, limits bool) {
 		return
 	}
 	if rate, ok := f.Object("rate_limit"); ok {
-		rate.Known("a rate limit", "max_calls", "window_seconds")
+		rate.Known("a rate limit", "max_calls", "window_seconds", "scope")
 		rate.Require("max_calls", "window_seconds")
 		rule.Rate = &RateLimit{}
 		rule.Rate.MaxCalls, _ = rate.Integer("max_calls", 1)
@@ -126,15 +124,22 @@ func readRule(f document.Fields, rule *Rule, limits bool) {
 		if rule.Rate.WindowSeconds > maxWindow {
 			f.Report.Errorf(rate.At.Key("window_seconds"), document.CodeRange, "a window is at most %d seconds (366 days)", maxWindow)
 		}
+		rule.Rate.Scope = readScope(rate)
 	}
 	if budget, ok := f.Object("budget_limit"); ok {
-		budget.Known("a budget limit", "max_usd", "period")
+		budget.Known("a budget limit", "max_usd", "period", "scope")
 		budget.Require("max_usd", "period")
 		rule.Budget = &BudgetLimit{}
 		rule.Budget.Max, _ = money(budget, "max_usd")
 		period, _ := budget.Enum("period", string(Hourly), string(Daily), string(Monthly))
 		rule.Budget.Period = Period(period)
+		rule.Budget.Scope = readScope(budget)
 	}
+}
+
+func readScope(f document.Fields) Scope {
+	scope, _ := f.Enum("scope", string(PerPolicy), string(PerPrincipal), string(PerSession))
+	return Scope(scope)
 }
 
 // maxWindow is the longest rolling window, 366 days.
@@ -171,42 +176,6 @@ func ReadSessionBudget(f document.Fields) *MicroUSD {
 	return nil
 }
 
-// ReadEmailLimits reads email_config, nil when there is none (S7.7).
-func ReadEmailLimits(f document.Fields) *EmailLimits {
-	e, ok := f.Object("email_config")
-	if !ok {
-		return nil
-	}
-	e.Known("an email configuration", "max_emails_per_session", "allowed_from", "allowed_to")
-	limits := &EmailLimits{}
-	limits.MaxPerSession, limits.Limited = e.Integer("max_emails_per_session", 0)
-	limits.AllowedFrom = addresses(e, "allowed_from")
-	limits.AllowedTo = addresses(e, "allowed_to")
-	return limits
-}
-
-func addresses(f document.Fields, name string) []string {
-	items, ok := f.Strings(name, maxRules)
-	if !ok {
-		return nil
-	}
-	for _, item := range items {
-		switch mailbox, domain, at := strings.Cut(item.Text, "@"); {
-		case item.Text == "":
-			f.Report.Errorf(item.At, document.CodeEmpty, "the address is empty; write one or remove it")
-			f.Report.Errorf(item.At, document.CodeName, "the address is empty; it matches nothing")
-		case item.Text == "*":
-			f.Report.Warnf(item.At, CodeTooBroad, "\"*\" admits every address; name them")
-		case !at || mailbox == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(item.Text, notInAddress):
-			f.Report.Errorf(item.At, document.CodeName, "%s is no address; write name@example.com or *@example.com", document.Quote(item.Text))
-		}
-	}
-	f.Report.Duplicates(items)
-	return document.Texts(items)
-}
-
-func notInAddress(c rune) bool { return !unicode.IsPrint(c) || strings.ContainsRune(" ,;<>()\"", c) }
-
 // overruled warns of rules that a list before theirs makes useless (S7.2).
 func overruled(f document.Fields, p *Policy) {
 	denied := capabilities(p.Deny)
@@ -226,42 +195,3 @@ func capabilities(rules []Rule) []string {
 	}
 	return names
 }
-
-// capabilityMend says how to mend a pattern that matches no capability, or "".
-// Capabilities are bash, mcp:<server>:<tool> and tool:<name> (S7.1).
-func capabilityMend(pattern string) string {
-	prefix, wild := strings.CutSuffix(pattern, "*")
-	switch {
-	case strings.TrimSpace(pattern) == "" || strings.ContainsFunc(pattern, notInCapability):
-		return "write one, without blanks and control characters"
-	case strings.Contains(prefix, "*"):
-		return "a * stands only at the end, for any rest"
-	case pattern == "*":
-		return ""
-	}
-	parts := strings.Split(prefix, ":")
-	for i, part := range parts {
-		if part == "" && (i == 0 || i < len(parts)-1 || !wild) {
-			return "there is an empty part between colons; fill it"
-		}
-	}
-	return kindMend(parts, wild)
-}
-
-func kindMend(parts []string, wild bool) string {
-	kinds := []string{"bash", "mcp", "tool"}
-	if len(parts) == 1 && wild {
-		if slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, parts[0]) }) {
-			return ""
-		}
-	}
-	switch {
-	case !slices.Contains(kinds, parts[0]):
-		return "begin with bash, mcp:<server>:<tool> or tool:<name>"
-	case parts[0] == "bash" && len(parts) > 1:
-		return "bash has no parts; limit commands with \"allowed_commands\" of a workflow"
-	}
-	return ""
-}
-
-func notInCapability(c rune) bool { return !unicode.IsPrint(c) || unicode.IsSpace(c) }

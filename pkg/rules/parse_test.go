@@ -78,6 +78,13 @@ func TestParsePolicyProblems(t *testing.T) {
 		"kind prefix":       {capability("filesystem:*"), at},
 		"bash with parts":   {capability("bash:rm"), at},
 		"bash with a star":  {capability("bash:*"), at},
+		"too long":          {capability("tool:" + strings.Repeat("x", 1_020)), at},
+		"server with __":    {capability("mcp:my__fs:delete"), at},
+		"server ends in _":  {capability("mcp:my_:delete"), at},
+		"all of such":       {capability("mcp:my__fs"), at},
+		"all of such, *":    {capability("mcp:my_:*"), at},
+		"servers with _":    {capability("mcp:my_*"), ""},
+		"tool with __":      {capability("mcp:my:fs__delete"), ""},
 		"bare email tool":   {capability("resend-email"), at},
 		"prefix of no kind": {capability("x*"), at},
 
@@ -103,6 +110,11 @@ func TestParsePolicyProblems(t *testing.T) {
 		"period unknown":   {rule(`"budget_limit":{"max_usd":1,"period":"yearly"}`), "ENUM /allow/0/budget_limit/period"},
 		"period case":      {rule(`"budget_limit":{"max_usd":1,"period":"Daily"}`), "ENUM /allow/0/budget_limit/period"},
 		"period null":      {rule(`"budget_limit":{"max_usd":1,"period":null}`), "TYPE /allow/0/budget_limit/period"},
+		"rate scope":       {rule(`"rate_limit":{"max_calls":1,"window_seconds":1,"scope":"principal"}`), ""},
+		"scope unknown":    {rule(`"rate_limit":{"max_calls":1,"window_seconds":1,"scope":"tree"}`), "ENUM /allow/0/rate_limit/scope"},
+		"budget scope":     {rule(`"budget_limit":{"max_usd":1,"period":"daily","scope":"session"}`), ""},
+		"scope a number":   {rule(`"budget_limit":{"max_usd":1,"period":"daily","scope":1}`), "TYPE /allow/0/budget_limit/scope"},
+		"scope of a rule":  {rule(`"scope":"session"`), "UNKNOWN_FIELD /allow/0/scope"},
 		"budget unknown":   {rule(`"budget_limit":{"max_usd":1,"period":"daily","max_eur":1}`), "UNKNOWN_FIELD /allow/0/budget_limit/max_eur"},
 		"session 0":        {with(`"session_budget_usd":0`), "RANGE /session_budget_usd"},
 		"session a string": {with(`"session_budget_usd":"1"`), "TYPE /session_budget_usd"},
@@ -112,6 +124,9 @@ func TestParsePolicyProblems(t *testing.T) {
 		"email negative":     {with(`"email_config":{"max_emails_per_session":-1}`), "RANGE /email_config/max_emails_per_session"},
 		"email null":         {with(`"email_config":null`), "TYPE /email_config"},
 		"email unknown":      {with(`"email_config":{"allowed_cc":[]}`), "UNKNOWN_FIELD /email_config/allowed_cc"},
+		"email tools":        {with(`"email_config":{"tools":["mcp:postmark:send_*","tool:mail"]}`), ""},
+		"email tools none":   {with(`"email_config":{"tools":[]}`), "EMPTY /email_config/tools"},
+		"email tool bare":    {with(`"email_config":{"tools":["resend-email"]}`), "CAPABILITY /email_config/tools/0"},
 		"address a string":   {with(`"email_config":{"allowed_to":"a@b.c"}`), "TYPE /email_config/allowed_to"},
 		"address without @":  {with(`"email_config":{"allowed_to":["example.com"]}`), "NAME /email_config/allowed_to/0"},
 		"address empty":      {with(`"email_config":{"allowed_to":[""]}`), "EMPTY /email_config/allowed_to/0; NAME /email_config/allowed_to/0"},
@@ -138,9 +153,9 @@ func TestParsePolicySeed(t *testing.T) {
 	p, problems := rules.ParsePolicy([]byte(`{
 		"role": "agent", "default": "deny", "session_budget_usd": 0.5,
 		"allow": [{"capability": "bash", "rate_limit": {"max_calls": 100, "window_seconds": 3600}}],
-		"ask": [{"capability": "mcp:filesystem:write_file", "budget_limit": {"max_usd": 5.00, "period": "daily"}}],
+		"ask": [{"capability": "mcp:filesystem:write_file", "budget_limit": {"max_usd": 5.00, "period": "daily", "scope": "session"}}],
 		"deny": [{"capability": "mcp:filesystem:delete_file"}],
-		"email_config": {"max_emails_per_session": 0, "allowed_to": []}
+		"email_config": {"max_emails_per_session": 0, "allowed_to": [], "tools": ["tool:mail"]}
 	}`))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -149,9 +164,9 @@ func TestParsePolicySeed(t *testing.T) {
 	want := &rules.Policy{
 		Role: "agent", DefaultDeny: true, SessionBudget: &budget,
 		Allow: []rules.Rule{{Capability: "bash", Rate: &rules.RateLimit{MaxCalls: 100, WindowSeconds: 3600}}},
-		Ask:   []rules.Rule{{Capability: "mcp:filesystem:write_file", Budget: &rules.BudgetLimit{Max: 5_000_000, Period: rules.Daily}}},
+		Ask:   []rules.Rule{{Capability: "mcp:filesystem:write_file", Budget: &rules.BudgetLimit{Max: 5_000_000, Period: rules.Daily, Scope: rules.PerSession}}},
 		Deny:  []rules.Rule{{Capability: "mcp:filesystem:delete_file"}},
-		Email: &rules.EmailLimits{Limited: true, AllowedTo: []string{}},
+		Email: &rules.EmailLimits{Limited: true, AllowedTo: []string{}, Tools: []string{"tool:mail"}},
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("differs (-want +got):\n%s", diff)

@@ -1,13 +1,17 @@
-// Package rules is the pure core of policies (S7): what a policy says, and
-// which capabilities its patterns match. Values in, values out: it must never
-// read a clock, a store or a file, and any doubt in it denies.
+// Package rules is the pure core of policies (S7): what a policy says, which
+// capabilities its patterns match, and what it answers to a call.
+//
+// Values in, values out: it must never read a clock, a store or a file, nor keep
+// count. What has to be counted is said in the verdict, and counted by whoever
+// makes the decision durable. Any doubt in it denies.
 package rules
 
 // Policy is who may call what, and how often (seed 003).
 type Policy struct {
 	// Role is the agent's role that the policy is for.
 	Role string
-	// Name is optional, for people.
+	// Name is optional in the text. Counters belong to it, so whoever keeps policies
+	// gives each another.
 	Name string
 	// DefaultDeny denies what no rule matches; otherwise it is allowed (S7.2).
 	DefaultDeny bool
@@ -31,13 +35,29 @@ type Rule struct {
 type RateLimit struct {
 	MaxCalls      int64
 	WindowSeconds int64
+	Scope         Scope
 }
 
 // BudgetLimit denies once Max is spent in the period (S7.5).
 type BudgetLimit struct {
 	Max    MicroUSD
 	Period Period
+	Scope  Scope
 }
+
+// Scope is whose calls a limit counts together.
+type Scope string
+
+// Scopes; the zero Scope is PerPolicy.
+const (
+	// PerPolicy counts all calls that the policy judges.
+	PerPolicy Scope = "policy"
+	// PerPrincipal counts those of each principal.
+	PerPrincipal Scope = "principal"
+	// PerSession counts those of each session with all that it has started, however
+	// deep: a limit that a new child session lifts would be none.
+	PerSession Scope = "session"
+)
 
 // Period is a stretch of UTC time at whose start a budget is fresh.
 type Period string
@@ -51,6 +71,9 @@ const (
 
 // EmailLimits are a session's limits on email tools (S7.7).
 type EmailLimits struct {
+	// Tools are the capabilities that send email, as patterns. Nil means those of
+	// the mcp server resend, and every tool of the name resend-email.
+	Tools []string
 	// MaxPerSession is the number of emails; Limited is false when none was given.
 	MaxPerSession int64
 	Limited       bool

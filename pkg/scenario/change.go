@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -18,7 +19,7 @@ func (a fire) String() string { return "event " + a.event }
 func (a fire) act(w *world) outcome {
 	s := w.here()
 	at := s.at()
-	cmd := workflow.Fire{Event: a.event, Data: a.data, Branch: s.branch, Actor: actor}
+	cmd := workflow.Fire{Event: a.event, Data: a.data, Branch: s.branch, ApprovalID: w.approvalID(), Actor: actor}
 	if name := s.of.machine.State(at.State).Invokes(a.event); name != "" {
 		cmd.ChildID = w.childID()
 		if child := w.suite.workflows[name]; child != nil {
@@ -27,6 +28,21 @@ func (a fire) act(w *world) outcome {
 	}
 	out := w.step(s.tracked, cmd)
 	return answered(&out)
+}
+
+// answer is what an agent says to the question of a process (S8.1).
+type answer struct{ key, note string }
+
+func (a answer) String() string { return "answer " + a.key }
+
+func (a answer) act(w *world) outcome {
+	s := w.here()
+	out := w.step(s.tracked, process.Fire(a.key, a.note, w.approvalID(), actor))
+	o := answered(&out)
+	if out.Rejection != nil {
+		o.message = s.of.process.Explain(a.key, out.Rejection)
+	}
+	return o
 }
 
 // bind lets the steps that follow come from a branch's own session (S5.3), or
@@ -71,7 +87,7 @@ type advance time.Duration
 func (a advance) String() string { return "advance " + time.Duration(a).String() }
 
 func (a advance) act(w *world) outcome {
-	w.now = w.now.Add(time.Duration(a))
+	w.passTo(w.now.Add(time.Duration(a)))
 	return outcome{}
 }
 
@@ -116,10 +132,3 @@ func (a force) act(w *world) outcome {
 	out := w.step(s.tracked, workflow.Force{State: a.state, Context: a.context, Branch: s.branch, Actor: actor})
 	return answered(&out)
 }
-
-// unexecuted is what this version reads and does not do.
-type unexecuted struct{ what, part string }
-
-func (a unexecuted) String() string { return a.what }
-
-func (a unexecuted) act(*world) outcome { return outcome{missing: notExecuted(a.part)} }

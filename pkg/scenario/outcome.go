@@ -112,7 +112,7 @@ func (w *world) stepValue(key string, out *outcome) (document.Value, bool) {
 	case "guards":
 		return textList(out.guards), true
 	case "approval_id":
-		return document.BoolValue(false), true // nobody is asked yet
+		return document.BoolValue(w.asks()), true
 	case "events":
 		return textList(w.events), true
 	default:

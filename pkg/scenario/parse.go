@@ -74,9 +74,10 @@ type parser struct {
 	report   document.Report
 	lines    lines
 	problems []Problem
+	// answers is true when cases are about a process, whose events are answers.
+	answers bool
 
-	known     []reference // workflows, before they are read
-	processes *process.Definition
+	known []reference // workflows, before they are read
 }
 
 func (p *parser) file(v document.Value) {
@@ -110,6 +111,7 @@ func (p *parser) definitions(f document.Fields) {
 	case !f.Has("workflow") && !f.Has("process"):
 		p.report.Errorf(f.At.Key("workflow"), document.CodeRequired, `"workflow" is missing; name the workflow's file, or write it here`)
 	}
+	p.answers = f.Has("process")
 	if v, ok := f.Value.Get("workflow"); ok {
 		p.refer(v, f.At.Key("workflow"))
 	}
@@ -120,19 +122,42 @@ func (p *parser) definitions(f document.Fields) {
 	}
 	p.compile(f.Has("workflow"))
 	if v, ok := f.Value.Get("process"); ok {
-		p.suite.missing = notExecuted("processes")
-		p.other(v, f.At.Key("process"), "process", func(v document.Value) (found document.Problems) {
-			p.processes, found = process.ParseValue(v)
-			return found
-		})
+		p.process(v, f.At.Key("process"))
 	}
 	if v, ok := f.Value.Get("policy"); ok {
 		p.suite.missingForCalls = notExecuted("policies")
-		p.other(v, f.At.Key("policy"), "policy", func(v document.Value) document.Problems {
-			_, found := rules.ParsePolicyValue(v)
-			return found
-		})
+		if r, ok := p.resolve(v, f.At.Key("policy"), "policy"); ok {
+			_, found := rules.ParsePolicyValue(r.value)
+			p.blame(r, found)
+		}
 	}
+}
+
+// process reads the process that cases are about.
+func (p *parser) process(v document.Value, at *document.Path) {
+	r, ok := p.resolve(v, at, "process")
+	if !ok {
+		return
+	}
+	def, problems := process.ParseValue(r.value)
+	p.blame(r, problems)
+	if def == nil {
+		return
+	}
+	compiled := process.Compile(def, 1)
+	p.suite.main = p.newDefinition(compiled.Machine(), r)
+	p.suite.main.process = compiled
+	if len(compiled.Policies()) > 0 {
+		p.suite.missingForCalls = notExecuted("policies")
+	}
+}
+
+func (p *parser) newDefinition(m *workflow.Machine, r reference) *definition {
+	d := &definition{machine: m, file: p.suite.File, digest: document.Digest(r.value)}
+	if r.source != nil {
+		d.file = r.source.Name
+	}
+	return d
 }
 
 // reference is a definition that the file names or holds.
@@ -192,13 +217,6 @@ func (p *parser) blame(r reference, problems document.Problems) {
 	}
 }
 
-// other reads a definition that is not a workflow.
-func (p *parser) other(v document.Value, at *document.Path, what string, parse func(document.Value) document.Problems) {
-	if r, ok := p.resolve(v, at, what); ok {
-		p.blame(r, parse(r.value))
-	}
-}
-
 // compile reads the workflows. The first one is the one that cases are about when
 // the file says so.
 func (p *parser) compile(first bool) {
@@ -213,10 +231,7 @@ func (p *parser) compile(first bool) {
 				document.Quote(def.ID))
 			continue
 		}
-		d := &definition{machine: workflow.Compile(def, 1), file: p.suite.File, digest: document.Digest(r.value)}
-		if r.source != nil {
-			d.file = r.source.Name
-		}
+		d := p.newDefinition(workflow.Compile(def, 1), r)
 		p.suite.workflows[def.ID] = d
 		if i == 0 && first {
 			p.suite.main = d

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -41,15 +42,6 @@ func (p *parser) given(f document.Fields, c *testCase) {
 	given.Known("given", "state", "context")
 	state, named := given.Text("state")
 	context, _ := given.Object("context")
-	if p.processes != nil {
-		var names []string
-		for _, s := range p.processes.States {
-			names = append(names, s.Name)
-		}
-		if named && !slices.Contains(names, state) {
-			p.unknownState(given.At.Key("state"), state, names)
-		}
-	}
 	if p.suite.main == nil {
 		return
 	}
@@ -71,10 +63,12 @@ func (p *parser) given(f document.Fields, c *testCase) {
 // there before.
 func (p *parser) beginIn(c *testCase, m *workflow.Machine, name string, at *document.Path) {
 	state := m.State(name)
-	if !state.Known() {
+	if own := func(name string) bool { return !strings.HasPrefix(name, "$") }; !state.Known() || !own(name) {
 		var names []string
 		for i := range m.Definition().States {
-			names = append(names, m.Definition().States[i].Name)
+			if known := m.Definition().States[i].Name; own(known) {
+				names = append(names, known)
+			}
 		}
 		p.unknownState(at, name, names)
 		return
@@ -100,7 +94,7 @@ func (p *parser) unknownState(at *document.Path, name string, names []string) {
 // The keys of a step that say what happens, and those beside them.
 var (
 	actions  = []string{"call", "report", "event", "answer", "approve", "reject", "advance", "branch", "pause", "resume", "force_state"}
-	stepKeys = append(slices.Clone(actions), "data", "expect")
+	stepKeys = append(slices.Clone(actions), "data", "note", "expect")
 )
 
 func (p *parser) step(v document.Value, at *document.Path) (step, bool) {
@@ -127,6 +121,9 @@ func (p *parser) step(v document.Value, at *document.Path) (step, bool) {
 	if f.Has("data") && does[0] != "event" {
 		p.report.Errorf(at.Key("data"), document.CodeConflict, "only an event carries data; remove it")
 	}
+	if f.Has("note") && does[0] != "answer" {
+		p.report.Errorf(at.Key("note"), document.CodeConflict, "a note stands beside an answer, or within a decision; remove it")
+	}
 	s := step{line: p.lines.of(at.String()), action: p.action(f, does[0])}
 	s.expect = p.expect(f, does[0])
 	return s, true
@@ -145,8 +142,12 @@ func (p *parser) action(f document.Fields, name string) action {
 		data, _ := f.Object("data")
 		return fire{event: event, data: data.Value}
 	case "answer":
-		answer, _ := f.Text("answer")
-		return unexecuted{what: "answer " + answer, part: "processes"}
+		if !p.answers {
+			p.report.Errorf(f.At.Key("answer"), document.CodeConflict, "a workflow asks no questions; write \"event\", or name a \"process\"")
+		}
+		key, _ := f.Text("answer")
+		note, _ := f.Str("note")
+		return answer{key, note}
 	case "approve", "reject":
 		return p.decision(f, name)
 	case "advance":
@@ -219,15 +220,21 @@ func (p *parser) decision(f document.Fields, name string) action {
 	if !ok {
 		return nil
 	}
-	if name == "approve" {
-		d.Known("an approval", "by")
+	a := decision{approve: name == "approve", role: consent.RoleApprover}
+	if a.approve {
+		d.Known("an approval", "by", "role", "note", "edited_data")
+		edited, _ := d.Object("edited_data")
+		a.edited = edited.Value
 	} else {
-		d.Known("a rejection", "by", "note")
-		d.Str("note")
+		d.Known("a rejection", "by", "role", "note")
 	}
 	d.Require("by")
-	by, _ := d.Text("by")
-	return unexecuted{what: name + " by " + by, part: "approvals by humans"}
+	a.by, _ = d.Text("by")
+	a.note, _ = d.Str("note")
+	if role, ok := d.Text("role"); ok {
+		a.role = role
+	}
+	return a
 }
 
 func (p *parser) advance(f document.Fields) action {

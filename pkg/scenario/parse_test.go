@@ -105,12 +105,22 @@ func TestProblems(t *testing.T) {
 		"pause with a key":          {step("pause: {by: me}"), "/cases/0/steps/0/pause/by: UNKNOWN_FIELD"},
 		"pause without braces":      {step("pause:"), "/cases/0/steps/0/pause: TYPE"},
 		"force without a state":     {step("force_state: {context: {}}"), "/cases/0/steps/0/force_state/state: REQUIRED"},
+		"answer of a workflow":      {step("answer: yes"), "/cases/0/steps/0/answer: CONFLICT"},
+		"note of an event":          {step("event: GO\nnote: x"), "/cases/0/steps/0/note: CONFLICT"},
+		"approve with other data":   {step("approve: {by: bob, data: {}}"), "/cases/0/steps/0/approve/data: UNKNOWN_FIELD"},
+		"reject with data":          {step("reject: {by: bob, edited_data: {}}"), "/cases/0/steps/0/reject/edited_data: UNKNOWN_FIELD"},
 		"approve by nobody":         {step("approve: {}"), "/cases/0/steps/0/approve/by: REQUIRED"},
 		"reject with more":          {step("reject: {by: bob, reason: no}"), "/cases/0/steps/0/reject/reason: UNKNOWN_FIELD"},
 		"branch of null":            {step("branch:"), "/cases/0/steps/0/branch: TYPE"},
 		"a bad policy":              {"policy: w.json\n" + step("event: GO"), "dir/w.json:1: /id: UNKNOWN_FIELD"},
 		"given in a process": {
 			"process: process.json\ncases: [{name: x, given: {state: z}, steps: [{answer: yes}]}]", "/cases/0/given/state: UNKNOWN_STATE",
+		},
+		"given the end of a process": {
+			"process: process.json\ncases: [{name: x, given: {state: $completed}, steps: [{answer: yes}]}]", "/cases/0/given/state: UNKNOWN_STATE",
+		},
+		"an invalid process": {
+			"process: w.json\ncases: [{name: x, steps: [{answer: yes}]}]", "dir/w.json:1: /name: REQUIRED",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,6 +170,10 @@ func FuzzParse(f *testing.F) {
 		"  - {event: GO, data: {x: 1}, expect: {state: z}}\n  - {branch: b}\n  - {pause: {}}\n  - {resume: {}}\n  - {advance: 1h}\n  - {answer: yes}\n")
 	f.Add("workflow: {id: w, initial: a, states: {a: {on: {F: {fork: {branches: {b: {initial: c, terminal: d}}, on_complete: z}}}}, c: {on: {G: d}}, d: {type: final}, z: {type: final}}}\n" +
 		"cases:\n- {name: x, steps: [{event: F}, {branch: b}, {event: G}, {force_state: {state: a}}]}\n")
+	f.Add("workflow: {id: w, initial: a, meta: {approval_mode: ui, approval: {required: 2}}, states: {a: {on: {G: {target: z, requires_approval: true}}}, z: {type: final}}}\n" +
+		"cases:\n- {name: x, steps: [{event: G}, {approve: {by: alice, edited_data: {x: 1}}}, {reject: {by: bob, note: no}}, {advance: 25h}]}\n")
+	f.Add("process: {name: p, initial: q, states: {q: {question: q, answers: {yes: {next: q, action: notify_human}, no: {next: null, action: block}}}}}\n" +
+		"cases:\n- {name: x, steps: [{answer: yes, note: n}, {approve: {by: alice}}, {answer: maybe}, {answer: no}]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		suite, problems := parse(text)
 		if (suite == nil) == (len(problems) == 0) {

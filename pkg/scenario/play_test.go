@@ -27,13 +27,6 @@ workflow:
     z: {type: final}
     broken: {type: final, outcome: failure}
 `
-	asking = `
-workflow:
-  id: asking
-  initial: a
-  meta: {approval_mode: ui}
-  states: {a: {on: {GO: {target: z, requires_approval: true}, PLAIN: z}}, z: {type: final}}
-`
 	// nested forks within a branch, and invokes within another.
 	nested = `
 workflows:
@@ -54,7 +47,7 @@ workflow:
     i: {allowed_tools: [InIn], on: {OK: i_ok}}
     u: {allowed_tools: [InOut], on: {OK: u_ok}}
     t: {on: {RUN: {invoke: child, on_complete: t_ok, on_fail: t_bad}, UNKNOWN: {invoke: nobody, on_complete: t_ok}}}
-    h: {allowed_tools: [Fix], on: {BACK: $return}}
+    h: {allowed_tools: [Fix], on: {BACK: $return, OUT: y}}
     o_ok: {type: final}
     i_ok: {type: final}
     u_ok: {type: final}
@@ -120,16 +113,11 @@ func TestPlay(t *testing.T) {
 		"branch without a fork":        {gated, `[{branch: x, expect: {rejected: UNKNOWN_BRANCH, state: a}}]`, ""},
 		"a branch that is not there":   {gated, `[{branch: x}]`, "0 rejected: no branch"},
 
-		"approvals are not executed":    {gated, `[{approve: {by: alice}}]`, "0: not executed by this version: approvals"},
-		"rejections are not executed":   {gated, `[{reject: {by: bob, note: no}, expect: {state: a}}]`, "0: not executed by this version: approvals"},
-		"answers are not executed":      {gated, `[{answer: yes}]`, "0: not executed by this version: processes"},
-		"parking is not executed":       {asking, `[{event: GO, expect: {state: a}}]`, "0: not executed by this version: event \"GO\""},
-		"parking without an expect":     {asking, `[{event: GO}]`, "0: not executed by this version"},
-		"unsupported, when one says so": {asking, `[{event: GO, expect: {rejected: UNSUPPORTED}}, {event: PLAIN}]`, ""},
+		"unsupported, unnoticed":        {nested, `[{event: F}, {event: G}, {branch: out}, {report: {tool: Edit, files_changed: [x.ini]}}, {event: OUT}]`, "4: not executed by this version: event \"OUT\""},
+		"unsupported, when one says so": {nested, `[{event: F}, {branch: two}, {report: {tool: Edit, files_changed: [x.ini]}}, {event: OUT, expect: {rejected: UNSUPPORTED}}]`, ""},
 		"a policy and no call":          {"policy: policy.json" + gated, `[{event: GO}]`, ""},
 		"a policy and a call":           {"policy: policy.json" + gated, `[{call: {tool: Read}, expect: {state: a}}]`, "0: not executed by this version: policies"},
 		"a policy and a report":         {"policy: policy.json" + gated, `[{report: {tool: Read}}]`, "0: not executed by this version: policies"},
-		"a process":                     {"process: process.json\n", `[{advance: 1h}]`, "0: not executed by this version: processes"},
 
 		"a fork's lanes":                  {nested, `[{event: F, expect: {state: o}}, {event: X, expect: {rejected: UNKNOWN_EVENT, state: a, legal_events: [G]}}]`, ""},
 		"the run around it":               {nested, `[{event: F, expect: {state: a, status: RUNNING}}]`, ""},

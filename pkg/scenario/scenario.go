@@ -1,4 +1,4 @@
-// Package scenario tests workflows without a server: it reads scenario files and
+// Package scenario tests workflows and processes without a server: it reads scenario files and
 // plays their cases in memory, on the same pure core that the services run on. A
 // case that passes here is what the services do.
 //
@@ -20,7 +20,7 @@
 //	allowed_tools       in any order; null when the state restricts none
 //	legal_events        in any order
 //	events              types of what the step's runs announced, in order
-//	approval_id         true when a human is asked
+//	approval_id         whether the caller waits for humans to decide
 //
 // While a run waits for one that it invoked, or is in a fork, what is asked of
 // "the run" may be true of any of them: the caller's own branch in the innermost
@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -45,14 +46,14 @@ type Suite struct {
 	main      *definition
 	workflows map[string]*definition // all of them, by id
 	workspace string
-	// missing names what the file needs and this version does not execute, by the
-	// steps that need it: everything, or tool calls.
-	missing, missingForCalls string
+	// missingForCalls says what tool calls need and this version does not execute.
+	missingForCalls string
 }
 
-// definition is a workflow of a suite.
+// definition is a workflow of a suite, or its process.
 type definition struct {
 	machine *workflow.Machine
+	process *process.Process // nil for a workflow
 	// file that it was read from, and its digest: the same text is the same
 	// workflow, wherever it is.
 	file, digest string
@@ -109,6 +110,9 @@ func (s *Suite) Cases() int { return len(s.cases) }
 func (s *Suite) Play(c *Coverage) []Result {
 	for _, d := range s.workflows {
 		c.add(d)
+	}
+	if s.main != nil {
+		c.add(s.main)
 	}
 	results := make([]Result, 0, len(s.cases))
 	for i := range s.cases {

@@ -17,6 +17,7 @@ type view struct {
 	context   document.Value
 	interrupt *workflow.Interruption
 	entry     int64
+	approval  *workflow.Approval
 }
 
 // views are all that the caller may speak of: from where it works outwards.
@@ -53,7 +54,7 @@ func (s seat) views() []view {
 			break
 		}
 		b := &fork.Branches[i]
-		around = append(around, view{s.tracked, b.State, workflow.Waiting, b.Context, b.Interrupt, b.Entry})
+		around = append(around, view{s.tracked, b.State, workflow.Waiting, b.Context, b.Interrupt, b.Entry, b.Approval})
 		fork = b.Fork
 	}
 	if len(around) > 0 {
@@ -64,7 +65,7 @@ func (s seat) views() []view {
 }
 
 func viewOf(t *tracked, at *workflow.Run) view {
-	return view{t, at.State, at.Status, at.Context, at.Interrupt, at.Entry}
+	return view{t, at.State, at.Status, at.Context, at.Interrupt, at.Entry, at.Approval}
 }
 
 // value is what an expectation of a run is compared with.

@@ -23,6 +23,8 @@ type world struct {
 	// seat is where the steps come from: the session that drives the first run, or
 	// one that a branch was given to.
 	seat seat
+	// approvals are all that humans were asked for, in that order.
+	approvals []*asked
 	// events are the types of what was announced in this step.
 	events []string
 }
@@ -123,12 +125,9 @@ func (w *world) parent(t *tracked) (seat, bool) {
 	return seat{}, false
 }
 
-// take does a step's action, unless the file needs for it what is not executed.
+// take does a step's action.
 func (w *world) take(a action) outcome {
 	w.events = w.events[:0]
-	if w.suite.missing != "" {
-		return outcome{missing: w.suite.missing}
-	}
 	return a.act(w)
 }
 
@@ -153,6 +152,7 @@ func (w *world) settle(t *tracked, before *workflow.Run, out *workflow.Result) {
 		delete(t.counts, entry)
 	}
 	w.coverage.step(t.of, &t.run, out.Events)
+	w.keepApprovals(t)
 	if child := out.Spawned; child != nil {
 		w.add(child.Run, w.suite.workflows[child.Run.Workflow])
 		w.announce(child.Events)

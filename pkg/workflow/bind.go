@@ -13,7 +13,7 @@ import (
 // it takes a branch by working in it.
 func (m *Machine) bind(run *Run, c Bind, now time.Time) Result {
 	what := "binding a session to branch " + document.Quote(c.Branch)
-	if run.Status != Running && run.Status != Waiting {
+	if !run.Status.moves() {
 		return rejected(run, c, now, m.notRunning(run, what))
 	}
 	path, found := run.Fork.find(c.Branch)

@@ -13,7 +13,7 @@ import (
 // branch already, so there is nothing left to do but to say so (S5.2).
 func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
-	if run.Status == Paused || run.Status == AwaitingApproval || run.Status == Blocked {
+	if run.Status == Paused || run.Status == Blocked || run.Fork == nil && run.Status == AwaitingApproval {
 		return rejected(run, *c, now, m.notRunning(run, what))
 	}
 	caller := run.At(c.Branch)

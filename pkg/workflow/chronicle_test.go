@@ -135,21 +135,28 @@ func checkStatus(run *workflow.Run) error {
 	if run.Held && run.Status != workflow.Paused {
 		return fmt.Errorf("held while %s", run.Status)
 	}
-	waits := run.Child != nil
+	waits, asks := run.Child != nil, run.Approval.Pending()
 	for f := run.Fork; f != nil; {
 		i := slices.IndexFunc(f.Branches, func(b workflow.BranchProgress) bool { return b.Name == f.Current })
 		if i < 0 {
-			waits = true
+			waits, asks = true, false
 			break
 		}
 		b := &f.Branches[i]
 		if b.Status != workflow.BranchActive || b.SessionID != "" {
 			return fmt.Errorf("unbound callers are sent to branch %s, which is %s for %q", b.Name, b.Status, b.SessionID)
 		}
-		waits, f = b.Child != nil, b.Fork
+		waits, asks, f = b.Child != nil, b.Approval.Pending(), b.Fork
 	}
-	if (run.Status == workflow.Running && waits) || (run.Status == workflow.Waiting && !waits) {
-		return fmt.Errorf("the run is %s, and its unbound callers wait: %t", run.Status, waits)
+	want := workflow.Running
+	switch {
+	case asks:
+		want = workflow.AwaitingApproval
+	case waits:
+		want = workflow.Waiting
+	}
+	if moves := !run.Status.Ended() && run.Status != workflow.Paused; moves && run.Status != want {
+		return fmt.Errorf("the run is %s, and its unbound callers wait: %t, for humans: %t", run.Status, waits, asks)
 	}
 	return nil
 }

@@ -19,7 +19,10 @@ type Fire struct {
 	// for a workflow that does not exist.
 	Child   *Machine
 	ChildID string
-	Actor   string
+	// ApprovalID is the id of the approval that the event would wait for, if it
+	// needs one. Without an id nobody can be asked, and such an event is refused.
+	ApprovalID string
+	Actor      string
 }
 
 // Divert asks to leave for the handler of an interrupt, because a matching file

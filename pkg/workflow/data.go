@@ -26,6 +26,9 @@ func (r *Run) hasRoom(at *Run, context document.Value, fork *Fork) bool {
 	r.eachLane(func(path []int) {
 		if lane := r.project(path); lane.Entry != at.Entry {
 			total += bytesOf(lane.Context, MaxRunBytes)
+			if lane.Approval != nil {
+				total += bytesOf(lane.Approval.Data, MaxRunBytes)
+			}
 		}
 	})
 	return total <= MaxRunBytes

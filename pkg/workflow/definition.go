@@ -1,6 +1,11 @@
 package workflow
 
-import "github.com/interlock-run/interlock/pkg/document"
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+)
 
 // Definition is a parsed workflow (S1). Order is as written throughout, because
 // order decides: branches, interrupts, fork branches.
@@ -56,6 +61,8 @@ type Outcome string
 const (
 	Success Outcome = "success"
 	Failure Outcome = "failure"
+	// Block ends a run as BLOCKED. Workflows can not ask for it (S8.2).
+	Block Outcome = "block"
 )
 
 // Transition is what one event leads to: exactly one of Branches, Invoke, Fork.
@@ -76,6 +83,12 @@ type Branch struct {
 	Guards           []string
 	RequiresApproval bool
 	ApprovalMessage  string
+
+	// OnReject is the state that a rejected approval leads to; empty: the run stays
+	// where it is (S9.1). Warn announces that it was taken. Workflows have neither:
+	// they are for other forms of definition (S8.2, S8.3).
+	OnReject string
+	Warn     bool
 }
 
 // Invoke delegates to a child run (S5.5).
@@ -118,6 +131,11 @@ type Meta struct {
 	// AlwaysEnforce is meta.enforcement == "always" (S2.9).
 	AlwaysEnforce         bool
 	RequiresHumanApproval bool
+	// Approval has the terms of approvals, meta.approval (S9.2, S9.3).
+	Approval consent.Terms
+	// ApprovalWait is how long an agent's call may wait for a decision before it is
+	// answered, meta.approval.wait_seconds; 0 for not at all.
+	ApprovalWait time.Duration
 	// EditTools are tools beside the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool

@@ -24,6 +24,14 @@ const (
 	EventJoined       = "fork.joined"       // announced only
 	EventInvoked      = "invoke.started"
 	EventChildEnded   = "invoke.ended"
+	// A transition waits for humans; one that they let through has transitioned.
+	EventParked            = "approval.parked"
+	EventApprovalRejected  = "approval.rejected"
+	EventApprovalExpired   = "approval.expired"
+	EventApprovalCancelled = "approval.cancelled"
+	EventStale             = "approval.stale"
+	EventBlocked           = "blocked" // announced only: an end, as completed and failed
+	EventWarned            = "warned"  // announced only
 )
 
 // HistoryEntry is one change of a run (S6.4). Nothing edits history.
@@ -64,6 +72,8 @@ type HistoryEntry struct {
 	ChildRunID string
 	// SessionID that a branch was bound to.
 	SessionID string
+	// ApprovalID of what was parked, or of what has let the transition through.
+	ApprovalID string
 }
 
 // Event is one fact to announce. It holds nothing of the context and of the data
@@ -97,4 +107,6 @@ type Event struct {
 	ChildRunID    string
 	ChildWorkflow string
 	ChildStatus   Status
+	// ApprovalID of what was parked, or of what has let the transition through.
+	ApprovalID string
 }

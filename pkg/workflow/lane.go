@@ -47,6 +47,7 @@ type lane struct {
 	Interrupt *Interruption
 	Fork      *ForkProgress
 	Child     *Invocation
+	Approval  *Approval
 }
 
 // Interruption is a handler at work (S4).
@@ -75,7 +76,7 @@ type Parent struct {
 }
 
 // At is the run as it stands for a caller who works in a branch, or who is bound
-// to none: State, Entry, Context, Interrupt, Fork and Child are those of the
+// to none: State, Entry, Context, Interrupt, Fork, Child and Approval are those of the
 // branch, and Status says whether that branch can move. A branch that has ended,
 // or that the run does not have, is Over, until the run has ended: that is the
 // same for everybody then (S2.9). Not so in a run that was invoked, whose end is
@@ -260,27 +261,32 @@ func (r *Run) project(path []int) Run {
 		at.Over = at.Over || b.Status != BranchActive
 		fork = b.Fork
 	}
-	if at.Status == Running || at.Status == Waiting {
+	if at.Status.moves() {
 		at.Status = at.laneStatus()
 	}
 	return at
 }
 
-// laneStatus is that of a lane which nothing holds: it waits for its child, or
-// for branches that others work in.
+// laneStatus is that of a lane which nothing holds: it waits for humans, for its
+// child, or for branches that others work in.
 func (r *Run) laneStatus() Status {
-	if r.Child != nil || r.Fork != nil {
+	switch {
+	case r.Approval.Pending():
+		return AwaitingApproval
+	case r.Child != nil || r.Fork != nil:
 		return Waiting
+	default:
+		return Running
 	}
-	return Running
 }
 
 func (r *Run) lane() lane {
-	return lane{State: r.State, Entry: r.Entry, Context: r.Context, Interrupt: r.Interrupt, Fork: r.Fork, Child: r.Child}
+	return lane{State: r.State, Entry: r.Entry, Context: r.Context, Interrupt: r.Interrupt, Fork: r.Fork, Child: r.Child, Approval: r.Approval}
 }
 
 func (r *Run) setLane(l lane) {
-	r.State, r.Entry, r.Context, r.Interrupt, r.Fork, r.Child = l.State, l.Entry, l.Context, l.Interrupt, l.Fork, l.Child
+	r.State, r.Entry, r.Context, r.Interrupt = l.State, l.Entry, l.Context, l.Interrupt
+	r.Fork, r.Child, r.Approval = l.Fork, l.Child, l.Approval
 }
 
 // branchAt is the branch at a path that is not empty.

@@ -63,7 +63,9 @@ type arm struct {
 	returns  bool  // the target is $return
 	guards   []int // places in way.guards
 	approval bool
-	message  string // for the approver
+	message  string     // for the approver
+	rejected *StateView // where a rejection leads, or nil
+	warns    bool
 }
 
 // nowhere stands for a state that a workflow does not have: no tool is allowed
@@ -159,6 +161,8 @@ func (m *Machine) newArm(b *Branch) arm {
 		returns:  b.Target == ReturnTarget,
 		approval: b.RequiresApproval,
 		message:  b.ApprovalMessage,
+		rejected: m.states[b.OnReject],
+		warns:    b.Warn,
 	}
 }
 

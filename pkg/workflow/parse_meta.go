@@ -34,11 +34,5 @@ func (r *reader) meta(f document.Fields) {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
 	}
 	r.editTools(m)
-	if approval, ok := m.Object("approval"); ok {
-		for name := range approval.Value.Members() {
-			r.unknownField(approval, name, "\"approval\"", []string{"required", "deny_threshold"})
-		}
-		approval.Integer("required", 1)
-		approval.Integer("deny_threshold", 1)
-	}
+	r.approvalTerms(m)
 }

@@ -10,7 +10,7 @@ import (
 // paused; nothing else is paused twice.
 func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
 	switch {
-	case run.Status == Running || run.Status == Waiting:
+	case run.Status.moves():
 	case run.Status == Paused && c.Operator && !run.Held:
 	default:
 		return rejected(run, c, now, m.notRunning(run, "pause"))
@@ -22,8 +22,8 @@ func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
 }
 
 // resume continues a paused run. It is a new entry of the state, in every lane:
-// iterations begin again; context, transition count, return stack and fork stay
-// (S6.2).
+// iterations begin again; context, transition count, return stack, fork and parked
+// transitions stay (S6.2).
 func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	switch {
 	case run.Status.Ended():

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,18 +35,18 @@ const varied = `{"id": "varied", "initial": "a", "context": {"n": 0, "tag": null
       "on_complete": "b"}},
     "CHILD": {"invoke": "child", "on_complete": "a", "on_fail": "b"}}},
   "xi": {"safe_next": "xj", "on": {"OK": "xj", "GUARDED": {"target": "xt", "guard": "positive"}}},
-  "xj": {"on": {"OK": "xt", "SELF": "xj", "BACK": "xi", "FAIL": "failed",
+  "xj": {"on": {"OK": "xt", "SELF": "xj", "BACK": "xi", "FAIL": "failed", "ASKED": {"target": "xi", "requires_approval": true},
     "CHILD": {"invoke": "child", "on_complete": "xi"}}}, "xt": {"type": "final"},
   "yi": {"on": {"OK": "yt", "FAIL": "failed",
     "FORK": {"fork": {"branches": {"u": {"initial": "ui", "terminal": "ut"}, "v": {"initial": "vi", "terminal": "vt"}},
       "on_complete": "yt", "on_fail": "yi"}}}}, "yt": {"type": "final"},
-  "ui": {"on": {"OK": "ut", "SELF": "ui", "FAIL": "failed"}}, "ut": {"type": "final"},
+  "ui": {"on": {"OK": "ut", "SELF": "ui", "FAIL": "failed", "ASKED": {"target": "ut", "guard": "positive", "requires_approval": true}}}, "ut": {"type": "final"},
   "vi": {"on": {"OK": "vt", "CHILD": {"invoke": "child", "on_complete": "vt"}}}, "vt": {"type": "final"},
   "h": {"on": {"BACK": "$return", "GO": "h2", "END": "a", "FAIL": "failed",
     "CHILD": {"invoke": "child", "on_complete": "h2"},
     "FORK": {"fork": {"branches": {"s": {"initial": "si", "terminal": "st"}}, "on_complete": "h2"}}}},
   "h2": {"on": {"BACK": "$return", "SELF": "h2"}},
-  "m": {"on": {"OK": "m", "BACK": "$return", "END": "b", "FAIL": "failed"}},
+  "m": {"on": {"OK": "m", "BACK": "$return", "END": "b", "FAIL": "failed", "ASKED": {"target": "$return", "requires_approval": true}}},
   "si": {"on": {"OK": "st"}}, "st": {"type": "final"},
   "z": {"type": "final"}, "failed": {"type": "final"}},
  "guards": {
@@ -74,6 +75,9 @@ func (c *commands) any(run *workflow.Run) workflow.Command {
 			event = legal[rapid.IntRange(0, len(legal)-1).Draw(c.t, "legal")].Event
 		}
 	}
+	if ids := run.Approvals(); len(ids) > 0 && rapid.IntRange(0, 3).Draw(c.t, "decided") == 0 {
+		return c.decided(rapid.SampledFrom(append(ids, "apr_1", "")).Draw(c.t, "approval"))
+	}
 	switch rapid.IntRange(0, 29).Draw(c.t, "command") {
 	case 10:
 		return workflow.Pause{Reason: "r", Operator: rapid.Bool().Draw(c.t, "operator"), Actor: actor}
@@ -100,13 +104,28 @@ func (c *commands) any(run *workflow.Run) workflow.Command {
 	default:
 		fire := workflow.Fire{
 			Event: event, Data: rapid.Custom(anyData).Draw(c.t, "data"), Branch: branch, Actor: actor,
-			ChildID: fmt.Sprintf("run_%d", run.Version+1),
+			ChildID: fmt.Sprintf("run_%d", run.Version+1), ApprovalID: fmt.Sprintf("apr_%d", run.Version+1),
 		}
 		if rapid.IntRange(0, 9).Draw(c.t, "known") < 9 {
 			fire.Child = c.child
 		}
 		return fire
 	}
+}
+
+// decided draws what humans have said, or that they have not.
+func (c *commands) decided(id string) workflow.Command {
+	outcome := rapid.SampledFrom([]workflow.ApprovalOutcome{
+		"", workflow.ApprovalRejected, workflow.ApprovalExpired, workflow.ApprovalCancelled,
+	}).Draw(c.t, "outcome")
+	if rapid.Bool().Draw(c.t, "granted") {
+		grant := workflow.Grant{ApprovalID: id, Note: "n", Actor: "alice"}
+		if rapid.IntRange(0, 3).Draw(c.t, "edited") == 0 {
+			grant.Data = rapid.Custom(anyData).Draw(c.t, "data")
+		}
+		return grant
+	}
+	return workflow.Reject{ApprovalID: id, Outcome: outcome, Note: "n", Actor: "alice"}
 }
 
 func (c *commands) of(name string, among ...string) string {
@@ -149,10 +168,23 @@ func fingerprint(v any) string {
 	return string(data)
 }
 
-// TestStepProperties: whatever is asked of a run, in whatever order and branch.
+// TestStepProperties: whatever is asked of a run, in whatever order and branch,
+// whether approvals park or are advisory.
 func TestStepProperties(t *testing.T) {
 	t.Parallel()
-	m, sub := machine(t, varied), machine(t, child)
+	for mode, src := range map[string]string{
+		"none": varied, "ui": strings.Replace(varied, `"debug": true`, `"debug": true, "approval_mode": "ui"`, 1),
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			checkSteps(t, machine(t, src))
+		})
+	}
+}
+
+func checkSteps(t *testing.T, m *workflow.Machine) {
+	t.Helper()
+	sub := machine(t, child)
 	compiled := fmt.Sprintf("%+v", m.Definition())
 	rapid.Check(t, func(t *rapid.T) {
 		c := &commands{t: t, m: m, child: sub, now: noon}
@@ -177,6 +209,7 @@ func TestStepProperties(t *testing.T) {
 			checkContexts(t, &run, cmd, &out)
 			for _, err := range []error{
 				told.add(&out.Entry), told.agrees(&out.Run), checkEntries(&run, &out.Run), checkStatus(&out.Run),
+				checkApproved(m, &run, cmd, &out),
 			} {
 				if err != nil {
 					t.Fatalf("%T %s: %v", cmd, asked, err)
@@ -256,7 +289,13 @@ func checkAccepted(t *rapid.T, run *workflow.Run, cmd workflow.Command, out *wor
 	counts := int64(0)
 	switch cmd.(type) {
 	case workflow.Fire, workflow.ChildEnded:
-		counts = 1
+		if e.Type != workflow.EventParked {
+			counts = 1
+		}
+	case workflow.Grant:
+		if e.Type != workflow.EventStale {
+			counts = 1
+		}
 	default:
 	}
 	if next.TransitionCount != run.TransitionCount+counts {
@@ -302,7 +341,18 @@ func checkContexts(t *rapid.T, run *workflow.Run, cmd workflow.Command, out *wor
 	want := before
 	switch c := cmd.(type) {
 	case workflow.Fire:
-		want = document.MergeTop(before, c.Data)
+		if e.Type != workflow.EventParked {
+			want = document.MergeTop(before, c.Data)
+		}
+	case workflow.Grant:
+		if e.Type != workflow.EventStale {
+			at, _ := run.Asking(c.ApprovalID)
+			data := at.Approval.Data
+			if !c.Data.IsZero() {
+				data = c.Data
+			}
+			want = document.MergeTop(before, data)
+		}
 	case workflow.Force:
 		want = document.MergeTop(before, c.Context)
 	case workflow.ChildEnded:

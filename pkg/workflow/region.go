@@ -99,8 +99,12 @@ func (r region) reach(s *StateView, not region) {
 func (s *StateView) leadsTo() []*StateView {
 	var next []*StateView
 	add := func(a *arm) {
-		if a != nil {
-			next = append(next, a.target)
+		if a == nil {
+			return
+		}
+		next = append(next, a.target)
+		if a.rejected != nil {
+			next = append(next, a.rejected)
 		}
 	}
 	for _, w := range s.ways {

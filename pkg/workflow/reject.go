@@ -34,6 +34,8 @@ const (
 	// RejectInvalidData: the data is not an object, or the context would grow
 	// beyond MaxContextBytes.
 	RejectInvalidData RejectionCode = "INVALID_DATA"
+	// RejectNotParked answers a Grant or Reject that nothing waits for.
+	RejectNotParked RejectionCode = "NOT_PARKED"
 )
 
 // Rejection is why a command was refused, and what would be legal (S2.7).
@@ -86,6 +88,11 @@ func (m *Machine) foreign(run *Run) *Rejection {
 
 // notRunning refuses what only a running run can do (S2.9).
 func (m *Machine) notRunning(run *Run, what string) *Rejection {
+	if run.Status == AwaitingApproval && run.Approval.Pending() {
+		return m.refused(run, RejectApprovalPending,
+			"%s refused: event %s is parked in state %s, and no other is taken until humans have decided on approval %s; wait for that. The tools of the state stay as they are.",
+			what, document.Quote(run.Approval.Event), document.Quote(run.State), document.Quote(run.Approval.ID))
+	}
 	var why string
 	switch {
 	case run.Status.Ended():

@@ -31,6 +31,11 @@ func (s Status) Ended() bool {
 	}
 }
 
+// moves reports a run that nothing holds: what it does follows from its lanes.
+func (s Status) moves() bool {
+	return s == Running || s == Waiting || s == AwaitingApproval
+}
+
 // Run is one instance of a workflow as it is after one change: a snapshot that
 // nobody writes to. The next change is another Run.
 //
@@ -76,6 +81,9 @@ type Run struct {
 	Fork *ForkProgress
 	// Child is set while the run waits for one that it invoked (S5.5).
 	Child *Invocation
+	// Approval is set while a transition is parked, and afterwards when it did not
+	// fire, until the run moves on (S9.1).
+	Approval *Approval
 	// Parent is set in a run that was invoked.
 	Parent *Parent
 	// Branch is set in what At answers: the branch that the rest is of, as a path

@@ -74,6 +74,9 @@ func TestSchemaRejectsInvalid(t *testing.T) {
 				continue
 			}
 			judged = true
+			if p.Pointer == "/meta/approval" && p.Code == "CONFLICT" {
+				judged = false // its numbers and people, taken together
+			}
 			for _, code := range beyondSchema {
 				if strings.HasPrefix(p.Code, code) {
 					judged = false

@@ -64,6 +64,10 @@ func (m *Machine) Step(run Run, cmd Command, now time.Time) Result {
 		return m.bind(&run, c, now)
 	case ChildEnded:
 		return m.childEnded(&run, c, now)
+	case Grant:
+		return m.grant(&run, c, now)
+	case Reject:
+		return m.reject(&run, c, now)
 	case Force:
 		return m.force(&run, c, now)
 	case Pause:
@@ -91,47 +95,59 @@ func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
 		}
 		at, path = &lane, way
 	}
-	if r := m.admit(at, c); r != nil {
+	d, r := m.decide(run, at, path, c)
+	if r != nil {
 		return rejected(run, *c, now, r)
 	}
-	state := m.State(at.State)
-	way, safeNext := state.ways[c.Event], false
-	if way == nil {
-		if way = state.fallback; way == nil {
-			return rejected(run, *c, now, m.unknownEvent(at, state, c.Event))
-		}
-		safeNext = true
-	}
-	taken, results := way.choose(at.Context)
-	if r := m.passable(at, state, way, taken, c, results); r != nil {
-		return rejected(run, *c, now, r)
-	}
-	if r := m.endsOutside(run, path, at.Interrupt, way, c); r != nil {
-		return rejected(run, *c, now, r)
-	}
-	context, fits := merged(at.Context, c.Data)
-	if !fits {
-		return rejected(run, *c, now, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge))
-	}
-	if !run.hasRoom(at, context, way.fork) {
-		return rejected(run, *c, now, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLargeTogether))
+	if d.asks(m) {
+		return m.park(run, at, path, &d, c, now)
 	}
 	s := m.begin(run, c.Actor, now)
-	s.record(c, at, results, safeNext)
-	next := at.lane()
-	next.Context = context
-	switch {
-	case way.invoke != nil:
-		s.invoke(path, next, way, c)
-	case way.fork != nil:
-		s.fork(path, next, way, c)
-	default:
-		s.move(path, next, taken, c)
-	}
+	s.take(at, path, &d, c)
 	if s.refusal != nil {
 		return rejected(run, *c, now, s.refusal)
 	}
 	return s.finish()
+}
+
+// decision is what an event leads to in a lane.
+type decision struct {
+	way      *way
+	taken    *arm // nil where the way delegates
+	results  []GuardResult
+	safeNext bool
+	context  document.Value // with the data merged
+}
+
+// decide finds what an event leads to, or refuses it. What was decided up to then
+// comes with the refusal.
+func (m *Machine) decide(run, at *Run, path []int, c *Fire) (d decision, refused *Rejection) {
+	if r := m.admit(at, c); r != nil {
+		return d, r
+	}
+	state := m.State(at.State)
+	d.way = state.ways[c.Event]
+	if d.way == nil {
+		if d.way = state.fallback; d.way == nil {
+			return d, m.unknownEvent(at, state, c.Event)
+		}
+		d.safeNext = true
+	}
+	d.taken, d.results = d.way.choose(at.Context)
+	if r := m.passable(at, state, d.way, d.taken, c, d.results); r != nil {
+		return d, r
+	}
+	if r := m.endsOutside(run, path, at.Interrupt, d.way, c); r != nil {
+		return d, r
+	}
+	var fits bool
+	if d.context, fits = merged(at.Context, c.Data); !fits {
+		return d, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge)
+	}
+	if !run.hasRoom(at, d.context, d.way.fork) {
+		return d, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLargeTogether)
+	}
+	return d, nil
 }
 
 // enterLane finds the lane that a caller works in. what begins the refusal when
@@ -217,10 +233,9 @@ func (m *Machine) passable(run *Run, state *StateView, w *way, taken *arm, c *Fi
 		return refuse(RejectUnsupported, "it leads to no state of this workflow")
 	case taken.returns && run.Interrupt == nil:
 		return refuse(RejectReturnOutsideInterrupt, "it returns to an interrupted state, and no interrupt is active")
-	case taken.approval && !m.approvalAdvisory():
+	case taken.approval && c.ApprovalID == "" && !m.approvalAdvisory():
 		return refuse(RejectUnsupported, fmt.Sprintf(
-			"it requires approval by a human (approval_mode %q), which this version of Interlock can not ask for yet",
-			m.definition.Meta.ApprovalMode))
+			"it requires approval by a human (approval_mode %q), and nobody can be asked here", m.definition.Meta.ApprovalMode))
 	default:
 		return nil
 	}
@@ -248,6 +263,8 @@ func (s *StateView) status() Status {
 		return Running
 	case s.Outcome == Failure:
 		return Failed
+	case s.Outcome == Block:
+		return Blocked
 	default:
 		return Completed
 	}
@@ -260,6 +277,8 @@ func (out *Result) announceEnd(state *StateView) {
 		out.Events = append(out.Events, Event{Type: EventCompleted, To: state.Name})
 	case Failed:
 		out.Events = append(out.Events, Event{Type: EventFailed, To: state.Name})
+	case Blocked:
+		out.Events = append(out.Events, Event{Type: EventBlocked, To: state.Name})
 	default:
 	}
 }

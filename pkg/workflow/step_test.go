@@ -252,17 +252,15 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestParkedRuns: S6.2. One that waits for others can be paused, one that a human
-// decides on can not; both can be cancelled.
+// TestParkedRuns: S6.2. What waits, for others or for humans, can be paused, so that
+// an operator can take hold of it, and cancelled.
 func TestParkedRuns(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
-	for status, code := range map[workflow.Status]workflow.RejectionCode{
-		workflow.Waiting: "", workflow.AwaitingApproval: workflow.RejectRunNotRunning,
-	} {
+	for _, status := range []workflow.Status{workflow.Waiting, workflow.AwaitingApproval} {
 		run := started(t, m)
 		run.Status = status
-		if out := m.Step(run, workflow.Pause{Operator: true}, noon); out.Changed != (code == "") || codeOf(&out) != code {
+		if out := m.Step(run, workflow.Pause{Operator: true}, noon); out.Run.Status != workflow.Paused || !out.Run.Held {
 			t.Errorf("pause of %s: %q", status, codeOf(&out))
 		}
 		if out := m.Step(run, workflow.Resume{}, noon); out.Changed || codeOf(&out) != workflow.RejectRunNotPaused {

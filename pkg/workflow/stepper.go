@@ -32,10 +32,13 @@ func (m *Machine) begin(run *Run, actor string, now time.Time) *stepper {
 func (s *stepper) finish() Result {
 	run := &s.out.Run
 	switch {
-	case run.Status == Running || run.Status == Waiting:
+	case run.Status.moves():
 		run.Status = run.settled()
 	case run.Status.Ended():
 		run.Held, run.Interrupt = false, nil
+		if run.Approval.Pending() {
+			run.Approval = nil
+		}
 	}
 	s.out.Entry.Status = run.Status
 	s.out.Changed = true
@@ -65,15 +68,30 @@ func (s *stepper) newEntry() int64 {
 	return run.Entries
 }
 
-// record notes an event and what led to its transition.
-func (s *stepper) record(c *Fire, at *Run, results []GuardResult, safeNext bool) {
+// note keeps an event and what led to its transition.
+func (s *stepper) note(c *Fire, at *Run, d *decision) {
 	rationale, _ := c.Data.Get("rationale")
 	e := &s.out.Entry
 	e.Type, e.Event, e.Branch = EventTransitioned, c.Event, at.Branch
 	e.From, e.To = at.State, at.State
-	e.Data, e.Rationale, e.Guards, e.SafeNext = c.Data, rationale.Str(), results, safeNext
+	e.Data, e.Rationale, e.Guards, e.SafeNext = c.Data, rationale.Str(), d.results, d.safeNext
+}
+
+// take does what was decided.
+func (s *stepper) take(at *Run, path []int, d *decision, c *Fire) {
+	s.note(c, at, d)
 	s.out.Run.TransitionCount++
 	s.out.Run.forgetJoins(at.Branch)
+	next := at.lane()
+	next.Context, next.Approval = d.context, nil
+	switch {
+	case d.way.invoke != nil:
+		s.invoke(path, next, d.way, c)
+	case d.way.fork != nil:
+		s.fork(path, next, d.way, c)
+	default:
+		s.move(path, next, d.taken, c)
+	}
 }
 
 // move takes a transition into a state. Also into the same state it is a new
@@ -88,7 +106,7 @@ func (s *stepper) move(path []int, next lane, taken *arm, c *Fire) {
 	}
 	e := &s.out.Entry
 	e.To = target.Name
-	if taken.approval {
+	if taken.approval && s.m.approvalAdvisory() {
 		e.Reason = advisory(taken.message)
 	}
 	announced := 1
@@ -99,6 +117,10 @@ func (s *stepper) move(path []int, next lane, taken *arm, c *Fire) {
 	ev := &s.out.Events[0]
 	ev.Type, ev.Event, ev.From, ev.To, ev.Branch = EventTransitioned, c.Event, e.From, e.To, e.Branch
 	ev.Rationale, ev.SafeNext, ev.Guards = e.Rationale, e.SafeNext, guardNames(e.Guards, true)
+	ev.ApprovalID = e.ApprovalID
+	if taken.warns {
+		s.announce(Event{Type: EventWarned, Event: c.Event, From: e.From, To: e.To, Branch: e.Branch, Rationale: e.Rationale})
+	}
 	s.enter(path, next, target)
 }
 
@@ -109,7 +131,7 @@ func (s *stepper) enter(path []int, next lane, target *StateView) {
 		next.Interrupt = nil
 	}
 	next.State, next.Entry = target.Name, s.newEntry()
-	next.Fork, next.Child = nil, nil
+	next.Fork, next.Child, next.Approval = nil, nil, nil
 	s.out.Run.setLaneAt(path, next)
 	switch {
 	case !target.Final:

@@ -65,6 +65,8 @@ type player struct {
 	run      workflow.Run
 	spawned  []workflow.Run
 	clock    time.Time
+	// approvals counts those that were asked for.
+	approvals int
 }
 
 func replay(t *testing.T, src string) string {
@@ -112,7 +114,7 @@ func (p *player) play(input string) string {
 		out := p.machine.Start(workflow.StartParams{
 			ID: "run_1", SessionID: "ses_1", Owner: "agent", Context: value(p.t, data),
 		}, "agent", p.clock)
-		p.run, p.spawned = out.Run, nil
+		p.run, p.spawned, p.approvals = out.Run, nil, 0
 		return describe(&workflow.Run{}, &out)
 	case "look":
 		return look(p.run.At(branch))
@@ -121,6 +123,9 @@ func (p *player) play(input string) string {
 		out := p.machine.Step(p.run, cmd, p.clock)
 		before := p.run
 		p.run = out.Run
+		if out.Entry.Type == workflow.EventParked {
+			p.approvals++
+		}
 		if out.Spawned != nil {
 			p.spawned = append(p.spawned, out.Spawned.Run)
 		}
@@ -131,13 +136,24 @@ func (p *player) play(input string) string {
 func (p *player) command(verb, argument, branch string, data document.Value) workflow.Command {
 	first, others, _ := strings.Cut(argument, " ")
 	switch verb {
-	case "fire":
+	case "fire", "ask": // ask: with the id of an approval, in case that it needs one
 		fire := workflow.Fire{Event: argument, Data: data, Branch: branch, Actor: "agent"}
 		at := p.run.At(branch)
 		if name := p.machine.State(at.State).Invokes(argument); name != "" {
 			fire.Child, fire.ChildID = p.children[name], fmt.Sprintf("run_%d", len(p.spawned)+2)
 		}
+		if verb == "ask" {
+			fire.ApprovalID = fmt.Sprintf("apr_%d", p.approvals+1)
+		}
 		return fire
+	case "grant":
+		return workflow.Grant{ApprovalID: first, Data: data, Note: others, Actor: "alice"}
+	case "reject":
+		return workflow.Reject{ApprovalID: first, Note: others, Actor: "alice"}
+	case "expire":
+		return workflow.Reject{ApprovalID: first, Outcome: workflow.ApprovalExpired, Actor: "approval"}
+	case "withdraw":
+		return workflow.Reject{ApprovalID: first, Outcome: workflow.ApprovalCancelled, Note: others, Actor: "agent"}
 	case "divert":
 		return workflow.Divert{Interrupt: first, Files: strings.Fields(others), Branch: branch, Actor: "engine"}
 	case "bind":
@@ -210,7 +226,7 @@ func describeEntry(e *workflow.HistoryEntry, run *workflow.Run) []string {
 	}
 	for key, text := range map[string]string{
 		"rationale": e.Rationale, "reason": e.Reason, "interrupt": e.Interrupt, "files": strings.Join(e.Files, " "),
-		"child run": e.ChildRunID, "session": e.SessionID,
+		"child run": e.ChildRunID, "session": e.SessionID, "approval": e.ApprovalID,
 	} {
 		if text != "" {
 			lines = append(lines, key+" "+text)
@@ -243,7 +259,29 @@ func describeWork(run *workflow.Run) []string {
 	if run.Child != nil {
 		lines = append(lines, fmt.Sprintf("waiting for %s of %s by %s", run.Child.RunID, run.Child.Workflow, run.Child.Event))
 	}
+	if run.Approval != nil {
+		lines = append(lines, describeApproval(run.Approval))
+	}
 	return append(lines, describeFork("", run.Fork)...)
+}
+
+// describeApproval writes what humans were asked, and what became of it.
+func describeApproval(a *workflow.Approval) string {
+	line := fmt.Sprintf("%s asks for %s -> %s", a.ID, a.Event, a.To)
+	if !a.Data.IsZero() {
+		line += " with " + a.Data.String()
+	}
+	if a.Message != "" {
+		line += ": " + a.Message
+	}
+	if a.Pending() {
+		return line
+	}
+	line += ", " + string(a.Outcome) + " by " + a.DecidedBy
+	if a.Note != "" {
+		line += ": " + a.Note
+	}
+	return line
 }
 
 // describeFork writes branches; * marks the one of unbound callers.
@@ -268,6 +306,9 @@ func describeFork(indent string, f *workflow.ForkProgress) []string {
 		if b.Child != nil {
 			line += fmt.Sprintf(", waiting for %s of %s by %s", b.Child.RunID, b.Child.Workflow, b.Child.Event)
 		}
+		if b.Approval != nil {
+			line += ", " + describeApproval(b.Approval)
+		}
 		lines = append(append(lines, line), describeFork(indent+"  ", b.Fork)...)
 	}
 	return lines
@@ -277,7 +318,7 @@ func describeEvent(ev *workflow.Event) string {
 	line := ev.Type
 	for _, word := range []string{
 		strings.Join(ev.Guards, ", "), ev.Interrupt, ev.ChildRunID, ev.ChildWorkflow, string(ev.ChildStatus),
-		strings.Join(ev.Branches, ", "), string(ev.BranchStatus), ev.SessionID,
+		strings.Join(ev.Branches, ", "), string(ev.BranchStatus), ev.SessionID, ev.ApprovalID,
 	} {
 		if word != "" {
 			line += " " + word

@@ -36,6 +36,7 @@ type runRecord struct {
 	Child     *invocationRecord   `json:"child,omitempty"`
 	Parent    *parentRecord       `json:"parent,omitempty"`
 	Joined    []string            `json:"joined,omitempty"`
+	Approval  *approvalRecord     `json:"approval,omitempty"`
 }
 
 func encodeRun(run *workflow.Run) []byte {
@@ -81,6 +82,10 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode run %s: %w", r.ID, err)
 	}
+	approval, err := r.Approval.decode()
+	if err != nil {
+		return nil, fmt.Errorf("decode run %s: %w", r.ID, err)
+	}
 	return &workflow.Run{
 		ID: r.ID, Workflow: r.Workflow, WorkflowVersion: r.WorkflowVersion,
 		SessionID: r.SessionID, Workspace: r.Workspace, Owner: r.Owner,
@@ -88,7 +93,7 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 		Version: version, Context: context, Held: r.Held,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		Entries: max(r.Entries, r.Entry), Interrupt: r.Interrupt.decode(), Fork: fork,
-		Child: r.Child.decode(), Parent: r.Parent.decode(), Joined: r.Joined,
+		Child: r.Child.decode(), Parent: r.Parent.decode(), Joined: r.Joined, Approval: approval,
 	}, nil
 }
 
@@ -135,6 +140,7 @@ type Entry struct {
 	Files           []string        `json:"files,omitempty"`
 	ChildRunID      string          `json:"child_run_id,omitempty"`
 	SessionID       string          `json:"session_id,omitempty"`
+	ApprovalID      string          `json:"approval_id,omitempty"`
 
 	// Result is set in the result of a tool, which is no change of the run.
 	Result *ledger.Result `json:"-"`
@@ -188,6 +194,7 @@ func encodeEntry(e *workflow.HistoryEntry) []byte {
 	w.OptionalText("interrupt", e.Interrupt)
 	w.OptionalText("child_run_id", e.ChildRunID)
 	w.OptionalText("session_id", e.SessionID)
+	w.OptionalText("approval_id", e.ApprovalID)
 	if len(e.Files) > 0 {
 		w.Raw("files", mustJSON(e.Files))
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -38,6 +39,20 @@ type (
 		Interrupt *interruptionRecord   `json:"interrupt,omitempty"`
 		Fork      *forkRecord           `json:"fork,omitempty"`
 		Child     *invocationRecord     `json:"child,omitempty"`
+		Approval  *approvalRecord       `json:"approval,omitempty"`
+	}
+	approvalRecord struct {
+		ID         string                   `json:"id"`
+		Event      string                   `json:"event"`
+		To         string                   `json:"to"`
+		Data       json.RawMessage          `json:"data,omitempty"`
+		Message    string                   `json:"message,omitempty"`
+		Actor      string                   `json:"actor"`
+		Since      time.Time                `json:"since"`
+		RunVersion int64                    `json:"run_version"`
+		Outcome    workflow.ApprovalOutcome `json:"outcome,omitempty"`
+		Note       string                   `json:"note,omitempty"`
+		DecidedBy  string                   `json:"decided_by,omitempty"`
 	}
 )
 
@@ -57,6 +72,9 @@ func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	}
 	if len(run.Joined) > 0 {
 		w.Raw("joined", mustJSON(run.Joined))
+	}
+	if run.Approval != nil {
+		w.Raw("approval", mustJSON(approvalOf(run.Approval)))
 	}
 }
 
@@ -78,6 +96,31 @@ func (r *interruptionRecord) decode() *workflow.Interruption { return (*workflow
 func (r *invocationRecord) decode() *workflow.Invocation { return (*workflow.Invocation)(r) }
 func (r *parentRecord) decode() *workflow.Parent         { return (*workflow.Parent)(r) }
 
+func approvalOf(a *workflow.Approval) *approvalRecord {
+	if a == nil {
+		return nil
+	}
+	return &approvalRecord{
+		a.ID, a.Event, a.To, rawJSON(a.Data), a.Message, a.Actor, a.Since, a.RunVersion, a.Outcome, a.Note, a.DecidedBy,
+	}
+}
+
+func (r *approvalRecord) decode() (*workflow.Approval, error) {
+	if r == nil {
+		return nil, nil
+	}
+	a := &workflow.Approval{
+		ID: r.ID, Event: r.Event, To: r.To, Message: r.Message, Actor: r.Actor, Since: r.Since, RunVersion: r.RunVersion,
+		Outcome: r.Outcome, Note: r.Note, DecidedBy: r.DecidedBy,
+	}
+	if len(r.Data) == 0 {
+		return a, nil
+	}
+	var err error
+	a.Data, err = storedValue(r.Data)
+	return a, err
+}
+
 func forkOf(f *workflow.ForkProgress) *forkRecord {
 	if f == nil {
 		return nil
@@ -88,7 +131,7 @@ func forkOf(f *workflow.ForkProgress) *forkRecord {
 		r.Branches[i] = branchRecord{
 			Name: b.Name, Status: b.Status, SessionID: b.SessionID, State: b.State, Entry: b.Entry,
 			Context: b.Context.AppendJSON(nil), Interrupt: interruptionOf(b.Interrupt),
-			Fork: forkOf(b.Fork), Child: invocationOf(b.Child),
+			Fork: forkOf(b.Fork), Child: invocationOf(b.Child), Approval: approvalOf(b.Approval),
 		}
 	}
 	return r
@@ -108,6 +151,9 @@ func (r *forkRecord) decode() (*workflow.ForkProgress, error) {
 			return nil, err
 		}
 		if b.Fork, err = from.Fork.decode(); err != nil {
+			return nil, err
+		}
+		if b.Approval, err = from.Approval.decode(); err != nil {
 			return nil, err
 		}
 	}

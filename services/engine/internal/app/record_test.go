@@ -35,6 +35,15 @@ func fullRun(t *testing.T) workflow.Run {
 		Child:     &workflow.Invocation{RunID: "run_2", Workflow: "suite", Event: "TEST"},
 		Parent:    &workflow.Parent{RunID: "run_0", Root: "run_r", Depth: 2},
 		Fork:      fullFork(t, 2),
+		Approval:  fullApproval(t),
+	}
+}
+
+func fullApproval(t *testing.T) *workflow.Approval {
+	t.Helper()
+	return &workflow.Approval{
+		ID: "apr_1", Event: "SHIP", To: "done", Data: value(t, `{"id":9007199254740993}`), Message: "Ship <it>?", Actor: "agent",
+		Since: noon, RunVersion: 4, Outcome: workflow.ApprovalRejected, Note: "no", DecidedBy: "alice",
 	}
 }
 
@@ -49,18 +58,19 @@ func fullFork(t *testing.T, depth int) *workflow.ForkProgress {
 	b.Interrupt = &workflow.Interruption{Name: "i", ReturnTo: "linting"}
 	b.Child = &workflow.Invocation{RunID: "run_3", Workflow: "w", Event: "E"}
 	b.Fork = fullFork(t, depth-1)
+	b.Approval = fullApproval(t)
 	return &workflow.ForkProgress{Event: "CHECK", Current: "lint", Branches: []workflow.BranchProgress{b}}
 }
 
 // plain turns contexts into text, so that runs can be compared.
 func plain(run *workflow.Run) string {
-	text := fmt.Sprintf("%s %s %d %s %s %s %+v %+v %+v %v %d", run.ID, run.State, run.Entry, run.Status, run.Context,
-		run.Branch, run.Interrupt, run.Child, run.Parent, run.Joined, run.Entries)
+	text := fmt.Sprintf("%s %s %d %s %s %s %+v %+v %+v %v %d %+v", run.ID, run.State, run.Entry, run.Status, run.Context,
+		run.Branch, run.Interrupt, run.Child, run.Parent, run.Joined, run.Entries, run.Approval)
 	if run.Fork != nil {
 		text += fmt.Sprintf(" fork %s %s", run.Fork.Event, run.Fork.Current)
 		for _, b := range run.Fork.Branches {
 			text += fmt.Sprintf(" branch %s %s %s {%s}", b.Name, b.Status, b.SessionID, plain(&workflow.Run{
-				State: b.State, Entry: b.Entry, Context: b.Context, Interrupt: b.Interrupt, Fork: b.Fork, Child: b.Child,
+				State: b.State, Entry: b.Entry, Context: b.Context, Interrupt: b.Interrupt, Fork: b.Fork, Child: b.Child, Approval: b.Approval,
 			}))
 		}
 	}
@@ -95,8 +105,9 @@ func TestRunRecordIsComplete(t *testing.T) {
 		t.Errorf("got %s\nwant %s", plain(got), plain(&run))
 	}
 	filled(t, record.Fork.Branches[0])
+	filled(t, *record.Approval)
 	got.Context, got.Fork = run.Context, run.Fork
-	got.Interrupt, got.Child, got.Parent = run.Interrupt, run.Child, run.Parent
+	got.Interrupt, got.Child, got.Parent, got.Approval = run.Interrupt, run.Child, run.Parent, run.Approval
 	if !reflect.DeepEqual(*got, run) {
 		t.Errorf("got %+v, want %+v", *got, run)
 	}
@@ -111,7 +122,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 			{Name: "g", Field: "x", Op: "eq", Expected: value(t, `"pass"`), Actual: value(t, `1.50`), Passed: true},
 			{Name: "h", Field: "y", Op: "exists"},
 		},
-		Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2", SessionID: "s2",
+		Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2", SessionID: "s2", ApprovalID: "apr_1",
 		Joins: []workflow.Join{{
 			Event: "CHECK", To: "b", Succeeded: true, Conflicts: []string{"n"},
 			Branches: []workflow.BranchOutcome{{Name: "lint", Status: workflow.BranchSucceeded}},
@@ -131,7 +142,7 @@ func TestHistoryEntryIsComplete(t *testing.T) {
 		Actor: "ann", Type: "transitioned", Event: "GO NOW", From: "a", To: "b", Data: json.RawMessage(`{"rationale":"<why>"}`),
 		Rationale: "<why>", Guards: Guards(e.Guards), WorkflowVersion: 1, RunVersion: 2, Status: workflow.Running, Reason: "r",
 		SafeNext: true, Time: noon, Branch: "ci/lint", Interrupt: "check", Files: []string{"a.js"}, ChildRunID: "run_2",
-		SessionID: "s2", Joins: joinsOf(e.Joins),
+		SessionID: "s2", ApprovalID: "apr_1", Joins: joinsOf(e.Joins),
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

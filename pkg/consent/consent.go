@@ -1,0 +1,144 @@
+// Package consent is the life of one approval: who may decide it, when enough
+// people have, what exactly they have agreed to, and that it is used once (S9).
+//
+// It is pure: an approval, a command and the time in, the next approval and what
+// is to be announced out. It must never do I/O, look at the clock or make up an
+// id. Whatever is in doubt does not become a consent.
+package consent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Status says how an approval stands.
+type Status string
+
+// The statuses. All but Pending are final; the one change that a final approval
+// can still see is from Granted to Stale, before it was used.
+const (
+	Pending   Status = "PENDING"
+	Granted   Status = "GRANTED"
+	Rejected  Status = "REJECTED"
+	Expired   Status = "EXPIRED"
+	Cancelled Status = "CANCELLED"
+	// Stale: it was granted, and by then the action was not possible any more
+	// (S9.1).
+	Stale Status = "STALE"
+)
+
+// Final reports that nobody can decide any more (S9.4).
+func (s Status) Final() bool { return s != Pending }
+
+// Approval is one question to humans. It is immutable: commands answer a new one.
+// The JSON form is what is stored; fields are only ever added to it.
+type Approval struct {
+	ID string `json:"id"`
+	// Action is what was asked for; an edit of it is in Edit.
+	Action Action `json:"action"`
+	// Digest binds the approval to one action: the one that was asked for, or the
+	// edited one. Only that can be done with it.
+	Digest string `json:"digest"`
+	// Editable: an approver may replace the action's data (S9.4).
+	Editable bool  `json:"editable,omitempty"`
+	Asker    Asker `json:"asker"`
+	// Message is for the approvers. An agent may have written it: show it as data.
+	Message string `json:"message,omitempty"`
+	Terms   Terms  `json:"terms"`
+
+	Status Status `json:"status"`
+	// Votes in the order in which they were cast, one for each approver.
+	Votes []Vote `json:"votes,omitempty"`
+	Edit  *Edit  `json:"edit,omitempty"`
+	// Escalated: it was announced again, to the fallback approvers.
+	Escalated bool `json:"escalated,omitempty"`
+	// Reason why it was cancelled or has become stale, and By whom.
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
+
+	CreatedAt   time.Time `json:"created_at"`
+	ExpiresAt   time.Time `json:"expires_at"`
+	EscalatesAt time.Time `json:"escalates_at,omitzero"`
+	// DecidedAt is when the status became final.
+	DecidedAt time.Time `json:"decided_at,omitzero"`
+	// UsedAt is when a granted approval was used, which happens once.
+	UsedAt time.Time `json:"used_at,omitzero"`
+	// Version is that of the record, and not part of it.
+	Version int64 `json:"-"`
+}
+
+// Asker is who wants something done. Neither it nor any session of its tree can
+// decide (S9.3).
+type Asker struct {
+	Principal string `json:"principal"`
+	// SessionID is its session, and RootID the root of that one's tree; empty when
+	// there is none.
+	SessionID string `json:"session_id,omitempty"`
+	RootID    string `json:"root_id,omitempty"`
+}
+
+// Vote is what one approver has said.
+type Vote struct {
+	Name    string    `json:"name"`
+	Role    string    `json:"role"`
+	Approve bool      `json:"approve"`
+	Note    string    `json:"note,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// Request is what an approval is made of.
+type Request struct {
+	ID       string
+	Action   Action
+	Editable bool
+	Asker    Asker
+	Message  string
+	Terms    Terms
+}
+
+// Open asks. An error says what is wrong with the request; a request that nobody
+// could ever grant is wrong.
+func Open(req Request, now time.Time) (Result, error) {
+	switch {
+	case req.ID == "":
+		return Result{}, errors.New("an approval needs an id")
+	case !slices.Contains(kinds, req.Action.Kind):
+		return Result{}, fmt.Errorf("an approval has no kind %q; use one of %q", req.Action.Kind, kinds)
+	case req.Asker.Principal == "":
+		return Result{}, errors.New("an approval needs the name of who asks, who must not decide it")
+	}
+	if err := req.Terms.Check(req.Asker); err != nil {
+		return Result{}, err
+	}
+	terms := req.Terms.withDefaults()
+	a := &Approval{
+		ID: req.ID, Action: req.Action, Digest: req.Action.Digest(), Editable: req.Editable, Asker: req.Asker,
+		Message: req.Message, Terms: terms, Status: Pending, CreatedAt: now, ExpiresAt: now.Add(terms.TTL),
+	}
+	if terms.Escalation.After > 0 {
+		a.EscalatesAt = now.Add(terms.Escalation.After)
+	}
+	r := &Result{Approval: a, Changed: true}
+	r.announce(Event{Type: EventRequested, Eligible: terms.Eligible})
+	return *r, nil
+}
+
+// count is the number of those who have approved, or of those who have rejected.
+func (a *Approval) count(approve bool) int {
+	n := 0
+	for i := range a.Votes {
+		if a.Votes[i].Approve == approve {
+			n++
+		}
+	}
+	return n
+}
+
+// clone is a copy whose votes can be added to.
+func (a *Approval) clone() *Approval {
+	next := *a
+	next.Votes = slices.Clone(a.Votes)
+	return &next
+}

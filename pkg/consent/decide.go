@@ -1,0 +1,164 @@
+package consent
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// MaxNote is the longest note of an approver, in bytes.
+const MaxNote = 4096
+
+// Approver is who decides, as the authentication knows them.
+type Approver struct {
+	Name, Role string
+	// SessionID is the session that the credentials are bound to, and RootID the
+	// root of its tree; both are empty for a person's own.
+	SessionID, RootID string
+}
+
+// Decision is what an approver says.
+type Decision struct {
+	Approve bool
+	// Digest of the action that the approver was shown. It may be empty as long as
+	// nobody has edited the data.
+	Digest string
+	// Data replaces the action's data; missing leaves it as it is. Only who
+	// approves edits.
+	Data document.Value
+	Note string
+}
+
+// Decide casts a vote. Enough of them decide: the one that does so makes the
+// approval final, and all that come later are refused (S9.3, S9.4).
+func (a *Approval) Decide(by Approver, d Decision, now time.Time) Result {
+	if refused := a.barred(by, now); refused != nil {
+		return *refused
+	}
+	if len(d.Note) > MaxNote {
+		return a.refuse(CodeNote, "the note has %d bytes, the limit is %d; shorten it", len(d.Note), MaxNote)
+	}
+	edit, refused := a.edited(by, d)
+	if refused != nil {
+		return *refused
+	}
+	r := a.begin()
+	next := r.Approval
+	if edit != nil {
+		next.Edit = edit
+		next.Digest = next.Bound().Digest()
+	}
+	vote := Vote{Name: by.Name, Role: by.Role, Approve: d.Approve, Note: d.Note, At: now}
+	next.Votes = append(next.Votes, vote)
+	r.announce(Event{Type: EventVoted, Vote: &vote})
+	switch {
+	case d.Approve && next.count(true) >= next.Terms.Required:
+		r.end(Granted, EventGranted, now)
+	case !d.Approve && next.count(false) >= next.Terms.DenyThreshold:
+		r.end(Rejected, EventRejected, now)
+	}
+	return *r
+}
+
+// barred refuses who may not decide, or not any more. Who asks is refused whatever
+// the terms say, and so are agents: their names may be on a list by mistake.
+func (a *Approval) barred(by Approver, now time.Time) *Result {
+	var refused Result
+	switch {
+	case a.Status.Final():
+		refused = a.decided()
+	case !now.Before(a.ExpiresAt):
+		refused = a.refuse(CodeExpired, "approval %s expired at %s; it has to be asked for again", a.ID, stamp(a.ExpiresAt))
+	case same(by.Name, a.Asker.Principal):
+		refused = a.refuse(CodeAsker, "%s has asked for approval %s, so somebody else has to decide it", strconv.Quote(by.Name), a.ID)
+	case a.Asker.hasInTree(by.SessionID) || a.Asker.hasInTree(by.RootID):
+		refused = a.refuse(CodeAsker, "%s works in the tree of sessions that has asked for approval %s, so somebody else has to decide it",
+			strconv.Quote(by.Name), a.ID)
+	case by.Name == "" || by.Role == "" || by.Role == RoleAgent:
+		refused = a.refuse(CodeNotEligible, "approval %s is decided by people who are known by name; %s with the role %s is not",
+			a.ID, strconv.Quote(by.Name), strconv.Quote(by.Role))
+	case !a.EligibleAt(now, by):
+		refused = a.refuse(CodeNotEligible, "%s with the role %s is not among those who decide approval %s: %s",
+			strconv.Quote(by.Name), strconv.Quote(by.Role), a.ID, a.asked(now))
+	default:
+		i := slices.IndexFunc(a.Votes, func(v Vote) bool { return same(v.Name, by.Name) })
+		if i < 0 {
+			return nil
+		}
+		refused = a.refuse(CodeVoted, "%s has %s approval %s already; %d more approvals are needed, from others",
+			strconv.Quote(by.Name), voted(a.Votes[i].Approve), a.ID, a.Terms.Required-a.count(true))
+	}
+	return &refused
+}
+
+func voted(approve bool) string {
+	if approve {
+		return "approved"
+	}
+	return "rejected"
+}
+
+// hasInTree reports that a session is the asker's, or the root of its tree. Every
+// other session of the tree is known by its root.
+func (s Asker) hasInTree(session string) bool {
+	return session != "" && (session == s.SessionID || session == s.RootID)
+}
+
+// EligibleAt reports that the terms name somebody who decides, at a time: later
+// the fallback approvers do too. It does not say that they may: see Decide.
+func (a *Approval) EligibleAt(now time.Time, who Approver) bool {
+	return a.Terms.Eligible.admit(who) || a.escalated(now) && a.Terms.Escalation.To.admit(who)
+}
+
+// escalated does not wait for the announcement: that may be late.
+func (a *Approval) escalated(now time.Time) bool {
+	return a.Escalated || !a.EscalatesAt.IsZero() && !now.Before(a.EscalatesAt)
+}
+
+// asked lists those who are asked at a time.
+func (a *Approval) asked(now time.Time) string {
+	text := a.Terms.Eligible.String()
+	if more := a.Terms.Escalation.To.String(); more != "" && a.escalated(now) {
+		text += ", " + more
+	}
+	return text
+}
+
+// edited is the edit that comes with a vote, or nil. Nobody approves what they
+// have not seen: data is edited before anybody else has approved it, and who
+// approves after that names the digest of what they were shown.
+func (a *Approval) edited(by Approver, d Decision) (*Edit, *Result) {
+	var refused Result
+	edits := !d.Data.IsZero()
+	switch {
+	case edits && !d.Approve:
+		refused = a.refuse(CodeInvalidEdit, "a rejection edits nothing; leave the data out")
+	case !d.Approve:
+		return nil, nil
+	case d.Digest != "" && d.Digest != a.Digest:
+		refused = a.refuse(CodeChanged, "approval %s is for another action than the one that was shown; look at it again", a.ID)
+	case edits && !a.Editable:
+		refused = a.refuse(CodeNotEditable, "the data of approval %s can not be edited; approve it as it is, or reject it", a.ID)
+	case edits && d.Data.Kind() != document.Object:
+		refused = a.refuse(CodeInvalidEdit, "the edited data must be a JSON object, not a %s", d.Data.Kind())
+	case edits && a.Action.With(d.Data).Digest() == a.Digest:
+		return nil, nil // it says what is so already
+	case edits && a.count(true) > 0:
+		refused = a.refuse(CodeInvalidEdit, "others have approved the data of approval %s as it is; approve that, or reject it", a.ID)
+	case edits:
+		return &Edit{By: by.Name, Data: d.Data}, nil
+	case a.Edit != nil && d.Digest == "":
+		refused = a.refuse(CodeChanged, "%s has edited the data of approval %s; look at it again, and name the digest %s", strconv.Quote(a.Edit.By), a.ID, a.Digest)
+	default:
+		return nil, nil
+	}
+	return nil, &refused
+}
+
+// end makes the decision, which is final.
+func (r *Result) end(status Status, event string, now time.Time) {
+	r.Approval.Status, r.Approval.DecidedAt = status, now
+	r.announce(Event{Type: event, Reason: r.Approval.Reason, By: r.Approval.By})
+}

@@ -1,0 +1,95 @@
+package consent
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Code says why a command was refused, for programs.
+type Code string
+
+// The codes.
+const (
+	// CodeAsker: who asks does not decide, nor a session of its tree (S9.3).
+	CodeAsker       Code = "APPROVER_IS_ASKER"
+	CodeNotEligible Code = "APPROVER_NOT_ELIGIBLE"
+	CodeVoted       Code = "ALREADY_VOTED"
+	// CodeDecided: a decision is final (S9.4).
+	CodeDecided Code = "ALREADY_DECIDED"
+	// CodeExpired: it has expired, also when nobody has noted that yet.
+	CodeExpired     Code = "APPROVAL_EXPIRED"
+	CodeNotEditable Code = "NOT_EDITABLE"
+	CodeInvalidEdit Code = "INVALID_EDIT"
+	// CodeChanged: what was seen is not what would be approved.
+	CodeChanged Code = "ACTION_CHANGED"
+	CodeNote    Code = "NOTE_TOO_LONG"
+	// CodeNotGranted, CodeUsed and CodeOtherAction refuse the use.
+	CodeNotGranted  Code = "NOT_GRANTED"
+	CodeUsed        Code = "ALREADY_USED"
+	CodeOtherAction Code = "OTHER_ACTION"
+)
+
+// Refusal is why a command was refused; nothing has changed.
+type Refusal struct {
+	Code Code
+	// Message is one sentence that the caller can act on.
+	Message string
+}
+
+func (a *Approval) refuse(code Code, format string, args ...any) Result {
+	return Result{Approval: a, Refusal: &Refusal{code, fmt.Sprintf(format, args...)}}
+}
+
+// decided refuses what comes too late, and shows the decision.
+func (a *Approval) decided() Result {
+	return a.refuse(CodeDecided, "%s; that is final", a.Outcome())
+}
+
+// Outcome says in one sentence how the approval stands, for the agent that waits
+// for it. What people have written is quoted, so that it can not pose as more.
+func (a *Approval) Outcome() string {
+	what := "approval " + a.ID
+	switch a.Status {
+	case Pending:
+		return fmt.Sprintf("%s is pending: %d of %d approvals, until %s", what, a.count(true), a.Terms.Required, stamp(a.ExpiresAt))
+	case Granted:
+		text := fmt.Sprintf("%s was granted by %s", what, a.voters(true))
+		if a.Edit != nil {
+			text += ", with data that " + strconv.Quote(a.Edit.By) + " has edited"
+		}
+		if !a.UsedAt.IsZero() {
+			text += ", and was used at " + stamp(a.UsedAt)
+		}
+		return text
+	case Rejected:
+		return fmt.Sprintf("%s was rejected by %s", what, a.voters(false))
+	case Expired:
+		return fmt.Sprintf("%s expired at %s with %d of %d approvals; nobody has rejected what was asked, and it can be asked again",
+			what, stamp(a.ExpiresAt), a.count(true), a.Terms.Required)
+	case Cancelled:
+		return fmt.Sprintf("%s was cancelled by %s: %s", what, strconv.Quote(a.By), strconv.Quote(a.Reason))
+	default:
+		return fmt.Sprintf("%s was granted by %s and has become stale: %s", what, a.voters(true), strconv.Quote(a.Reason))
+	}
+}
+
+// voters names those who voted one way, with what they have noted.
+func (a *Approval) voters(approve bool) string {
+	var words []string
+	for i := range a.Votes {
+		v := &a.Votes[i]
+		if v.Approve != approve {
+			continue
+		}
+		word := strconv.Quote(v.Name)
+		if v.Note != "" {
+			word += " (" + strconv.Quote(v.Note) + ")"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " and ")
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,45 @@
+package consent
+
+// Types of events about an approval.
+const (
+	EventRequested = "requested"
+	// EventEscalated announces it again, to the fallback approvers.
+	EventEscalated = "escalated"
+	EventVoted     = "voted"
+	EventGranted   = "granted"
+	EventRejected  = "rejected"
+	EventExpired   = "expired"
+	EventCancelled = "cancelled"
+	EventUsed      = "used"
+	EventStale     = "stale"
+)
+
+// Event is one fact to announce. It holds nothing of the action's data.
+type Event struct {
+	Type string
+	// Vote of an approver.
+	Vote *Vote
+	// Eligible are those who are asked now.
+	Eligible Approvers
+	// Reason that it was cancelled or has become stale for, and By whom.
+	Reason string
+	By     string
+}
+
+// Result is what came of a command.
+type Result struct {
+	// Approval is the next one; the same as before when nothing has changed.
+	Approval *Approval
+	Changed  bool
+	// Events to announce, in order.
+	Events []Event
+	// Refusal is set when the command was refused.
+	Refusal *Refusal
+}
+
+func (a *Approval) begin() *Result { return &Result{Approval: a.clone(), Changed: true} }
+
+func (r *Result) announce(e Event) { r.Events = append(r.Events, e) }
+
+// unchanged is the result of a command that has nothing to do.
+func unchanged(a *Approval) Result { return Result{Approval: a} }

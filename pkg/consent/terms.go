@@ -1,0 +1,126 @@
+package consent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultTTL is how long an approval waits for its decision (S9.2).
+const DefaultTTL = 24 * time.Hour
+
+// The roles that terms know of.
+const (
+	// RoleApprover decides unless the terms name others.
+	RoleApprover = "approver"
+	// RoleAgent never decides, whoever names it: agents ask.
+	RoleAgent = "agent"
+)
+
+// Terms say who decides an approval, and when it is decided.
+type Terms struct {
+	// Required is how many approvers must agree; 0 means 1.
+	Required int `json:"required"`
+	// DenyThreshold is how many must reject to reject it; 0 means 1 (S9.3).
+	DenyThreshold int `json:"deny_threshold"`
+	// Eligible may decide; when it names nobody, those of RoleApprover may.
+	Eligible Approvers `json:"eligible"`
+	// TTL is how long it waits; 0 means DefaultTTL.
+	TTL time.Duration `json:"ttl"`
+	// Escalation asks others when it takes long; the zero value does not.
+	Escalation Escalation `json:"escalation,omitzero"`
+}
+
+// Approvers are people by their roles or by their names; either is enough. Names
+// and roles match exactly.
+type Approvers struct {
+	Roles []string `json:"roles,omitempty"`
+	Names []string `json:"names,omitempty"`
+}
+
+// Escalation widens the circle of approvers at an age (S9.5).
+type Escalation struct {
+	// After is the age; 0 means never.
+	After time.Duration `json:"after"`
+	// To may decide from then on too. It may name nobody: then the approval is
+	// announced again, and that is all.
+	To Approvers `json:"to,omitzero"`
+}
+
+func (t Terms) withDefaults() Terms {
+	if t.Required == 0 {
+		t.Required = 1
+	}
+	if t.DenyThreshold == 0 {
+		t.DenyThreshold = 1
+	}
+	if t.TTL == 0 {
+		t.TTL = DefaultTTL
+	}
+	if t.Eligible.nobody() {
+		t.Eligible = Approvers{Roles: []string{RoleApprover}}
+	}
+	return t
+}
+
+// Check says why nobody could ever grant an approval on these terms, or what in
+// them makes no sense. The asker may be unknown yet, and then is nobody.
+func (t Terms) Check(asker Asker) error {
+	t = t.withDefaults()
+	switch {
+	case t.Required < 0 || t.DenyThreshold < 0:
+		return fmt.Errorf("an approval can not want %d approvals and %d rejections; give numbers from 1", t.Required, t.DenyThreshold)
+	case t.TTL < 0 || t.Escalation.After < 0:
+		return fmt.Errorf("an approval can not expire after %s or escalate after %s; give times to come", t.TTL, t.Escalation.After)
+	case t.Escalation.After >= t.TTL:
+		return fmt.Errorf("the approval would escalate after %s, and expires after %s already; escalate before", t.Escalation.After, t.TTL)
+	case t.Escalation.After == 0 && !t.Escalation.To.nobody():
+		return fmt.Errorf("the approval names fallback approvers and no age at which to ask them; give one")
+	}
+	may, anybody := t.mayDecide(asker)
+	if !anybody && may < t.Required {
+		return fmt.Errorf("the approval needs %d approvals and only %d of those named may decide it; name more, or a role", t.Required, may)
+	}
+	return nil
+}
+
+// mayDecide counts the people who are named, but for the asker; anybody is true
+// when a role admits who knows how many.
+func (t Terms) mayDecide(asker Asker) (count int, anybody bool) {
+	var people []string
+	for _, group := range []Approvers{t.Eligible, t.Escalation.To} {
+		for _, role := range group.Roles {
+			anybody = anybody || role != RoleAgent && role != ""
+		}
+		for _, name := range group.Names {
+			known := func(other string) bool { return same(other, name) }
+			if name != "" && !same(name, asker.Principal) && !slices.ContainsFunc(people, known) {
+				people = append(people, name)
+			}
+		}
+	}
+	return len(people), anybody
+}
+
+func (a Approvers) nobody() bool { return len(a.Roles) == 0 && len(a.Names) == 0 }
+
+// IsZero leaves approvers out of JSON that name nobody.
+func (a Approvers) IsZero() bool { return a.nobody() }
+
+func (a Approvers) admit(who Approver) bool {
+	return slices.Contains(a.Roles, who.Role) && who.Role != "" || slices.Contains(a.Names, who.Name)
+}
+
+// same reports that two names may be one person's. It is used to exclude, so
+// letter case is no way round.
+func same(a, b string) bool { return strings.EqualFold(a, b) }
+
+// String lists them for a person.
+func (a Approvers) String() string {
+	words := make([]string, 0, len(a.Roles)+len(a.Names))
+	for _, role := range a.Roles {
+		words = append(words, "role "+role)
+	}
+	return strings.Join(append(words, a.Names...), ", ")
+}

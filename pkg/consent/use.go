@@ -1,0 +1,54 @@
+package consent
+
+import (
+	"time"
+)
+
+// Consume uses a granted approval for the action of a digest. That works once,
+// and for no other action than the one that was agreed to (S7.6, S9.2).
+func (a *Approval) Consume(digest string, now time.Time) Result {
+	switch {
+	case a.Status != Granted:
+		return a.refuse(CodeNotGranted, "%s, so it admits nothing", a.Outcome())
+	case !a.UsedAt.IsZero():
+		return a.refuse(CodeUsed, "%s; it admits one action once, so ask again", a.Outcome())
+	case digest != a.Digest && a.Edit != nil && digest == a.Action.Digest():
+		return a.refuse(CodeOtherAction, "%s; do it with that data", a.Outcome())
+	case digest != a.Digest:
+		return a.refuse(CodeOtherAction, "%s, for another action than this; ask for this one", a.Outcome())
+	}
+	r := a.begin()
+	r.Approval.UsedAt = now
+	r.announce(Event{Type: EventUsed})
+	return *r
+}
+
+// Void notes that what was granted can not be done any more, such as a transition
+// whose guards fail by now (S9.1). A used approval is not void.
+func (a *Approval) Void(reason string, now time.Time) Result {
+	switch {
+	case a.Status != Granted:
+		return a.refuse(CodeNotGranted, "%s, so it can not become stale", a.Outcome())
+	case !a.UsedAt.IsZero():
+		return a.refuse(CodeUsed, "%s, so it can not become stale", a.Outcome())
+	}
+	r := a.begin()
+	// It was decided before, and by others: neither is changed.
+	r.Approval.Status, r.Approval.Reason = Stale, reason
+	r.announce(Event{Type: EventStale, Reason: reason})
+	return *r
+}
+
+// Cancel withdraws the question, because nobody waits for the answer any more.
+func (a *Approval) Cancel(by, reason string, now time.Time) Result {
+	if a.Status.Final() {
+		return a.decided()
+	}
+	r := a.begin()
+	r.Approval.By, r.Approval.Reason = by, reason
+	if reason == "" {
+		r.Approval.Reason = "no reason was given"
+	}
+	r.end(Cancelled, EventCancelled, now)
+	return *r
+}

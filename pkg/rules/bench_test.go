@@ -1,0 +1,133 @@
+package rules_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// hundred is a policy of 100 rules: exact ones, servers and wildcards in every list,
+// some with limits.
+func hundred(t testing.TB) *rules.Set {
+	t.Helper()
+	p := &rules.Policy{Role: "agent", Name: "bench", DefaultDeny: true}
+	limited := func(capability string) rules.Rule {
+		return rules.Rule{
+			Capability: capability,
+			Rate:       &rules.RateLimit{MaxCalls: 100, WindowSeconds: 3600},
+			Budget:     &rules.BudgetLimit{Max: 5_000_000, Period: rules.Daily},
+		}
+	}
+	p.Allow = []rules.Rule{limited("bash"), limited("mcp:limited:*"), {Capability: "tool:*"}}
+	p.Ask = []rules.Rule{limited("mcp:github:create_*"), {Capability: "tool:Write"}}
+	p.Deny = []rules.Rule{{Capability: "tool:WebFetch"}, {Capability: "mcp:prod:delete_*"}}
+	for i := len(p.Allow) + len(p.Ask) + len(p.Deny); i < 100; i++ {
+		rule := rules.Rule{Capability: fmt.Sprintf("mcp:server_%d:tool_%d", i/5, i)}
+		switch i % 5 {
+		case 0:
+			rule.Capability = fmt.Sprintf("mcp:server_%d:*", i/5)
+			p.Allow = append(p.Allow, rule)
+		case 1:
+			p.Ask = append(p.Ask, rule)
+		case 2:
+			p.Deny = append(p.Deny, rule)
+		default:
+			p.Allow = append(p.Allow, rule)
+		}
+	}
+	if n := len(p.Allow) + len(p.Ask) + len(p.Deny); n != 100 {
+		t.Fatalf("%d rules", n)
+	}
+	return rules.Compile(p, 1)
+}
+
+// hotCalls are what the goals are about.
+var hotCalls = []struct {
+	name, tool string
+	want       toolcall.Decision
+}{
+	{"exact", "mcp__server_11__tool_58", toolcall.Allow},
+	{"wildcard", "mcp__server_11__something_else", toolcall.Allow},
+	{"builtin", "Read", toolcall.Allow},
+	{"limited", "Bash", toolcall.Allow},
+	{"limited server", "mcp__limited__search", toolcall.Allow},
+	{"ask", "mcp__github__create_issue", toolcall.Ask},
+	{"denied", "mcp__prod__delete_table", toolcall.Deny},
+	{"no match", "mcp__unknown__tool", toolcall.Deny},
+}
+
+// TestDecideAllocatesNothing: the hot path leaves no work to the collector, also
+// where limits apply, as long as the caller brings the memory for the spends.
+func TestDecideAllocatesNothing(t *testing.T) {
+	set := hundred(t)
+	var spends [8]rules.Spend
+	for _, hot := range hotCalls {
+		call := rules.Call{Tool: hot.tool, Principal: "amir", Session: "s", Now: noon, EstimatedCost: 100}
+		allocs := testing.AllocsPerRun(200, func() {
+			if v := set.Decide(call, spends[:0]); v.Decision != hot.want {
+				t.Errorf("%s: %s", hot.name, v.Decision)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations", hot.name, allocs)
+		}
+	}
+}
+
+// BenchmarkDecide is a decision by 100 rules. Goal: at most 300 ns and no
+// allocation.
+func BenchmarkDecide(b *testing.B) {
+	set := hundred(b)
+	for _, hot := range hotCalls {
+		b.Run(hot.name, func(b *testing.B) {
+			call := rules.Call{Tool: hot.tool, Principal: "amir", Session: "s", Now: noon, EstimatedCost: 100}
+			var spends [8]rules.Spend
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := set.Decide(call, spends[:0]); v.Decision != hot.want {
+					b.Fatal(v)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCombine is the answer of the state and two policies, one of which counts.
+func BenchmarkCombine(b *testing.B) {
+	sets := []*rules.Set{hundred(b), compile(b, `{"role": "agent", "name": "other", "session_budget_usd": 5}`)}
+	call := rules.Call{Tool: "Bash", Principal: "amir", Session: "s", Now: noon}
+	state := toolcall.Verdict{Decision: toolcall.Allow, Tool: "Bash"}
+	var spends, all [8]rules.Spend
+	var verdicts [2]rules.Verdict
+	b.ReportAllocs()
+	for b.Loop() {
+		counted := spends[:0]
+		for i, set := range sets {
+			verdicts[i] = set.Decide(call, counted[len(counted):])
+			counted = counted[:len(counted)+len(verdicts[i].Spends)]
+		}
+		if c := rules.Combine(state, verdicts[:], all[:0]); c.Decision != toolcall.Allow || len(c.Spends) != 3 {
+			b.Fatal(c)
+		}
+	}
+}
+
+// BenchmarkCompile is what a new version of a policy costs.
+func BenchmarkCompile(b *testing.B) {
+	for b.Loop() {
+		hundred(b)
+	}
+}
+
+// BenchmarkExplain is the sentence of a denial.
+func BenchmarkExplain(b *testing.B) {
+	v := hundred(b).Decide(rules.Call{Tool: "mcp__prod__delete_table"}, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if v.Explain() == "" {
+			b.Fatal("no sentence")
+		}
+	}
+}

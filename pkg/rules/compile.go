@@ -1,0 +1,64 @@
+package rules
+
+import "strings"
+
+// Set is one version of a policy, compiled: immutable, and safe for concurrent use.
+// A nil Set denies everything.
+type Set struct {
+	table *node
+	// shell is what is said of Shell, and so of every tool that runs command lines.
+	shell *outcome
+	// other speaks for what no rule matches.
+	other       *Source
+	defaultDeny bool
+	// session limits what the session's tree costs, nil for no limit.
+	session *limit
+	email   *emailRules
+	// broken says why nothing can be decided; then everything is denied.
+	broken string
+}
+
+// Compile makes the tables of a version of a policy. A policy that ParsePolicy
+// would refuse compiles to a Set that denies everything (S7.2).
+func Compile(policy *Policy, version int64) *Set {
+	s := &Set{broken: flaw(policy)}
+	if s.broken != "" {
+		return s
+	}
+	at := func(place string, index int, pattern string) *Source {
+		return &Source{Policy: policy.Name, Version: version, Place: place, Index: index, Pattern: pattern}
+	}
+	s.other, s.defaultDeny = at(placeOther, 0, ""), policy.DefaultDeny
+	var patterns []pattern
+	all := limits{}
+	for i, rule := range policy.Deny {
+		patterns = append(patterns, read(rule.Capability, outcome{deny: at(listDeny, i, rule.Capability)}))
+	}
+	for i := range policy.Ask {
+		rule := &policy.Ask[i]
+		by := at(listAsk, i, rule.Capability)
+		patterns = append(patterns, read(rule.Capability, outcome{ask: by, limits: all.ofRule(policy.Name, rule, by)}))
+	}
+	for i := range policy.Allow {
+		rule := &policy.Allow[i]
+		by := at(listAllow, i, rule.Capability)
+		patterns = append(patterns, read(rule.Capability, outcome{allow: by, limits: all.ofRule(policy.Name, rule, by)}))
+	}
+	if budget := policy.SessionBudget; budget != nil {
+		s.session = &limit{Account{Measure: Money, Scope: PerSession}, int64(*budget), at(placeBudget, 0, "")}
+	}
+	if policy.Email != nil {
+		s.email = compileEmail(policy.Email, at(placeEmail, 0, ""))
+		for _, tool := range policy.Email.Tools {
+			patterns = append(patterns, read(tool, outcome{email: true}))
+		}
+	}
+	s.table = newTable(patterns)
+	s.shell = s.table.find([]byte(Shell))
+	return s
+}
+
+func read(capability string, says outcome) pattern {
+	text, wild := strings.CutSuffix(capability, "*")
+	return pattern{text, wild, says}
+}

@@ -1,0 +1,172 @@
+package rules
+
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Call is what a policy is asked about.
+type Call struct {
+	// Tool is its name exactly as the agent knows it.
+	Tool string
+	// Capability is what policies call it, when the caller knows that better than the
+	// name tells: a gate knows the server of a tool that is called by its plain name.
+	// CapabilityOf(Tool) when empty.
+	Capability string
+	// Shell is true when the tool runs command lines though its name does not tell
+	// (toolcall.Shell).
+	Shell bool
+	// Input is the tool's arguments, JSON; may be empty.
+	Input []byte
+	// EstimatedCost is reserved of budgets until the result is reported (S7.5).
+	EstimatedCost MicroUSD
+	// Principal makes the call, in Session, whose tree has the root Root; Session
+	// itself when that is empty.
+	Principal, Session, Root string
+	// Approved is true when a human has approved exactly this call and that was not
+	// used yet (S7.6).
+	Approved bool
+	// Now picks the period of budgets.
+	Now time.Time
+}
+
+// tree is whom limits per session are counted for.
+func (c *Call) tree() string {
+	if c.Root != "" {
+		return c.Root
+	}
+	return c.Session
+}
+
+// Decide judges a call: deny, then ask, then allow, whatever the order of the
+// rules, else the policy's default (S7.2). The limits of all rules that match apply
+// (S7.3).
+//
+// A verdict that does not deny stands on condition of its Spends, which are
+// appended to the slice given, so that a caller can bring the memory: each account
+// must have room for its spend, all in one atomic step with the decision. Where one
+// has none, the answer is Verdict.Exceeded.
+func (s *Set) Decide(call Call, spends []Spend) Verdict {
+	v := Verdict{Tool: call.Tool, capability: call.Capability, shell: call.Shell}
+	if s == nil || s.broken != "" {
+		return v.unavailable(s)
+	}
+	if call.Capability == "" {
+		switch {
+		case call.Tool == "":
+			return v.deny(toolcall.CodeInvalidInput, nil, "it names no tool")
+		case toolcall.Own(call.Tool):
+			v.Decision = toolcall.Allow
+			return v
+		}
+	}
+	var room [longestName]byte
+	capability := append(room[:0], call.Capability...)
+	shell := call.Shell || toolcall.Shell(nil, call.Tool)
+	if call.Capability == "" {
+		capability = appendCapability(capability, call.Tool, shell)
+	}
+	said := s.table.find(capability)
+	also := &nothing // what is said of it as a shell, beside what it is first
+	if shell && string(capability) != Shell {
+		also = s.shell
+	}
+	return s.judge(&call, v, said, also, capability, spends)
+}
+
+// nothing is said of a call that is no shell.
+var nothing outcome
+
+// judge decides by what is said of a call. What is said of it as a shell can only
+// restrict it: to allow shells is not to allow whatever server has one.
+func (s *Set) judge(call *Call, v Verdict, said, also *outcome, capability []byte, spends []Spend) Verdict {
+	switch {
+	case said.deny != nil:
+		return v.deny(toolcall.CodePolicyDenied, said.deny, "")
+	case also.deny != nil:
+		return v.deny(toolcall.CodePolicyDenied, also.deny, "")
+	case s.defaultDeny && said.ask == nil && said.allow == nil:
+		return v.deny(toolcall.CodePolicyDenied, s.other, "")
+	case call.EstimatedCost < 0:
+		return v.deny(toolcall.CodeInvalidInput, nil, "its estimated cost is negative")
+	}
+	ask := said.ask
+	if ask == nil {
+		ask = also.ask
+	}
+	switch {
+	case ask != nil && !call.Approved:
+		v.Decision, v.Code, v.By = toolcall.Ask, toolcall.CodeApprovalRequired, ask
+	case ask != nil:
+		v.Decision, v.By, v.Approved = toolcall.Allow, ask, true
+	case said.allow != nil:
+		v.Decision, v.By = toolcall.Allow, said.allow
+	default:
+		v.Decision, v.By = toolcall.Allow, s.other
+	}
+	v.Spends = spends
+	for _, l := range said.limits {
+		if !v.spend(call, l, 0) {
+			return v
+		}
+	}
+	for _, l := range also.limits {
+		if !contains(said.limits, l) && !v.spend(call, l, 0) {
+			return v
+		}
+	}
+	if s.session != nil && !v.spend(call, s.session, 0) {
+		return v
+	}
+	if s.email != nil && s.email.covers(said, capability) {
+		return s.email.judge(call, v)
+	}
+	return v
+}
+
+// judge holds a call of an email tool that was not denied to the rules of emails.
+func (e *emailRules) judge(call *Call, v Verdict) Verdict {
+	count, wrong := e.check(call.Input)
+	switch {
+	case wrong != "":
+		return v.deny(toolcall.CodeEmailDenied, e.by, wrong)
+	case e.limit != nil:
+		v.spend(call, e.limit, count)
+	}
+	return v
+}
+
+func contains(limits []*limit, l *limit) bool {
+	for _, known := range limits {
+		if known == l {
+			return true
+		}
+	}
+	return false
+}
+
+// spend adds what a call needs of a limit, or denies it when there can never be
+// as much.
+func (v *Verdict) spend(call *Call, l *limit, emails int64) bool {
+	var need int64
+	switch l.account.Measure {
+	case Calls:
+		need = 1
+	case Money:
+		need = int64(call.EstimatedCost)
+	default:
+		need = emails
+	}
+	spend, missing := l.spend(call, need, v.Decision == toolcall.Ask)
+	switch {
+	case missing != "":
+		*v = v.deny(toolcall.CodePolicyUnavailable, l.by, missing)
+		return false
+	case need > l.max:
+		*v = v.Exceeded(spend, 0, time.Time{})
+		return false
+	}
+	v.Spends = append(v.Spends, spend)
+	return true
+}

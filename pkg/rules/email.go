@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"bytes"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// emailRules are email_config, compiled (S7.7).
+type emailRules struct {
+	// named is true when the policy names its email tools.
+	named    bool
+	from, to addressList
+	limit    *limit // nil for none
+	by       *Source
+}
+
+// defaultEmailTool is an email tool on whatever server, besides all of the server
+// resend.
+const (
+	defaultEmailTool   = ":resend-email"
+	defaultEmailServer = "mcp:resend:"
+)
+
+func compileEmail(e *EmailLimits, by *Source) *emailRules {
+	compiled := &emailRules{named: e.Tools != nil, from: e.AllowedFrom, to: e.AllowedTo, by: by}
+	if e.Limited {
+		compiled.limit = &limit{Account{Measure: Emails, Scope: PerSession}, e.MaxPerSession, by}
+	}
+	return compiled
+}
+
+// covers reports a capability that sends email.
+func (e *emailRules) covers(said *outcome, capability []byte) bool {
+	if e.named {
+		return said.email
+	}
+	return bytes.HasSuffix(capability, []byte(defaultEmailTool)) || bytes.HasPrefix(capability, []byte(defaultEmailServer))
+}
+
+// mail is what an input says about who writes to whom.
+type mail struct {
+	rules *emailRules
+	// count is how many emails are sent: objects that name recipients.
+	count int64
+	// from is true when a sender is named somewhere.
+	from bool
+	// wrong says why the call is denied, or is empty.
+	wrong string
+}
+
+// check reads a call's input. wrong says why it must be denied, or is empty. All
+// that names a sender or a recipient is held to the lists, at whatever depth and in
+// whatever spelling: a tool may read any of it.
+func (e *emailRules) check(input []byte) (count int64, wrong string) {
+	if len(input) == 0 {
+		input = []byte("{}")
+	}
+	v, problem := document.Parse(input, document.Limits{Bytes: len(input)})
+	if problem != nil || v.Kind() != document.Object {
+		return 0, "its input is not one JSON object"
+	}
+	m := mail{rules: e}
+	m.object(v, nil, false)
+	switch {
+	case m.wrong != "":
+	case e.to != nil && m.count == 0:
+		m.wrong = "its input names no recipient"
+	case e.from != nil && !m.from:
+		m.wrong = "its input names no sender"
+	}
+	return max(m.count, 1), m.wrong
+}
+
+// object reads an object. sent is true when what holds it names a sender.
+func (m *mail) object(v document.Value, at *document.Path, sent bool) {
+	recipients := false
+	for name, field := range v.Members() {
+		switch meaningOf(name) {
+		case sender:
+			if m.addresses(field, at.Key(name), m.rules.from, "allowed_from") > 0 {
+				sent, m.from = true, true
+			}
+		case recipient:
+			recipients = m.addresses(field, at.Key(name), m.rules.to, "allowed_to") > 0 || recipients
+		case either:
+			recipients = m.texts(field, at.Key(name)) > 0 || recipients
+		default:
+		}
+	}
+	if recipients {
+		m.count++
+		if !sent && m.rules.from != nil {
+			m.blame(at, "names recipients and no sender")
+		}
+	}
+	for name, field := range v.Members() {
+		if means := meaningOf(name); means == neither || means == either {
+			m.inside(field, at.Key(name), sent)
+		}
+	}
+}
+
+// inside looks for further emails in a field that is not about addresses.
+func (m *mail) inside(v document.Value, at *document.Path, sent bool) {
+	switch v.Kind() {
+	case document.Object:
+		m.object(v, at, sent)
+	case document.Array:
+		for i, element := range v.Elements() {
+			m.inside(element, at.At(i), sent)
+		}
+	default:
+	}
+}
+
+// texts are the recipients in a field that may as well hold whole emails.
+func (m *mail) texts(v document.Value, at *document.Path) int {
+	switch v.Kind() {
+	case document.String:
+		return m.addresses(v, at, m.rules.to, "allowed_to")
+	case document.Array:
+		n := 0
+		for i, element := range v.Elements() {
+			n += m.texts(element, at.At(i))
+		}
+		return n
+	default:
+		return 0
+	}
+}
+
+// addresses holds a field to a list and answers how many addresses it has.
+func (m *mail) addresses(v document.Value, at *document.Path, allowed addressList, list string) int {
+	switch v.Kind() {
+	case document.Null:
+		return 0
+	case document.Array:
+		n := 0
+		for i, element := range v.Elements() {
+			n += m.addresses(element, at.At(i), allowed, list)
+		}
+		return n
+	case document.Object:
+		return m.named(v, at, allowed, list)
+	case document.String:
+		a, ok := parseAddress(v.Str())
+		switch {
+		case v.Str() == "":
+			return 0
+		case !ok:
+			m.blame(at, "has "+document.Quote(v.Str())+", which is not one address (write name@example.com, one in each item of a list)")
+		case allowed != nil && !allowed.admits(a):
+			m.blame(at, "has "+document.Quote(v.Str())+", which is not in \""+list+"\"")
+		}
+		return 1
+	default:
+		m.blame(at, "is not an address")
+		return 1
+	}
+}
+
+// named reads an address with a name beside it: {"name": ..., "email": ...}.
+func (m *mail) named(v document.Value, at *document.Path, allowed addressList, list string) int {
+	n := 0
+	for name, field := range v.Members() {
+		switch folded(name) {
+		case "email", "address", "emailaddress":
+			n += m.addresses(field, at.Key(name), allowed, list)
+		case "name", "displayname":
+		default:
+			m.blame(at.Key(name), "is no part of an address")
+		}
+	}
+	if n == 0 {
+		m.blame(at, "has no address")
+	}
+	return n
+}
+
+func (m *mail) blame(at *document.Path, why string) {
+	if m.wrong == "" {
+		m.wrong = "its input " + why
+		if at != nil {
+			m.wrong = document.Quote(at.String()) + " of " + m.wrong
+		}
+	}
+}

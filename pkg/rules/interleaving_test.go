@@ -1,0 +1,260 @@
+package rules_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// shared is one policy with every kind of limit, for a few sessions and principals.
+const shared = `{"role": "agent", "name": "p", "session_budget_usd": 0.00001, "email_config": {"max_emails_per_session": 2},
+	"allow": [
+		{"capability": "*", "rate_limit": {"max_calls": 3, "window_seconds": 3600}, "budget_limit": {"max_usd": 0.000012, "period": "hourly"}},
+		{"capability": "bash", "rate_limit": {"max_calls": 2, "window_seconds": 600, "scope": "principal"}},
+		{"capability": "tool:Read", "budget_limit": {"max_usd": 0.000004, "period": "daily", "scope": "session"}}],
+	"ask": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 1800, "scope": "session"}}]}`
+
+// caller is one call on its way: its spends are counted partition by partition, and
+// anything may happen in between.
+type caller struct {
+	call    rules.Call
+	verdict rules.Verdict
+	// parts are the spends by the partition that they are counted in, and counted is
+	// when those were that are.
+	parts   [][]rules.Spend
+	counted []time.Time
+	// over says how it ended.
+	admitted, settled, denied bool
+	cost                      rules.MicroUSD
+}
+
+// world runs calls against the counters.
+type world struct {
+	t        *rapid.T
+	set      *rules.Set
+	counters *counters
+	callers  []*caller
+}
+
+// TestNoOrderOverAdmits lets concurrent calls check, be denied half way, report and
+// be given up in any order, over time, and holds the counters to what really
+// happened: no window and no budget ever has more than its limit, nothing falls
+// below zero, and nothing that was reserved stays behind (S7.4, S7.5).
+func TestNoOrderOverAdmits(t *testing.T) {
+	t.Parallel()
+	set := compile(t, shared)
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, set: set, counters: newCounters()}
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			switch rapid.IntRange(0, 4).Draw(t, "step") {
+			case 0:
+				w.ask()
+			case 1, 2:
+				w.proceed()
+			case 3:
+				w.report()
+			default:
+				w.counters.now = w.counters.now.Add(rapid.SampledFrom([]time.Duration{
+					1, time.Minute, 10 * time.Minute, 29 * time.Minute, 30 * time.Minute, 7 * time.Hour,
+				}).Draw(t, "later"))
+			}
+			w.check()
+		}
+		for _, c := range w.callers {
+			w.finish(c)
+		}
+		w.check()
+	})
+}
+
+// ask decides a new call.
+func (w *world) ask() {
+	c := &caller{call: rules.Call{
+		Tool:          rapid.SampledFrom([]string{"Bash", "Read", "Write", "resend-email"}).Draw(w.t, "tool"),
+		Principal:     rapid.SampledFrom([]string{"amir", "bea"}).Draw(w.t, "principal"),
+		Session:       rapid.SampledFrom([]string{"s", "t"}).Draw(w.t, "session"),
+		EstimatedCost: rules.MicroUSD(rapid.Int64Range(0, 5).Draw(w.t, "estimate")),
+		Approved:      rapid.Bool().Draw(w.t, "approved"),
+		Now:           w.counters.now,
+	}}
+	if c.call.Session == "t" {
+		c.call.Root = "s" // t was started by s
+	}
+	c.verdict = w.set.Decide(c.call, nil)
+	if c.verdict.Decision == toolcall.Deny {
+		return
+	}
+	by := map[rules.Scope][]rules.Spend{}
+	for _, s := range c.verdict.Spends {
+		by[s.Scope] = append(by[s.Scope], s)
+	}
+	for _, scope := range []rules.Scope{rules.PerPolicy, rules.PerPrincipal, rules.PerSession} {
+		if len(by[scope]) > 0 {
+			c.parts = append(c.parts, by[scope])
+		}
+	}
+	w.callers = append(w.callers, c)
+}
+
+func (w *world) pick(ready func(*caller) bool) *caller {
+	var some []*caller
+	for _, c := range w.callers {
+		if ready(c) {
+			some = append(some, c)
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	return some[rapid.IntRange(0, len(some)-1).Draw(w.t, "caller")]
+}
+
+// proceed counts a call in its next partition. Where there is no room, or where it
+// is given up, what was counted before is given back.
+func (w *world) proceed() {
+	c := w.pick(func(c *caller) bool { return !c.admitted && !c.denied })
+	if c == nil {
+		return
+	}
+	part := c.parts[len(c.counted)]
+	i := w.counters.commit(part)
+	if i < 0 && rapid.IntRange(0, 5).Draw(w.t, "give up") > 0 {
+		if c.counted = append(c.counted, w.counters.now); len(c.counted) == len(c.parts) {
+			c.admitted = c.verdict.Decision == toolcall.Allow
+			c.denied = !c.admitted // it was only asked for
+		}
+		return
+	}
+	if i >= 0 {
+		w.refused(c, &part[i])
+	} else {
+		c.counted = append(c.counted, w.counters.now)
+	}
+	w.release(c)
+}
+
+func (w *world) release(c *caller) {
+	for i := range c.counted {
+		w.counters.correct(rules.Release(c.parts[i]))
+	}
+	c.denied = true
+}
+
+// refused holds a denial to the account's value.
+func (w *world) refused(c *caller, s *rules.Spend) {
+	value := w.counters.value(s.Account)
+	if value+max(s.Need, 1) <= s.Max {
+		w.t.Fatalf("%s of %s has %d of %d and no room for %d", s.Counter(), s.Subject, value, s.Max, s.Need)
+	}
+	if d := c.verdict.Exceeded(*s, value, w.counters.now); d.Decision != toolcall.Deny || d.Explain() == "" {
+		w.t.Fatalf("%+v", d)
+	}
+}
+
+// report settles a call that was admitted, at a cost of at most its estimate when
+// it had one.
+func (w *world) report() {
+	c := w.pick(func(c *caller) bool { return c.admitted && !c.settled })
+	if c == nil {
+		return
+	}
+	most := int64(c.call.EstimatedCost)
+	if most == 0 {
+		most = 3
+	}
+	w.settle(c, rules.MicroUSD(rapid.Int64Range(0, most).Draw(w.t, "cost")))
+}
+
+func (w *world) settle(c *caller, cost rules.MicroUSD) {
+	c.settled, c.cost = true, cost
+	w.counters.correct(rules.Settle(c.verdict.Spends, cost))
+}
+
+// finish ends a call that is on its way.
+func (w *world) finish(c *caller) {
+	switch {
+	case c.admitted && !c.settled:
+		w.settle(c, 0)
+	case !c.admitted && !c.denied:
+		w.release(c)
+	}
+}
+
+// held is what the calls really have of an account.
+type held struct {
+	max        int64
+	units      int64 // calls, emails and money, spent or reserved
+	unreserved int64 // money of it that nobody had reserved
+	times      []time.Time
+}
+
+func (w *world) held() map[rules.Account]*held {
+	accounts := map[rules.Account]*held{}
+	for _, c := range w.callers {
+		if c.denied {
+			continue
+		}
+		for i, at := range c.counted {
+			for _, s := range c.parts[i] {
+				h := accounts[s.Account]
+				if h == nil {
+					h = &held{max: s.Max}
+					accounts[s.Account] = h
+				}
+				switch {
+				case s.Measure != rules.Money || !c.settled:
+					h.units += s.Delta()
+				default:
+					h.units += int64(c.cost)
+				}
+				if s.Measure == rules.Money && c.settled && c.call.EstimatedCost == 0 {
+					h.unreserved += int64(c.cost)
+				}
+				if s.Delta() > 0 {
+					h.times = append(h.times, at)
+				}
+			}
+		}
+	}
+	return accounts
+}
+
+// check holds the counters to the calls.
+func (w *world) check() {
+	accounts := w.held()
+	for account, value := range w.counters.plain {
+		h := accounts[account]
+		if h == nil {
+			h = &held{}
+		}
+		if value != h.units {
+			w.t.Fatalf("%s of %s is %d, and %d were spent or are reserved", account.Counter(), account.Subject, value, h.units)
+		}
+		if value-h.unreserved > h.max {
+			w.t.Fatalf("%s of %s has %d of %d, and %d of it not reserved", account.Counter(), account.Subject, value, h.max, h.unreserved)
+		}
+	}
+	for account, h := range accounts {
+		if account.Window > 0 && fullest(h.times, account.Window) > h.max {
+			w.t.Fatalf("%s of %s admits %v with a limit of %d", account.Counter(), account.Subject, h.times, h.max)
+		}
+	}
+}
+
+// fullest is the most that any window of a length has.
+func fullest(times []time.Time, window time.Duration) (most int64) {
+	for _, end := range times {
+		n := int64(0)
+		for _, at := range times {
+			if at.After(end.Add(-window)) && !at.After(end) {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}

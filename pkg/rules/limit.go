@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"cmp"
+	"strings"
+	"time"
+)
+
+// limit is a limit of a policy. Its account lacks what only a call tells: the
+// subject and the start of the period.
+type limit struct {
+	account Account
+	max     int64
+	by      *Source
+}
+
+// compare puts limits in an order of their own, whatever that of their rules.
+func (l *limit) compare(other *limit) int {
+	a, b := &l.account, &other.account
+	return cmp.Or(
+		strings.Compare(a.Pattern, b.Pattern),
+		strings.Compare(string(a.Measure), string(b.Measure)),
+		cmp.Compare(a.Window, b.Window),
+		strings.Compare(string(a.Period), string(b.Period)),
+		strings.Compare(string(a.Scope), string(b.Scope)),
+	)
+}
+
+// limits holds the limits of a policy, each account once: with the strictest of
+// the limits that were set for it.
+type limits map[Account]*limit
+
+func (all limits) add(account Account, most int64, by *Source) *limit {
+	if known, ok := all[account]; ok {
+		if most < known.max {
+			known.max, known.by = most, by
+		}
+		return known
+	}
+	l := &limit{account, most, by}
+	all[account] = l
+	return l
+}
+
+// ofRule are the limits of one rule.
+func (all limits) ofRule(policy string, rule *Rule, by *Source) []*limit {
+	var of []*limit
+	if r := rule.Rate; r != nil {
+		of = append(of, all.add(Account{
+			Measure: Calls, Policy: policy, Pattern: rule.Capability, Scope: r.Scope.orDefault(),
+			Window: time.Duration(r.WindowSeconds) * time.Second,
+		}, r.MaxCalls, by))
+	}
+	if b := rule.Budget; b != nil {
+		of = append(of, all.add(Account{
+			Measure: Money, Policy: policy, Pattern: rule.Capability, Scope: b.Scope.orDefault(), Period: b.Period,
+		}, int64(b.Max), by))
+	}
+	return of
+}
+
+func (s Scope) orDefault() Scope {
+	if s == "" {
+		return PerPolicy
+	}
+	return s
+}
+
+// spend is what a call needs of a limit. Missing is what the call would have to
+// tell for that, or "".
+func (l *limit) spend(call *Call, need int64, ask bool) (s Spend, missing string) {
+	s = Spend{Account: l.account, Need: need, Max: l.max, Ask: ask, By: l.by}
+	switch s.Scope {
+	case PerPolicy:
+	case PerPrincipal:
+		if s.Subject = call.Principal; s.Subject == "" {
+			return s, "who makes it"
+		}
+	default:
+		if s.Subject = call.tree(); s.Subject == "" {
+			return s, "which session makes it"
+		}
+	}
+	if s.Period != "" {
+		if call.Now.IsZero() {
+			return s, "when it is made"
+		}
+		s.Start, _ = s.Period.Bounds(call.Now)
+	}
+	return s, ""
+}

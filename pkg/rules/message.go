@@ -1,0 +1,167 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Explain says what decided, which rule of which policy, and what would change
+// that, for an agent or a person to act on. Every verdict has a sentence, also one
+// that allows.
+func (v *Verdict) Explain() string {
+	what := v.subject()
+	switch {
+	case v.Excess != nil && v.By != nil:
+		return what + " is denied: " + v.excess()
+	case v.Decision == toolcall.Allow:
+		return what + " is allowed: " + v.allowance() + "."
+	case v.Decision == toolcall.Ask && v.By != nil:
+		return what + " needs the approval of a human: " + v.rule("asks for") +
+			". Wait for the approval, then make exactly this call again: it is admitted once."
+	case v.Code == toolcall.CodeEmailDenied && v.By != nil:
+		return fmt.Sprintf("%s is denied: %s (%s of %s). Write to and from addresses that it allows, or have an operator change it.",
+			what, v.Detail, v.By.Pointer(), v.By.policy())
+	case v.Code == toolcall.CodeInvalidInput:
+		return what + " is denied: " + v.Detail + ". Mend the call."
+	case v.Code == toolcall.CodePolicyDenied && v.By != nil:
+		return what + " is denied: " + v.denial()
+	case v.Code == toolcall.CodePolicyUnavailable && v.By != nil:
+		return fmt.Sprintf("%s is denied: %s limits it (%s), and it is not known %s. Nothing is wrong with the call; an operator must mend that.",
+			what, v.By.policy(), v.By.Pointer(), v.Detail)
+	case v.Code == toolcall.CodePolicyUnavailable && v.Detail != "":
+		return what + " is denied: " + v.Detail + ". Nothing is wrong with the call; an operator must mend that."
+	default:
+		return what + " is denied: no decision could be made. Nothing is wrong with the call; try again in a moment."
+	}
+}
+
+// subject names the call.
+func (v *Verdict) subject() string {
+	if v.Tool == "" {
+		return "The call"
+	}
+	if capability := v.Capability(); !strings.HasSuffix(capability, ":"+v.Tool) {
+		return "Tool " + document.Quote(v.Tool) + " (" + document.Quote(capability) + ")"
+	}
+	return "Tool " + document.Quote(v.Tool)
+}
+
+// rule says which rule of which policy does what.
+func (v *Verdict) rule(does string) string {
+	return fmt.Sprintf("%s %s %s (%s)", v.By.policy(), does, document.Quote(v.By.Pattern), v.By.Pointer())
+}
+
+func (v *Verdict) allowance() string {
+	switch {
+	case v.By == nil:
+		return "it is one of Interlock's own"
+	case v.Approved:
+		return "a human has approved it, as " + v.rule("asks for")
+	case v.By.Place == listAllow:
+		return v.rule("allows")
+	default:
+		return "no rule of " + v.By.policy() + " is about it, and what none is about is allowed"
+	}
+}
+
+func (v *Verdict) denial() string {
+	if v.By.Place == listDeny {
+		return v.rule("denies") + ", which goes before all that asks or allows. " +
+			"No approval and no other input changes that; use another tool, or have an operator change the policy."
+	}
+	return fmt.Sprintf("no rule of %s is about it, and what none is about is denied (%s). An operator can add %s to \"allow\" or \"ask\".",
+		v.By.policy(), v.By.Pointer(), document.Quote(v.Capability()))
+}
+
+// excess says which limit has no room, and when it will have.
+func (v *Verdict) excess() string {
+	s := &v.Excess.Spend
+	switch s.Measure {
+	case Calls:
+		return fmt.Sprintf("%s admits %s of %s in any %s%s (%s), and %d were made. %s",
+			v.By.policy(), count(s.Max, "call"), document.Quote(s.Pattern), seconds(s.Window), s.whose(), v.pointer("rate_limit"),
+			v.Excess.Value, v.again("Wait until then, or do without it."))
+	case Emails:
+		return fmt.Sprintf("%s admits %s%s (%s), and %s. %s",
+			v.By.policy(), count(s.Max, "email"), s.whose(), v.pointer("max_emails_per_session"),
+			v.already(fmt.Sprintf("%d were sent", v.Excess.Value), fmt.Sprintf("sends %d", s.Need)), v.again(""))
+	default:
+		return v.budget(s)
+	}
+}
+
+func (v *Verdict) budget(s *Spend) string {
+	what, pointer := "", v.By.Pointer()
+	if s.Pattern != "" {
+		what, pointer = " of "+document.Quote(s.Pattern), v.pointer("budget_limit")
+	}
+	period := ""
+	if s.Period != "" {
+		period = " in a UTC " + s.Period.noun()
+	}
+	return fmt.Sprintf("%s lets calls%s cost %s USD%s%s (%s), and %s. %s",
+		v.By.policy(), what, MicroUSD(s.Max), period, s.whose(), pointer,
+		v.already(MicroUSD(v.Excess.Value).String()+" are spent or reserved", "may cost "+MicroUSD(s.Need).String()),
+		v.again("Wait until then, or do what costs less."))
+}
+
+// already says what the account holds, and what the call does. What it holds is not
+// known when no room could be enough.
+func (v *Verdict) already(holds, does string) string {
+	switch s := &v.Excess.Spend; {
+	case s.Need > s.Max:
+		return "this call alone " + does
+	case s.Need == 0:
+		return holds
+	default:
+		return holds + " and this call " + does
+	}
+}
+
+// pointer is where the limit itself stands.
+func (v *Verdict) pointer(field string) string { return v.By.Pointer() + "/" + field }
+
+// whose says whose calls are counted together.
+func (s *Spend) whose() string {
+	switch s.Scope {
+	case PerPrincipal:
+		return " by each principal"
+	case PerSession:
+		return " in a session with all that it has started"
+	default:
+		return ""
+	}
+}
+
+// again says when the limit reopens, and what to do meanwhile.
+func (v *Verdict) again(meanwhile string) string {
+	e := v.Excess
+	switch {
+	case e.Spend.Need > e.Spend.Max:
+		return "Make it smaller, or have an operator raise the limit."
+	case e.ReopensAt.IsZero():
+		return "That does not reopen; an operator can raise the limit."
+	default:
+		return "It reopens at " + e.ReopensAt.UTC().Format(time.RFC3339Nano) + ". " + meanwhile
+	}
+}
+
+func count(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + noun
+}
+
+// seconds writes a window as a policy does.
+func seconds(window time.Duration) string {
+	if window == time.Second {
+		return "second"
+	}
+	return count(int64(window/time.Second), "second")
+}

@@ -1,0 +1,72 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// longestPattern is more than the capability of any tool has, in bytes.
+const longestPattern = 1_024
+
+// capabilityMend says how to mend a pattern that matches no capability, or "".
+// Capabilities are bash, mcp:<server>:<tool> and tool:<name> (S7.1).
+func capabilityMend(pattern string) string {
+	prefix, wild := strings.CutSuffix(pattern, "*")
+	switch {
+	case strings.TrimSpace(pattern) == "" || strings.ContainsFunc(pattern, notInCapability):
+		return "write one, without blanks and control characters"
+	case len(pattern) > longestPattern:
+		return fmt.Sprintf("no capability has more than %d bytes", longestPattern)
+	case strings.Contains(prefix, "*"):
+		return "a * stands only at the end, for any rest"
+	case pattern == "*":
+		return ""
+	}
+	parts := strings.Split(prefix, ":")
+	for i, part := range parts {
+		if part == "" && (i == 0 || i < len(parts)-1 || !wild) {
+			return "there is an empty part between colons; fill it"
+		}
+	}
+	return kindMend(parts, wild)
+}
+
+func kindMend(parts []string, wild bool) string {
+	kinds := []string{"bash", "mcp", "tool"}
+	if len(parts) == 1 && wild {
+		if slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, parts[0]) }) {
+			return ""
+		}
+	}
+	switch {
+	case !slices.Contains(kinds, parts[0]):
+		return "begin with bash, mcp:<server>:<tool> or tool:<name>"
+	case parts[0] == "bash" && len(parts) > 1:
+		return "bash has no parts; limit commands with \"allowed_commands\" of a workflow"
+	case parts[0] == "mcp" && len(parts) > 1:
+		return serverMend(parts[1:], wild)
+	}
+	return ""
+}
+
+// serverMend is about servers whose tools have ambiguous names: agents write
+// mcp__server__tool, which is read up to the first "__".
+func serverMend(parts []string, wild bool) string {
+	whole := len(parts) > 1 || !wild // the server is named to its end
+	name := parts[0]
+	if whole {
+		name += "__" + strings.Join(parts[1:], ":")
+	}
+	server, tool, found := strings.Cut(name, "__")
+	if !found || whole && server == parts[0] {
+		return ""
+	}
+	if wild || len(parts) == 1 {
+		tool += "*"
+	}
+	return fmt.Sprintf("agents' names of tools are read up to the first \"__\", so no server has that in its name, nor a \"_\" at its end; write mcp:%s:%s", server, tool)
+}
+
+func notInCapability(c rune) bool { return !unicode.IsPrint(c) || unicode.IsSpace(c) }

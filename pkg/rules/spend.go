@@ -1,0 +1,126 @@
+package rules
+
+import (
+	"strconv"
+	"time"
+)
+
+// Measure is what an account counts.
+type Measure string
+
+// Measures.
+const (
+	// Calls are admitted calls in a rolling window (S7.4).
+	Calls Measure = "calls"
+	// Money is micro-dollars, spent and reserved (S7.5).
+	Money Measure = "money"
+	// Emails are emails sent (S7.7).
+	Emails Measure = "emails"
+)
+
+// Account is one counter: what it counts, of whom, and since when. Two limits that
+// count the same things of the same callers have one account, whatever the version
+// of their policy and the order of its rules: changing a policy forgets nothing.
+type Account struct {
+	Measure Measure
+	// Policy is the name of the one whose calls are counted. It is empty for what a
+	// session itself has: its cost and its emails, which all policies share.
+	Policy string
+	Scope  Scope
+	// Subject is the principal or the root of the session's tree, by Scope.
+	Subject string
+	// Pattern of the rule; empty for what a session itself has.
+	Pattern string
+	// Window is the length of a rolling window, zero for a plain counter.
+	Window time.Duration
+	// Period and the Start of the one that is counted, of budgets that have one.
+	Period Period
+	Start  time.Time
+}
+
+// Counter names the account among those of its policy, scope and subject.
+func (a Account) Counter() string {
+	name := string(a.Measure)
+	if a.Window > 0 {
+		name += "/" + strconv.FormatInt(int64(a.Window/time.Second), 10) + "s"
+	}
+	if a.Period != "" {
+		name += "/" + string(a.Period) + "/" + a.Start.Format(a.Period.format())
+	}
+	if a.Pattern != "" {
+		name += "/" + a.Pattern
+	}
+	return name
+}
+
+// Spend is what an account must have room for, for a call to be what its verdict
+// says. It has to be counted in one atomic step with the decision: all spends of a
+// call or none.
+type Spend struct {
+	Account
+	// Need is what the call takes: one call, its emails, or the micro-dollars that
+	// it is estimated to cost.
+	Need int64
+	// Max is the most that the account may hold. Need is never more.
+	Max int64
+	// Ask is true when a human is asked first: then the account must have room, and
+	// nothing is taken yet.
+	Ask bool
+	// By is what sets the limit.
+	By *Source
+}
+
+// Delta is what is added to the counter.
+func (s *Spend) Delta() int64 {
+	if s.Ask {
+		return 0
+	}
+	return s.Need
+}
+
+// Limit is the most that the counter may be after Delta was added, else the call is
+// denied: see Exceeded. A call that needs nothing needs an account that is not
+// spent. It is never negative.
+func (s *Spend) Limit() int64 {
+	if s.Delta() > 0 {
+		return s.Max
+	}
+	return s.Max - max(s.Need, 1)
+}
+
+// Change is a correction of an account that has no limit: it is always made.
+type Change struct {
+	Account
+	Delta int64
+}
+
+// Settle corrects the budgets of a call that was made, from what was reserved to
+// what it has cost (S7.5). A call belongs to the period that it was admitted in,
+// whenever it ends. What has cost nothing, or was not reported, is given back.
+func Settle(spends []Spend, actual MicroUSD) []Change {
+	var changes []Change
+	for i := range spends {
+		s := &spends[i]
+		if s.Measure != Money {
+			continue
+		}
+		if delta := int64(max(actual, 0)) - s.Delta(); delta != 0 {
+			changes = append(changes, Change{s.Account, delta})
+		}
+	}
+	return changes
+}
+
+// Release gives back what a call that was not made has reserved of budgets and
+// emails. It stays counted in rolling windows: a unit there has no owner, and the
+// store gives back the newest. When that is another call's, the older one leaves
+// the window too early, and one call too many is admitted.
+func Release(spends []Spend) []Change {
+	var changes []Change
+	for i := range spends {
+		if s := &spends[i]; s.Window == 0 && s.Delta() > 0 {
+			changes = append(changes, Change{s.Account, -s.Delta()})
+		}
+	}
+	return changes
+}

@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// outcome is what the rules that match a capability say of it.
+type outcome struct {
+	// deny, ask and allow are the closest rule of each list, nil when none matches.
+	deny, ask, allow *Source
+	// email is true for tools that send email.
+	email bool
+	// limits of all rules that match, in an order that does not depend on theirs.
+	limits []*limit
+}
+
+// pattern is a rule's capability, read, and what the rule says.
+type pattern struct {
+	text string // without the *
+	wild bool   // with one
+	says outcome
+}
+
+// node is a place where patterns end or part: a tree of their common beginnings.
+// All that matches there follows from the way to it, so it is worked out
+// beforehand, and one walk along a capability answers it.
+type node struct {
+	label string // what leads here from the node before
+	heads string // the first byte of each child's label
+	nodes []node
+	// whole is what is said of a capability that ends here or goes on with a
+	// separator, part of one that goes on with anything else.
+	whole, part *outcome
+}
+
+// newTable compiles patterns. Of several rules of a list that match, the one with
+// the longest pattern speaks for them, and of equals the first.
+func newTable(patterns []pattern) *node {
+	patterns = slices.Clone(patterns)
+	slices.SortStableFunc(patterns, func(a, b pattern) int { return strings.Compare(a.text, b.text) })
+	root := &node{}
+	root.build(patterns, 0, &outcome{})
+	return root
+}
+
+// build makes the node at which patterns, which begin with the same bytes, have
+// the first `at` of them behind them.
+func (n *node) build(patterns []pattern, at int, inherited *outcome) {
+	own := 0
+	for own < len(patterns) && len(patterns[own].text) == at {
+		own++
+	}
+	n.part = inherited.with(patterns[:own], true)
+	n.whole = n.part.with(patterns[:own], false)
+	for rest := patterns[own:]; len(rest) > 0; {
+		head := rest[0].text[at]
+		end := slices.IndexFunc(rest, func(p pattern) bool { return p.text[at] != head })
+		if end < 0 {
+			end = len(rest)
+		}
+		same := rest[:end]
+		rest = rest[end:]
+		to := shared(same[0].text, same[end-1].text)
+		child := node{label: same[0].text[at:to]}
+		child.build(same, to, n.next(head))
+		n.heads += string([]byte{head})
+		n.nodes = append(n.nodes, child)
+	}
+}
+
+// shared is how many bytes two texts begin with alike.
+func shared(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// next is what is said of a capability that goes on with c.
+func (n *node) next(c byte) *outcome {
+	if separates(c) {
+		return n.whole
+	}
+	return n.part
+}
+
+// with adds what patterns with or without a * say to what was said on the way to
+// them.
+func (o *outcome) with(patterns []pattern, wild bool) *outcome {
+	sum := *o
+	sum.limits = slices.Clone(o.limits)
+	for _, p := range slices.Backward(patterns) { // so that the first has the last word
+		if p.wild == wild {
+			sum.add(&p.says)
+		}
+	}
+	slices.SortFunc(sum.limits, (*limit).compare)
+	return &sum
+}
+
+func (o *outcome) add(more *outcome) {
+	if more.deny != nil {
+		o.deny = more.deny
+	}
+	if more.ask != nil {
+		o.ask = more.ask
+	}
+	if more.allow != nil {
+		o.allow = more.allow
+	}
+	o.email = o.email || more.email
+	for _, l := range more.limits {
+		if !slices.Contains(o.limits, l) {
+			o.limits = append(o.limits, l)
+		}
+	}
+}
+
+// find answers what is said of a capability.
+func (n *node) find(capability []byte) *outcome {
+	for {
+		if len(capability) == 0 {
+			return n.whole
+		}
+		i := strings.IndexByte(n.heads, capability[0])
+		if i < 0 {
+			return n.next(capability[0])
+		}
+		child := &n.nodes[i]
+		if len(capability) < len(child.label) || string(capability[:len(child.label)]) != child.label {
+			return n.next(capability[0])
+		}
+		capability = capability[len(child.label):]
+		n = child
+	}
+}

@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Verdict is one policy's answer to a call, as data. Its sentence is built when it
+// is asked for: see Explain. The zero Verdict is not an answer, and not an
+// allowance.
+type Verdict struct {
+	Decision toolcall.Decision
+	// Code is empty when the call is allowed.
+	Code toolcall.Code
+	Tool string
+	// By is what decided; nil when no part of a policy did.
+	By *Source
+	// Approved is true when By asks, and a human has answered.
+	Approved bool
+	// Spends are what must be counted for the verdict to stand; none when it denies.
+	Spends []Spend
+	// Detail is what the sentence says beyond the code.
+	Detail string
+	// Excess is set when a limit denies.
+	Excess *Excess
+
+	capability string // as the caller knew it
+	shell      bool
+}
+
+// Excess is a limit that has no room for a call.
+type Excess struct {
+	Spend Spend
+	// Value is what the account held.
+	Value int64
+	// ReopensAt is when the same call may be allowed; zero for never.
+	ReopensAt time.Time
+}
+
+// Capability is what policies call the tool.
+func (v *Verdict) Capability() string {
+	switch {
+	case v.capability != "":
+		return v.capability
+	case v.shell:
+		return string(appendCapability(nil, v.Tool, true))
+	default:
+		return CapabilityOf(v.Tool)
+	}
+}
+
+// Exceeded is the denial that a verdict becomes when the account of one of its
+// spends has no room, and holds value. reopensAt is what the store says of a
+// rolling window; it is not used of others.
+func (v *Verdict) Exceeded(spend Spend, value int64, reopensAt time.Time) Verdict {
+	code := toolcall.CodeBudgetExceeded
+	switch spend.Measure {
+	case Calls:
+		code = toolcall.CodeRateLimited
+	case Emails:
+		code = toolcall.CodeEmailDenied
+	default:
+	}
+	if spend.Window == 0 {
+		_, reopensAt = spend.Period.Bounds(spend.Start)
+	}
+	if spend.Need > spend.Max {
+		reopensAt = time.Time{}
+	}
+	denied := v.deny(code, spend.By, "")
+	denied.Excess = &Excess{spend, value, reopensAt}
+	return denied
+}
+
+func (v *Verdict) deny(code toolcall.Code, by *Source, detail string) Verdict {
+	return Verdict{
+		Decision: toolcall.Deny, Code: code, Tool: v.Tool, By: by, Detail: detail,
+		capability: v.capability, shell: v.shell,
+	}
+}
+
+// unavailable is the denial of a policy that can not be judged by (S7.2).
+func (v *Verdict) unavailable(s *Set) Verdict {
+	why := "there is none"
+	if s != nil {
+		why = s.broken
+	}
+	return v.deny(toolcall.CodePolicyUnavailable, nil, "its policy can not be judged by: "+why)
+}

@@ -1,0 +1,138 @@
+package workflow
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// Approval is a transition that humans were asked about (S9.1). While it is
+// pending the transition is parked: it waits with its data, the lane stays where
+// it is, and no other transition is taken there. What became of one that did not
+// fire stays until the lane moves on, for whoever asks.
+type Approval struct {
+	// ID of the approval, of which somebody else keeps the votes.
+	ID string
+	// Event that was fired, and the state that it leads to.
+	Event, To string
+	// Data waits with the transition; it is gone when that did not fire.
+	Data document.Value
+	// Message is for the approvers, as the definition has it.
+	Message string
+	// Actor asked, at Since, by which the run got its version RunVersion.
+	Actor      string
+	Since      time.Time
+	RunVersion int64
+
+	// Outcome is empty while it is pending.
+	Outcome ApprovalOutcome
+	// Note is what the agent is told, and DecidedBy who has said so.
+	Note      string
+	DecidedBy string
+}
+
+// ApprovalOutcome is why a parked transition did not fire.
+type ApprovalOutcome string
+
+// The outcomes.
+const (
+	ApprovalRejected ApprovalOutcome = "REJECTED"
+	// ApprovalExpired: nobody has decided in time, which is no rejection (S9.3).
+	ApprovalExpired   ApprovalOutcome = "EXPIRED"
+	ApprovalCancelled ApprovalOutcome = "CANCELLED"
+	// ApprovalStale: it was granted, and the transition was closed by then (S9.1).
+	ApprovalStale ApprovalOutcome = "STALE"
+)
+
+// Grant lets a parked transition fire: humans have agreed (S9.1). While an
+// operator holds the run it is refused with RUN_NOT_RUNNING, and can come again.
+type Grant struct {
+	ApprovalID string
+	// Data replaces the data that was parked, when it is not missing (S9.4).
+	Data document.Value
+	// Note of those who agreed, for history.
+	Note string
+	// Actor has made the decision.
+	Actor string
+}
+
+// Reject drops a parked transition, with its data.
+type Reject struct {
+	ApprovalID string
+	// Outcome says why; a rejection when it is empty.
+	Outcome ApprovalOutcome
+	// Note is for the agent.
+	Note  string
+	Actor string
+}
+
+func (c Grant) actor() string  { return c.Actor }
+func (c Reject) actor() string { return c.Actor }
+
+// Pending reports that humans have not decided yet; a nil approval is not pending.
+func (a *Approval) Pending() bool { return a != nil && a.Outcome == "" }
+
+// Approvals names the approvals that the run's lanes wait for. One that a change
+// has removed from there is settled, or void because its lane has moved on or
+// ended.
+func (r *Run) Approvals() []string {
+	if r.Fork == nil && !r.Approval.Pending() {
+		return nil
+	}
+	var ids []string
+	r.eachLane(func(path []int) {
+		if at := r.project(path); at.Approval.Pending() {
+			ids = append(ids, at.Approval.ID)
+		}
+	})
+	return ids
+}
+
+// Asking is the run as it stands in the lane that waits for an approval.
+func (r *Run) Asking(approvalID string) (Run, bool) {
+	path, found := r.asking(approvalID)
+	if !found {
+		return Run{}, false
+	}
+	return r.project(path), true
+}
+
+func (r *Run) asking(id string) (path []int, found bool) {
+	r.eachLane(func(p []int) {
+		if at := r.project(p); at.Approval.Pending() && at.Approval.ID == id && id != "" {
+			path, found = p, true
+		}
+	})
+	return path, found
+}
+
+// Asked is exactly what humans are asked for in a lane, as Asking answers it: the
+// transition, of this run at that version, and its data. The kind says what it is
+// to people: a transition, or the step of a process.
+func (r *Run) Asked(kind consent.Kind) consent.Action {
+	a := r.Approval
+	text := func(name, value string) document.Member {
+		return document.Member{Name: name, Value: document.StringValue(value)}
+	}
+	number := func(name string, n int64) document.Member {
+		return document.Member{Name: name, Value: document.NumberValue(strconv.FormatInt(n, 10))}
+	}
+	return consent.Action{
+		Kind: kind,
+		Subject: document.ObjectValue([]document.Member{
+			text("run_id", r.ID), number("run_version", a.RunVersion),
+			text("workflow", r.Workflow), number("workflow_version", r.WorkflowVersion),
+			text("branch", r.Branch), text("state", r.State), text("event", a.Event), text("to", a.To),
+		}),
+		Data: a.Data,
+	}
+}
+
+// CheckData says why data can not be merged into a context, and is empty when it
+// can (S2.6): an approver learns that before the decision is made.
+func CheckData(data document.Value) string {
+	_, why := badData(data)
+	return why
+}

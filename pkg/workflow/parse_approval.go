@@ -1,0 +1,109 @@
+package workflow
+
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+var (
+	approvalFields   = []string{"required", "deny_threshold", "approvers", "expires_seconds", "escalation", "wait_seconds"}
+	approverFields   = []string{"roles", "names"}
+	escalationFields = []string{"after_seconds", "approvers"}
+)
+
+// Bounds of the times of an approval, in seconds.
+const (
+	longestApproval = 366 * 24 * 60 * 60
+	longestWait     = 60 * 60
+)
+
+// approvalTerms reads meta.approval: who decides, and how many (S9.2, S9.3).
+func (r *reader) approvalTerms(meta document.Fields) {
+	f, ok := meta.Object("approval")
+	if !ok {
+		return
+	}
+	for name := range f.Value.Members() {
+		r.unknownField(f, name, "\"approval\"", approvalFields)
+	}
+	terms := &r.def.Meta.Approval
+	terms.Required = r.people(f, "required")
+	terms.DenyThreshold = r.people(f, "deny_threshold")
+	terms.TTL = r.seconds(f, "expires_seconds", 1, longestApproval)
+	terms.Eligible = r.approvers(f)
+	r.def.Meta.ApprovalWait = r.seconds(f, "wait_seconds", 0, longestWait)
+	if e, ok := f.Object("escalation"); ok {
+		for name := range e.Value.Members() {
+			r.unknownField(e, name, "\"escalation\"", escalationFields)
+		}
+		e.Require("after_seconds")
+		terms.Escalation.After = r.seconds(e, "after_seconds", 1, longestApproval)
+		terms.Escalation.To = r.approvers(e)
+		if terms.Escalation.After == 0 {
+			return // it has been reported
+		}
+	}
+	if err := terms.Check(consent.Asker{}); err != nil {
+		r.report.Errorf(f.At, document.CodeConflict, "%s", err)
+	}
+}
+
+// mostApprovers bounds a quorum, and the lists of who may be of it.
+const mostApprovers = 1_000
+
+func (r *reader) people(f document.Fields, name string) int {
+	n, ok := f.Integer(name, 1)
+	if ok && n > mostApprovers {
+		r.report.Errorf(f.At.Key(name), document.CodeRange, "%q is %d, the limit is %d", name, n, mostApprovers)
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) seconds(f document.Fields, name string, least, most int64) time.Duration {
+	n, ok := f.Integer(name, least)
+	if ok && n > most {
+		r.report.Errorf(f.At.Key(name), document.CodeRange, "%q is %d seconds, the limit is %d", name, n, most)
+		return 0
+	}
+	return time.Duration(n) * time.Second
+}
+
+// approvers reads the people of "approvers", by roles and by names.
+func (r *reader) approvers(f document.Fields) consent.Approvers {
+	a, ok := f.Object("approvers")
+	if !ok {
+		return consent.Approvers{}
+	}
+	for name := range a.Value.Members() {
+		r.unknownField(a, name, "\"approvers\"", approverFields)
+	}
+	if !a.Has("roles") && !a.Has("names") {
+		r.report.Errorf(a.At, document.CodeEmpty, "it names nobody; add \"roles\" or \"names\"")
+	}
+	return consent.Approvers{Roles: r.named(a, "roles"), Names: r.named(a, "names")}
+}
+
+func (r *reader) named(f document.Fields, name string) []string {
+	items, ok := f.Strings(name, mostApprovers)
+	if !ok {
+		return nil
+	}
+	if len(items) == 0 {
+		r.report.Errorf(f.At.Key(name), document.CodeEmpty, "%q names nobody; name somebody or remove it", name)
+	}
+	for _, item := range items {
+		switch item.Text {
+		case "":
+			r.report.Errorf(item.At, document.CodeEmpty, "the name is empty; fill it in or remove it")
+		case consent.RoleAgent:
+			if name == "roles" {
+				r.report.Errorf(item.At, document.CodeConflict, "agents ask and never decide; name another role")
+			}
+		}
+	}
+	r.report.Duplicates(items)
+	return document.Texts(items)
+}
