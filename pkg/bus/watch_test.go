@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -151,6 +152,9 @@ func TestWatchGoesOn(t *testing.T) {
 		next <- m
 	}()
 	eventually(t, "the watch is back", func() bool {
+		// A server that just starts may never answer.
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
 		s, err := js.Stream(ctx, DefaultStream)
 		return err == nil && s.CachedInfo().State.Consumers > 0
 	})
