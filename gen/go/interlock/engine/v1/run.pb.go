@@ -116,6 +116,8 @@ const (
 	RejectionCode_REJECTION_CODE_INVALID_DATA RejectionCode = 14
 	// Only a paused run can be resumed.
 	RejectionCode_REJECTION_CODE_RUN_NOT_PAUSED RejectionCode = 15
+	// Nothing in the run waits for that approval any more.
+	RejectionCode_REJECTION_CODE_NOT_PARKED RejectionCode = 16
 )
 
 // Enum value maps for RejectionCode.
@@ -137,6 +139,7 @@ var (
 		13: "REJECTION_CODE_UNSUPPORTED",
 		14: "REJECTION_CODE_INVALID_DATA",
 		15: "REJECTION_CODE_RUN_NOT_PAUSED",
+		16: "REJECTION_CODE_NOT_PARKED",
 	}
 	RejectionCode_value = map[string]int32{
 		"REJECTION_CODE_UNSPECIFIED":              0,
@@ -155,6 +158,7 @@ var (
 		"REJECTION_CODE_UNSUPPORTED":              13,
 		"REJECTION_CODE_INVALID_DATA":             14,
 		"REJECTION_CODE_RUN_NOT_PAUSED":           15,
+		"REJECTION_CODE_NOT_PARKED":               16,
 	}
 )
 
@@ -556,8 +560,18 @@ type Run struct {
 	// True when the workflow enforces always (meta.enforcement): neither the agent's
 	// pause nor the end of the run opens its tools.
 	AlwaysEnforced bool `protobuf:"varint,40,opt,name=always_enforced,json=alwaysEnforced,proto3" json:"always_enforced,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The transition that waits for humans in this branch, or what has become of the
+	// last one that did, until the branch moves on (S9.1).
+	Approval *RunApproval `protobuf:"bytes,41,opt,name=approval,proto3" json:"approval,omitempty"`
+	// True when the workflow is a process (S8).
+	Process bool `protobuf:"varint,42,opt,name=process,proto3" json:"process,omitempty"`
+	// How long a hook or tool may wait for a decision before it answers "ask"
+	// (meta.approval.wait_seconds); 0 for not at all.
+	ApprovalWaitSeconds int64 `protobuf:"varint,43,opt,name=approval_wait_seconds,json=approvalWaitSeconds,proto3" json:"approval_wait_seconds,omitempty"`
+	// Policies of the registry that the workflow names (meta.policy).
+	Policies      []string `protobuf:"bytes,44,rep,name=policies,proto3" json:"policies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
@@ -870,6 +884,155 @@ func (x *Run) GetAlwaysEnforced() bool {
 	return false
 }
 
+func (x *Run) GetApproval() *RunApproval {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
+func (x *Run) GetProcess() bool {
+	if x != nil {
+		return x.Process
+	}
+	return false
+}
+
+func (x *Run) GetApprovalWaitSeconds() int64 {
+	if x != nil {
+		return x.ApprovalWaitSeconds
+	}
+	return 0
+}
+
+func (x *Run) GetPolicies() []string {
+	if x != nil {
+		return x.Policies
+	}
+	return nil
+}
+
+// RunApproval is a transition that humans were asked about (S9.1).
+type RunApproval struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	ApprovalId string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	Event      string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	To         string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// For the approvers, as the definition has it.
+	Message string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	AskedBy string                 `protobuf:"bytes,5,opt,name=asked_by,json=askedBy,proto3" json:"asked_by,omitempty"`
+	Since   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	// True while it waits.
+	Pending bool `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
+	// REJECTED, EXPIRED, CANCELLED or STALE once it does not, the note for the agent,
+	// and who has decided.
+	Outcome       string `protobuf:"bytes,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Note          string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
+	DecidedBy     string `protobuf:"bytes,10,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunApproval) Reset() {
+	*x = RunApproval{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunApproval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunApproval) ProtoMessage() {}
+
+func (x *RunApproval) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunApproval.ProtoReflect.Descriptor instead.
+func (*RunApproval) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RunApproval) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *RunApproval) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *RunApproval) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RunApproval) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RunApproval) GetAskedBy() string {
+	if x != nil {
+		return x.AskedBy
+	}
+	return ""
+}
+
+func (x *RunApproval) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *RunApproval) GetPending() bool {
+	if x != nil {
+		return x.Pending
+	}
+	return false
+}
+
+func (x *RunApproval) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *RunApproval) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *RunApproval) GetDecidedBy() string {
+	if x != nil {
+		return x.DecidedBy
+	}
+	return ""
+}
+
 // EnvVar is one environment variable.
 type EnvVar struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -881,7 +1044,7 @@ type EnvVar struct {
 
 func (x *EnvVar) Reset() {
 	*x = EnvVar{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +1056,7 @@ func (x *EnvVar) String() string {
 func (*EnvVar) ProtoMessage() {}
 
 func (x *EnvVar) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +1069,7 @@ func (x *EnvVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
 func (*EnvVar) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EnvVar) GetName() string {
@@ -935,7 +1098,7 @@ type Interruption struct {
 
 func (x *Interruption) Reset() {
 	*x = Interruption{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1110,7 @@ func (x *Interruption) String() string {
 func (*Interruption) ProtoMessage() {}
 
 func (x *Interruption) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1123,7 @@ func (x *Interruption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
 func (*Interruption) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Interruption) GetName() string {
@@ -997,7 +1160,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1009,7 +1172,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1022,7 +1185,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Fork) GetEvent() string {
@@ -1092,7 +1255,7 @@ type ForkBranch struct {
 
 func (x *ForkBranch) Reset() {
 	*x = ForkBranch{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1267,7 @@ func (x *ForkBranch) String() string {
 func (*ForkBranch) ProtoMessage() {}
 
 func (x *ForkBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1280,7 @@ func (x *ForkBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkBranch.ProtoReflect.Descriptor instead.
 func (*ForkBranch) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ForkBranch) GetName() string {
@@ -1174,7 +1337,7 @@ type Invocation struct {
 
 func (x *Invocation) Reset() {
 	*x = Invocation{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1349,7 @@ func (x *Invocation) String() string {
 func (*Invocation) ProtoMessage() {}
 
 func (x *Invocation) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1362,7 @@ func (x *Invocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invocation.ProtoReflect.Descriptor instead.
 func (*Invocation) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Invocation) GetRunId() string {
@@ -1242,7 +1405,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1417,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1430,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StartRequest) GetWorkflow() string {
@@ -1330,7 +1493,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1505,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1518,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StartResponse) GetRun() *Run {
@@ -1389,7 +1552,7 @@ type RunServiceGetRequest struct {
 
 func (x *RunServiceGetRequest) Reset() {
 	*x = RunServiceGetRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1564,7 @@ func (x *RunServiceGetRequest) String() string {
 func (*RunServiceGetRequest) ProtoMessage() {}
 
 func (x *RunServiceGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1577,7 @@ func (x *RunServiceGetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceGetRequest.ProtoReflect.Descriptor instead.
 func (*RunServiceGetRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RunServiceGetRequest) GetRunId() string {
@@ -1456,7 +1619,7 @@ type RunServiceGetResponse struct {
 
 func (x *RunServiceGetResponse) Reset() {
 	*x = RunServiceGetResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1631,7 @@ func (x *RunServiceGetResponse) String() string {
 func (*RunServiceGetResponse) ProtoMessage() {}
 
 func (x *RunServiceGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1644,7 @@ func (x *RunServiceGetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceGetResponse.ProtoReflect.Descriptor instead.
 func (*RunServiceGetResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunServiceGetResponse) GetRun() *Run {
@@ -1510,7 +1673,7 @@ type RunServiceListRequest struct {
 
 func (x *RunServiceListRequest) Reset() {
 	*x = RunServiceListRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1685,7 @@ func (x *RunServiceListRequest) String() string {
 func (*RunServiceListRequest) ProtoMessage() {}
 
 func (x *RunServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1698,7 @@ func (x *RunServiceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceListRequest.ProtoReflect.Descriptor instead.
 func (*RunServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RunServiceListRequest) GetStatus() RunStatus {
@@ -1576,7 +1739,7 @@ type RunServiceListResponse struct {
 
 func (x *RunServiceListResponse) Reset() {
 	*x = RunServiceListResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1588,7 +1751,7 @@ func (x *RunServiceListResponse) String() string {
 func (*RunServiceListResponse) ProtoMessage() {}
 
 func (x *RunServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1601,7 +1764,7 @@ func (x *RunServiceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunServiceListResponse.ProtoReflect.Descriptor instead.
 func (*RunServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RunServiceListResponse) GetRuns() []*Run {
@@ -1639,7 +1802,7 @@ type TransitionRequest struct {
 
 func (x *TransitionRequest) Reset() {
 	*x = TransitionRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1814,7 @@ func (x *TransitionRequest) String() string {
 func (*TransitionRequest) ProtoMessage() {}
 
 func (x *TransitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1827,7 @@ func (x *TransitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransitionRequest.ProtoReflect.Descriptor instead.
 func (*TransitionRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TransitionRequest) GetRunId() string {
@@ -1733,7 +1896,7 @@ type TransitionResponse struct {
 
 func (x *TransitionResponse) Reset() {
 	*x = TransitionResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +1908,7 @@ func (x *TransitionResponse) String() string {
 func (*TransitionResponse) ProtoMessage() {}
 
 func (x *TransitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +1921,7 @@ func (x *TransitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransitionResponse.ProtoReflect.Descriptor instead.
 func (*TransitionResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TransitionResponse) GetAccepted() bool {
@@ -1810,7 +1973,7 @@ type BindBranchRequest struct {
 
 func (x *BindBranchRequest) Reset() {
 	*x = BindBranchRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +1985,7 @@ func (x *BindBranchRequest) String() string {
 func (*BindBranchRequest) ProtoMessage() {}
 
 func (x *BindBranchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +1998,7 @@ func (x *BindBranchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BindBranchRequest.ProtoReflect.Descriptor instead.
 func (*BindBranchRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *BindBranchRequest) GetRunId() string {
@@ -1876,7 +2039,7 @@ type BindBranchResponse struct {
 
 func (x *BindBranchResponse) Reset() {
 	*x = BindBranchResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +2051,7 @@ func (x *BindBranchResponse) String() string {
 func (*BindBranchResponse) ProtoMessage() {}
 
 func (x *BindBranchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +2064,7 @@ func (x *BindBranchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BindBranchResponse.ProtoReflect.Descriptor instead.
 func (*BindBranchResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *BindBranchResponse) GetRun() *Run {
@@ -1925,7 +2088,7 @@ type InterruptRequest struct {
 
 func (x *InterruptRequest) Reset() {
 	*x = InterruptRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2100,7 @@ func (x *InterruptRequest) String() string {
 func (*InterruptRequest) ProtoMessage() {}
 
 func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2113,7 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{19}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *InterruptRequest) GetRunId() string {
@@ -1989,7 +2152,7 @@ type InterruptResponse struct {
 
 func (x *InterruptResponse) Reset() {
 	*x = InterruptResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2164,7 @@ func (x *InterruptResponse) String() string {
 func (*InterruptResponse) ProtoMessage() {}
 
 func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2177,7 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
 func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{20}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *InterruptResponse) GetFired() bool {
@@ -2063,7 +2226,7 @@ type ForceStateRequest struct {
 
 func (x *ForceStateRequest) Reset() {
 	*x = ForceStateRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2075,7 +2238,7 @@ func (x *ForceStateRequest) String() string {
 func (*ForceStateRequest) ProtoMessage() {}
 
 func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2088,7 +2251,7 @@ func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceStateRequest.ProtoReflect.Descriptor instead.
 func (*ForceStateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{21}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ForceStateRequest) GetRunId() string {
@@ -2152,7 +2315,7 @@ type ForceStateResponse struct {
 
 func (x *ForceStateResponse) Reset() {
 	*x = ForceStateResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2327,7 @@ func (x *ForceStateResponse) String() string {
 func (*ForceStateResponse) ProtoMessage() {}
 
 func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2340,7 @@ func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceStateResponse.ProtoReflect.Descriptor instead.
 func (*ForceStateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{22}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ForceStateResponse) GetAccepted() bool {
@@ -2212,7 +2375,7 @@ type PauseRequest struct {
 
 func (x *PauseRequest) Reset() {
 	*x = PauseRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2387,7 @@ func (x *PauseRequest) String() string {
 func (*PauseRequest) ProtoMessage() {}
 
 func (x *PauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2400,7 @@ func (x *PauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
 func (*PauseRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{23}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PauseRequest) GetRunId() string {
@@ -2270,7 +2433,7 @@ type PauseResponse struct {
 
 func (x *PauseResponse) Reset() {
 	*x = PauseResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2282,7 +2445,7 @@ func (x *PauseResponse) String() string {
 func (*PauseResponse) ProtoMessage() {}
 
 func (x *PauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2295,7 +2458,7 @@ func (x *PauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
 func (*PauseResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{24}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PauseResponse) GetRun() *Run {
@@ -2315,7 +2478,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2490,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2503,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{25}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeRequest) GetRunId() string {
@@ -2366,7 +2529,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2378,7 +2541,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2391,7 +2554,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{26}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResumeResponse) GetRun() *Run {
@@ -2412,7 +2575,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2424,7 +2587,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2437,7 +2600,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{27}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CancelRequest) GetRunId() string {
@@ -2470,7 +2633,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2482,7 +2645,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2495,7 +2658,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{28}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CancelResponse) GetRun() *Run {
@@ -2514,7 +2677,8 @@ type HistoryEntry struct {
 	Actor      string                 `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// What happened: "started", "transitioned", "interrupt.fired", "fork.started",
 	// "fork.branch_bound", "invoke.started", "invoke.ended", "forced", "paused",
-	// "resumed", "cancelled", or "tool_result".
+	// "resumed", "cancelled", "approval.parked", "approval.rejected",
+	// "approval.expired", "approval.cancelled", "approval.stale", or "tool_result".
 	Type  string `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
 	Event string `protobuf:"bytes,5,opt,name=event,proto3" json:"event,omitempty"`
 	From  string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
@@ -2538,6 +2702,8 @@ type HistoryEntry struct {
 	ChildRunId string `protobuf:"bytes,19,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
 	// The session that a branch was given to.
 	SessionId string `protobuf:"bytes,20,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The approval that a transition was parked for, or that let it fire.
+	ApprovalId string `protobuf:"bytes,22,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	// Set in a "tool_result", which does not change the run: run_version is the
 	// version it came at.
 	ToolResult    *ToolResult `protobuf:"bytes,21,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
@@ -2547,7 +2713,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2725,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2738,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{29}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *HistoryEntry) GetRunVersion() int64 {
@@ -2715,6 +2881,13 @@ func (x *HistoryEntry) GetSessionId() string {
 	return ""
 }
 
+func (x *HistoryEntry) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
 func (x *HistoryEntry) GetToolResult() *ToolResult {
 	if x != nil {
 		return x.ToolResult
@@ -2739,7 +2912,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2751,7 +2924,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2764,7 +2937,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{30}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Join) GetEvent() string {
@@ -2813,7 +2986,7 @@ type BranchOutcome struct {
 
 func (x *BranchOutcome) Reset() {
 	*x = BranchOutcome{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2825,7 +2998,7 @@ func (x *BranchOutcome) String() string {
 func (*BranchOutcome) ProtoMessage() {}
 
 func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2838,7 +3011,7 @@ func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BranchOutcome.ProtoReflect.Descriptor instead.
 func (*BranchOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{31}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *BranchOutcome) GetName() string {
@@ -2873,7 +3046,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2885,7 +3058,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2898,7 +3071,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{32}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2957,7 +3130,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +3142,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +3155,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{33}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *HistoryRequest) GetRunId() string {
@@ -3025,7 +3198,7 @@ type HistoryResponse struct {
 
 func (x *HistoryResponse) Reset() {
 	*x = HistoryResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3037,7 +3210,7 @@ func (x *HistoryResponse) String() string {
 func (*HistoryResponse) ProtoMessage() {}
 
 func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3050,7 +3223,7 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
 func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{34}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *HistoryResponse) GetEntries() []*HistoryEntry {
@@ -3074,6 +3247,111 @@ func (x *HistoryResponse) GetNextAfterResult() int64 {
 	return 0
 }
 
+type SettleRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	ApprovalId    string                 `protobuf:"bytes,2,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettleRequest) Reset() {
+	*x = SettleRequest{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettleRequest) ProtoMessage() {}
+
+func (x *SettleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
+func (*SettleRequest) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SettleRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *SettleRequest) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+type SettleResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// False when nothing waits for it, or it is not decided yet.
+	Settled       bool `protobuf:"varint,1,opt,name=settled,proto3" json:"settled,omitempty"`
+	Run           *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettleResponse) Reset() {
+	*x = SettleResponse{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettleResponse) ProtoMessage() {}
+
+func (x *SettleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
+func (*SettleResponse) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *SettleResponse) GetSettled() bool {
+	if x != nil {
+		return x.Settled
+	}
+	return false
+}
+
+func (x *SettleResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -3083,7 +3361,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3095,7 +3373,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3108,7 +3386,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{35}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *WatchRequest) GetRunId() string {
@@ -3127,7 +3405,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +3417,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +3430,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{36}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WatchResponse) GetRun() *Run {
@@ -3186,7 +3464,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xb1\f\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xd9\r\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -3235,7 +3513,25 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x05debug\x18% \x01(\bR\x05debug\x12%\n" +
 	"\x0ecapture_output\x18& \x01(\bR\rcaptureOutput\x12\x1e\n" +
 	"\vroot_run_id\x18' \x01(\tR\trootRunId\x12'\n" +
-	"\x0falways_enforced\x18( \x01(\bR\x0ealwaysEnforced\"2\n" +
+	"\x0falways_enforced\x18( \x01(\bR\x0ealwaysEnforced\x12<\n" +
+	"\bapproval\x18) \x01(\v2 .interlock.engine.v1.RunApprovalR\bapproval\x12\x18\n" +
+	"\aprocess\x18* \x01(\bR\aprocess\x122\n" +
+	"\x15approval_wait_seconds\x18+ \x01(\x03R\x13approvalWaitSeconds\x12\x1a\n" +
+	"\bpolicies\x18, \x03(\tR\bpolicies\"\xa2\x02\n" +
+	"\vRunApproval\x12\x1f\n" +
+	"\vapproval_id\x18\x01 \x01(\tR\n" +
+	"approvalId\x12\x14\n" +
+	"\x05event\x18\x02 \x01(\tR\x05event\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12\x19\n" +
+	"\basked_by\x18\x05 \x01(\tR\aaskedBy\x120\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x18\n" +
+	"\apending\x18\a \x01(\bR\apending\x12\x18\n" +
+	"\aoutcome\x18\b \x01(\tR\aoutcome\x12\x12\n" +
+	"\x04note\x18\t \x01(\tR\x04note\x12\x1d\n" +
+	"\n" +
+	"decided_by\x18\n" +
+	" \x01(\tR\tdecidedBy\"2\n" +
 	"\x06EnvVar\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"?\n" +
@@ -3369,7 +3665,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\x121\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"<\n" +
 	"\x0eCancelResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xc7\x05\n" +
+	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xe8\x05\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
@@ -3394,7 +3690,9 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\fchild_run_id\x18\x13 \x01(\tR\n" +
 	"childRunId\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x14 \x01(\tR\tsessionId\x12@\n" +
+	"session_id\x18\x14 \x01(\tR\tsessionId\x12\x1f\n" +
+	"\vapproval_id\x18\x16 \x01(\tR\n" +
+	"approvalId\x12@\n" +
 	"\vtool_result\x18\x15 \x01(\v2\x1f.interlock.engine.v1.ToolResultR\n" +
 	"toolResult\"\xa8\x01\n" +
 	"\x04Join\x12\x14\n" +
@@ -3424,7 +3722,16 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x0fHistoryResponse\x12;\n" +
 	"\aentries\x18\x01 \x03(\v2!.interlock.engine.v1.HistoryEntryR\aentries\x12,\n" +
 	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\x12*\n" +
-	"\x11next_after_result\x18\x03 \x01(\x03R\x0fnextAfterResult\"1\n" +
+	"\x11next_after_result\x18\x03 \x01(\x03R\x0fnextAfterResult\"_\n" +
+	"\rSettleRequest\x12!\n" +
+	"\x06run_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12+\n" +
+	"\vapproval_id\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
+	"approvalId\"V\n" +
+	"\x0eSettleResponse\x12\x18\n" +
+	"\asettled\x18\x01 \x01(\bR\asettled\x12*\n" +
+	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"1\n" +
 	"\fWatchRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\";\n" +
@@ -3439,7 +3746,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14RUN_STATUS_COMPLETED\x10\x05\x12\x15\n" +
 	"\x11RUN_STATUS_FAILED\x10\x06\x12\x16\n" +
 	"\x12RUN_STATUS_BLOCKED\x10\a\x12\x18\n" +
-	"\x14RUN_STATUS_CANCELLED\x10\b*\xc6\x04\n" +
+	"\x14RUN_STATUS_CANCELLED\x10\b*\xe5\x04\n" +
 	"\rRejectionCode\x12\x1e\n" +
 	"\x1aREJECTION_CODE_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cREJECTION_CODE_UNKNOWN_EVENT\x10\x01\x12\x1f\n" +
@@ -3457,13 +3764,14 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1dREJECTION_CODE_DEBUG_DISABLED\x10\f\x12\x1e\n" +
 	"\x1aREJECTION_CODE_UNSUPPORTED\x10\r\x12\x1f\n" +
 	"\x1bREJECTION_CODE_INVALID_DATA\x10\x0e\x12!\n" +
-	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f*\x9b\x01\n" +
+	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f\x12\x1d\n" +
+	"\x19REJECTION_CODE_NOT_PARKED\x10\x10*\x9b\x01\n" +
 	"\fBranchStatus\x12\x1d\n" +
 	"\x19BRANCH_STATUS_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14BRANCH_STATUS_ACTIVE\x10\x01\x12\x1b\n" +
 	"\x17BRANCH_STATUS_SUCCEEDED\x10\x02\x12\x18\n" +
 	"\x14BRANCH_STATUS_FAILED\x10\x03\x12\x1b\n" +
-	"\x17BRANCH_STATUS_CANCELLED\x10\x042\xb2\b\n" +
+	"\x17BRANCH_STATUS_CANCELLED\x10\x042\x85\t\n" +
 	"\n" +
 	"RunService\x12N\n" +
 	"\x05Start\x12!.interlock.engine.v1.StartRequest\x1a\".interlock.engine.v1.StartResponse\x12\\\n" +
@@ -3479,7 +3787,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x05Pause\x12!.interlock.engine.v1.PauseRequest\x1a\".interlock.engine.v1.PauseResponse\x12Q\n" +
 	"\x06Resume\x12\".interlock.engine.v1.ResumeRequest\x1a#.interlock.engine.v1.ResumeResponse\x12Q\n" +
 	"\x06Cancel\x12\".interlock.engine.v1.CancelRequest\x1a#.interlock.engine.v1.CancelResponse\x12T\n" +
-	"\aHistory\x12#.interlock.engine.v1.HistoryRequest\x1a$.interlock.engine.v1.HistoryResponse\x12P\n" +
+	"\aHistory\x12#.interlock.engine.v1.HistoryRequest\x1a$.interlock.engine.v1.HistoryResponse\x12Q\n" +
+	"\x06Settle\x12\".interlock.engine.v1.SettleRequest\x1a#.interlock.engine.v1.SettleResponse\x12P\n" +
 	"\x05Watch\x12!.interlock.engine.v1.WatchRequest\x1a\".interlock.engine.v1.WatchResponse0\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
@@ -3495,7 +3804,7 @@ func file_interlock_engine_v1_run_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                 // 0: interlock.engine.v1.RunStatus
 	(RejectionCode)(0),             // 1: interlock.engine.v1.RejectionCode
@@ -3504,40 +3813,43 @@ var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(*GuardResult)(nil),            // 4: interlock.engine.v1.GuardResult
 	(*Rejection)(nil),              // 5: interlock.engine.v1.Rejection
 	(*Run)(nil),                    // 6: interlock.engine.v1.Run
-	(*EnvVar)(nil),                 // 7: interlock.engine.v1.EnvVar
-	(*Interruption)(nil),           // 8: interlock.engine.v1.Interruption
-	(*Fork)(nil),                   // 9: interlock.engine.v1.Fork
-	(*ForkBranch)(nil),             // 10: interlock.engine.v1.ForkBranch
-	(*Invocation)(nil),             // 11: interlock.engine.v1.Invocation
-	(*StartRequest)(nil),           // 12: interlock.engine.v1.StartRequest
-	(*StartResponse)(nil),          // 13: interlock.engine.v1.StartResponse
-	(*RunServiceGetRequest)(nil),   // 14: interlock.engine.v1.RunServiceGetRequest
-	(*RunServiceGetResponse)(nil),  // 15: interlock.engine.v1.RunServiceGetResponse
-	(*RunServiceListRequest)(nil),  // 16: interlock.engine.v1.RunServiceListRequest
-	(*RunServiceListResponse)(nil), // 17: interlock.engine.v1.RunServiceListResponse
-	(*TransitionRequest)(nil),      // 18: interlock.engine.v1.TransitionRequest
-	(*TransitionResponse)(nil),     // 19: interlock.engine.v1.TransitionResponse
-	(*BindBranchRequest)(nil),      // 20: interlock.engine.v1.BindBranchRequest
-	(*BindBranchResponse)(nil),     // 21: interlock.engine.v1.BindBranchResponse
-	(*InterruptRequest)(nil),       // 22: interlock.engine.v1.InterruptRequest
-	(*InterruptResponse)(nil),      // 23: interlock.engine.v1.InterruptResponse
-	(*ForceStateRequest)(nil),      // 24: interlock.engine.v1.ForceStateRequest
-	(*ForceStateResponse)(nil),     // 25: interlock.engine.v1.ForceStateResponse
-	(*PauseRequest)(nil),           // 26: interlock.engine.v1.PauseRequest
-	(*PauseResponse)(nil),          // 27: interlock.engine.v1.PauseResponse
-	(*ResumeRequest)(nil),          // 28: interlock.engine.v1.ResumeRequest
-	(*ResumeResponse)(nil),         // 29: interlock.engine.v1.ResumeResponse
-	(*CancelRequest)(nil),          // 30: interlock.engine.v1.CancelRequest
-	(*CancelResponse)(nil),         // 31: interlock.engine.v1.CancelResponse
-	(*HistoryEntry)(nil),           // 32: interlock.engine.v1.HistoryEntry
-	(*Join)(nil),                   // 33: interlock.engine.v1.Join
-	(*BranchOutcome)(nil),          // 34: interlock.engine.v1.BranchOutcome
-	(*ToolResult)(nil),             // 35: interlock.engine.v1.ToolResult
-	(*HistoryRequest)(nil),         // 36: interlock.engine.v1.HistoryRequest
-	(*HistoryResponse)(nil),        // 37: interlock.engine.v1.HistoryResponse
-	(*WatchRequest)(nil),           // 38: interlock.engine.v1.WatchRequest
-	(*WatchResponse)(nil),          // 39: interlock.engine.v1.WatchResponse
-	(*timestamppb.Timestamp)(nil),  // 40: google.protobuf.Timestamp
+	(*RunApproval)(nil),            // 7: interlock.engine.v1.RunApproval
+	(*EnvVar)(nil),                 // 8: interlock.engine.v1.EnvVar
+	(*Interruption)(nil),           // 9: interlock.engine.v1.Interruption
+	(*Fork)(nil),                   // 10: interlock.engine.v1.Fork
+	(*ForkBranch)(nil),             // 11: interlock.engine.v1.ForkBranch
+	(*Invocation)(nil),             // 12: interlock.engine.v1.Invocation
+	(*StartRequest)(nil),           // 13: interlock.engine.v1.StartRequest
+	(*StartResponse)(nil),          // 14: interlock.engine.v1.StartResponse
+	(*RunServiceGetRequest)(nil),   // 15: interlock.engine.v1.RunServiceGetRequest
+	(*RunServiceGetResponse)(nil),  // 16: interlock.engine.v1.RunServiceGetResponse
+	(*RunServiceListRequest)(nil),  // 17: interlock.engine.v1.RunServiceListRequest
+	(*RunServiceListResponse)(nil), // 18: interlock.engine.v1.RunServiceListResponse
+	(*TransitionRequest)(nil),      // 19: interlock.engine.v1.TransitionRequest
+	(*TransitionResponse)(nil),     // 20: interlock.engine.v1.TransitionResponse
+	(*BindBranchRequest)(nil),      // 21: interlock.engine.v1.BindBranchRequest
+	(*BindBranchResponse)(nil),     // 22: interlock.engine.v1.BindBranchResponse
+	(*InterruptRequest)(nil),       // 23: interlock.engine.v1.InterruptRequest
+	(*InterruptResponse)(nil),      // 24: interlock.engine.v1.InterruptResponse
+	(*ForceStateRequest)(nil),      // 25: interlock.engine.v1.ForceStateRequest
+	(*ForceStateResponse)(nil),     // 26: interlock.engine.v1.ForceStateResponse
+	(*PauseRequest)(nil),           // 27: interlock.engine.v1.PauseRequest
+	(*PauseResponse)(nil),          // 28: interlock.engine.v1.PauseResponse
+	(*ResumeRequest)(nil),          // 29: interlock.engine.v1.ResumeRequest
+	(*ResumeResponse)(nil),         // 30: interlock.engine.v1.ResumeResponse
+	(*CancelRequest)(nil),          // 31: interlock.engine.v1.CancelRequest
+	(*CancelResponse)(nil),         // 32: interlock.engine.v1.CancelResponse
+	(*HistoryEntry)(nil),           // 33: interlock.engine.v1.HistoryEntry
+	(*Join)(nil),                   // 34: interlock.engine.v1.Join
+	(*BranchOutcome)(nil),          // 35: interlock.engine.v1.BranchOutcome
+	(*ToolResult)(nil),             // 36: interlock.engine.v1.ToolResult
+	(*HistoryRequest)(nil),         // 37: interlock.engine.v1.HistoryRequest
+	(*HistoryResponse)(nil),        // 38: interlock.engine.v1.HistoryResponse
+	(*SettleRequest)(nil),          // 39: interlock.engine.v1.SettleRequest
+	(*SettleResponse)(nil),         // 40: interlock.engine.v1.SettleResponse
+	(*WatchRequest)(nil),           // 41: interlock.engine.v1.WatchRequest
+	(*WatchResponse)(nil),          // 42: interlock.engine.v1.WatchResponse
+	(*timestamppb.Timestamp)(nil),  // 43: google.protobuf.Timestamp
 }
 var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	1,  // 0: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
@@ -3546,66 +3858,71 @@ var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	0,  // 3: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
 	0,  // 4: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
 	3,  // 5: interlock.engine.v1.Run.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	40, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	40, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
-	8,  // 8: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
-	9,  // 9: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
-	11, // 10: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
-	7,  // 11: interlock.engine.v1.Run.env_overrides:type_name -> interlock.engine.v1.EnvVar
-	10, // 12: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
-	2,  // 13: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
-	9,  // 14: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
-	6,  // 15: interlock.engine.v1.StartResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 16: interlock.engine.v1.RunServiceGetResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 17: interlock.engine.v1.RunServiceListRequest.status:type_name -> interlock.engine.v1.RunStatus
-	6,  // 18: interlock.engine.v1.RunServiceListResponse.runs:type_name -> interlock.engine.v1.Run
-	6,  // 19: interlock.engine.v1.TransitionResponse.run:type_name -> interlock.engine.v1.Run
-	5,  // 20: interlock.engine.v1.TransitionResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	6,  // 21: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 22: interlock.engine.v1.InterruptResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 23: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
-	5,  // 24: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	6,  // 25: interlock.engine.v1.PauseResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 26: interlock.engine.v1.ResumeResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 27: interlock.engine.v1.CancelResponse.run:type_name -> interlock.engine.v1.Run
-	40, // 28: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
-	4,  // 29: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
-	0,  // 30: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
-	33, // 31: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
-	35, // 32: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
-	34, // 33: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
-	2,  // 34: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
-	32, // 35: interlock.engine.v1.HistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	6,  // 36: interlock.engine.v1.WatchResponse.run:type_name -> interlock.engine.v1.Run
-	12, // 37: interlock.engine.v1.RunService.Start:input_type -> interlock.engine.v1.StartRequest
-	14, // 38: interlock.engine.v1.RunService.Get:input_type -> interlock.engine.v1.RunServiceGetRequest
-	16, // 39: interlock.engine.v1.RunService.List:input_type -> interlock.engine.v1.RunServiceListRequest
-	18, // 40: interlock.engine.v1.RunService.Transition:input_type -> interlock.engine.v1.TransitionRequest
-	20, // 41: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
-	22, // 42: interlock.engine.v1.RunService.Interrupt:input_type -> interlock.engine.v1.InterruptRequest
-	24, // 43: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
-	26, // 44: interlock.engine.v1.RunService.Pause:input_type -> interlock.engine.v1.PauseRequest
-	28, // 45: interlock.engine.v1.RunService.Resume:input_type -> interlock.engine.v1.ResumeRequest
-	30, // 46: interlock.engine.v1.RunService.Cancel:input_type -> interlock.engine.v1.CancelRequest
-	36, // 47: interlock.engine.v1.RunService.History:input_type -> interlock.engine.v1.HistoryRequest
-	38, // 48: interlock.engine.v1.RunService.Watch:input_type -> interlock.engine.v1.WatchRequest
-	13, // 49: interlock.engine.v1.RunService.Start:output_type -> interlock.engine.v1.StartResponse
-	15, // 50: interlock.engine.v1.RunService.Get:output_type -> interlock.engine.v1.RunServiceGetResponse
-	17, // 51: interlock.engine.v1.RunService.List:output_type -> interlock.engine.v1.RunServiceListResponse
-	19, // 52: interlock.engine.v1.RunService.Transition:output_type -> interlock.engine.v1.TransitionResponse
-	21, // 53: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
-	23, // 54: interlock.engine.v1.RunService.Interrupt:output_type -> interlock.engine.v1.InterruptResponse
-	25, // 55: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
-	27, // 56: interlock.engine.v1.RunService.Pause:output_type -> interlock.engine.v1.PauseResponse
-	29, // 57: interlock.engine.v1.RunService.Resume:output_type -> interlock.engine.v1.ResumeResponse
-	31, // 58: interlock.engine.v1.RunService.Cancel:output_type -> interlock.engine.v1.CancelResponse
-	37, // 59: interlock.engine.v1.RunService.History:output_type -> interlock.engine.v1.HistoryResponse
-	39, // 60: interlock.engine.v1.RunService.Watch:output_type -> interlock.engine.v1.WatchResponse
-	49, // [49:61] is the sub-list for method output_type
-	37, // [37:49] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	43, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	43, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
+	9,  // 8: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
+	10, // 9: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
+	12, // 10: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
+	8,  // 11: interlock.engine.v1.Run.env_overrides:type_name -> interlock.engine.v1.EnvVar
+	7,  // 12: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
+	43, // 13: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
+	11, // 14: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
+	2,  // 15: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
+	10, // 16: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
+	6,  // 17: interlock.engine.v1.StartResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 18: interlock.engine.v1.RunServiceGetResponse.run:type_name -> interlock.engine.v1.Run
+	0,  // 19: interlock.engine.v1.RunServiceListRequest.status:type_name -> interlock.engine.v1.RunStatus
+	6,  // 20: interlock.engine.v1.RunServiceListResponse.runs:type_name -> interlock.engine.v1.Run
+	6,  // 21: interlock.engine.v1.TransitionResponse.run:type_name -> interlock.engine.v1.Run
+	5,  // 22: interlock.engine.v1.TransitionResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	6,  // 23: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 24: interlock.engine.v1.InterruptResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 25: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
+	5,  // 26: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	6,  // 27: interlock.engine.v1.PauseResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 28: interlock.engine.v1.ResumeResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 29: interlock.engine.v1.CancelResponse.run:type_name -> interlock.engine.v1.Run
+	43, // 30: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
+	4,  // 31: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
+	0,  // 32: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
+	34, // 33: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
+	36, // 34: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
+	35, // 35: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	2,  // 36: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	33, // 37: interlock.engine.v1.HistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
+	6,  // 38: interlock.engine.v1.SettleResponse.run:type_name -> interlock.engine.v1.Run
+	6,  // 39: interlock.engine.v1.WatchResponse.run:type_name -> interlock.engine.v1.Run
+	13, // 40: interlock.engine.v1.RunService.Start:input_type -> interlock.engine.v1.StartRequest
+	15, // 41: interlock.engine.v1.RunService.Get:input_type -> interlock.engine.v1.RunServiceGetRequest
+	17, // 42: interlock.engine.v1.RunService.List:input_type -> interlock.engine.v1.RunServiceListRequest
+	19, // 43: interlock.engine.v1.RunService.Transition:input_type -> interlock.engine.v1.TransitionRequest
+	21, // 44: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
+	23, // 45: interlock.engine.v1.RunService.Interrupt:input_type -> interlock.engine.v1.InterruptRequest
+	25, // 46: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
+	27, // 47: interlock.engine.v1.RunService.Pause:input_type -> interlock.engine.v1.PauseRequest
+	29, // 48: interlock.engine.v1.RunService.Resume:input_type -> interlock.engine.v1.ResumeRequest
+	31, // 49: interlock.engine.v1.RunService.Cancel:input_type -> interlock.engine.v1.CancelRequest
+	37, // 50: interlock.engine.v1.RunService.History:input_type -> interlock.engine.v1.HistoryRequest
+	39, // 51: interlock.engine.v1.RunService.Settle:input_type -> interlock.engine.v1.SettleRequest
+	41, // 52: interlock.engine.v1.RunService.Watch:input_type -> interlock.engine.v1.WatchRequest
+	14, // 53: interlock.engine.v1.RunService.Start:output_type -> interlock.engine.v1.StartResponse
+	16, // 54: interlock.engine.v1.RunService.Get:output_type -> interlock.engine.v1.RunServiceGetResponse
+	18, // 55: interlock.engine.v1.RunService.List:output_type -> interlock.engine.v1.RunServiceListResponse
+	20, // 56: interlock.engine.v1.RunService.Transition:output_type -> interlock.engine.v1.TransitionResponse
+	22, // 57: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
+	24, // 58: interlock.engine.v1.RunService.Interrupt:output_type -> interlock.engine.v1.InterruptResponse
+	26, // 59: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
+	28, // 60: interlock.engine.v1.RunService.Pause:output_type -> interlock.engine.v1.PauseResponse
+	30, // 61: interlock.engine.v1.RunService.Resume:output_type -> interlock.engine.v1.ResumeResponse
+	32, // 62: interlock.engine.v1.RunService.Cancel:output_type -> interlock.engine.v1.CancelResponse
+	38, // 63: interlock.engine.v1.RunService.History:output_type -> interlock.engine.v1.HistoryResponse
+	40, // 64: interlock.engine.v1.RunService.Settle:output_type -> interlock.engine.v1.SettleResponse
+	42, // 65: interlock.engine.v1.RunService.Watch:output_type -> interlock.engine.v1.WatchResponse
+	53, // [53:66] is the sub-list for method output_type
+	40, // [40:53] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }
@@ -3619,7 +3936,7 @@ func file_interlock_engine_v1_run_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_proto_rawDesc), len(file_interlock_engine_v1_run_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   37,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,7 @@ const (
 	RunService_Resume_FullMethodName     = "/interlock.engine.v1.RunService/Resume"
 	RunService_Cancel_FullMethodName     = "/interlock.engine.v1.RunService/Cancel"
 	RunService_History_FullMethodName    = "/interlock.engine.v1.RunService/History"
+	RunService_Settle_FullMethodName     = "/interlock.engine.v1.RunService/Settle"
 	RunService_Watch_FullMethodName      = "/interlock.engine.v1.RunService/Watch"
 )
 
@@ -68,6 +69,10 @@ type RunServiceClient interface {
 	Cancel(ctx context.Context, in *CancelRequest, opts ...grpc.CallOption) (*CancelResponse, error)
 	// History answers every change of a run, oldest first (S6.4).
 	History(ctx context.Context, in *HistoryRequest, opts ...grpc.CallOption) (*HistoryResponse, error)
+	// Settle does what follows from a decided approval: the parked transition fires,
+	// or is dropped (S9.1). It happens once; where nothing waits any more it changes
+	// nothing.
+	Settle(ctx context.Context, in *SettleRequest, opts ...grpc.CallOption) (*SettleResponse, error)
 	// Watch streams the run now and after every change until it has ended.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
@@ -190,6 +195,16 @@ func (c *runServiceClient) History(ctx context.Context, in *HistoryRequest, opts
 	return out, nil
 }
 
+func (c *runServiceClient) Settle(ctx context.Context, in *SettleRequest, opts ...grpc.CallOption) (*SettleResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SettleResponse)
+	err := c.cc.Invoke(ctx, RunService_Settle_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *runServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &RunService_ServiceDesc.Streams[0], RunService_Watch_FullMethodName, cOpts...)
@@ -244,6 +259,10 @@ type RunServiceServer interface {
 	Cancel(context.Context, *CancelRequest) (*CancelResponse, error)
 	// History answers every change of a run, oldest first (S6.4).
 	History(context.Context, *HistoryRequest) (*HistoryResponse, error)
+	// Settle does what follows from a decided approval: the parked transition fires,
+	// or is dropped (S9.1). It happens once; where nothing waits any more it changes
+	// nothing.
+	Settle(context.Context, *SettleRequest) (*SettleResponse, error)
 	// Watch streams the run now and after every change until it has ended.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedRunServiceServer()
@@ -288,6 +307,9 @@ func (UnimplementedRunServiceServer) Cancel(context.Context, *CancelRequest) (*C
 }
 func (UnimplementedRunServiceServer) History(context.Context, *HistoryRequest) (*HistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method History not implemented")
+}
+func (UnimplementedRunServiceServer) Settle(context.Context, *SettleRequest) (*SettleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Settle not implemented")
 }
 func (UnimplementedRunServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -511,6 +533,24 @@ func _RunService_History_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RunService_Settle_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SettleRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).Settle(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_Settle_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).Settle(ctx, req.(*SettleRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RunService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -572,6 +612,10 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "History",
 			Handler:    _RunService_History_Handler,
+		},
+		{
+			MethodName: "Settle",
+			Handler:    _RunService_Settle_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -78,6 +78,10 @@ type Event struct {
 	//	*Event_TaskChanged
 	//	*Event_ComponentChanged
 	//	*Event_ComponentCommitted
+	//	*Event_ApprovalChanged
+	//	*Event_RunApprovalChanged
+	//	*Event_PolicyChanged
+	//	*Event_DecisionsSealed
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -419,6 +423,42 @@ func (x *Event) GetComponentCommitted() *ComponentCommitted {
 	return nil
 }
 
+func (x *Event) GetApprovalChanged() *ApprovalChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ApprovalChanged); ok {
+			return x.ApprovalChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRunApprovalChanged() *RunApprovalChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_RunApprovalChanged); ok {
+			return x.RunApprovalChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetPolicyChanged() *PolicyChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_PolicyChanged); ok {
+			return x.PolicyChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetDecisionsSealed() *DecisionsSealed {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_DecisionsSealed); ok {
+			return x.DecisionsSealed
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -531,6 +571,22 @@ type Event_ComponentCommitted struct {
 	ComponentCommitted *ComponentCommitted `protobuf:"bytes,46,opt,name=component_committed,json=componentCommitted,proto3,oneof"`
 }
 
+type Event_ApprovalChanged struct {
+	ApprovalChanged *ApprovalChanged `protobuf:"bytes,47,opt,name=approval_changed,json=approvalChanged,proto3,oneof"`
+}
+
+type Event_RunApprovalChanged struct {
+	RunApprovalChanged *RunApprovalChanged `protobuf:"bytes,48,opt,name=run_approval_changed,json=runApprovalChanged,proto3,oneof"`
+}
+
+type Event_PolicyChanged struct {
+	PolicyChanged *PolicyChanged `protobuf:"bytes,49,opt,name=policy_changed,json=policyChanged,proto3,oneof"`
+}
+
+type Event_DecisionsSealed struct {
+	DecisionsSealed *DecisionsSealed `protobuf:"bytes,50,opt,name=decisions_sealed,json=decisionsSealed,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -584,6 +640,14 @@ func (*Event_TaskChanged) isEvent_Payload() {}
 func (*Event_ComponentChanged) isEvent_Payload() {}
 
 func (*Event_ComponentCommitted) isEvent_Payload() {}
+
+func (*Event_ApprovalChanged) isEvent_Payload() {}
+
+func (*Event_RunApprovalChanged) isEvent_Payload() {}
+
+func (*Event_PolicyChanged) isEvent_Payload() {}
+
+func (*Event_DecisionsSealed) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow.
 type WorkflowRegistered struct {
@@ -1742,7 +1806,17 @@ type ToolCallDecided struct {
 	State      string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
 	RunVersion int64  `protobuf:"varint,7,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
 	// Hex SHA-256 of the canonical input; inputs themselves are not recorded.
-	InputDigest   string `protobuf:"bytes,8,opt,name=input_digest,json=inputDigest,proto3" json:"input_digest,omitempty"`
+	InputDigest string `protobuf:"bytes,8,opt,name=input_digest,json=inputDigest,proto3" json:"input_digest,omitempty"`
+	// What policies call the tool.
+	Capability string `protobuf:"bytes,9,opt,name=capability,proto3" json:"capability,omitempty"`
+	// The policy that decided, its version, and its rule; empty when the state did.
+	Policy        string `protobuf:"bytes,10,opt,name=policy,proto3" json:"policy,omitempty"`
+	PolicyVersion int64  `protobuf:"varint,11,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	Rule          string `protobuf:"bytes,12,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The approval that is asked for, or that has admitted the call.
+	ApprovalId string `protobuf:"bytes,13,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// What shadows would have decided, where that differs.
+	Shadows       []*ShadowDecided `protobuf:"bytes,14,rep,name=shadows,proto3" json:"shadows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1833,6 +1907,126 @@ func (x *ToolCallDecided) GetInputDigest() string {
 	return ""
 }
 
+func (x *ToolCallDecided) GetCapability() string {
+	if x != nil {
+		return x.Capability
+	}
+	return ""
+}
+
+func (x *ToolCallDecided) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *ToolCallDecided) GetPolicyVersion() int64 {
+	if x != nil {
+		return x.PolicyVersion
+	}
+	return 0
+}
+
+func (x *ToolCallDecided) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *ToolCallDecided) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *ToolCallDecided) GetShadows() []*ShadowDecided {
+	if x != nil {
+		return x.Shadows
+	}
+	return nil
+}
+
+// ShadowDecided is what a shadow would have decided.
+type ShadowDecided struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A policy and its version, or a workflow.
+	Policy        string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	PolicyVersion int64  `protobuf:"varint,2,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	Workflow      string `protobuf:"bytes,3,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	Decision      string `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"`
+	Code          string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShadowDecided) Reset() {
+	*x = ShadowDecided{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShadowDecided) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShadowDecided) ProtoMessage() {}
+
+func (x *ShadowDecided) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShadowDecided.ProtoReflect.Descriptor instead.
+func (*ShadowDecided) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ShadowDecided) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *ShadowDecided) GetPolicyVersion() int64 {
+	if x != nil {
+		return x.PolicyVersion
+	}
+	return 0
+}
+
+func (x *ShadowDecided) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *ShadowDecided) GetDecision() string {
+	if x != nil {
+		return x.Decision
+	}
+	return ""
+}
+
+func (x *ShadowDecided) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
 // ToolCallReported announces the result of a tool call.
 type ToolCallReported struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -1850,7 +2044,7 @@ type ToolCallReported struct {
 
 func (x *ToolCallReported) Reset() {
 	*x = ToolCallReported{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +2056,7 @@ func (x *ToolCallReported) String() string {
 func (*ToolCallReported) ProtoMessage() {}
 
 func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[18]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +2069,7 @@ func (x *ToolCallReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallReported.ProtoReflect.Descriptor instead.
 func (*ToolCallReported) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ToolCallReported) GetCallId() string {
@@ -1941,7 +2135,7 @@ type SchemaRegistered struct {
 
 func (x *SchemaRegistered) Reset() {
 	*x = SchemaRegistered{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2147,7 @@ func (x *SchemaRegistered) String() string {
 func (*SchemaRegistered) ProtoMessage() {}
 
 func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[19]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2160,7 @@ func (x *SchemaRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchemaRegistered.ProtoReflect.Descriptor instead.
 func (*SchemaRegistered) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SchemaRegistered) GetSchemaId() string {
@@ -2016,7 +2210,7 @@ type StateChanged struct {
 
 func (x *StateChanged) Reset() {
 	*x = StateChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2222,7 @@ func (x *StateChanged) String() string {
 func (*StateChanged) ProtoMessage() {}
 
 func (x *StateChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[20]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2235,7 @@ func (x *StateChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateChanged.ProtoReflect.Descriptor instead.
 func (*StateChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StateChanged) GetSchemaName() string {
@@ -2099,7 +2293,7 @@ type StateDeleted struct {
 
 func (x *StateDeleted) Reset() {
 	*x = StateDeleted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2305,7 @@ func (x *StateDeleted) String() string {
 func (*StateDeleted) ProtoMessage() {}
 
 func (x *StateDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[21]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2318,7 @@ func (x *StateDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateDeleted.ProtoReflect.Descriptor instead.
 func (*StateDeleted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StateDeleted) GetSchemaName() string {
@@ -2161,7 +2355,7 @@ type StateLocked struct {
 
 func (x *StateLocked) Reset() {
 	*x = StateLocked{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2367,7 @@ func (x *StateLocked) String() string {
 func (*StateLocked) ProtoMessage() {}
 
 func (x *StateLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[22]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2380,7 @@ func (x *StateLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateLocked.ProtoReflect.Descriptor instead.
 func (*StateLocked) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StateLocked) GetHolder() string {
@@ -2216,7 +2410,7 @@ type SessionCreated struct {
 
 func (x *SessionCreated) Reset() {
 	*x = SessionCreated{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2228,7 +2422,7 @@ func (x *SessionCreated) String() string {
 func (*SessionCreated) ProtoMessage() {}
 
 func (x *SessionCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[23]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2241,7 +2435,7 @@ func (x *SessionCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCreated.ProtoReflect.Descriptor instead.
 func (*SessionCreated) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SessionCreated) GetName() string {
@@ -2295,7 +2489,7 @@ type SessionChanged struct {
 
 func (x *SessionChanged) Reset() {
 	*x = SessionChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2501,7 @@ func (x *SessionChanged) String() string {
 func (*SessionChanged) ProtoMessage() {}
 
 func (x *SessionChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[24]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2514,7 @@ func (x *SessionChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionChanged.ProtoReflect.Descriptor instead.
 func (*SessionChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SessionChanged) GetName() string {
@@ -2397,7 +2591,7 @@ type SessionGranted struct {
 
 func (x *SessionGranted) Reset() {
 	*x = SessionGranted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2409,7 +2603,7 @@ func (x *SessionGranted) String() string {
 func (*SessionGranted) ProtoMessage() {}
 
 func (x *SessionGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[25]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2422,7 +2616,7 @@ func (x *SessionGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionGranted.ProtoReflect.Descriptor instead.
 func (*SessionGranted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SessionGranted) GetStateId() string {
@@ -2450,7 +2644,7 @@ type TaskChanged struct {
 
 func (x *TaskChanged) Reset() {
 	*x = TaskChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2462,7 +2656,7 @@ func (x *TaskChanged) String() string {
 func (*TaskChanged) ProtoMessage() {}
 
 func (x *TaskChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[26]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2475,7 +2669,7 @@ func (x *TaskChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskChanged.ProtoReflect.Descriptor instead.
 func (*TaskChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TaskChanged) GetSessionId() string {
@@ -2533,7 +2727,7 @@ type ComponentChanged struct {
 
 func (x *ComponentChanged) Reset() {
 	*x = ComponentChanged{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2545,7 +2739,7 @@ func (x *ComponentChanged) String() string {
 func (*ComponentChanged) ProtoMessage() {}
 
 func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[27]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2558,7 +2752,7 @@ func (x *ComponentChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentChanged.ProtoReflect.Descriptor instead.
 func (*ComponentChanged) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ComponentChanged) GetName() string {
@@ -2590,7 +2784,7 @@ type ComponentCommitted struct {
 
 func (x *ComponentCommitted) Reset() {
 	*x = ComponentCommitted{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2796,7 @@ func (x *ComponentCommitted) String() string {
 func (*ComponentCommitted) ProtoMessage() {}
 
 func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[28]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2809,7 @@ func (x *ComponentCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentCommitted.ProtoReflect.Descriptor instead.
 func (*ComponentCommitted) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ComponentCommitted) GetExecutionId() string {
@@ -2646,11 +2840,399 @@ func (x *ComponentCommitted) GetValuesVersion() int64 {
 	return 0
 }
 
+// ApprovalChanged announces a question to humans and what has become of it (types
+// "requested", "escalated", "voted", "granted", "rejected", "expired", "cancelled",
+// "used" and "stale"). What is asked for in full is not part of events.
+type ApprovalChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// transition, tool_call or process_step.
+	Kind  string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// PENDING, GRANTED, REJECTED, EXPIRED, CANCELLED, USED or STALE.
+	Status  string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	AskedBy string `protobuf:"bytes,4,opt,name=asked_by,json=askedBy,proto3" json:"asked_by,omitempty"`
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// Who is asked now.
+	Roles []string `protobuf:"bytes,6,rep,name=roles,proto3" json:"roles,omitempty"`
+	Names []string `protobuf:"bytes,7,rep,name=names,proto3" json:"names,omitempty"`
+	// Of a vote: by whom, and whether it approves.
+	By      string `protobuf:"bytes,8,opt,name=by,proto3" json:"by,omitempty"`
+	Approve bool   `protobuf:"varint,9,opt,name=approve,proto3" json:"approve,omitempty"`
+	Note    string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	// Why it was cancelled or has become stale.
+	Reason    string                 `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// Hex SHA-256 of exactly what can be done with it.
+	Digest        string `protobuf:"bytes,13,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApprovalChanged) Reset() {
+	*x = ApprovalChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApprovalChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApprovalChanged) ProtoMessage() {}
+
+func (x *ApprovalChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApprovalChanged.ProtoReflect.Descriptor instead.
+func (*ApprovalChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ApprovalChanged) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetAskedBy() string {
+	if x != nil {
+		return x.AskedBy
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *ApprovalChanged) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *ApprovalChanged) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetApprove() bool {
+	if x != nil {
+		return x.Approve
+	}
+	return false
+}
+
+func (x *ApprovalChanged) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ApprovalChanged) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *ApprovalChanged) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+// RunApprovalChanged announces what an approval does to a run (types
+// "approval.parked", "approval.rejected", "approval.expired", "approval.cancelled"
+// and "approval.stale").
+type RunApprovalChanged struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	ApprovalId string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	Event      string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	From       string                 `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	To         string                 `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	Branch     string                 `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
+	// For the approvers, or from them.
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Names of the guards that were evaluated: of those that failed when it is stale.
+	Guards        []string `protobuf:"bytes,7,rep,name=guards,proto3" json:"guards,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunApprovalChanged) Reset() {
+	*x = RunApprovalChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunApprovalChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunApprovalChanged) ProtoMessage() {}
+
+func (x *RunApprovalChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunApprovalChanged.ProtoReflect.Descriptor instead.
+func (*RunApprovalChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RunApprovalChanged) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *RunApprovalChanged) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *RunApprovalChanged) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *RunApprovalChanged) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RunApprovalChanged) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *RunApprovalChanged) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RunApprovalChanged) GetGuards() []string {
+	if x != nil {
+		return x.Guards
+	}
+	return nil
+}
+
+// PolicyChanged announces a change of a policy (types "put", "promoted", "deleted",
+// "attached" and "detached").
+type PolicyChanged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PolicyVersion int64                  `protobuf:"varint,1,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	Digest        string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	Shadow        bool                   `protobuf:"varint,3,opt,name=shadow,proto3" json:"shadow,omitempty"`
+	// workflow, process, session or role, and its name, of attachments.
+	Attachment    string `protobuf:"bytes,4,opt,name=attachment,proto3" json:"attachment,omitempty"`
+	AttachedTo    string `protobuf:"bytes,5,opt,name=attached_to,json=attachedTo,proto3" json:"attached_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PolicyChanged) Reset() {
+	*x = PolicyChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PolicyChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PolicyChanged) ProtoMessage() {}
+
+func (x *PolicyChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PolicyChanged.ProtoReflect.Descriptor instead.
+func (*PolicyChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *PolicyChanged) GetPolicyVersion() int64 {
+	if x != nil {
+		return x.PolicyVersion
+	}
+	return 0
+}
+
+func (x *PolicyChanged) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *PolicyChanged) GetShadow() bool {
+	if x != nil {
+		return x.Shadow
+	}
+	return false
+}
+
+func (x *PolicyChanged) GetAttachment() string {
+	if x != nil {
+		return x.Attachment
+	}
+	return ""
+}
+
+func (x *PolicyChanged) GetAttachedTo() string {
+	if x != nil {
+		return x.AttachedTo
+	}
+	return ""
+}
+
+// DecisionsSealed announces that decisions of a partition are part of its hash
+// chain (type "sealed"). Whoever keeps the heads can tell a rewritten chain.
+type DecisionsSealed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	First int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Last  int64                  `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	// Hex SHA-256.
+	Head          string `protobuf:"bytes,3,opt,name=head,proto3" json:"head,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecisionsSealed) Reset() {
+	*x = DecisionsSealed{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecisionsSealed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecisionsSealed) ProtoMessage() {}
+
+func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecisionsSealed.ProtoReflect.Descriptor instead.
+func (*DecisionsSealed) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *DecisionsSealed) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *DecisionsSealed) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *DecisionsSealed) GetHead() string {
+	if x != nil {
+		return x.Head
+	}
+	return ""
+}
+
 var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd5\x11\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x14\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -2693,7 +3275,11 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x0fsession_granted\x18+ \x01(\v2\".interlock.event.v1.SessionGrantedH\x00R\x0esessionGranted\x12D\n" +
 	"\ftask_changed\x18, \x01(\v2\x1f.interlock.event.v1.TaskChangedH\x00R\vtaskChanged\x12S\n" +
 	"\x11component_changed\x18- \x01(\v2$.interlock.event.v1.ComponentChangedH\x00R\x10componentChanged\x12Y\n" +
-	"\x13component_committed\x18. \x01(\v2&.interlock.event.v1.ComponentCommittedH\x00R\x12componentCommittedB\t\n" +
+	"\x13component_committed\x18. \x01(\v2&.interlock.event.v1.ComponentCommittedH\x00R\x12componentCommitted\x12P\n" +
+	"\x10approval_changed\x18/ \x01(\v2#.interlock.event.v1.ApprovalChangedH\x00R\x0fapprovalChanged\x12Z\n" +
+	"\x14run_approval_changed\x180 \x01(\v2&.interlock.event.v1.RunApprovalChangedH\x00R\x12runApprovalChanged\x12J\n" +
+	"\x0epolicy_changed\x181 \x01(\v2!.interlock.event.v1.PolicyChangedH\x00R\rpolicyChanged\x12P\n" +
+	"\x10decisions_sealed\x182 \x01(\v2#.interlock.event.v1.DecisionsSealedH\x00R\x0fdecisionsSealedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -2784,7 +3370,7 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"childRunId\x12%\n" +
 	"\x0echild_workflow\x18\x05 \x01(\tR\rchildWorkflow\x12!\n" +
 	"\fchild_status\x18\x06 \x01(\tR\vchildStatus\x12\x16\n" +
-	"\x06branch\x18\a \x01(\tR\x06branch\"\xe2\x01\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\"\xb3\x03\n" +
 	"\x0fToolCallDecided\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
@@ -2794,7 +3380,23 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x05state\x18\x06 \x01(\tR\x05state\x12\x1f\n" +
 	"\vrun_version\x18\a \x01(\x03R\n" +
 	"runVersion\x12!\n" +
-	"\finput_digest\x18\b \x01(\tR\vinputDigest\"\xd4\x01\n" +
+	"\finput_digest\x18\b \x01(\tR\vinputDigest\x12\x1e\n" +
+	"\n" +
+	"capability\x18\t \x01(\tR\n" +
+	"capability\x12\x16\n" +
+	"\x06policy\x18\n" +
+	" \x01(\tR\x06policy\x12%\n" +
+	"\x0epolicy_version\x18\v \x01(\x03R\rpolicyVersion\x12\x12\n" +
+	"\x04rule\x18\f \x01(\tR\x04rule\x12\x1f\n" +
+	"\vapproval_id\x18\r \x01(\tR\n" +
+	"approvalId\x12;\n" +
+	"\ashadows\x18\x0e \x03(\v2!.interlock.event.v1.ShadowDecidedR\ashadows\"\x9a\x01\n" +
+	"\rShadowDecided\x12\x16\n" +
+	"\x06policy\x18\x01 \x01(\tR\x06policy\x12%\n" +
+	"\x0epolicy_version\x18\x02 \x01(\x03R\rpolicyVersion\x12\x1a\n" +
+	"\bworkflow\x18\x03 \x01(\tR\bworkflow\x12\x1a\n" +
+	"\bdecision\x18\x04 \x01(\tR\bdecision\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\"\xd4\x01\n" +
 	"\x10ToolCallReported\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x0e\n" +
@@ -2861,7 +3463,45 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x18\n" +
 	"\asubject\x18\x03 \x01(\tR\asubject\x12%\n" +
-	"\x0evalues_version\x18\x04 \x01(\x03R\rvaluesVersionBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
+	"\x0evalues_version\x18\x04 \x01(\x03R\rvaluesVersion\"\xde\x02\n" +
+	"\x0fApprovalChanged\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x15\n" +
+	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\tR\x06status\x12\x19\n" +
+	"\basked_by\x18\x04 \x01(\tR\aaskedBy\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\x12\x14\n" +
+	"\x05roles\x18\x06 \x03(\tR\x05roles\x12\x14\n" +
+	"\x05names\x18\a \x03(\tR\x05names\x12\x0e\n" +
+	"\x02by\x18\b \x01(\tR\x02by\x12\x18\n" +
+	"\aapprove\x18\t \x01(\bR\aapprove\x12\x12\n" +
+	"\x04note\x18\n" +
+	" \x01(\tR\x04note\x12\x16\n" +
+	"\x06reason\x18\v \x01(\tR\x06reason\x129\n" +
+	"\n" +
+	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x16\n" +
+	"\x06digest\x18\r \x01(\tR\x06digest\"\xb7\x01\n" +
+	"\x12RunApprovalChanged\x12\x1f\n" +
+	"\vapproval_id\x18\x01 \x01(\tR\n" +
+	"approvalId\x12\x14\n" +
+	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\x12\x16\n" +
+	"\x06branch\x18\x05 \x01(\tR\x06branch\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06guards\x18\a \x03(\tR\x06guards\"\xa7\x01\n" +
+	"\rPolicyChanged\x12%\n" +
+	"\x0epolicy_version\x18\x01 \x01(\x03R\rpolicyVersion\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06shadow\x18\x03 \x01(\bR\x06shadow\x12\x1e\n" +
+	"\n" +
+	"attachment\x18\x04 \x01(\tR\n" +
+	"attachment\x12\x1f\n" +
+	"\vattached_to\x18\x05 \x01(\tR\n" +
+	"attachedTo\"O\n" +
+	"\x0fDecisionsSealed\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x03R\x04last\x12\x12\n" +
+	"\x04head\x18\x03 \x01(\tR\x04headBFZDgithub.com/interlock-run/interlock/gen/go/interlock/event/v1;eventv1b\x06proto3"
 
 var (
 	file_interlock_event_v1_event_proto_rawDescOnce sync.Once
@@ -2875,7 +3515,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -2895,21 +3535,26 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*RunInvoked)(nil),            // 15: interlock.event.v1.RunInvoked
 	(*RunChildEnded)(nil),         // 16: interlock.event.v1.RunChildEnded
 	(*ToolCallDecided)(nil),       // 17: interlock.event.v1.ToolCallDecided
-	(*ToolCallReported)(nil),      // 18: interlock.event.v1.ToolCallReported
-	(*SchemaRegistered)(nil),      // 19: interlock.event.v1.SchemaRegistered
-	(*StateChanged)(nil),          // 20: interlock.event.v1.StateChanged
-	(*StateDeleted)(nil),          // 21: interlock.event.v1.StateDeleted
-	(*StateLocked)(nil),           // 22: interlock.event.v1.StateLocked
-	(*SessionCreated)(nil),        // 23: interlock.event.v1.SessionCreated
-	(*SessionChanged)(nil),        // 24: interlock.event.v1.SessionChanged
-	(*SessionGranted)(nil),        // 25: interlock.event.v1.SessionGranted
-	(*TaskChanged)(nil),           // 26: interlock.event.v1.TaskChanged
-	(*ComponentChanged)(nil),      // 27: interlock.event.v1.ComponentChanged
-	(*ComponentCommitted)(nil),    // 28: interlock.event.v1.ComponentCommitted
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(*ShadowDecided)(nil),         // 18: interlock.event.v1.ShadowDecided
+	(*ToolCallReported)(nil),      // 19: interlock.event.v1.ToolCallReported
+	(*SchemaRegistered)(nil),      // 20: interlock.event.v1.SchemaRegistered
+	(*StateChanged)(nil),          // 21: interlock.event.v1.StateChanged
+	(*StateDeleted)(nil),          // 22: interlock.event.v1.StateDeleted
+	(*StateLocked)(nil),           // 23: interlock.event.v1.StateLocked
+	(*SessionCreated)(nil),        // 24: interlock.event.v1.SessionCreated
+	(*SessionChanged)(nil),        // 25: interlock.event.v1.SessionChanged
+	(*SessionGranted)(nil),        // 26: interlock.event.v1.SessionGranted
+	(*TaskChanged)(nil),           // 27: interlock.event.v1.TaskChanged
+	(*ComponentChanged)(nil),      // 28: interlock.event.v1.ComponentChanged
+	(*ComponentCommitted)(nil),    // 29: interlock.event.v1.ComponentCommitted
+	(*ApprovalChanged)(nil),       // 30: interlock.event.v1.ApprovalChanged
+	(*RunApprovalChanged)(nil),    // 31: interlock.event.v1.RunApprovalChanged
+	(*PolicyChanged)(nil),         // 32: interlock.event.v1.PolicyChanged
+	(*DecisionsSealed)(nil),       // 33: interlock.event.v1.DecisionsSealed
+	(*timestamppb.Timestamp)(nil), // 34: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	29, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	34, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -2918,7 +3563,7 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	6,  // 6: interlock.event.v1.Event.run_paused:type_name -> interlock.event.v1.RunPaused
 	7,  // 7: interlock.event.v1.Event.run_resumed:type_name -> interlock.event.v1.RunResumed
 	17, // 8: interlock.event.v1.Event.toolcall_decided:type_name -> interlock.event.v1.ToolCallDecided
-	18, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
+	19, // 9: interlock.event.v1.Event.toolcall_reported:type_name -> interlock.event.v1.ToolCallReported
 	8,  // 10: interlock.event.v1.Event.run_forced:type_name -> interlock.event.v1.RunForced
 	9,  // 11: interlock.event.v1.Event.run_interrupted:type_name -> interlock.event.v1.RunInterrupted
 	10, // 12: interlock.event.v1.Event.run_forked:type_name -> interlock.event.v1.RunForked
@@ -2927,23 +3572,29 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	13, // 15: interlock.event.v1.Event.run_joined:type_name -> interlock.event.v1.RunJoined
 	15, // 16: interlock.event.v1.Event.run_invoked:type_name -> interlock.event.v1.RunInvoked
 	16, // 17: interlock.event.v1.Event.run_child_ended:type_name -> interlock.event.v1.RunChildEnded
-	19, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
-	20, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
-	21, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
-	22, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
-	23, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
-	24, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
-	25, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
-	26, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
-	27, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
-	28, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
-	14, // 28: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	29, // 29: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	20, // 18: interlock.event.v1.Event.schema_registered:type_name -> interlock.event.v1.SchemaRegistered
+	21, // 19: interlock.event.v1.Event.state_changed:type_name -> interlock.event.v1.StateChanged
+	22, // 20: interlock.event.v1.Event.state_deleted:type_name -> interlock.event.v1.StateDeleted
+	23, // 21: interlock.event.v1.Event.state_locked:type_name -> interlock.event.v1.StateLocked
+	24, // 22: interlock.event.v1.Event.session_created:type_name -> interlock.event.v1.SessionCreated
+	25, // 23: interlock.event.v1.Event.session_changed:type_name -> interlock.event.v1.SessionChanged
+	26, // 24: interlock.event.v1.Event.session_granted:type_name -> interlock.event.v1.SessionGranted
+	27, // 25: interlock.event.v1.Event.task_changed:type_name -> interlock.event.v1.TaskChanged
+	28, // 26: interlock.event.v1.Event.component_changed:type_name -> interlock.event.v1.ComponentChanged
+	29, // 27: interlock.event.v1.Event.component_committed:type_name -> interlock.event.v1.ComponentCommitted
+	30, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
+	31, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
+	32, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
+	33, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
+	14, // 32: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	18, // 33: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	34, // 34: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	34, // 35: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -2979,6 +3630,10 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_TaskChanged)(nil),
 		(*Event_ComponentChanged)(nil),
 		(*Event_ComponentCommitted)(nil),
+		(*Event_ApprovalChanged)(nil),
+		(*Event_RunApprovalChanged)(nil),
+		(*Event_PolicyChanged)(nil),
+		(*Event_DecisionsSealed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2986,7 +3641,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
