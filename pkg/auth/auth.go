@@ -24,19 +24,25 @@ const (
 	Approver Role = "approver"
 	// Observer reads.
 	Observer Role = "observer"
+	// Service is Interlock's own services, acting for themselves: it is given to no
+	// person and no agent, and is not shown among the roles.
+	Service Role = "service"
 )
 
 // Roles are all roles, in the order in which they are shown.
 func Roles() []Role { return []Role{Agent, Operator, Approver, Observer} }
 
-// Valid is true for the four roles only.
-func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
+// Valid is true for the four roles, and for Service.
+func (r Role) Valid() bool { return r == Service || slices.Contains(Roles(), r) }
 
 // Principal is an authenticated caller.
 type Principal struct {
 	// Name is unique among principals; history and approvals record it.
 	Name string
 	Role Role
+	// Session, when not empty, is the only session that it may act in, and Branch,
+	// when not empty, the only branch of that session's run.
+	Session, Branch string
 }
 
 // ErrUnauthenticated means that the credentials are not known.

@@ -14,14 +14,18 @@ const (
 	operator
 	approver
 	observer
+	service
 	// nobody stands for a caller without credentials.
 	nobody
 )
 
 const (
-	readers = agent | operator | approver | observer
-	drivers = agent | operator
-	anybody = readers | nobody
+	people  = operator | approver | observer
+	readers = agent | people | service
+	// internal is what services ask of each other, and operators mend with.
+	internal = operator | service
+	drivers  = agent | operator
+	anybody  = readers | nobody
 )
 
 var table = map[string]grant{
@@ -44,6 +48,39 @@ var table = map[string]grant{
 	"/interlock.engine.v1.RunService/Cancel":     drivers,
 	"/interlock.engine.v1.RunService/History":    readers,
 	"/interlock.engine.v1.RunService/Watch":      readers,
+
+	"/interlock.engine.v1.RunService/Settle": internal,
+
+	"/interlock.engine.v1.ProcessService/Register": drivers,
+	"/interlock.engine.v1.ProcessService/Get":      readers,
+	"/interlock.engine.v1.ProcessService/List":     readers,
+	"/interlock.engine.v1.ProcessService/Start":    drivers,
+	"/interlock.engine.v1.ProcessService/Answer":   drivers,
+
+	// Agents learn that an approval is decided, and nothing more: they ask by what
+	// they do, and never decide.
+	"/interlock.approval.v1.ApprovalService/Create":  internal,
+	"/interlock.approval.v1.ApprovalService/Get":     readers,
+	"/interlock.approval.v1.ApprovalService/List":    people | service,
+	"/interlock.approval.v1.ApprovalService/Decide":  operator | approver,
+	"/interlock.approval.v1.ApprovalService/Cancel":  internal,
+	"/interlock.approval.v1.ApprovalService/Consume": internal,
+	"/interlock.approval.v1.ApprovalService/Void":    internal,
+	"/interlock.approval.v1.ApprovalService/Wait":    readers,
+	"/interlock.approval.v1.ApprovalService/Watch":   people | service,
+
+	"/interlock.policy.v1.PolicyService/Put":            operator,
+	"/interlock.policy.v1.PolicyService/Get":            readers,
+	"/interlock.policy.v1.PolicyService/List":           people | service,
+	"/interlock.policy.v1.PolicyService/Promote":        operator,
+	"/interlock.policy.v1.PolicyService/Delete":         operator,
+	"/interlock.policy.v1.PolicyService/Attach":         operator,
+	"/interlock.policy.v1.PolicyService/Detach":         operator,
+	"/interlock.policy.v1.PolicyService/ShadowWorkflow": operator,
+	"/interlock.policy.v1.PolicyService/Usage":          readers,
+	"/interlock.policy.v1.PolicyService/Simulate":       people,
+	"/interlock.policy.v1.DecisionService/List":         people,
+	"/interlock.policy.v1.DecisionService/Verify":       people,
 
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCall":  drivers,
 	"/interlock.policy.v1.PolicyEnforcerService/CheckToolCalls": drivers,
@@ -134,6 +171,8 @@ func (r Role) grant() grant {
 		return approver
 	case Observer:
 		return observer
+	case Service:
+		return service
 	default:
 		return 0
 	}
