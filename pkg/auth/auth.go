@@ -1,5 +1,6 @@
 // Package auth says who calls and what that caller may do: principals, the four
-// roles, static tokens, and one table of which role may call which RPC.
+// roles, static tokens, and one table of which role may call which RPC. Tokens of
+// sessions and of OpenID Connect issuers are in packages of their own.
 //
 // It denies whatever it does not know: an unknown token, role or RPC. It never
 // logs or returns a token.
@@ -8,6 +9,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -43,10 +45,32 @@ type Principal struct {
 	// Session, when not empty, is the only session that it may act in, and Branch,
 	// when not empty, the only branch of that session's run.
 	Session, Branch string
+	// Namespace, when not empty, is the only namespace that it may call in. A
+	// principal with a session has one: a session's name means another session in
+	// another namespace.
+	Namespace string
 }
 
 // ErrUnauthenticated means that the credentials are not known.
 var ErrUnauthenticated = errors.New("auth: unknown credentials")
+
+// Refused is ErrUnauthenticated with a reason that its caller may see, for tokens
+// that are known for what they are. It must not quote the token.
+func Refused(format string, args ...any) error {
+	return &Refusal{Why: fmt.Sprintf(format, args...)}
+}
+
+// Refusal is the error of Refused.
+type Refusal struct {
+	// Why is a clause for the caller: "it has expired; mint another".
+	Why string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return "auth: the token is refused: " + r.Why }
+
+// Is makes it an ErrUnauthenticated.
+func (r *Refusal) Is(target error) bool { return target == ErrUnauthenticated }
 
 // Authenticator tells who presents a bearer token. An error that is
 // ErrUnauthenticated means nobody; any other error means that it could not be

@@ -45,6 +45,12 @@ func TestParseTokens(t *testing.T) {
 			auth.Principal{Name: "alice", Role: auth.Approver},
 			auth.Principal{Name: "bot", Role: auth.Agent},
 		},
+		"service": {
+			`{"tokens":[{"name":"policy-enforcer","role":"service","token":"` + tokenA + `"},` +
+				`{"name":"bot","role":"agent","token":"` + tokenB + `"}]}`,
+			auth.Principal{Name: "policy-enforcer", Role: auth.Service},
+			auth.Principal{Name: "bot", Role: auth.Agent},
+		},
 		"rotation": {
 			`{"tokens":[{"name":"alice","role":"approver","token":"` + tokenA + `"},` +
 				`{"name":"alice","role":"approver","token":"` + tokenB + `"}]}`,
@@ -81,6 +87,7 @@ func TestParseTokensRefuses(t *testing.T) {
 		"list":                `["` + tokenA + `"]`,
 		"unknown role":        `{"root":"` + tokenA + `"}`,
 		"unknown role beside": `{"agent":"` + tokenB + `","root":"` + tokenA + `"}`,
+		"service in the flat": `{"agent":"` + tokenB + `","service":"` + tokenA + `"}`,
 		"role of other case":  `{"Agent":"` + tokenA + `"}`,
 		"duplicate key":       `{"agent":"` + tokenA + `","agent":"` + tokenB + `"}`,
 		"short token":         `{"agent":"aaaaaaaaaaaaaaa"}`,

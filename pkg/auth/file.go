@@ -13,14 +13,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxFile bounds a tokens file, in bytes.
+// maxFile bounds a file with secrets, in bytes.
 const maxFile = 1 << 20
 
-// LoadTokens reads a tokens file. It refuses one that others than its owner may
-// read or change, except that its group may read it: that is how Kubernetes
-// mounts a secret for a process that is not root.
+// LoadTokens reads a tokens file, as ReadSecret does.
 func LoadTokens(file string) (*Tokens, error) {
-	data, err := readSecret(file)
+	data, err := ReadSecret(file)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +32,7 @@ func LoadTokens(file string) (*Tokens, error) {
 // FileToken is the first token of a role in a tokens file, for clients on the
 // same machine as the server.
 func FileToken(file string, role Role) (string, error) {
-	data, err := readSecret(file)
+	data, err := ReadSecret(file)
 	if err != nil {
 		return "", err
 	}
@@ -58,15 +56,21 @@ func WriteFile(file string, minted map[Role]string) (created bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("write tokens file: %w", err)
 	}
+	return WriteSecret(file, append(data, '\n'))
+}
+
+// WriteSecret writes a file that only its owner can read, all or nothing, and
+// never over an existing one: created is false when there was one.
+func WriteSecret(file string, data []byte) (created bool, err error) {
 	// CreateTemp makes the file with mode 0600.
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".tokens-*")
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".secret-*")
 	if err != nil {
-		return false, fmt.Errorf("write tokens file: %w", err)
+		return false, fmt.Errorf("write %s: %w", file, err)
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.Write(append(data, '\n'))
+	_, err = tmp.Write(data)
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return false, fmt.Errorf("write tokens file: %w", err)
+		return false, fmt.Errorf("write %s: %w", file, err)
 	}
 	// A link, not a rename: it fails when the name is taken, by whomever.
 	err = os.Link(tmp.Name(), file)
@@ -74,29 +78,32 @@ func WriteFile(file string, minted map[Role]string) (created bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("write tokens file: %w", err)
+		return false, fmt.Errorf("write %s: %w", file, err)
 	}
 	return true, nil
 }
 
-func readSecret(file string) ([]byte, error) {
+// ReadSecret reads a file of at most 1 MiB. It refuses one that others than its
+// owner may read or change, except that its group may read it: that is how
+// Kubernetes mounts a secret for a process that is not root.
+func ReadSecret(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("read tokens file: %w", err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	defer func() { _ = f.Close() }()
 	// The open file is asked, not the path: the path may change meanwhile.
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("read tokens file: %w", err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
-		return nil, fmt.Errorf("%s has mode %04o, so others can use its tokens: run chmod 600 on it, "+
-			"and mint new tokens if others were on this machine", file, mode)
+		return nil, fmt.Errorf("%s has mode %04o, so others can use its secrets: run chmod 600 on it, "+
+			"and make new ones if others were on this machine", file, mode)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("read tokens file: %w", err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s is larger than %d bytes", file, maxFile)

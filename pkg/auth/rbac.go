@@ -41,15 +41,15 @@ var table = map[string]grant{
 	"/interlock.engine.v1.RunService/BindBranch": drivers,
 	// The enforcer calls it with the caller's credentials. The engine asks for the
 	// decision that allowed the call, so nobody interrupts at will.
-	"/interlock.engine.v1.RunService/Interrupt":  drivers,
-	"/interlock.engine.v1.RunService/ForceState": drivers,
+	"/interlock.engine.v1.RunService/Interrupt": drivers,
+	// Whoever is held to a workflow does not step out of it.
+	"/interlock.engine.v1.RunService/ForceState": operator,
 	"/interlock.engine.v1.RunService/Pause":      drivers,
 	"/interlock.engine.v1.RunService/Resume":     drivers,
 	"/interlock.engine.v1.RunService/Cancel":     drivers,
 	"/interlock.engine.v1.RunService/History":    readers,
 	"/interlock.engine.v1.RunService/Watch":      readers,
-
-	"/interlock.engine.v1.RunService/Settle": internal,
+	"/interlock.engine.v1.RunService/Settle":     internal,
 
 	"/interlock.engine.v1.ProcessService/Register": drivers,
 	"/interlock.engine.v1.ProcessService/Get":      readers,

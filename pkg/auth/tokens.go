@@ -26,6 +26,8 @@ const (
 // parsed, hence safe for concurrent use.
 type Tokens struct {
 	byDigest map[[sha256.Size]byte]Principal
+	// byName has names in lower case.
+	byName map[string]Role
 }
 
 var _ Authenticator = (*Tokens)(nil)
@@ -55,14 +57,18 @@ type entry struct {
 // ParseTokens reads either form of a tokens file: the flat one that `interlock
 // up` writes, {"agent":"<token>","operator":"<token>"}, where the principal is
 // named like its role, or the long one,
-// {"tokens":[{"name":"alice","role":"approver","token":"<token>"}]}. A name may have several tokens but
-// only one role. Errors never quote a token.
+// {"tokens":[{"name":"alice","role":"approver","token":"<token>"}]}. A name may have
+// several tokens but only one role. Only the long form has the role of services.
+// Errors never quote a token.
 func ParseTokens(data []byte) (*Tokens, error) {
 	entries, err := parseEntries(data)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokens{byDigest: make(map[[sha256.Size]byte]Principal, len(entries))}
+	t := &Tokens{
+		byDigest: make(map[[sha256.Size]byte]Principal, len(entries)),
+		byName:   make(map[string]Role, len(entries)),
+	}
 	roles := make(map[string]Role, len(entries))
 	for i, e := range entries {
 		if err := e.check(); err != nil {
@@ -78,6 +84,7 @@ func ParseTokens(data []byte) (*Tokens, error) {
 			return nil, fmt.Errorf("token %d of the tokens file: the token is used twice; mint another", i+1)
 		}
 		t.byDigest[digest] = Principal{Name: e.Name, Role: e.Role}
+		t.take(e.Name, e.Role)
 	}
 	return t, nil
 }
@@ -104,6 +111,9 @@ func parseEntries(data []byte) ([]entry, error) {
 			entries = append(entries, entry{Name: string(role), Role: role, Token: token})
 			delete(flat, role)
 		}
+	}
+	if _, ok := flat[Service]; ok {
+		return nil, errors.New(`the token of a service must be an entry with a name and the role "service": ` + mend)
 	}
 	if len(flat) > 0 {
 		return nil, errors.New("the tokens file names a role that does not exist: " + mend)

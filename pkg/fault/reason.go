@@ -36,6 +36,7 @@ const (
 	SessionEnded        Reason = "SESSION_ENDED"
 	NameTaken           Reason = "NAME_TAKEN"
 	EnforcementAlways   Reason = "ENFORCEMENT_ALWAYS"
+	ApprovalDecided     Reason = "APPROVAL_DECIDED"
 	Locked              Reason = "LOCKED"
 	Fenced              Reason = "FENCED"
 	LimitReached        Reason = "LIMIT_REACHED"
@@ -81,6 +82,7 @@ var mappings = map[Reason]mapping{
 	SessionEnded:        {codes.FailedPrecondition, http.StatusConflict},
 	NameTaken:           {codes.FailedPrecondition, http.StatusConflict},
 	EnforcementAlways:   {codes.FailedPrecondition, http.StatusConflict},
+	ApprovalDecided:     {codes.FailedPrecondition, http.StatusConflict},
 	Locked:              {codes.FailedPrecondition, http.StatusLocked},
 	Fenced:              {codes.FailedPrecondition, http.StatusLocked},
 	LimitReached:        {codes.ResourceExhausted, http.StatusTooManyRequests},

@@ -38,6 +38,9 @@ func ParseYAML(src []byte) (*Definition, document.Problems) {
 	return parse(v, problems)
 }
 
+// Is tells by its shape that a document is a process, and not a workflow.
+func Is(v document.Value) bool { return document.KindOf(v) == "process" }
+
 // ParseValue is Parse for a document that has been read.
 func ParseValue(v document.Value) (*Definition, document.Problems) { return parse(v, nil) }
 

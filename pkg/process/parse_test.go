@@ -138,6 +138,27 @@ const deployGate = `{
   "createdAt": "2026-01-01T00:00:00.000Z"
 }`
 
+// TestIs tells processes from workflows, also where something is wrong with them.
+func TestIs(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]bool{
+		deployGate: true,
+		`{"name": "x", "initial": "a", "states": {"a": {"question": "?"}}}`: true,
+		`{"id": "x", "initial": "a", "states": {"a": {"on": {}}}}`:          false,
+		`{"id": "x", "name": "x", "initial": "a", "states": {"a": {}}}`:     false,
+		`{"role": "agent", "deny": []}`:                                     false,
+		`[]`:                                                                false,
+	} {
+		v, problem := document.Parse([]byte(src), document.Limits{})
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		if got := process.Is(v); got != want {
+			t.Errorf("%t of %s", got, src)
+		}
+	}
+}
+
 // TestParseSeed reads the gate of seed 003, from JSON and from YAML.
 func TestParseSeed(t *testing.T) {
 	t.Parallel()

@@ -12,14 +12,15 @@ import (
 )
 
 // anonymous is who calls without credentials where that is allowed.
-var anonymous = auth.Principal{Name: "anonymous", Role: auth.Operator}
+var anonymous = auth.Principal{Name: auth.AnonymousName, Role: auth.Operator}
 
 // admit tells who calls, whether they may, and in which namespace. The context it
 // answers is never nil.
 func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) {
+	var p auth.Principal
 	if !m.open {
-		p, err := s.authenticate(ctx)
-		if err != nil {
+		var err error
+		if p, err = s.authenticate(ctx); err != nil {
 			return ctx, err
 		}
 		if m == s.unknown {
@@ -33,11 +34,17 @@ func (s *Server) admit(ctx context.Context, m *method) (context.Context, error) 
 	}
 	given := metadata.ValueFromIncomingContext(ctx, NamespaceKey)
 	if len(given) == 0 {
+		if p.Namespace != "" {
+			callOf(ctx).namespace = p.Namespace
+		}
 		return ctx, nil
 	}
 	if len(given) > 1 || !ValidNamespace(given[0]) {
 		return ctx, fault.New(fault.InvalidRequest, "the metadata %s must be one name of 1 to 63 "+
 			"lower-case letters, digits and hyphens that does not begin with a hyphen", NamespaceKey)
+	}
+	if p.Namespace != "" && given[0] != p.Namespace {
+		return ctx, fault.New(fault.PermissionDenied, "this token is bound to the namespace %s; leave the namespace out, or name that one", p.Namespace)
 	}
 	callOf(ctx).namespace = given[0]
 	return ctx, nil
@@ -58,16 +65,26 @@ func (s *Server) authenticate(ctx context.Context) (auth.Principal, error) {
 			"the metadata \"authorization\" must be \"Bearer <token>\", once")
 	}
 	if s.cfg.Authenticator == nil {
-		return auth.Principal{}, fault.New(fault.Unauthenticated, "the token is not known here")
+		return auth.Principal{}, unauthenticated(auth.ErrUnauthenticated)
 	}
 	p, err := s.cfg.Authenticator.Authenticate(ctx, given[0][len(scheme):])
-	switch {
-	case errors.Is(err, auth.ErrUnauthenticated):
-		return auth.Principal{}, fault.New(fault.Unauthenticated, "the token is not known here")
-	case err != nil:
-		return auth.Principal{}, fault.New(fault.Unavailable, "the credentials cannot be checked now").Wrap(err)
+	if err != nil {
+		return auth.Principal{}, unauthenticated(err)
 	}
 	return p, nil
+}
+
+// unauthenticated tells a caller as much of an authenticator's error as it may know.
+func unauthenticated(err error) error {
+	var refusal *auth.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return fault.New(fault.Unauthenticated, "the token is refused: %s", refusal.Why)
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return fault.New(fault.Unauthenticated, "the token is not known here")
+	default:
+		return fault.New(fault.Unavailable, "the credentials cannot be checked now").Wrap(err)
+	}
 }
 
 // whoMay says which roles may call.

@@ -34,6 +34,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if ctx, err = s.admit(ctx, m); err != nil {
 		return nil, err
 	}
+	if err = bind(ctx, req); err != nil {
+		return nil, err
+	}
 	if err = s.accept(req, true); err != nil {
 		return nil, err
 	}
@@ -169,6 +172,9 @@ func (ss *serverStream) RecvMsg(msg any) error {
 		if status.Code(err) == codes.Internal {
 			return errMalformed(err)
 		}
+		return err
+	}
+	if err := bind(ss.ctx, msg); err != nil {
 		return err
 	}
 	return ss.server.accept(msg, !ss.method.clientStreams)

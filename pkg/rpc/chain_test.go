@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -102,7 +104,7 @@ func TestCallers(t *testing.T) {
 func TestRolesAreEnforcedForEveryRPC(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{}, nil)
-	for _, role := range auth.Roles() {
+	for _, role := range append(auth.Roles(), auth.Service) {
 		h.both(t, h.as(role), func(t *testing.T, conn grpc.ClientConnInterface) {
 			for _, name := range auth.Methods() {
 				if !strings.HasPrefix(name, "/interlock.") {
@@ -110,26 +112,41 @@ func TestRolesAreEnforcedForEveryRPC(t *testing.T) {
 				}
 				// An empty message decodes as any request; what an RPC says to it
 				// does not matter, as long as it is not a refusal of the role.
-				var err error
-				if strings.HasSuffix(name, "/Watch") || strings.HasSuffix(name, "/CheckToolCalls") || strings.HasSuffix(name, "TaskService/Lease") {
-					ctx, cancel := context.WithCancel(within(t))
-					var stream grpc.ClientStream
-					stream, err = conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, name)
-					if err == nil {
-						_ = stream.SendMsg(&enginev1.WatchRequest{})
-						_ = stream.CloseSend()
-						err = stream.RecvMsg(&enginev1.WatchResponse{})
-					}
-					cancel()
-				} else {
-					err = conn.Invoke(within(t), name, &enginev1.RunServiceGetRequest{}, &enginev1.RunServiceGetResponse{})
-				}
+				err := callEmpty(t, conn, name)
 				if denied := status.Code(err) == codes.PermissionDenied; denied == auth.Allowed(name, role) {
 					t.Errorf("%s calls %s: %v", role, name, err)
 				}
 			}
 		})
 	}
+}
+
+// callEmpty calls any RPC with an empty message.
+func callEmpty(t *testing.T, conn grpc.ClientConnInterface, name string) error {
+	t.Helper()
+	m := describe(t, name)
+	if !m.IsStreamingClient() && !m.IsStreamingServer() {
+		return conn.Invoke(within(t), name, &enginev1.RunServiceGetRequest{}, &enginev1.RunServiceGetResponse{})
+	}
+	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, name)
+	if err != nil {
+		return err
+	}
+	_ = stream.SendMsg(&enginev1.WatchRequest{})
+	_ = stream.CloseSend()
+	return stream.RecvMsg(&enginev1.WatchResponse{})
+}
+
+// describe finds an RPC by its full name.
+func describe(t *testing.T, name string) protoreflect.MethodDescriptor {
+	t.Helper()
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.ReplaceAll(name[1:], "/", ".")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.(protoreflect.MethodDescriptor)
 }
 
 func TestAnonymousCallers(t *testing.T) {
@@ -162,6 +179,24 @@ func TestAuthenticatorThatFailsDenies(t *testing.T) {
 		wantReason(t, err, fault.Unavailable)
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("internals are shown: %v", err)
+		}
+	})
+}
+
+type refusingAuthenticator struct{}
+
+func (refusingAuthenticator) Authenticate(context.Context, string) (auth.Principal, error) {
+	return auth.Principal{}, auth.Refused("it has expired")
+}
+
+// Whoever has an old token is told so.
+func TestRefusalsAreTold(t *testing.T) {
+	t.Parallel()
+	h := open(t, &runs{}, func(cfg *rpc.Config) { cfg.Authenticator = refusingAuthenticator{} })
+	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
+		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+		if f := wantReason(t, err, fault.Unauthenticated); f.Message != "the token is refused: it has expired" {
+			t.Errorf("got %q", f.Message)
 		}
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -124,6 +127,7 @@ type house struct {
 func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	t.Helper()
 	h := &house{tokens: auth.Generate(), log: new(lockedBuffer), done: make(chan struct{})}
+	h.tokens[auth.Service] = auth.Mint()
 	cfg := rpc.Config{
 		Listen:        []string{"127.0.0.1:0"},
 		Authenticator: tokensOf(t, h.tokens),
@@ -139,7 +143,11 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	h.server, h.address = server, server.Addrs()[0].String()
 	enginev1.RegisterRunServiceServer(server.GRPC(), service)
 	enginev1.RegisterWorkflowServiceServer(server.GRPC(), enginev1.UnimplementedWorkflowServiceServer{})
+	enginev1.RegisterProcessServiceServer(server.GRPC(), enginev1.UnimplementedProcessServiceServer{})
 	policyv1.RegisterPolicyEnforcerServiceServer(server.GRPC(), checks{})
+	policyv1.RegisterPolicyServiceServer(server.GRPC(), policyv1.UnimplementedPolicyServiceServer{})
+	policyv1.RegisterDecisionServiceServer(server.GRPC(), policyv1.UnimplementedDecisionServiceServer{})
+	approvalv1.RegisterApprovalServiceServer(server.GRPC(), approvalv1.UnimplementedApprovalServiceServer{})
 	statev1.RegisterSchemaServiceServer(server.GRPC(), statev1.UnimplementedSchemaServiceServer{})
 	statev1.RegisterStateServiceServer(server.GRPC(), statev1.UnimplementedStateServiceServer{})
 	statev1.RegisterSessionServiceServer(server.GRPC(), statev1.UnimplementedSessionServiceServer{})
@@ -163,14 +171,11 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 
 func tokensOf(t *testing.T, minted map[auth.Role]string) *auth.Tokens {
 	t.Helper()
-	pairs := "{"
+	entries := make([]string, 0, len(minted))
 	for role, token := range minted {
-		if len(pairs) > 1 {
-			pairs += ","
-		}
-		pairs += `"` + string(role) + `":"` + token + `"`
+		entries = append(entries, fmt.Sprintf(`{"name":%q,"role":%q,"token":%q}`, role, role, token))
 	}
-	tokens, err := auth.ParseTokens([]byte(pairs + "}"))
+	tokens, err := auth.ParseTokens([]byte(`{"tokens":[` + strings.Join(entries, ",") + "]}"))
 	if err != nil {
 		t.Fatal(err)
 	}

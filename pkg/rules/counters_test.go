@@ -8,7 +8,8 @@ import (
 )
 
 // counters are the store's, as far as limits go: plain ones never fall below 0,
-// windowed ones count the units in (now-window, now] and give back the newest.
+// windowed ones count the units in (now-window, now], and give back the oldest of
+// those, for units that were admitted in it.
 type counters struct {
 	now     time.Time
 	plain   map[rules.Account]int64
@@ -24,24 +25,22 @@ func (c *counters) value(a rules.Account) int64 {
 	if a.Window == 0 {
 		return c.plain[a]
 	}
-	n := 0
-	for _, at := range c.windows[a] {
-		if at.After(c.now.Add(-a.Window)) {
-			n++
-		}
-	}
-	return int64(n)
+	c.windows[a] = slices.DeleteFunc(c.windows[a], func(at time.Time) bool { return !c.in(a, at) })
+	return int64(len(c.windows[a]))
 }
 
-func (c *counters) add(a rules.Account, delta int64) {
+// in reports a time in the window that ends now.
+func (c *counters) in(a rules.Account, at time.Time) bool { return at.After(c.now.Add(-a.Window)) }
+
+func (c *counters) add(a rules.Account, delta int64, admitted time.Time) {
+	value := c.value(a)
 	switch {
 	case a.Window == 0:
-		c.plain[a] = max(0, c.plain[a]+delta)
+		c.plain[a] = max(0, value+delta)
 	case delta >= 0:
 		c.windows[a] = append(c.windows[a], slices.Repeat([]time.Time{c.now}, int(delta))...)
-	default:
-		units := c.windows[a]
-		c.windows[a] = units[:max(0, len(units)+int(delta))]
+	case c.in(a, admitted):
+		c.windows[a] = c.windows[a][min(value, -delta):]
 	}
 }
 
@@ -53,7 +52,7 @@ func (c *counters) commit(spends []rules.Spend) int {
 		}
 	}
 	for i := range spends {
-		c.add(spends[i].Account, spends[i].Delta())
+		c.add(spends[i].Account, spends[i].Delta(), time.Time{})
 	}
 	return -1
 }
@@ -61,6 +60,6 @@ func (c *counters) commit(spends []rules.Spend) int {
 // correct makes changes that have no limit.
 func (c *counters) correct(changes []rules.Change) {
 	for i := range changes {
-		c.add(changes[i].Account, changes[i].Delta)
+		c.add(changes[i].Account, changes[i].Delta, changes[i].Admitted)
 	}
 }

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -139,6 +140,9 @@ func (w *world) proceed() {
 
 func (w *world) release(c *caller) {
 	for i := range c.counted {
+		for j := range c.parts[i] {
+			c.parts[i][j].Admitted = c.counted[i]
+		}
 		w.counters.correct(rules.Release(c.parts[i]))
 	}
 	c.denied = true
@@ -239,8 +243,15 @@ func (w *world) check() {
 		}
 	}
 	for account, h := range accounts {
-		if account.Window > 0 && fullest(h.times, account.Window) > h.max {
+		if account.Window == 0 {
+			continue
+		}
+		if fullest(h.times, account.Window) > h.max {
 			w.t.Fatalf("%s of %s admits %v with a limit of %d", account.Counter(), account.Subject, h.times, h.max)
+		}
+		in := slices.DeleteFunc(h.times, func(at time.Time) bool { return !w.counters.in(account, at) })
+		if value := w.counters.value(account); value < int64(len(in)) {
+			w.t.Fatalf("%s of %s counts %d of %v", account.Counter(), account.Subject, value, in)
 		}
 	}
 }

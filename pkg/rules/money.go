@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -43,4 +44,30 @@ func ParseUSD(amount document.Decimal) (MicroUSD, bool) {
 	}
 	n, ok := v.Number().Shifted(6)
 	return MicroUSD(n), ok
+}
+
+// microDigits is how many decimals a micro-dollar has.
+const microDigits = 6
+
+// ParseCost reads what something costs, in dollars, as tools report it: a plain
+// decimal in a text such as "0.02". What is finer than a micro-dollar is rounded up.
+func ParseCost(text string) (MicroUSD, bool) {
+	whole, fraction, dotted := strings.Cut(text, ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	if !digits(whole) || dotted && !digits(fraction) {
+		return 0, false
+	}
+	finer := ""
+	if len(fraction) > microDigits {
+		fraction, finer = fraction[:microDigits], fraction[microDigits:]
+	}
+	micro := strings.TrimLeft(whole+fraction+strings.Repeat("0", microDigits-len(fraction)), "0")
+	cost, err := strconv.ParseInt("0"+micro, 10, 64)
+	if err != nil || cost == math.MaxInt64 {
+		return 0, false
+	}
+	if strings.Trim(finer, "0") != "" {
+		cost++
+	}
+	return MicroUSD(cost), true
 }

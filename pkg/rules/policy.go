@@ -3,7 +3,8 @@
 //
 // Values in, values out: it must never read a clock, a store or a file, nor keep
 // count. What has to be counted is said in the verdict, and counted by whoever
-// makes the decision durable. Any doubt in it denies.
+// makes the decision durable, or in a Tally where nothing is to be. Any doubt in it
+// denies.
 package rules
 
 // Policy is who may call what, and how often (seed 003).

@@ -68,6 +68,9 @@ type Spend struct {
 	Ask bool
 	// By is what sets the limit.
 	By *Source
+	// Admitted is when it was counted, by the clock of the store that counts it. The
+	// one who counts it sets it; Release needs it for rolling windows.
+	Admitted time.Time
 }
 
 // Delta is what is added to the counter.
@@ -92,6 +95,8 @@ func (s *Spend) Limit() int64 {
 type Change struct {
 	Account
 	Delta int64
+	// Admitted is when what a rolling window gives back was counted.
+	Admitted time.Time
 }
 
 // Settle corrects the budgets of a call that was made, from what was reserved to
@@ -105,21 +110,21 @@ func Settle(spends []Spend, actual MicroUSD) []Change {
 			continue
 		}
 		if delta := int64(max(actual, 0)) - s.Delta(); delta != 0 {
-			changes = append(changes, Change{s.Account, delta})
+			changes = append(changes, Change{Account: s.Account, Delta: delta})
 		}
 	}
 	return changes
 }
 
-// Release gives back what a call that was not made has reserved of budgets and
-// emails. It stays counted in rolling windows: a unit there has no owner, and the
-// store gives back the newest. When that is another call's, the older one leaves
-// the window too early, and one call too many is admitted.
+// Release gives back what a call that was not made has taken. Where it is not known
+// when that was, the call stays counted in rolling windows: it may have left them, and
+// then what it gave back would be another call's.
 func Release(spends []Spend) []Change {
 	var changes []Change
 	for i := range spends {
-		if s := &spends[i]; s.Window == 0 && s.Delta() > 0 {
-			changes = append(changes, Change{s.Account, -s.Delta()})
+		s := &spends[i]
+		if s.Delta() > 0 && (s.Window == 0 || !s.Admitted.IsZero()) {
+			changes = append(changes, Change{s.Account, -s.Delta(), s.Admitted})
 		}
 	}
 	return changes

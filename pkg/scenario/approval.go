@@ -14,6 +14,24 @@ import (
 type asked struct {
 	*tracked
 	at *consent.Approval
+	// branch that a call was made in, and version of the run at which: the approval
+	// is for that alone (S7.6).
+	branch  string
+	version int64
+}
+
+// ofCall reports the approval of a tool call, which nothing is parked for.
+func (a *asked) ofCall() bool { return a.at.Action.Kind == consent.ToolCall }
+
+// waits reports that something can still come of a decision.
+func (a *asked) waits() bool {
+	return !a.at.Status.Final() && (!a.ofCall() || a.version == a.run.Version)
+}
+
+// admits reports a call that was granted and not made yet; a call that nobody was
+// asked about, nil, was not.
+func (a *asked) admits() bool {
+	return a != nil && a.at.Status == consent.Granted && a.at.UsedAt.IsZero()
 }
 
 // approvalID is the id of the next approval.
@@ -26,7 +44,7 @@ func (w *world) keepApprovals(t *tracked) {
 	known := make([]string, 0, len(w.approvals))
 	for _, a := range w.approvals {
 		known = append(known, a.at.ID)
-		if a.tracked == t && !a.at.Status.Final() && !slices.Contains(waiting, a.at.ID) {
+		if a.tracked == t && !a.ofCall() && !a.at.Status.Final() && !slices.Contains(waiting, a.at.ID) {
 			a.at = a.at.Cancel(actor, "the run has moved on", w.now).Approval
 		}
 	}
@@ -37,20 +55,39 @@ func (w *world) keepApprovals(t *tracked) {
 	}
 }
 
-// ask opens an approval. One that nobody could ever grant is withdrawn at once.
+// ask asks humans for what is parked. What nobody could ever grant is withdrawn at
+// once.
 func (w *world) ask(t *tracked, id string) {
 	at, _ := t.run.Asking(id)
 	kind := t.kind()
-	out, err := consent.Open(consent.Request{
+	_, err := w.open(t, at.Branch, consent.Request{
 		ID: id, Action: at.Asked(kind), Editable: kind == consent.Transition, Message: at.Approval.Message,
 		Asker: consent.Asker{Principal: at.Approval.Actor, SessionID: t.run.SessionID, RootID: t.run.SessionID},
 		Terms: t.of.machine.Meta().Approval,
-	}, w.now)
+	})
 	if err != nil {
 		w.step(t, workflow.Reject{ApprovalID: id, Outcome: workflow.ApprovalCancelled, Note: err.Error(), Actor: actor})
-		return
 	}
-	w.approvals = append(w.approvals, &asked{t, out.Approval})
+}
+
+func (w *world) open(t *tracked, branch string, req consent.Request) (*asked, error) {
+	out, err := consent.Open(req, w.now)
+	if err != nil {
+		return nil, err
+	}
+	a := &asked{tracked: t, at: out.Approval, branch: branch, version: t.run.Version}
+	w.approvals = append(w.approvals, a)
+	return a, nil
+}
+
+// askedFor is the last approval that was asked for a call, or nil.
+func (w *world) askedFor(digest string) *asked {
+	for _, a := range slices.Backward(w.approvals) {
+		if a.ofCall() && a.at.Digest == digest {
+			return a
+		}
+	}
+	return nil
 }
 
 func (t *tracked) kind() consent.Kind {
@@ -60,8 +97,18 @@ func (t *tracked) kind() consent.Kind {
 	return consent.Transition
 }
 
-// asks reports that the caller waits for humans.
-func (w *world) asks() bool {
+// asks reports that the caller waits for humans: something is parked, or a call
+// that it has asked for can still be admitted.
+func (w *world) asks() bool { return w.parked() || slices.ContainsFunc(w.approvals, w.waitsHere) }
+
+// waitsHere reports that the caller can still make a call when it is granted.
+func (w *world) waitsHere(a *asked) bool {
+	here := w.here()
+	return a.ofCall() && a.waits() && a.tracked == here.tracked && a.branch == here.at().Branch
+}
+
+// parked reports a transition of the caller that waits for humans.
+func (w *world) parked() bool {
 	return slices.ContainsFunc(w.views(), func(v view) bool { return v.approval.Pending() })
 }
 
@@ -79,8 +126,8 @@ func (a decision) String() string {
 	return "reject by " + a.by
 }
 
-// act decides the approval that the caller waits for, or else the oldest that is
-// pending. When none is, the last one says how it was decided.
+// act decides the approval that the caller waits for, or else the oldest that
+// something waits for. When none is pending, the last one says how it was decided.
 func (a decision) act(w *world) outcome {
 	of := w.pending()
 	if of == nil {
@@ -97,10 +144,11 @@ func (a decision) act(w *world) outcome {
 		return outcome{rejected: string(out.Refusal.Code), message: out.Refusal.Message}
 	}
 	of.at = out.Approval
-	switch of.at.Status {
-	case consent.Granted:
+	switch {
+	case of.ofCall(): // whoever asked makes the call again
+	case of.at.Status == consent.Granted:
 		w.carryOut(of)
-	case consent.Rejected:
+	case of.at.Status == consent.Rejected:
 		w.step(of.tracked, workflow.Reject{ApprovalID: of.at.ID, Note: a.note, Actor: a.by})
 	default: // others have to decide too
 	}
@@ -119,9 +167,9 @@ func (w *world) pending() *asked {
 			}
 		}
 	}
-	for _, a := range w.approvals {
-		if !a.at.Status.Final() {
-			return a
+	for _, open := range []func(*asked) bool{w.waitsHere, (*asked).waits, func(a *asked) bool { return !a.at.Status.Final() }} {
+		if i := slices.IndexFunc(w.approvals, open); i >= 0 {
+			return w.approvals[i]
 		}
 	}
 	return w.approvals[len(w.approvals)-1]
@@ -161,7 +209,7 @@ func (w *world) passTo(end time.Time) {
 		}
 		w.now = next.at.NextDue()
 		next.at = next.at.Tick(w.now).Approval
-		if next.at.Status == consent.Expired {
+		if next.at.Status == consent.Expired && !next.ofCall() {
 			w.step(next.tracked, workflow.Reject{ApprovalID: next.at.ID, Outcome: workflow.ApprovalExpired, Actor: actor})
 		}
 	}

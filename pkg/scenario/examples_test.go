@@ -64,7 +64,7 @@ func TestReadme(t *testing.T) {
 	workflows := map[string]string{
 		"deploy.json":     `{"id": "deploy", "initial": "testing", "states": {"testing": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`,
 		"test-suite.json": `{"id": "test-suite", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`,
-		"policy.json":     `{"role": "dev", "allow": [{"capability": "tool:Read"}]}`,
+		"policy.json":     `{"role": "dev", "default": "deny", "allow": [{"capability": "tool:Read"}]}`,
 	}
 	suite, problems := scenario.Parse(scenario.Source{Name: "readme.test.yaml", Text: []byte(shown)}, func(name string) (scenario.Source, error) {
 		return scenario.Source{Name: name, Text: []byte(workflows[name])}, nil
@@ -72,8 +72,8 @@ func TestReadme(t *testing.T) {
 	if suite == nil || suite.Cases() != 1 {
 		t.Fatalf("the README shows %v", problems)
 	}
-	if r := suite.Play(nil)[0]; r.OK || !strings.Contains(r.Message, "not executed by this version: policies") {
-		t.Errorf("with a policy the case ends %+v", r)
+	if r := suite.Play(nil)[0]; r.OK || r.Step != 0 || !strings.Contains(r.Actual.String(), `"decision":"DENY","code":"POLICY_DENIED"`) {
+		t.Errorf("the policy denies what the workflow does not, and the case ends %+v", r)
 	}
 }
 

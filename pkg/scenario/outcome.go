@@ -11,6 +11,8 @@ type outcome struct {
 	// decision on a call, and its code unless it was allowed.
 	decision toolcall.Decision
 	code     toolcall.Code
+	// asks is true when the call waits for humans, or its run does.
+	asks bool
 	// rejected is the code of a refusal, and guards those that failed.
 	rejected string
 	guards   []string
@@ -112,6 +114,9 @@ func (w *world) stepValue(key string, out *outcome) (document.Value, bool) {
 	case "guards":
 		return textList(out.guards), true
 	case "approval_id":
+		if out.decision != "" {
+			return document.BoolValue(out.asks), true
+		}
 		return document.BoolValue(w.asks()), true
 	case "events":
 		return textList(w.events), true

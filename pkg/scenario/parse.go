@@ -124,13 +124,7 @@ func (p *parser) definitions(f document.Fields) {
 	if v, ok := f.Value.Get("process"); ok {
 		p.process(v, f.At.Key("process"))
 	}
-	if v, ok := f.Value.Get("policy"); ok {
-		p.suite.missingForCalls = notExecuted("policies")
-		if r, ok := p.resolve(v, f.At.Key("policy"), "policy"); ok {
-			_, found := rules.ParsePolicyValue(r.value)
-			p.blame(r, found)
-		}
-	}
+	p.policies(f)
 }
 
 // process reads the process that cases are about.
@@ -147,8 +141,8 @@ func (p *parser) process(v document.Value, at *document.Path) {
 	compiled := process.Compile(def, 1)
 	p.suite.main = p.newDefinition(compiled.Machine(), r)
 	p.suite.main.process = compiled
-	if len(compiled.Policies()) > 0 {
-		p.suite.missingForCalls = notExecuted("policies")
+	for _, policy := range compiled.Policies() {
+		p.suite.main.policies = append(p.suite.main.policies, rules.Compile(policy, 1))
 	}
 }
 

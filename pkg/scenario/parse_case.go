@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -47,7 +48,7 @@ func (p *parser) given(f document.Fields, c *testCase) {
 	}
 	m := p.suite.main.machine
 	out := m.Start(workflow.StartParams{
-		ID: "run", SessionID: "agent", Workspace: p.suite.workspace, Owner: actor, Context: context.Value,
+		ID: "run", SessionID: session, Workspace: p.suite.workspace, Owner: actor, Context: context.Value,
 	}, actor, epoch)
 	if out.Rejection != nil {
 		p.report.Errorf(given.At.Key("context"), document.Code(out.Rejection.Code), "%s", out.Rejection.Message)
@@ -172,14 +173,14 @@ func (p *parser) call(f document.Fields) action {
 	if !ok {
 		return nil
 	}
-	c.Known("a call", "tool", "input")
+	c.Known("a call", "tool", "input", "estimated_cost_usd")
 	c.Require("tool")
-	tool, _ := c.Text("tool")
-	input, _ := c.Object("input")
-	if input.Value.IsZero() {
-		return call{tool: tool}
+	a := call{estimate: p.money(c, "estimated_cost_usd")}
+	a.tool, _ = c.Text("tool")
+	if input, _ := c.Object("input"); !input.Value.IsZero() {
+		a.input = input.Value.AppendJSON(nil)
 	}
-	return call{tool: tool, input: input.Value.AppendJSON(nil)}
+	return a
 }
 
 func (p *parser) reported(f document.Fields) action {
@@ -202,17 +203,21 @@ func (p *parser) reported(f document.Fields) action {
 	}
 	a.files = document.Texts(files)
 	a.bytes, _ = r.Integer("result_bytes", 0)
-	if cost, ok := r.Str("cost_usd"); ok && !isDecimal(cost) {
-		p.report.Errorf(r.At.Key("cost_usd"), document.CodeNumber, `%s is not an amount in US dollars; write one like "0.02"`, document.Quote(cost))
-	}
+	a.cost = p.money(r, "cost_usd")
 	return a
 }
 
-// isDecimal is true for plain decimals: money is never a float.
-func isDecimal(s string) bool {
-	whole, fraction, dotted := strings.Cut(s, ".")
-	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-	return digits(whole) && (!dotted || digits(fraction))
+// money reads an amount of dollars, in a text: money is never a float.
+func (p *parser) money(f document.Fields, name string) rules.MicroUSD {
+	text, ok := f.Str(name)
+	if !ok {
+		return 0
+	}
+	amount, ok := rules.ParseCost(text)
+	if !ok {
+		p.report.Errorf(f.At.Key(name), document.CodeNumber, `%s is not an amount in US dollars; write one like "0.02"`, document.Quote(text))
+	}
+	return amount
 }
 
 func (p *parser) decision(f document.Fields, name string) action {

@@ -112,6 +112,12 @@ func TestProblems(t *testing.T) {
 		"approve by nobody":         {step("approve: {}"), "/cases/0/steps/0/approve/by: REQUIRED"},
 		"reject with more":          {step("reject: {by: bob, reason: no}"), "/cases/0/steps/0/reject/reason: UNKNOWN_FIELD"},
 		"branch of null":            {step("branch:"), "/cases/0/steps/0/branch: TYPE"},
+		"a negative estimate":       {step("call: {tool: Edit, estimated_cost_usd: \"-1\"}"), "/cases/0/steps/0/call/estimated_cost_usd: NUMBER"},
+		"an estimate as a number":   {step("call: {tool: Edit, estimated_cost_usd: 1}"), "/cases/0/steps/0/call/estimated_cost_usd: TYPE"},
+		"a policy that is a number": {"policy: 7\n" + step("event: GO"), "s.test.yaml:1: /policy: TYPE"},
+		"no policy in the list":     {"policy: []\n" + step("event: GO"), "s.test.yaml:1: /policy: EMPTY"},
+		"policies of one name":      {"policy: [{role: a, name: p}, {role: b, name: p}]\n" + step("event: GO"), "s.test.yaml:1: /policy/1: CONFLICT"},
+		"a bad policy in a list":    {"policy: [policy.json, {role: a, allow: 1}]\n" + step("event: GO"), "s.test.yaml:1: /policy/1/allow: TYPE"},
 		"a bad policy":              {"policy: w.json\n" + step("event: GO"), "dir/w.json:1: /id: UNKNOWN_FIELD"},
 		"given in a process": {
 			"process: process.json\ncases: [{name: x, given: {state: z}, steps: [{answer: yes}]}]", "/cases/0/given/state: UNKNOWN_STATE",
@@ -174,6 +180,8 @@ func FuzzParse(f *testing.F) {
 		"cases:\n- {name: x, steps: [{event: G}, {approve: {by: alice, edited_data: {x: 1}}}, {reject: {by: bob, note: no}}, {advance: 25h}]}\n")
 	f.Add("process: {name: p, initial: q, states: {q: {question: q, answers: {yes: {next: q, action: notify_human}, no: {next: null, action: block}}}}}\n" +
 		"cases:\n- {name: x, steps: [{answer: yes, note: n}, {approve: {by: alice}}, {answer: maybe}, {answer: no}]}\n")
+	f.Add("policy: {role: a, session_budget_usd: 1, ask: [{capability: bash, rate_limit: {max_calls: 1, window_seconds: 60}}], deny: [{capability: \"tool:Write\"}]}\nworkflow: w.json\n" +
+		"cases:\n- {name: x, steps: [{call: {tool: Bash, estimated_cost_usd: \"0.1\"}, expect: {decision: ASK}}, {approve: {by: a}}, {call: {tool: Bash}}, {report: {tool: Bash, cost_usd: \"1\"}}, {call: {tool: Bash}}]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		suite, problems := parse(text)
 		if (suite == nil) == (len(problems) == 0) {

@@ -115,9 +115,6 @@ func TestPlay(t *testing.T) {
 
 		"unsupported, unnoticed":        {nested, `[{event: F}, {event: G}, {branch: out}, {report: {tool: Edit, files_changed: [x.ini]}}, {event: OUT}]`, "4: not executed by this version: event \"OUT\""},
 		"unsupported, when one says so": {nested, `[{event: F}, {branch: two}, {report: {tool: Edit, files_changed: [x.ini]}}, {event: OUT, expect: {rejected: UNSUPPORTED}}]`, ""},
-		"a policy and no call":          {"policy: policy.json" + gated, `[{event: GO}]`, ""},
-		"a policy and a call":           {"policy: policy.json" + gated, `[{call: {tool: Read}, expect: {state: a}}]`, "0: not executed by this version: policies"},
-		"a policy and a report":         {"policy: policy.json" + gated, `[{report: {tool: Read}}]`, "0: not executed by this version: policies"},
 
 		"a fork's lanes":                  {nested, `[{event: F, expect: {state: o}}, {event: X, expect: {rejected: UNKNOWN_EVENT, state: a, legal_events: [G]}}]`, ""},
 		"the run around it":               {nested, `[{event: F, expect: {state: a, status: RUNNING}}]`, ""},

@@ -20,7 +20,8 @@
 //	allowed_tools       in any order; null when the state restricts none
 //	legal_events        in any order
 //	events              types of what the step's runs announced, in order
-//	approval_id         whether the caller waits for humans to decide
+//	approval_id         whether the caller waits for humans to decide; of a call, whether
+//	                    it does or its run is parked
 //
 // While a run waits for one that it invoked, or is in a fork, what is asked of
 // "the run" may be true of any of them: the caller's own branch in the innermost
@@ -34,6 +35,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -46,14 +48,17 @@ type Suite struct {
 	main      *definition
 	workflows map[string]*definition // all of them, by id
 	workspace string
-	// missingForCalls says what tool calls need and this version does not execute.
-	missingForCalls string
+	// policies judge every call.
+	policies []*rules.Set
 }
 
 // definition is a workflow of a suite, or its process.
 type definition struct {
 	machine *workflow.Machine
 	process *process.Process // nil for a workflow
+	// policies judge the calls of its runs while its states are enforced. A nil one
+	// denies: it is named and not there.
+	policies []*rules.Set
 	// file that it was read from, and its digest: the same text is the same
 	// workflow, wherever it is.
 	file, digest string

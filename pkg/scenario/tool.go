@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -14,6 +15,8 @@ import (
 type call struct {
 	tool  string
 	input []byte // JSON, or none
+	// estimate is reserved of budgets until the report.
+	estimate rules.MicroUSD
 }
 
 func (a call) String() string {
@@ -23,36 +26,44 @@ func (a call) String() string {
 	return "call " + a.tool + " " + string(a.input)
 }
 
+// act judges the call by the state and the policies, and counts it when it is
+// allowed.
 func (a call) act(w *world) outcome {
-	if w.suite.missingForCalls != "" {
-		return outcome{missing: w.suite.missingForCalls}
-	}
 	s := w.here()
 	at := s.at()
-	v := s.decide(&at, a)
-	return outcome{decision: v.Decision, code: v.Code, message: v.Message(s.of.machine, &at)}
+	state, after := s.weigh(&at, a)
+	j := w.judge(s, &at, a, state)
+	if j.Decision == toolcall.Allow {
+		*s.count(at.Entry) = after
+		w.made = append(w.made, made{s.tracked, at.Entry, a.tool, state.Paths, j.Spends})
+	}
+	return outcome{
+		decision: j.Decision, code: j.Code, asks: j.Decision == toolcall.Ask || w.parked(),
+		message: j.message(s.of.machine, &at),
+	}
 }
 
-// decide judges a call, and counts it when it is allowed (S3): the files that it
-// would change, the call itself, and what the results so far leave of the budget.
-func (t *tracked) decide(at *workflow.Run, a call) toolcall.Verdict {
+// weigh judges a call by the state (S3), and answers what is counted when it is
+// allowed: the files that it would change, and the call itself. What the results so
+// far leave of the budget is the last question.
+func (t *tracked) weigh(at *workflow.Run, a call) (toolcall.Verdict, count) {
 	m := t.of.machine
 	v := toolcall.Decide(m, at, toolcall.Call{Tool: a.tool, Input: a.input})
+	n := *t.count(at.Entry)
 	if !v.Counted {
-		return v
+		return v, n
 	}
-	n := t.count(at.Entry)
-	files := n.files
-	over := func(denied toolcall.Verdict) toolcall.Verdict {
+	over := func(denied toolcall.Verdict) (toolcall.Verdict, count) {
 		denied.Tool = a.tool
-		return denied
+		return denied, n
 	}
+	after := n
 	if v.MaxFiles > 0 {
-		after, added, fits := n.files.Add(v.Paths, v.MaxFiles)
+		files, added, fits := n.files.Add(v.Paths, v.MaxFiles)
 		if !fits {
 			return over(toolcall.FileLimitReached(m, at, n.files, added))
 		}
-		files = after
+		after.files = files
 	}
 	if v.MaxIterations > 0 && n.iterations >= v.MaxIterations {
 		return over(toolcall.IterationLimitReached(m, at, n.iterations))
@@ -60,31 +71,19 @@ func (t *tracked) decide(at *workflow.Run, a call) toolcall.Verdict {
 	if toolcall.BudgetSpent(n.bytes, v.ContextBudget) {
 		return over(toolcall.ContextBudgetSpent(m, at, n.bytes))
 	}
-	n.files = files
-	n.iterations++
-	if len(v.Paths) > 0 {
-		n.edits = append(n.edits, madeEdit{a.tool, v.Paths})
-	}
-	return v
+	after.iterations++
+	return v, after
 }
 
-// madeEdit is an allowed call that changes files, until its result is reported.
-type madeEdit struct {
+// made is an allowed call, until its result is reported.
+type made struct {
+	in    *tracked
+	entry int64
 	tool  string
-	paths []string
-}
-
-// reported takes the last call of a tool in this entry that was not reported yet,
-// and answers the files that its input names.
-func (n *count) reported(tool string) []string {
-	for i := len(n.edits) - 1; i >= 0; i-- {
-		if n.edits[i].tool == tool {
-			paths := n.edits[i].paths
-			n.edits = slices.Delete(n.edits, i, i+1)
-			return paths
-		}
-	}
-	return nil
+	// paths are the files that its input names, spends what it has taken of policies'
+	// limits.
+	paths  []string
+	spends []rules.Spend
 }
 
 // report tells the result of a call, whether the case has that call or not.
@@ -93,6 +92,7 @@ type report struct {
 	ok    bool
 	files []string
 	bytes int64
+	cost  rules.MicroUSD
 }
 
 func (a report) String() string {
@@ -102,23 +102,60 @@ func (a report) String() string {
 	return "report " + a.tool + " of " + strings.Join(a.files, ", ")
 }
 
-// act counts the bytes of the result, and lets a changed file fire its interrupt
-// (S4.1).
+// act settles what the call has cost, counts the bytes of the result, and lets a
+// changed file fire its interrupt (S4.1).
 func (a report) act(w *world) outcome {
-	if w.suite.missingForCalls != "" {
-		return outcome{missing: w.suite.missingForCalls}
-	}
 	s := w.here()
 	at := s.at()
+	of, called := w.reported(s.tracked, at.Entry, a.tool)
+	if !called {
+		of = w.uncalled(s, &at, a.tool)
+	}
+	w.tally.Correct(rules.Settle(of.spends, a.cost), w.now)
+	if !a.ok {
+		w.tally.Correct(unsent(of.spends), w.now)
+	}
 	n := s.count(at.Entry)
 	n.bytes = min(n.bytes, math.MaxInt64-a.bytes) + a.bytes
-	files := slices.Concat(n.reported(a.tool), a.files)
 	m := s.of.machine
 	if !a.ok || !toolcall.Edits(m, a.tool) {
 		return outcome{}
+	}
+	files := a.files
+	if of.in == s.tracked && of.entry == at.Entry {
+		files = slices.Concat(of.paths, files)
 	}
 	if name, matches := m.Watches(pathglob.RootOf(at.Workspace), files); matches {
 		w.step(s.tracked, workflow.Divert{Interrupt: name, Files: files, Branch: at.Branch, Actor: actor})
 	}
 	return outcome{}
+}
+
+// unsent gives back the emails of a call that failed.
+func unsent(spends []rules.Spend) []rules.Change {
+	return slices.DeleteFunc(rules.Release(spends), func(c rules.Change) bool { return c.Measure != rules.Emails })
+}
+
+// reported takes the last call of a tool that was not reported yet: of this entry,
+// or else of any.
+func (w *world) reported(in *tracked, entry int64, tool string) (made, bool) {
+	here := func(c made) bool { return c.tool == tool && c.in == in && c.entry == entry }
+	for _, fits := range []func(made) bool{here, func(c made) bool { return c.tool == tool }} {
+		for i, c := range slices.Backward(w.made) {
+			if fits(c) {
+				w.made = slices.Delete(w.made, i, i+1)
+				return c, true
+			}
+		}
+	}
+	return made{}, false
+}
+
+// uncalled is a call that the case does not have: it has taken nothing, and its cost
+// belongs to the budgets that it would have been counted in.
+func (w *world) uncalled(s seat, at *workflow.Run, tool string) made {
+	state, _ := s.weigh(at, call{tool: tool})
+	verdicts := w.verdicts(s, at, call{tool: tool}, state, true)
+	verdicts = slices.DeleteFunc(verdicts, func(v rules.Verdict) bool { return v.Decision == toolcall.Deny })
+	return made{spends: rules.Combine(toolcall.Verdict{Decision: toolcall.Allow}, verdicts, nil).Spends}
 }

@@ -5,12 +5,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// actor is who does everything in a case.
-const actor = "agent"
+// actor is who does everything in a case, in the tree of session.
+const (
+	actor   = "agent"
+	session = "agent"
+)
 
 // world is what one case happens in: a run, those that it invokes, the sessions
 // that work in them, and what was counted.
@@ -25,6 +29,10 @@ type world struct {
 	seat seat
 	// approvals are all that humans were asked for, in that order.
 	approvals []*asked
+	// tally counts what policies limit, and made are the calls that it was counted
+	// for, until they are reported.
+	tally rules.Tally
+	made  []made
 	// events are the types of what was announced in this step.
 	events []string
 }
@@ -41,7 +49,6 @@ type count struct {
 	iterations int64
 	bytes      int64 // of results
 	files      toolcall.Files
-	edits      []madeEdit // not reported yet
 }
 
 // seat is a run, and the branch of it that a session is bound to.

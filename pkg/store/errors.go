@@ -20,7 +20,7 @@ var (
 	ErrHeld = errors.New("store: lease is held")
 	// ErrReplayMismatch is what every *ReplayMismatchError is.
 	ErrReplayMismatch = errors.New("store: idempotency key was used for something else")
-	// ErrCrossShard means the keys of a batch do not live in one shard.
+	// ErrCrossShard means the keys of a batch live in more shards than they may.
 	ErrCrossShard = errors.New("store: batch spans shards")
 	// ErrUnavailable means the store could not be reached and nothing changed.
 	ErrUnavailable = errors.New("store: unavailable")

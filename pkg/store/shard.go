@@ -27,35 +27,58 @@ func Shard(namespace, id string, n int) int {
 // Shard answers the shard, of n, in which a key lives.
 func (k Key) Shard(n int) int { return Shard(k.Namespace, k.ID, n) }
 
-// Shard answers the one shard, of n, that the batch touches, or ErrCrossShard.
-// A batch without any key is in shard 0.
-func (b *Batch) Shard(n int) (int, error) {
-	shard := -1
+// Shard answers the shard, of n, in which a batch is committed: the one of its
+// keys, or 0 when it has none. Where a store spans, Checks and Counters may be of
+// other shards than the rest, and spanning says that some are. ErrCrossShard when the
+// keys are in more shards than they may be.
+func (b *Batch) Shard(n int, spans bool) (shard int, spanning bool, err error) {
+	shard = -1
 	var first Key
-	for key := range b.keys {
-		s := key.Shard(n)
-		switch {
+	for key := range b.home {
+		switch s := key.Shard(n); {
 		case shard == -1:
 			shard, first = s, key
 		case shard != s:
-			return 0, fmt.Errorf("%w: %s and %s", ErrCrossShard, first, key)
+			return 0, false, crossShard(first, key)
 		}
 	}
-	return max(shard, 0), nil
+	for key := range b.guests {
+		switch s := key.Shard(n); {
+		case shard == -1:
+			shard, first = s, key
+		case shard == s:
+		case spans:
+			spanning = true
+		default:
+			return 0, false, crossShard(first, key)
+		}
+	}
+	return max(shard, 0), spanning, nil
 }
 
-// keys yields every key that the batch names.
-func (b *Batch) keys(yield func(Key) bool) {
+func crossShard(a, b Key) error { return fmt.Errorf("%w: %s and %s", ErrCrossShard, a, b) }
+
+// guests yields the keys that may be of any shard where a store spans.
+func (b *Batch) guests(yield func(Key) bool) {
+	for i := range b.Checks {
+		if !yield(b.Checks[i].Key) {
+			return
+		}
+	}
+	for i := range b.Counters {
+		if !yield(b.Counters[i].Owner) {
+			return
+		}
+	}
+}
+
+// home yields the keys that must be of one shard.
+func (b *Batch) home(yield func(Key) bool) {
 	if b.Idempotency != nil && !yield(b.Idempotency.Owner) {
 		return
 	}
 	if b.Fence != nil && !yield(b.Fence.Key) {
 		return
-	}
-	for i := range b.Checks {
-		if !yield(b.Checks[i].Key) {
-			return
-		}
 	}
 	for i := range b.Puts {
 		if !yield(b.Puts[i].Key) {
@@ -72,11 +95,6 @@ func (b *Batch) keys(yield func(Key) bool) {
 			return
 		}
 	}
-	for i := range b.Counters {
-		if !yield(b.Counters[i].Owner) {
-			return
-		}
-	}
 	for i := range b.Reset {
 		if !yield(b.Reset[i]) {
 			return
@@ -87,6 +105,10 @@ func (b *Batch) keys(yield func(Key) bool) {
 			return
 		}
 	}
+	b.timers(yield)
+}
+
+func (b *Batch) timers(yield func(Key) bool) {
 	for i := range b.SetTimers {
 		if !yield(b.SetTimers[i].Key) {
 			return
@@ -94,6 +116,11 @@ func (b *Batch) keys(yield func(Key) bool) {
 	}
 	for i := range b.ClearTimers {
 		if !yield(b.ClearTimers[i].Key) {
+			return
+		}
+	}
+	for i := range b.Postpone {
+		if !yield(b.Postpone[i].Timer.Key) {
 			return
 		}
 	}

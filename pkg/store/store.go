@@ -46,6 +46,8 @@ const Unheld int64 = 0
 type Store interface {
 	// Shards is the number of shards, fixed when the store was first opened.
 	Shards() int
+	// Spans says whether the Checks and Counters of a batch may be of any shard.
+	Spans() bool
 
 	// Get answers one record, or ErrNotFound.
 	Get(ctx context.Context, key Key) (Record, error)
@@ -69,8 +71,8 @@ type Store interface {
 	// preconditions of Checks, Puts and Deletes, the counters' limits; the first
 	// that fails is the error and nothing is changed. Everything is judged by the
 	// state before the batch, except that counters see Reset and the counters
-	// before them. A batch names each record, timer and owner to reset once; Forget
-	// may name a record that is put or deleted too.
+	// before them. A batch names each record to put or delete, each timer and each
+	// owner to reset once; Forget may name a record that is put or deleted too.
 	Commit(ctx context.Context, batch Batch) (Result, error)
 
 	// GetLease answers the lease that is held now, with its token, or ErrNotFound
@@ -97,9 +99,12 @@ type Store interface {
 	// numbers are never used again.
 	Trim(ctx context.Context, shard int, through int64) error
 
-	// Due answers timers of a shard that are due at now, oldest first. A timer
-	// stays until a Commit clears or resets it, so firing is at least once.
-	Due(ctx context.Context, shard int, now time.Time, limit int) ([]Timer, error)
+	// Due answers timers of records of these kinds that are due at now, oldest first:
+	// of each shard and kind the oldest, at most limit, so that none fills the page
+	// of another. A timer stays until a Commit clears, sets or postpones it, so firing
+	// is at least once. When some shards can not be read it answers what the others
+	// have, with the error.
+	Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]Timer, error)
 
 	// Ping answers nil when the store can be reached.
 	Ping(ctx context.Context) error
@@ -109,8 +114,8 @@ type Store interface {
 }
 
 // Key names a record. Records of one namespace and id, of whatever kind, live in
-// one shard, and a batch stays within one shard. Ids are ordered by their bytes,
-// and have at most MaxIDBytes of them.
+// one shard, and what a batch writes but for counters does too. Ids are ordered by
+// their bytes, and have at most MaxIDBytes of them.
 type Key struct {
 	Namespace string
 	// Kind is a lower-case noun: "run", "workflow", "session".
@@ -159,7 +164,8 @@ type HistoryEntry struct {
 }
 
 // Batch is what one Commit changes. All keys must be in one shard, else
-// ErrCrossShard. An empty slice or nil pointer changes nothing.
+// ErrCrossShard; those of Checks and Counters may be in any when the store Spans.
+// An empty slice or nil pointer changes nothing.
 type Batch struct {
 	Idempotency *Idempotency
 	Fence       *Fence
@@ -175,6 +181,7 @@ type Batch struct {
 	Events      []Event
 	SetTimers   []Timer
 	ClearTimers []TimerID
+	Postpone    []Postpone
 }
 
 // Check demands that a record is at a version (or Absent, or AnyVersion).
@@ -216,13 +223,20 @@ type Forget struct {
 // Plain (Window 0): refused when the sum would exceed Limit; never falls below 0.
 // Windowed: Delta units are admitted now; refused when the units admitted in any
 // half-open window of this length, (t-Window, t], would exceed Limit. A negative
-// Delta gives back the newest units, and is never refused.
+// Delta gives back units that were Admitted then, and is never refused. Whichever are
+// meant, the oldest in the window that ends now go: what stays leaves it no sooner
+// than it should, so no window ever has more than Limit units that were not given
+// back. When those that are meant have left the window nothing goes, for they are
+// free already.
 type Counter struct {
 	Owner  Key
 	Name   string
 	Delta  int64
 	Limit  int64
 	Window time.Duration
+	// Admitted is when the units that a windowed counter gives back were: the
+	// Result.Admitted of their commit, or the UpdatedAt of a record that it put.
+	Admitted time.Time
 }
 
 // Event is one outbox entry to be.
@@ -256,6 +270,13 @@ type Timer struct {
 	TimerID
 	Due  time.Time
 	Data []byte
+}
+
+// Postpone makes a timer due at Until instead, if it is as Due answered it. One that
+// was cleared or set anew since is left alone.
+type Postpone struct {
+	Timer Timer
+	Until time.Time
 }
 
 // Idempotency makes a commit happen once. The first commit with this owner and
@@ -293,6 +314,9 @@ type Result struct {
 	// Counters' values after the commit, by the order of Batch.Counters; for a
 	// windowed counter the units in the window that ends now.
 	Counters []int64
+	// Admitted is when the units of windowed counters were, by the store's clock;
+	// zero when the batch has none.
+	Admitted time.Time
 	// Replayed is true when the idempotency key was known; Answer is then the
 	// first answer, and nothing else is set.
 	Replayed bool

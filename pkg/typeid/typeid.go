@@ -20,6 +20,7 @@ const (
 	Schema    = "schema"
 	Task      = "task"
 	Execution = "exec"
+	Approval  = "apr"
 )
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -249,3 +249,78 @@ func TestParkedDataTakesRoom(t *testing.T) {
 		t.Errorf("%d branches wait with %d bytes each, the limit is %d", waiting, workflow.MaxContextBytes, workflow.MaxRunBytes)
 	}
 }
+
+// Asks tells before an event is fired whether it may need an approval, and why nobody
+// is asked is told who fires it.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	m := machine(t, shipped)
+	for place, want := range map[[2]string]bool{
+		{"a", "SHIP"}: true, {"a", "ship"}: false, {"z", "SHIP"}: false, {"nowhere", "SHIP"}: false,
+	} {
+		if got := m.Asks(place[0], place[1]); got != want {
+			t.Errorf("%v asks: %t", place, got)
+		}
+	}
+	if machine(t, strings.Replace(shipped, `"ui"`, `"none"`, 1)).Asks("a", "SHIP") {
+		t.Error("an advisory approval asks")
+	}
+	run := m.Start(workflow.StartParams{ID: "run_1", Owner: "ann", Context: value(t, `{"ready": true}`)}, "ann", noon).Run
+	out := m.Step(run, workflow.Fire{Event: "SHIP", Unasked: "only you may approve", Actor: "ann"}, noon)
+	if out.Changed || out.Rejection == nil || !strings.Contains(out.Rejection.Message, `(approval_mode "ui"), and only you may approve.`) {
+		t.Errorf("unasked: %+v", out.Rejection)
+	}
+}
+
+// What was granted for another action than the one that is parked is stale, not
+// rejected.
+func TestRejectAsStale(t *testing.T) {
+	t.Parallel()
+	m := machine(t, shipped)
+	run := m.Start(workflow.StartParams{ID: "run_1", Owner: "ann", Context: value(t, `{"ready": true}`)}, "ann", noon).Run
+	run = m.Step(run, workflow.Fire{Event: "SHIP", ApprovalID: "apr_1", Actor: "ann"}, noon).Run
+	out := m.Step(run, workflow.Reject{ApprovalID: "apr_1", Outcome: workflow.ApprovalStale, Note: "another action", Actor: "interlock"}, noon)
+	a := out.Run.Approval
+	if out.Entry.Type != workflow.EventStale || out.Run.Status != workflow.Running || a == nil || a.Outcome != workflow.ApprovalStale || a.Note != "another action" {
+		t.Errorf("%+v with %+v", out.Entry, a)
+	}
+}
+
+// Who works in a branch is its own session, or that of what forked.
+func TestSessionIn(t *testing.T) {
+	t.Parallel()
+	branch := func(name, session string, inner ...workflow.BranchProgress) workflow.BranchProgress {
+		b := workflow.BranchProgress{Name: name, Status: workflow.BranchActive, SessionID: session}
+		if len(inner) > 0 {
+			b.Fork = &workflow.ForkProgress{Branches: inner, Current: inner[0].Name}
+		}
+		return b
+	}
+	run := workflow.Run{SessionID: "s", Fork: &workflow.ForkProgress{Current: "lint", Branches: []workflow.BranchProgress{
+		branch("lint", ""), branch("test", "s2", branch("unit", ""), branch("e2e", "s3")),
+	}}}
+	for name, want := range map[string]string{
+		"": "s", "lint": "s", "test": "s2", "test/unit": "s2", "test/e2e": "s3", "e2e": "s3", "nope": "", "test/": "",
+	} {
+		if got := run.SessionIn(name); got != want {
+			t.Errorf("%q in branch %q, want %q", got, name, want)
+		}
+	}
+	if got := (&workflow.Run{SessionID: "s"}).SessionIn(""); got != "s" {
+		t.Errorf("%q outside of forks", got)
+	}
+}
+
+// TestPoliciesOfAWorkflow reads meta.policy in both forms (S7).
+func TestPoliciesOfAWorkflow(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[string][]string{`"guard"`: {"guard"}, `["b", "a"]`: {"b", "a"}, `[]`: {}} {
+		m := machine(t, strings.Replace(shipped, `"approval_mode"`, `"policy": `+policy+`, "approval_mode"`, 1))
+		if got := m.Meta().Policies; !slices.Equal(got, want) {
+			t.Errorf("%s names %q", policy, got)
+		}
+	}
+	if got := machine(t, shipped).Meta().Policies; got != nil {
+		t.Errorf("none are named, and there are %q", got)
+	}
+}

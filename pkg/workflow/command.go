@@ -20,8 +20,10 @@ type Fire struct {
 	Child   *Machine
 	ChildID string
 	// ApprovalID is the id of the approval that the event would wait for, if it
-	// needs one. Without an id nobody can be asked, and such an event is refused.
+	// needs one; see Machine.Asks. Without an id nobody can be asked, and such an
+	// event is refused; Unasked says why.
 	ApprovalID string
+	Unasked    string
 	Actor      string
 }
 

@@ -136,6 +136,8 @@ type Meta struct {
 	// ApprovalWait is how long an agent's call may wait for a decision before it is
 	// answered, meta.approval.wait_seconds; 0 for not at all.
 	ApprovalWait time.Duration
+	// Policies of the registry that every tool call is judged by, meta.policy (S7).
+	Policies []string
 	// EditTools are tools beside the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool

@@ -68,6 +68,16 @@ func (s *stepper) invoke(path []int, next lane, w *way, c *Fire) {
 	s.out.Spawned = &child
 }
 
+// SessionIn is the session that works in a branch, as At takes it; it is empty when
+// there is none, or no such branch.
+func (r *Run) SessionIn(branch string) string {
+	path, found := r.Fork.find(branch)
+	if !found {
+		return ""
+	}
+	return r.sessionIn(r.Fork.follow(path))
+}
+
 // sessionIn is the session that works in the lane at a path.
 func (r *Run) sessionIn(path []int) string {
 	for depth := len(path); depth > 0; depth-- {

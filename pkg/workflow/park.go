@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -9,6 +10,12 @@ import (
 // asks reports that a human is asked before this is done (S9.1).
 func (d *decision) asks(m *Machine) bool {
 	return d.taken != nil && d.taken.approval && !m.approvalAdvisory()
+}
+
+// Asks reports that an event of a state may have to wait for humans (S9.1).
+func (m *Machine) Asks(state, event string) bool {
+	w := m.State(state).ways[event]
+	return w != nil && !m.approvalAdvisory() && slices.ContainsFunc(w.arms, func(a arm) bool { return a.approval })
 }
 
 // park makes a transition wait for humans.
@@ -85,6 +92,8 @@ func (m *Machine) reject(run *Run, c Reject, now time.Time) Result {
 		s.settle(&at, path, ApprovalExpired, c.Note, EventApprovalExpired)
 	case ApprovalCancelled:
 		s.settle(&at, path, ApprovalCancelled, c.Note, EventApprovalCancelled)
+	case ApprovalStale:
+		s.settle(&at, path, ApprovalStale, c.Note, EventStale)
 	default:
 		s.settle(&at, path, ApprovalRejected, c.Note, EventApprovalRejected)
 		s.leaveRejected(&at, path)

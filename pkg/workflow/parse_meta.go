@@ -6,7 +6,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools",
+	"enforcement", "approval", "edit_tools", "policy",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -16,6 +16,10 @@ func (r *reader) meta(f document.Fields) {
 		return
 	}
 	for name := range m.Value.Members() {
+		if name == "policies" { // further from "policy" than a near miss
+			r.report.Errorf(m.At.Key(name), document.CodeUnknownField, "\"meta\" has no field \"policies\"; did you mean \"policy\"? It takes a list too")
+			continue
+		}
 		r.unknownField(m, name, "\"meta\"", metaFields)
 	}
 	m.Str("task_type")
@@ -35,4 +39,5 @@ func (r *reader) meta(f document.Fields) {
 	}
 	r.editTools(m)
 	r.approvalTerms(m)
+	r.policies(m)
 }

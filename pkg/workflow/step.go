@@ -234,8 +234,11 @@ func (m *Machine) passable(run *Run, state *StateView, w *way, taken *arm, c *Fi
 	case taken.returns && run.Interrupt == nil:
 		return refuse(RejectReturnOutsideInterrupt, "it returns to an interrupted state, and no interrupt is active")
 	case taken.approval && c.ApprovalID == "" && !m.approvalAdvisory():
-		return refuse(RejectUnsupported, fmt.Sprintf(
-			"it requires approval by a human (approval_mode %q), and nobody can be asked here", m.definition.Meta.ApprovalMode))
+		why := "nobody can be asked here"
+		if c.Unasked != "" {
+			why = c.Unasked
+		}
+		return refuse(RejectUnsupported, fmt.Sprintf("it requires approval by a human (approval_mode %q), and %s", m.definition.Meta.ApprovalMode, why))
 	default:
 		return nil
 	}

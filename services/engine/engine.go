@@ -3,12 +3,15 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"google.golang.org/grpc"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/engine/internal/rpc"
@@ -16,12 +19,19 @@ import (
 
 // Config is what the engine needs. The zero value of all but Store works.
 type Config struct {
-	Store  store.Store
-	Clock  func() time.Time // default time.Now
-	Logger *slog.Logger     // default slog.Default()
+	Store store.Store
+	// Approval is a connection to the approval service, with the engine's own
+	// credentials. Without it transitions that need an approval are refused.
+	Approval grpc.ClientConnInterface
+	// Sessions is a connection to the state-store, with the engine's own credentials,
+	// which tells who is of one tree with whoever asks. Without it every session is a
+	// tree of its own.
+	Sessions grpc.ClientConnInterface
+	Clock    func() time.Time // default time.Now
+	Logger   *slog.Logger     // default slog.Default()
 }
 
-// Engine serves WorkflowService and RunService.
+// Engine serves WorkflowService, RunService and ProcessService.
 type Engine struct {
 	app *app.App
 	log *slog.Logger
@@ -35,11 +45,26 @@ func New(cfg Config) *Engine {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
+	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
+	if cfg.Approval != nil {
+		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
+	}
+	if cfg.Sessions != nil {
+		e.app.Sessions = rpc.NewSessions(statev1.NewSessionServiceClient(cfg.Sessions))
+	}
+	return e
 }
 
 // Register adds the engine's services to a server.
 func (e *Engine) Register(r grpc.ServiceRegistrar) {
 	enginev1.RegisterWorkflowServiceServer(r, &rpc.Workflows{App: e.app})
-	enginev1.RegisterRunServiceServer(r, rpc.NewRuns(e.app))
+	runs := rpc.NewRuns(e.app)
+	enginev1.RegisterRunServiceServer(r, runs)
+	enginev1.RegisterProcessServiceServer(r, &rpc.Processes{App: e.app, Runs: runs})
+}
+
+// Run looks after the approvals that runs wait for, until ctx ends.
+func (e *Engine) Run(ctx context.Context) error {
+	e.app.Sweep(ctx)
+	return nil
 }

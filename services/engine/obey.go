@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
@@ -28,8 +31,8 @@ func streamThere(ctx context.Context, js jetstream.JetStream) bool {
 
 // Obey answers work that does what follows for runs from what other services have
 // decided, until its context ends: a session's end pauses and holds its run, until
-// the session is resumed. The events are
-// durable, so that nothing is missed while no engine runs.
+// the session is resumed; a decided approval lets a parked transition fire, or drops
+// it. The events are durable, so that nothing is missed while no engine runs.
 func (e *Engine) Obey(endpoint bus.Endpoint) func(context.Context) error {
 	return func(ctx context.Context) error {
 		endpoint := endpoint
@@ -51,27 +54,76 @@ func (e *Engine) Obey(endpoint bus.Endpoint) func(context.Context) error {
 		if !streamThere(ctx, js) {
 			return nil
 		}
-		return bus.Subscribe(ctx, js, bus.SubscriberConfig{
-			Durable: "interlock-engine-sessions",
-			FilterSubjects: []string{
-				bus.Subject{Entity: "session", Type: session.EventEnded}.Filter(),
-				bus.Subject{Entity: "session", Type: session.EventResumed}.Filter(),
-			},
-			MaxInFlight: 1, // what was resumed after its end must not be held
-			// Given up, a run goes on under its rules, or stays held.
-			Tries: 60,
-			Handler: func(ctx context.Context, d *bus.Delivery) error {
-				ev, err := bus.Decode(d.Payload)
-				if err != nil {
-					return err
-				}
-				obey := e.app.SessionEnded
-				if ev.GetType() == session.EventResumed {
-					obey = e.app.SessionResumed
-				}
-				return obey(ctx, ev.GetNamespace(), ev.GetId(), ev.GetEntityId(), ev.GetSessionChanged().GetName())
-			},
-			Log: e.log,
-		})
+		subscriptions := []bus.SubscriberConfig{e.sessions()}
+		if e.app.Approvals != nil {
+			subscriptions = append(subscriptions, e.approvals())
+		}
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		failed := make(chan error, len(subscriptions))
+		for _, s := range subscriptions {
+			go func() { failed <- bus.Subscribe(ctx, js, s) }()
+		}
+		for range subscriptions {
+			if one := <-failed; one != nil {
+				stop()
+				err = errors.Join(err, one)
+			}
+		}
+		return err
+	}
+}
+
+// sessions are the events of sessions that runs obey.
+func (e *Engine) sessions() bus.SubscriberConfig {
+	return bus.SubscriberConfig{
+		Durable: "interlock-engine-sessions",
+		FilterSubjects: []string{
+			bus.Subject{Entity: "session", Type: session.EventEnded}.Filter(),
+			bus.Subject{Entity: "session", Type: session.EventResumed}.Filter(),
+		},
+		MaxInFlight: 1, // what was resumed after its end must not be held
+		// Given up, a run goes on under its rules, or stays held.
+		Tries: 60,
+		Handler: func(ctx context.Context, d *bus.Delivery) error {
+			ev, err := bus.Decode(d.Payload)
+			if err != nil {
+				return err
+			}
+			obey := e.app.SessionEnded
+			if ev.GetType() == session.EventResumed {
+				obey = e.app.SessionResumed
+			}
+			return obey(ctx, ev.GetNamespace(), ev.GetId(), ev.GetEntityId(), ev.GetSessionChanged().GetName())
+		},
+		Log: e.log,
+	}
+}
+
+// approvals are the events of approvals that runs obey.
+func (e *Engine) approvals() bus.SubscriberConfig {
+	var decided []string
+	for _, kind := range []string{consent.EventGranted, consent.EventRejected, consent.EventExpired, consent.EventCancelled} {
+		decided = append(decided, bus.Subject{Entity: "approval", Type: kind}.Filter())
+	}
+	return bus.SubscriberConfig{
+		Durable: "interlock-engine-approvals", FilterSubjects: decided,
+		// Given up, it is left to the timer.
+		Handler: func(ctx context.Context, d *bus.Delivery) error {
+			ev, err := bus.Decode(d.Payload)
+			if err != nil {
+				return err
+			}
+			changed := ev.GetApprovalChanged()
+			if changed.GetRunId() == "" || changed.GetKind() == string(consent.ToolCall) {
+				return nil // the policy enforcer's
+			}
+			_, _, err = e.app.Settle(ctx, ev.GetNamespace(), changed.GetRunId(), ev.GetEntityId())
+			if fault.ReasonOf(err) == fault.NotFound {
+				return nil
+			}
+			return err
+		},
+		Log: e.log,
 	}
 }

@@ -1,4 +1,5 @@
-// Package gateway is the edge: REST, server-sent events, MCP and agents' hooks.
+// Package gateway is the edge: REST, server-sent events, MCP, agents' hooks, and the
+// page where people decide approvals.
 // It translates and proxies; it must never hold a rule.
 package gateway
 
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -25,6 +27,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/gateway/internal/approvalpage"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
@@ -49,6 +52,9 @@ type Config struct {
 	Engine grpc.ClientConnInterface
 	Policy grpc.ClientConnInterface
 	State  grpc.ClientConnInterface
+	// Approval is that to the approval service; by default Engine's, for callers
+	// that have one connection to all of them.
+	Approval grpc.ClientConnInterface
 
 	// NATS is where live events come from; without it there are none.
 	NATS *bus.Endpoint
@@ -62,6 +68,9 @@ type Config struct {
 	Tokens auth.Authenticator
 	// AllowAnonymous lets callers without a token through to the services.
 	AllowAnonymous bool
+	// PublicURL is where people reach this server, as in https://gate.example, for
+	// links to approvals and for their page; empty for its own address and no links.
+	PublicURL string
 
 	Upstreams    []Upstream
 	ToolPrefix   string
@@ -93,47 +102,97 @@ func New(cfg Config) (*Gateway, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	workflows := enginev1.NewWorkflowServiceClient(cfg.Engine)
-	runs := enginev1.NewRunServiceClient(cfg.Engine)
-	policy := policyv1.NewPolicyEnforcerServiceClient(cfg.Policy)
-	sessions := statev1.NewSessionServiceClient(cfg.State)
-	states := statev1.NewStateServiceClient(cfg.State)
-	schemas := statev1.NewSchemaServiceClient(cfg.State)
+	if cfg.Approval == nil {
+		cfg.Approval = cfg.Engine
+	}
+	on := clientsOf(cfg)
 	g := &Gateway{log: cfg.Logger}
 	var source rest.EventSource
 	if cfg.NATS != nil {
 		g.events = &events{endpoint: *cfg.NATS}
 		source = g.events
 	}
-	restHandler, err := rest.New(rest.Config{
-		Workflows: workflows, Runs: runs, Policy: policy, Events: source, Ready: cfg.Ready,
-		Schemas: schemas, States: states, Sessions: sessions,
-		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
-		Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
-		Version: cfg.Version, Logger: cfg.Logger,
-	})
+	restHandler, err := newREST(cfg, on, source)
 	if err != nil {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
-	g.mcp, err = mcp.New(mcp.Config{
-		Workflows: workflows, Runs: runs, Policy: policy, Schemas: schemas, States: states, Sessions: sessions,
-		Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
-		Authenticate: authenticate(cfg), Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
+	page, err := approvalpage.New(approvalpage.Config{
+		Approvals: on.approvals, Runs: on.runs, Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous,
+		PublicURL: cfg.PublicURL, Logger: cfg.Logger,
 	})
+	if err != nil {
+		return nil, fmt.Errorf("build the page of approvals: %w", err)
+	}
+	g.mcp, err = newMCP(cfg, on)
 	if err != nil {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", restHandler)
-	mux.Handle("/mcp", g.mcp.HTTPHandler())
-	mux.Handle("/mcp/", g.mcp.HTTPHandler())
-	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{Runs: runs, Policy: policy, Sessions: sessions}, known(cfg)))
+	for path, handler := range map[string]http.Handler{
+		mcp.Path: g.mcp.HTTPHandler(), mcp.ProcessPath: g.mcp.ProcessHandler(), approvalpage.Path: page,
+	} {
+		mux.Handle(path, handler)
+		mux.Handle(path+"/", handler)
+	}
+	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{
+		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
+	}, known(cfg)))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
 	}
 	g.handler = traced(mux, cfg.Tracer)
 	return g, nil
+}
+
+// clients are those of services that several parts of the edge call.
+type clients struct {
+	workflows enginev1.WorkflowServiceClient
+	runs      enginev1.RunServiceClient
+	processes enginev1.ProcessServiceClient
+	policy    policyv1.PolicyEnforcerServiceClient
+	approvals approvalv1.ApprovalServiceClient
+	sessions  statev1.SessionServiceClient
+	states    statev1.StateServiceClient
+	schemas   statev1.SchemaServiceClient
+}
+
+func clientsOf(cfg Config) clients {
+	return clients{
+		workflows: enginev1.NewWorkflowServiceClient(cfg.Engine), runs: enginev1.NewRunServiceClient(cfg.Engine),
+		processes: enginev1.NewProcessServiceClient(cfg.Engine), policy: policyv1.NewPolicyEnforcerServiceClient(cfg.Policy),
+		approvals: approvalv1.NewApprovalServiceClient(cfg.Approval), sessions: statev1.NewSessionServiceClient(cfg.State),
+		states: statev1.NewStateServiceClient(cfg.State), schemas: statev1.NewSchemaServiceClient(cfg.State),
+	}
+}
+
+func newREST(cfg Config, on clients, events rest.EventSource) (http.Handler, error) {
+	return rest.New(rest.Config{
+		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
+		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
+		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
+		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
+		Events: events, Ready: cfg.Ready, Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
+		Version: cfg.Version, Logger: cfg.Logger,
+	})
+}
+
+func newMCP(cfg Config, on clients) (*mcp.Server, error) {
+	return mcp.New(mcp.Config{
+		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
+		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
+		Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
+		Authenticate: authenticate(cfg), Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
+	})
+}
+
+// identify tells whose a token is; nil leaves it to the services.
+func identify(cfg Config) func(context.Context, string) (auth.Principal, error) {
+	if cfg.Tokens == nil {
+		return nil
+	}
+	return cfg.Tokens.Authenticate
 }
 
 // authenticate checks tokens at the edge; nil leaves it to the services.
@@ -210,8 +269,8 @@ func BindingFromEnv(getenv func(string) string) (Binding, error) { return mcp.Bi
 
 // Forward serves the services' contracts on the gateway's own gRPC server, so
 // that callers need one address.
-func Forward(r grpc.ServiceRegistrar, engine, policy, state grpc.ClientConnInterface) {
-	forward.Register(r, engine, policy, state)
+func Forward(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.ClientConnInterface) {
+	forward.Register(r, engine, policy, state, approval)
 }
 
 // Reachable answers a check that every connection leads to a service that

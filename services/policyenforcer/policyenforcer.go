@@ -3,13 +3,16 @@
 package policyenforcer
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"google.golang.org/grpc"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
@@ -22,15 +25,41 @@ type Config struct {
 	Store store.Store
 	// Engine is a connection to the engine's services.
 	Engine grpc.ClientConnInterface
+	// Approval and State are connections to the approval service and the
+	// state-store, with the enforcer's own credentials. Without the one whatever needs
+	// an approval is denied; without the other every session is its own tree.
+	Approval, State grpc.ClientConnInterface
 	Clock  func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default()
+	Flags
 }
 
-// Enforcer serves PolicyEnforcerService.
-type Enforcer struct{ service *rpc.Enforcer }
+// Flags are the settings of the policy enforcer.
+type Flags struct {
+	MaskKeys    []string `help:"Parts of the names of input members that the log of decisions does not keep; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
+	MaskPattern []string `help:"Regular expressions of text that the log of decisions does not keep; replace the defaults. Can be given again." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
+}
 
-// New makes a policy enforcer.
-func New(cfg Config) *Enforcer {
+// masks are the defaults where no flag says otherwise.
+func (f Flags) masks() (app.Masks, error) {
+	keys, patterns := f.MaskKeys, f.MaskPattern
+	if keys == nil {
+		keys = app.DefaultMaskKeys()
+	}
+	if patterns == nil {
+		patterns = app.DefaultMaskPatterns()
+	}
+	return app.NewMasks(keys, patterns)
+}
+
+// Enforcer serves PolicyEnforcerService, PolicyService and DecisionService.
+type Enforcer struct {
+	app     *app.App
+	service *rpc.Enforcer
+}
+
+// New makes a policy enforcer. An error says what is wrong with the flags.
+func New(cfg Config) (*Enforcer, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
@@ -39,10 +68,30 @@ func New(cfg Config) *Enforcer {
 	}
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
 	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs)
-	return &Enforcer{service: rpc.NewEnforcer(app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger), runs)}
+	masks, err := cfg.masks()
+	if err != nil {
+		return nil, err
+	}
+	others := app.Config{Masks: masks}
+	if cfg.Approval != nil {
+		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
+	}
+	if cfg.State != nil {
+		others.Sessions = rpc.NewSessions(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
+	}
+	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
+	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs)}, nil
 }
 
-// Register adds the enforcer's service to a server.
+// Register adds the enforcer's services to a server.
 func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
+	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app})
+	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app})
+}
+
+// Run seals what was decided, until ctx ends.
+func (e *Enforcer) Run(ctx context.Context) error {
+	e.app.Sweep(ctx)
+	return nil
 }

@@ -136,6 +136,55 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
+// BenchmarkSpanningCheck is BenchmarkCheck with a limit that all callers share, in a
+// shard of its own.
+func BenchmarkSpanningCheck(b *testing.B) {
+	for _, n := range callers {
+		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
+			s := open(b, redisstore.Config{URL: server(b).URL()})
+			policy := store.Key{Namespace: "default", Kind: "policy", ID: "p"}
+			keys := make([]store.Key, n)
+			for i := range keys {
+				keys[i] = store.Key{Namespace: "default", Kind: "run", ID: "run_" + strconv.Itoa(i)}
+				if _, err := s.Commit(context.Background(), store.Batch{Puts: []store.Put{{Key: keys[i], Data: payload}}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			together(b, n, func(caller, _ int) error {
+				_, err := s.Commit(context.Background(), store.Batch{
+					Checks: []store.Check{{Key: keys[caller], Version: 1}},
+					Counters: []store.Counter{
+						{Owner: keys[caller], Name: "calls", Delta: 1, Limit: 1 << 40},
+						{Owner: policy, Name: "calls", Delta: 1, Limit: 1 << 40},
+					},
+				})
+				return err
+			})
+		})
+	}
+}
+
+// BenchmarkDue looks for the timers of three kinds when none is due, as services do
+// several times a second.
+func BenchmarkDue(b *testing.B) {
+	s := open(b, redisstore.Config{URL: server(b).URL()})
+	now := time.Now()
+	for i := range 1000 {
+		key := store.Key{Namespace: "default", Kind: []string{"run", "session", "state"}[i%3], ID: "id_" + strconv.Itoa(i)}
+		later := store.Timer{TimerID: store.TimerID{Key: key, Name: "t"}, Due: now.Add(time.Hour)}
+		if _, err := s.Commit(context.Background(), store.Batch{SetTimers: []store.Timer{later}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	together(b, 1, func(int, int) error {
+		timers, err := s.Due(context.Background(), now, 32, "run", "session", "state")
+		if len(timers) > 0 {
+			b.Errorf("due are %v", timers)
+		}
+		return err
+	})
+}
+
 // bare is the least that a conditional write does.
 const bare = `
 local have = redis.call('HGET', KEYS[1], 'v') or '0'

@@ -29,15 +29,15 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 		return store.Result{}, err
 	}
 	defer s.end()
-	shard, err := batch.Shard(s.shards)
+	shard, spanning, err := batch.Shard(s.shards, s.Spans())
 	if err != nil {
 		return store.Result{}, err
 	}
-	return s.commit(ctx, &batch, shard)
+	return s.commit(ctx, &batch, shard, spanning)
 }
 
-func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int) (store.Result, error) {
-	keys, args, err := s.encode(batch, shard)
+func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int, spanning bool) (store.Result, error) {
+	keys, args, err := s.encode(batch, shard, spanning)
 	if err != nil || len(keys) == 0 {
 		return store.Result{}, err
 	}
@@ -51,7 +51,11 @@ func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int) (stor
 	if err := s.lane(shard).do(ctx, c); err != nil {
 		return store.Result{}, err
 	}
-	return decode(batch, c.reply)
+	result, err := decode(batch, c.reply)
+	if err == nil && !result.Replayed && batch.Windowed() {
+		result.Admitted = time.UnixMicro(c.now).UTC()
+	}
+	return result, err
 }
 
 var argLists = sync.Pool{New: func() any { return new([]any) }}
@@ -90,12 +94,13 @@ func (s *Store) send(calls []*call) {
 	deliver(calls, reply, err)
 }
 
-// deliver gives each call its part of the answer.
+// deliver gives each call its part of the answer: one result for each batch, and the
+// time when there are windowed counters.
 func deliver(calls []*call, reply any, err error) {
 	results, _ := reply.([]any)
 	if err != nil {
 		err = writeError("commit", err)
-	} else if len(results) != len(calls) {
+	} else if len(results) != len(calls) && len(results) != len(calls)+1 {
 		err = fmt.Errorf("redisstore: commit: %w: %d answers for %d batches", store.ErrUncertain, len(results), len(calls))
 	}
 	for i, c := range calls {
@@ -104,6 +109,7 @@ func deliver(calls []*call, reply any, err error) {
 			continue
 		}
 		c.reply, _ = results[i].([]any)
+		c.now = number(results, len(calls))
 	}
 }
 

@@ -1,7 +1,8 @@
 #!lua
--- Applies one or many independent batches and answers one result for each. A
--- batch is checked whole before anything is written, for a script cannot be
--- rolled back, and one that fails does not affect its neighbours.
+-- Applies one or many independent batches and answers one result for each, and at
+-- last the time when some have windowed counters. A batch is checked whole before
+-- anything is written, for a script cannot be rolled back, and one that fails does
+-- not affect its neighbours.
 --
 -- KEYS are the keys of all operations, in their order. ARGV[1] is the time in
 -- microseconds, or empty for the server's own; ARGV[2] is, on a cluster, the
@@ -33,6 +34,7 @@ end
 if ARGV[2] ~= '' then call('EXISTS', ARGV[2] .. '-', ARGV[2] .. '--') end
 
 local wrote = false -- whether the batch has written anything yet
+local timed = false -- whether the time is answered
 
 -- An entry of a windowed counter: when, how many units, and the running total.
 local function entry(key, i)
@@ -56,8 +58,9 @@ local function first(key, lo, hi, is)
 end
 
 -- What a windowed counter holds: sum units in the window that ends at `at`, drop
--- entries before it, base the running total before it. A clock that steps back
--- is held at the newest entry, so it never admits more.
+-- entries before it, base the running total before it; and what the batch does:
+-- add units, take away the oldest. A clock that steps back is held at the newest
+-- entry, so it never admits more.
 local function window(key, length, dropped)
   local w = {at = now, sum = 0, drop = 0, len = 0, base = 0, total = 0, add = 0, take = 0}
   if dropped then return w end
@@ -83,26 +86,22 @@ end
 local function reopens(key, w, length, need)
   local stored = w.sum - w.add
   if need > stored then return w.at + length end
-  local i = first(key, w.drop - 1, w.len - 1, function(_, c) return c - w.base >= need end)
+  local left = w.base + w.take + need
+  local i = first(key, w.drop - 1, w.len - 1, function(_, c) return c >= left end)
   local t = entry(key, i)
   return t + length
 end
 
 local function save(key, w, length, owner, field)
-  if w.drop > 0 then call('LTRIM', key, w.drop, -1) end
-  local empty = w.drop == w.len
-  local total, last = w.total, nil
-  local take = w.take
-  while take > 0 do
-    local t, u, c = entry(key, -1)
-    if u <= take then
-      call('RPOP', key)
-      take, total = take - u, c - u
-    else
-      call('LSET', key, -1, packed(t, u - take, c - take))
-      take, total = 0, c - take
-    end
+  local drop = w.drop
+  if w.take > 0 then
+    local left = w.base + w.take
+    drop = first(key, drop - 1, w.len - 1, function(_, c) return c >= left end)
+    local t, _, c = entry(key, drop)
+    if c == left then drop = drop + 1 else call('LSET', key, drop, packed(t, c - left, c)) end
   end
+  if drop > 0 then call('LTRIM', key, drop, -1) end
+  local empty = drop == w.len
   if w.add > 0 then
     local t, u, c
     if not empty then t, u, c = entry(key, -1) end
@@ -112,7 +111,7 @@ local function save(key, w, length, owner, field)
     elseif t == w.at then
       call('LSET', key, -1, packed(t, u + w.add, c + w.add))
     else
-      call('RPUSH', key, packed(w.at, w.add, total + w.add))
+      call('RPUSH', key, packed(w.at, w.add, w.total + w.add))
     end
     if own then call('PEXPIRE', key, floor(length / 1000) + 60000) end
   end
@@ -319,25 +318,26 @@ function write.N(k, a)
   return k + 1, a + 2 + 3 * number
 end
 
+-- What the windowed counter holds as the batch leaves it so far.
+local function windowed(k, length)
+  local key = KEYS[k + 1]
+  local w = windows[key] or window(key, length, reset[KEYS[k]])
+  if windows == none then windows = {} end
+  windows[key], timed = w, true
+  return w
+end
+
 -- Windowed counter: field, delta, limit, length of the window.
 function check.W(k, a)
   counter = counter + 1
-  local key, delta, limit, length = KEYS[k + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
-  local w = windows[key] or window(key, length, reset[KEYS[k]])
-  if windows == none then windows = {} end
-  windows[key] = w
-  if delta < 0 then
-    local back = min(-delta, w.sum)
-    local pending = min(back, w.add)
-    w.add, w.take, w.sum = w.add - pending, w.take + back - pending, w.sum - back
-  else
-    local sum = w.sum + delta
-    if limit >= 0 and sum > limit or w.total + w.add + delta > MOST then
-      if limit < 0 or delta > limit or sum <= limit then return k, a, {LIMIT, counter, w.sum} end
-      return k, a, {LIMIT, counter, w.sum, reopens(key, w, length, sum - limit)}
-    end
-    w.sum, w.add = sum, w.add + delta
+  local delta, limit, length = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
+  local w = windowed(k, length)
+  local sum = w.sum + delta
+  if limit >= 0 and sum > limit or w.total + w.add + delta > MOST then
+    if limit < 0 or delta > limit or sum <= limit then return k, a, {LIMIT, counter, w.sum} end
+    return k, a, {LIMIT, counter, w.sum, reopens(KEYS[k + 1], w, length, sum - limit)}
   end
+  w.sum, w.add = sum, w.add + delta
   n = n + 1
   result[n] = w.sum
   return k + 2, a + 5
@@ -351,6 +351,25 @@ function write.W(k, a)
   end
   return k + 2, a + 5
 end
+
+-- Units of a windowed counter given back: field, how many, when they were admitted,
+-- length of the window. The oldest go first, and the batch's own last.
+function check.B(k, a)
+  counter = counter + 1
+  local units, admitted, length = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
+  local w = windowed(k, length)
+  if admitted > w.at - length then
+    local stored = w.sum - w.add
+    local back = min(units, w.sum)
+    local take = min(back, stored)
+    w.take, w.add, w.sum = w.take + take, w.add - (back - take), w.sum - back
+  end
+  n = n + 1
+  result[n] = w.sum
+  return k + 2, a + 5
+end
+
+write.B = write.W
 
 -- Event: id, subject, payload.
 function check.E(k, a) return k + 1, a + 4 end
@@ -376,6 +395,17 @@ function write.X(k, a)
   call('ZREM', KEYS[k], ARGV[a + 1])
   call('HDEL', KEYS[k + 1], ARGV[a + 1])
   return k + 2, a + 2
+end
+
+-- Timer to be put off: member, value as it was read, due, value.
+function check.L(k, a) return k + 2, a + 5 end
+
+function write.L(k, a)
+  if call('HGET', KEYS[k + 1], ARGV[a + 1]) == ARGV[a + 2] then
+    call('ZADD', KEYS[k], ARGV[a + 3], ARGV[a + 1])
+    call('HSET', KEYS[k + 1], ARGV[a + 1], ARGV[a + 4])
+  end
+  return k + 2, a + 5
 end
 
 -- One batch, whose arguments end before stop.
@@ -406,4 +436,5 @@ while a <= last do
   answers[number] = answer
   k, a = k + keys, a + 2 + arguments
 end
+if timed then answers[number + 1] = now end
 return answers

@@ -1,10 +1,7 @@
 package redisstore
 
 import (
-	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,7 +17,9 @@ const maxGroup = 64
 // are copied into one buffer, for a caller may go on, and change its slices,
 // while its batch is still on its way.
 type encoder struct {
-	prefix     string
+	prefix string
+	// prefixes are those of all shards, for a batch that spans them; else nil.
+	prefixes   []string
 	buf        []byte
 	keys, args []int // where each ends in buf, together in the order written
 	order      []bool
@@ -32,13 +31,17 @@ const maxKept = 64 << 10
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // encode answers the strings of a batch: keys first, then arguments.
-func (s *Store) encode(batch *store.Batch, shard int) (keys, args []string, err error) {
+func (s *Store) encode(batch *store.Batch, shard int, spanning bool) (keys, args []string, err error) {
 	if err := valid(batch); err != nil {
 		return nil, nil, err
 	}
 	e := encoders.Get().(*encoder) // the pool holds nothing else
 	defer encoders.Put(e)
 	e.prefix, e.buf, e.keys, e.args, e.order = s.prefixes[shard], e.buf[:0], e.keys[:0], e.args[:0], e.order[:0]
+	e.prefixes = nil
+	if spanning {
+		e.prefixes = s.prefixes
+	}
 	e.batch(batch)
 	all := string(e.buf)
 	if cap(e.buf) > maxKept {
@@ -76,11 +79,14 @@ func (e *encoder) batch(b *store.Batch) {
 		e.key(leaseKeys, b.Fence.Key)
 		e.number(b.Fence.Token)
 	}
+	home := e.prefix
 	for i := range b.Checks {
+		e.visit(b.Checks[i].Key)
 		e.text("C")
 		e.key(recordKeys, b.Checks[i].Key)
 		e.number(b.Checks[i].Version)
 	}
+	e.prefix = home
 	for i := range b.Puts {
 		e.put(&b.Puts[i])
 	}
@@ -101,6 +107,7 @@ func (e *encoder) batch(b *store.Batch) {
 		e.key(counterKeys, owner)
 	}
 	e.counters(b.Counters)
+	e.prefix = home
 	for i := range b.Events {
 		e.text("E")
 		e.bare(outboxKey)
@@ -160,14 +167,9 @@ func (e *encoder) forget(f store.Forget) {
 func (e *encoder) counters(counters []store.Counter) {
 	for i := 0; i < len(counters); {
 		c := &counters[i]
+		e.visit(c.Owner)
 		if c.Window > 0 {
-			e.text("W")
-			e.key(counterKeys, c.Owner)
-			e.named(windowKeys, c.Owner, c.Name)
-			e.field('w', c.Name)
-			e.number(c.Delta)
-			e.number(c.Limit)
-			e.number(micros(c.Window))
+			e.windowed(c)
 			i++
 			continue
 		}
@@ -187,22 +189,65 @@ func (e *encoder) counters(counters []store.Counter) {
 	}
 }
 
+func (e *encoder) windowed(c *store.Counter) {
+	if c.Delta < 0 {
+		e.text("B")
+	} else {
+		e.text("W")
+	}
+	e.key(counterKeys, c.Owner)
+	e.named(windowKeys, c.Owner, c.Name)
+	e.field('w', c.Name)
+	if c.Delta < 0 {
+		e.number(-c.Delta)
+		e.number(c.Admitted.UnixMicro())
+	} else {
+		e.number(c.Delta)
+		e.number(c.Limit)
+	}
+	e.number(micros(c.Window))
+}
+
 func (e *encoder) timers(b *store.Batch) {
 	for i := range b.SetTimers {
 		t := &b.SetTimers[i]
 		e.text("T")
-		e.bare(timerKey)
-		e.bare(timerValuesKey)
-		e.member(t.TimerID)
+		e.timer(t.TimerID)
 		e.number(score(t.Due))
-		e.buf = appendTimer(e.buf, t)
-		e.endArg()
+		e.timerValue(t)
 	}
 	for i := range b.ClearTimers {
 		e.text("X")
-		e.bare(timerKey)
-		e.bare(timerValuesKey)
-		e.member(b.ClearTimers[i])
+		e.timer(b.ClearTimers[i])
+	}
+	for i := range b.Postpone {
+		t := b.Postpone[i].Timer
+		e.text("L")
+		e.timer(t.TimerID)
+		e.timerValue(&t)
+		t.Due = b.Postpone[i].Until
+		e.number(score(t.Due))
+		e.timerValue(&t)
+	}
+}
+
+func (e *encoder) timer(id store.TimerID) {
+	e.buf = append(append(e.buf, e.prefix...), timerKeys...)
+	e.buf = appendEscaped(e.buf, id.Key.Kind)
+	e.endKey()
+	e.bare(timerValuesKey)
+	e.member(id)
+}
+
+func (e *encoder) timerValue(t *store.Timer) {
+	e.buf = appendTimer(e.buf, t)
+	e.endArg()
+}
+
+// visit makes what follows be written of a key's own shard.
+func (e *encoder) visit(key store.Key) {
+	if e.prefixes != nil {
+		e.prefix = e.prefixes[key.Shard(len(e.prefixes))]
 	}
 }
 
@@ -290,87 +335,4 @@ func score(due time.Time) int64 {
 		return -most
 	}
 	return due.UnixMicro()
-}
-
-// valid refuses batches that mean nothing.
-func valid(b *store.Batch) error {
-	if i := b.Idempotency; i != nil && i.TTL <= 0 {
-		return fmt.Errorf("redisstore: the idempotency key %s has a time to live of %v; it must be positive", i.Name, i.TTL)
-	}
-	for i := range b.Counters {
-		c := &b.Counters[i]
-		if c.Window < 0 {
-			return fmt.Errorf("redisstore: the counter %s has a window of %v; it must not be negative", c.Name, c.Window)
-		}
-		if c.Limit < store.NoLimit {
-			return fmt.Errorf("redisstore: the counter %s has a limit of %d; the least is %d, for none", c.Name, c.Limit, store.NoLimit)
-		}
-		if c.Delta == math.MinInt64 {
-			return errors.New("redisstore: a delta is out of range")
-		}
-		for j := range i {
-			other := &b.Counters[j]
-			if other.Name == c.Name && other.Owner == c.Owner && other.Window != c.Window {
-				return fmt.Errorf("redisstore: the counter %s comes with two windows in one batch", c.Name)
-			}
-		}
-	}
-	for i := range b.Puts {
-		if err := b.Puts[i].Validate(); err != nil {
-			return err
-		}
-		for j := range i {
-			if b.Puts[i].Key == b.Puts[j].Key {
-				return fmt.Errorf("redisstore: a batch puts %s twice", b.Puts[i].Key)
-			}
-		}
-		for j := range b.Deletes {
-			if b.Puts[i].Key == b.Deletes[j].Key {
-				return fmt.Errorf("redisstore: a batch both puts and deletes %s", b.Puts[i].Key)
-			}
-		}
-	}
-	return validKeys(b)
-}
-
-func validKeys(b *store.Batch) error {
-	var errs error
-	keys(b, func(key store.Key) { errs = errors.Join(errs, check(key)) })
-	return errs
-}
-
-// keys calls yield with every key that a batch names.
-func keys(b *store.Batch, yield func(store.Key)) {
-	if b.Idempotency != nil {
-		yield(b.Idempotency.Owner)
-	}
-	if b.Fence != nil {
-		yield(b.Fence.Key)
-	}
-	for _, checks := range [][]store.Check{b.Checks, b.Deletes} {
-		for i := range checks {
-			yield(checks[i].Key)
-		}
-	}
-	for i := range b.Puts {
-		yield(b.Puts[i].Key)
-	}
-	for i := range b.Forget {
-		yield(b.Forget[i].Key)
-	}
-	for i := range b.Counters {
-		yield(b.Counters[i].Owner)
-	}
-	for _, owner := range b.Reset {
-		yield(owner)
-	}
-	for i := range b.Events {
-		yield(b.Events[i].Key)
-	}
-	for i := range b.SetTimers {
-		yield(b.SetTimers[i].Key)
-	}
-	for i := range b.ClearTimers {
-		yield(b.ClearTimers[i].Key)
-	}
 }

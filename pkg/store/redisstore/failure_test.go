@@ -196,9 +196,6 @@ func TestScriptsComeBack(t *testing.T) {
 				if _, err := s.AcquireLease(t.Context(), key(id), "me", time.Hour); err != nil {
 					t.Errorf("lease: %v", err)
 				}
-				if _, err := s.Due(t.Context(), 0, time.Now(), 1); err != nil {
-					t.Errorf("due: %v", err)
-				}
 			}
 		})
 	}

@@ -21,7 +21,8 @@ import (
 //	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer
 //	l:ns/kind/id        hash    lease: t token, h holder, e expiry
 //	o                   stream  outbox, the sequence number is the id's second part
-//	t, T                zset, hash  due times and contents of timers
+//	t:kind              zset    due times of timers, by the kind of their key
+//	T                   hash    contents of timers
 //	-, --               never there, see commit.lua
 //
 // Times are microseconds since 1970.
@@ -34,7 +35,7 @@ const (
 	idempotencyKeys = "k:"
 	leaseKeys       = "l:"
 	outboxKey       = "o"
-	timerKey        = "t"
+	timerKeys       = "t:"
 	timerValuesKey  = "T"
 )
 

@@ -26,7 +26,9 @@ type call struct {
 	size       int
 	state      atomic.Int32
 	done       chan struct{}
-	// Set before done is closed.
+	// Set before done is closed. now is the time of the commit in microseconds, when
+	// some of those that were sent together have windowed counters.
+	now   int64
 	reply []any
 	err   error
 }

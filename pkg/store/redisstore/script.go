@@ -20,14 +20,11 @@ var (
 	heldSource string
 	//go:embed answer.lua
 	answerSource string
-	//go:embed due.lua
-	dueSource string
 
 	commitScript = newScript(commitSource)
 	leaseScript  = newScript(leaseSource)
 	heldScript   = newScript(heldSource)
 	answerScript = newScript(answerSource)
-	dueScript    = newScript(dueSource)
 )
 
 type script struct{ source, sha string }

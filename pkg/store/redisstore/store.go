@@ -3,7 +3,8 @@
 //
 // A commit is one Lua script, so it is atomic and isolated; concurrent commits
 // are coalesced into one call of it. Each shard lives under one hash tag, so a
-// commit stays within one slot of a Cluster.
+// commit stays within one slot of a Cluster. Elsewhere the checks and counters of a
+// commit may be of any shard.
 //
 // It must never say that a commit is done before it is on disk: the server has
 // to sync its append-only file with every write, and Open refuses one that does
@@ -122,6 +123,9 @@ func prepare(ctx context.Context, db redis.UniversalClient, config *Config) (sha
 
 // Shards is the number of shards, fixed when the store was first opened.
 func (s *Store) Shards() int { return s.shards }
+
+// Spans is true unless a commit has to stay within one slot of a Cluster.
+func (s *Store) Spans() bool { return !s.cluster }
 
 // Ping answers nil when the store can be reached.
 func (s *Store) Ping(ctx context.Context) error {

@@ -1,12 +1,15 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -41,43 +44,87 @@ func parseTimer(member, stored string) (store.Timer, error) {
 	return store.Timer{TimerID: id, Due: time.Unix(seconds, nanos).UTC(), Data: []byte(parts[2])}, nil
 }
 
-// Due answers timers of a shard that are due at now, oldest first.
-func (s *Store) Due(ctx context.Context, shard int, now time.Time, limit int) ([]store.Timer, error) {
+// Due answers timers that are due: first their names, and then what is stored of
+// those there are, which is nothing most of the time.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer s.end()
-	if err := s.checkShard(shard); err != nil {
-		return nil, err
-	}
 	if limit < 1 {
 		return nil, fmt.Errorf("redisstore: at most %d timers were asked for; the least is 1", limit)
 	}
-	prefix := s.prefixes[shard]
-	reply, err := dueScript.read(ctx, s.db, []string{prefix + timerKey, prefix + timerValuesKey}, score(now), limit)
-	if err != nil {
-		return nil, readError(ctx, "read timers", err)
+	if len(kinds) == 0 {
+		return nil, nil
 	}
-	stored, ok := reply.([]any)
-	if !ok {
-		return nil, fmt.Errorf("redisstore: read timers: unexpected answer %T", reply)
-	}
-	timers := make([]store.Timer, 0, len(stored)/2)
-	for pair := range slices.Chunk(stored, 2) {
-		member, _ := pair[0].(string)
-		value, ok := pair[len(pair)-1].(string)
-		if len(pair) != 2 || !ok {
-			return nil, fmt.Errorf("redisstore: timer %q has no content", member)
-		}
-		timer, err := parseTimer(member, value)
-		if err != nil {
-			return nil, err
-		}
-		// The order in Redis is by microseconds, a due time may be finer.
-		if !timer.Due.After(now) {
-			timers = append(timers, timer)
-		}
-	}
+	pages, unread := s.duePages(ctx, now, limit, kinds)
+	timers, err := s.readTimers(ctx, now, pages)
 	slices.SortStableFunc(timers, func(a, b store.Timer) int { return a.Due.Compare(b.Due) })
-	return timers, nil
+	return timers, cmp.Or(err, unread)
+}
+
+// duePage are the names of timers of one shard and kind that are due.
+type duePage struct {
+	shard   int
+	members []string
+}
+
+// duePages answers the pages that are not empty, and why some could not be read.
+func (s *Store) duePages(ctx context.Context, now time.Time, limit int, kinds []string) ([]duePage, error) {
+	most := strconv.FormatInt(score(now), 10)
+	read := make([]*redis.StringSliceCmd, 0, len(s.prefixes)*len(kinds))
+	pipe := s.db.Pipeline()
+	for _, prefix := range s.prefixes {
+		for _, kind := range kinds {
+			key := string(appendEscaped([]byte(prefix+timerKeys), kind))
+			read = append(read, pipe.ZRangeByScore(ctx, key, &redis.ZRangeBy{Min: "-inf", Max: most, Count: int64(limit)}))
+		}
+	}
+	_, err := pipe.Exec(ctx)
+	var pages []duePage
+	for i, cmd := range read {
+		if members, err := cmd.Result(); err == nil && len(members) > 0 {
+			pages = append(pages, duePage{i / len(kinds), members})
+		}
+	}
+	if err != nil {
+		err = readError(ctx, "read timers", err)
+	}
+	return pages, err
+}
+
+// readTimers reads timers by their names. One that was cleared or set anew meanwhile
+// is not due.
+func (s *Store) readTimers(ctx context.Context, now time.Time, pages []duePage) ([]store.Timer, error) {
+	if len(pages) == 0 {
+		return nil, nil
+	}
+	read := make([]*redis.SliceCmd, 0, len(pages))
+	pipe := s.db.Pipeline()
+	for _, page := range pages {
+		read = append(read, pipe.HMGet(ctx, s.prefixes[page.shard]+timerValuesKey, page.members...))
+	}
+	_, err := pipe.Exec(ctx)
+	if err != nil {
+		err = readError(ctx, "read timers", err)
+	}
+	var timers []store.Timer
+	for i, cmd := range read {
+		for j, value := range cmd.Val() {
+			stored, found := value.(string)
+			if !found {
+				continue
+			}
+			timer, damaged := parseTimer(pages[i].members[j], stored)
+			if damaged != nil {
+				err = damaged
+				continue
+			}
+			// The order in Redis is by microseconds, a due time may be finer.
+			if !timer.Due.After(now) {
+				timers = append(timers, timer)
+			}
+		}
+	}
+	return timers, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -98,6 +99,31 @@ func move(t *testing.T, cluster *redistest.Cluster, key string) (from, to *redis
 		do(node.Client(t), "cluster", "setslot", slot, "node", toID)
 	}
 	return from, to
+}
+
+// A node that is gone keeps only the timers of its own shards from being read.
+func TestDueBesideANodeThatIsGone(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
+	s := open(t, redisstore.Config{URL: cluster.URL()})
+	now := time.Now()
+	set := map[int]bool{}
+	for i := 0; len(set) < s.Shards(); i++ {
+		due := store.Timer{TimerID: store.TimerID{Key: key(strconv.Itoa(i)), Name: "t"}, Due: now}
+		if _, err := s.Commit(t.Context(), store.Batch{SetTimers: []store.Timer{due}}); err != nil {
+			t.Fatal(err)
+		}
+		set[due.Key.Shard(s.Shards())] = true
+	}
+	all, err := s.Due(t.Context(), now, 1, "run")
+	if err != nil || len(all) != s.Shards() {
+		t.Fatalf("%d timers of %d shards, %v", len(all), s.Shards(), err)
+	}
+	cluster.Nodes[1].Kill()
+	some, err := s.Due(t.Context(), now, 1, "run")
+	if !errors.Is(err, store.ErrUnavailable) || len(some) < s.Shards()/3 || len(some) >= s.Shards() {
+		t.Errorf("%d timers of %d shards without one node of 3, %v", len(some), s.Shards(), err)
+	}
 }
 
 func TestSentinel(t *testing.T) {

@@ -134,6 +134,25 @@ func BenchmarkStored(b *testing.B) {
 	}
 }
 
+// BenchmarkDue measures looking for timers when none is due.
+func BenchmarkDue(b *testing.B) {
+	s := open(b, sqlitestore.Config{Path: filepath.Join(b.TempDir(), "store.db")})
+	now := time.Now()
+	for i := range 1000 {
+		later := store.Timer{TimerID: store.TimerID{Key: key(i), Name: "t"}, Due: now.Add(time.Hour)}
+		if _, err := s.Commit(b.Context(), store.Batch{SetTimers: []store.Timer{later}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		if timers, err := s.Due(b.Context(), now, 32, "run", "session", "state"); err != nil || len(timers) > 0 {
+			b.Fatalf("%v, %v", timers, err)
+		}
+	}
+}
+
 // BenchmarkGet measures reads.
 func BenchmarkGet(b *testing.B) {
 	s := open(b, sqlitestore.Config{Path: filepath.Join(b.TempDir(), "store.db")})

@@ -10,7 +10,7 @@ import (
 
 // Commit applies a batch, see store.Store.
 func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
-	shard, err := batch.Shard(s.Shards())
+	shard, _, err := batch.Shard(s.Shards(), s.Spans())
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -29,7 +29,7 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 	return result, nil
 }
 
-// validateBatch validates the keys and the puts of a batch.
+// validateBatch validates the keys, the puts and the counters of a batch.
 func validateBatch(b *store.Batch) error {
 	var errs []error
 	check := func(key store.Key) {
@@ -60,6 +60,9 @@ func validateBatch(b *store.Batch) error {
 	}
 	for i := range b.Counters {
 		check(b.Counters[i].Owner)
+		if err := b.Counters[i].Validate(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	for i := range b.Reset {
 		check(b.Reset[i])
@@ -69,6 +72,9 @@ func validateBatch(b *store.Batch) error {
 	}
 	for i := range b.ClearTimers {
 		check(b.ClearTimers[i].Key)
+	}
+	for i := range b.Postpone {
+		check(b.Postpone[i].Timer.Key)
 	}
 	return errors.Join(errs...)
 }
@@ -102,7 +108,11 @@ func (w *writer) commit(b *store.Batch, shard int) (store.Result, error) {
 	if err := w.applyRest(b, shard, now); err != nil {
 		return store.Result{}, err
 	}
-	return store.Result{Versions: versions, Counters: counters}, nil
+	result := store.Result{Versions: versions, Counters: counters}
+	if b.Windowed() {
+		result.Admitted = fromMicros(now)
+	}
+	return result, nil
 }
 
 // checkVersions judges the preconditions in the order of the contract.
@@ -288,8 +298,14 @@ func (w *writer) applyRest(b *store.Batch, shard int, now int64) error {
 	}
 	for i := range b.SetTimers {
 		t := &b.SetTimers[i]
-		if err := w.setTimer.run(encodeKey(t.Key), t.Name, int64(shard), micros(t.Due), notNull(t.Data)); err != nil {
+		if err := w.setTimer.run(encodeKey(t.Key), t.Name, t.Key.Kind, int64(shard), micros(t.Due), notNull(t.Data)); err != nil {
 			return fail("setting a timer", err)
+		}
+	}
+	for i := range b.Postpone {
+		t := &b.Postpone[i].Timer
+		if err := w.postpone.run(micros(b.Postpone[i].Until), encodeKey(t.Key), t.Name, micros(t.Due), notNull(t.Data)); err != nil {
+			return fail("postponing a timer", err)
 		}
 	}
 	if b.Idempotency == nil {

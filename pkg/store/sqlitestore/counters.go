@@ -161,12 +161,15 @@ func (w *writer) addWindowed(c *store.Counter, owner string, now int64) (value i
 		state.total += c.Delta
 		err = w.addUnits.run(owner, c.Name, now, c.Delta)
 	case c.Delta < 0:
-		err = w.giveBack(c, owner, &state)
+		var back int64
+		back, err = w.giveBack(c, owner, now, value)
+		state.total -= back
+		value -= back
 	}
 	if err == nil {
 		err = w.setWindow.run(owner, c.Name, state.span, state.total)
 	}
-	return max(0, value+c.Delta), nil, fail("storing a counter", err)
+	return value + max(0, c.Delta), nil, fail("storing a counter", err)
 }
 
 // sum answers the units admitted until then.
@@ -190,31 +193,30 @@ func (w *writer) reopensAt(c *store.Counter, owner string, now, value int64) (at
 	return at, fail("reading a counter", err)
 }
 
-// giveBack takes the newest units away.
-func (w *writer) giveBack(c *store.Counter, owner string, state *window) error {
-	left := -c.Delta
-	if left <= 0 || left > state.total {
-		left = state.total
+// giveBack takes the oldest of the units in the window away, as many as the counter
+// gives back of those that were admitted in it, and answers how many that are.
+func (w *writer) giveBack(c *store.Counter, owner string, now, value int64) (int64, error) {
+	edge := now - c.Window.Microseconds()
+	back := min(-c.Delta, value)
+	if back == 0 || micros(c.Admitted) <= edge {
+		return 0, nil
 	}
-	if left == 0 {
-		return nil
-	}
-	state.total -= left
-	var at, rest int64
-	err := w.newestUnits.each(func(row []driver.Value) bool {
+	left := back
+	var at, rest int64 // of the last that are touched
+	err := w.oldestUnits.each(func(row []driver.Value) bool {
 		at = row[0].(int64)
 		rest = row[1].(int64) - left
 		left -= row[1].(int64)
 		return left > 0
-	}, owner, c.Name)
+	}, owner, c.Name, edge)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if rest <= 0 {
-		return w.takeUnits.run(owner, c.Name, at)
+		return back, w.takeUnits.run(owner, c.Name, edge, at)
 	}
-	if err := w.takeUnits.run(owner, c.Name, at+1); err != nil {
-		return err
+	if err := w.takeUnits.run(owner, c.Name, edge, at-1); err != nil {
+		return 0, err
 	}
-	return w.setUnits.run(rest, owner, c.Name, at)
+	return back, w.setUnits.run(rest, owner, c.Name, at)
 }

@@ -5,14 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
 // reads are the statements for reading.
 type reads struct {
-	get, history, counters, lease, answer, entries, due *sql.Stmt
+	get, history, counters, lease, answer, entries, dueShards, due *sql.Stmt
 	// turn counts the tails, see Store.tail.
 	turn atomic.Uint32
 }
@@ -31,7 +30,8 @@ func prepareReads(ctx context.Context, db *sql.DB) (*reads, error) {
 		{&r.lease, "SELECT holder, token, expires FROM leases WHERE key = ? AND expires > ?"},
 		{&r.answer, "SELECT answer FROM answers WHERE owner = ? AND name = ? AND expires > ?"},
 		{&r.entries, "SELECT entry, id, subject, payload FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"},
-		{&r.due, "SELECT key, name, due, data FROM timers WHERE shard = ? AND due <= ? ORDER BY due LIMIT ?"},
+		{&r.dueShards, "SELECT shard FROM shards WHERE EXISTS (SELECT 1 FROM timers WHERE kind = ? AND shard = shards.shard AND due <= ?)"},
+		{&r.due, "SELECT key, name, due, data FROM timers WHERE kind = ? AND shard = ? AND due <= ? ORDER BY due LIMIT ?"},
 	} {
 		var err error
 		if *p.statement, err = db.PrepareContext(ctx, p.text); err != nil {
@@ -131,35 +131,4 @@ func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64
 		return nil, s.readError(ctx, doing, err)
 	}
 	return values, nil
-}
-
-// Due answers timers that are due, see store.Store.
-func (s *Store) Due(ctx context.Context, shard int, now time.Time, limit int) ([]store.Timer, error) {
-	const doing = "reading timers"
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.checkShard(shard); err != nil {
-		return nil, err
-	}
-	rows, err := s.reads.due.QueryContext(ctx, shard, micros(now), max(0, limit))
-	if err != nil {
-		return nil, s.readError(ctx, doing, err)
-	}
-	defer rows.Close() // rows.Err tells of failures
-	var timers []store.Timer
-	for rows.Next() {
-		var timer store.Timer
-		var key string
-		var due int64
-		if err := rows.Scan(&key, &timer.Name, &due, &timer.Data); err != nil {
-			return nil, s.readError(ctx, doing, err)
-		}
-		timer.Key, timer.Due = decodeKey(key), fromMicros(due)
-		timers = append(timers, timer)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, s.readError(ctx, doing, err)
-	}
-	return timers, nil
 }

@@ -74,12 +74,13 @@ CREATE TABLE outbox (
 CREATE TABLE timers (
 	key   TEXT    NOT NULL,
 	name  TEXT    NOT NULL,
+	kind  TEXT    NOT NULL, -- that of the key
 	shard INTEGER NOT NULL,
 	due   INTEGER NOT NULL,
 	data  BLOB    NOT NULL,
 	PRIMARY KEY (key, name)
 ) WITHOUT ROWID;
-CREATE INDEX timers_due ON timers (shard, due);
+CREATE INDEX timers_due ON timers (kind, shard, due);
 CREATE TABLE leases (
 	key     TEXT    NOT NULL PRIMARY KEY,
 	holder  TEXT    NOT NULL,

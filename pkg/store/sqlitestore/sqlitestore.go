@@ -130,6 +130,9 @@ func (c Config) withDefaults() (Config, error) {
 // Shards is the number of shards that the file was created with.
 func (s *Store) Shards() int { return len(s.heads.seqs) }
 
+// Spans is true: all shards are in the one file.
+func (s *Store) Spans() bool { return true }
+
 // Ping answers nil when the file can be read and nothing has broken the writer.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {

@@ -15,11 +15,12 @@ type statements struct {
 	findWindow, setWindow         *statement
 	dropWindows, dropUnits        *statement
 	sumUnits, expireUnits         *statement
-	oldestUnits, newestUnits      *statement
+	oldestUnits                   *statement
 	addUnits, setUnits, takeUnits *statement
 	insertEvent, setHead          *statement
 	firstEntry, deleteEntries     *statement
 	setTimer, clearTimer          *statement
+	postpone                      *statement
 	findLease, setLease           *statement
 	findAnswer, setAnswer         *statement
 	purge                         *statement
@@ -64,17 +65,18 @@ func (w *writer) prepare(h *heads) error {
 		{&s.sumUnits, "SELECT coalesce(sum(n), 0) FROM units WHERE owner = ? AND name = ? AND at <= ?"},
 		{&s.expireUnits, "DELETE FROM units WHERE owner = ? AND name = ? AND at <= ?"},
 		{&s.oldestUnits, "SELECT at, n FROM units WHERE owner = ? AND name = ? AND at > ? ORDER BY at"},
-		{&s.newestUnits, "SELECT at, n FROM units WHERE owner = ? AND name = ? ORDER BY at DESC"},
 		{&s.addUnits, "INSERT INTO units (owner, name, at, n) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"},
 		{&s.setUnits, "UPDATE units SET n = ? WHERE owner = ? AND name = ? AND at = ?"},
-		{&s.takeUnits, "DELETE FROM units WHERE owner = ? AND name = ? AND at >= ?"},
+		{&s.takeUnits, "DELETE FROM units WHERE owner = ? AND name = ? AND at > ? AND at <= ?"},
 
 		{&s.insertEvent, "INSERT INTO outbox (entry, id, subject, payload) VALUES (?, ?, ?, ?)"},
 		{&s.setHead, "UPDATE shards SET seq = ? WHERE shard = ?"},
 		{&s.firstEntry, "SELECT entry FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT 1"},
 		{&s.deleteEntries, "DELETE FROM outbox WHERE entry >= ? AND entry <= ?"},
 
-		{&s.setTimer, "INSERT INTO timers (key, name, shard, due, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET due = excluded.due, data = excluded.data"},
+		{&s.setTimer, "INSERT INTO timers (key, name, kind, shard, due, data) VALUES (?, ?, ?, ?, ?, ?) " +
+			"ON CONFLICT DO UPDATE SET due = excluded.due, data = excluded.data"},
+		{&s.postpone, "UPDATE timers SET due = ? WHERE key = ? AND name = ? AND due = ? AND data = ?"},
 		{&s.clearTimer, "DELETE FROM timers WHERE key = ? AND name = ?"},
 
 		{&s.findLease, "SELECT holder, token, expires FROM leases WHERE key = ?"},

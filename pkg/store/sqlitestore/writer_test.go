@@ -365,7 +365,7 @@ func TestWindowsOfOneCounter(t *testing.T) {
 	}})
 	admit := func(delta, limit int64, window time.Duration) (int64, error) {
 		result, err := s.Commit(t.Context(), store.Batch{
-			Counters: []store.Counter{{Owner: runKey(1), Name: "w", Delta: delta, Limit: limit, Window: window}},
+			Counters: []store.Counter{{Owner: runKey(1), Name: "w", Delta: delta, Limit: limit, Window: window, Admitted: now}},
 		})
 		if err != nil {
 			return 0, err

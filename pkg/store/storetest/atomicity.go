@@ -42,8 +42,11 @@ func setScene(f *fixture) *scene {
 			{Owner: s.b, Name: "plain", Delta: 4, Limit: 9},
 			{Owner: s.b, Name: "windowed", Delta: 4, Limit: 9, Window: hour},
 		},
-		Events:    []store.Event{{Key: s.a, ID: "e1", Subject: "s", Payload: []byte("p")}},
-		SetTimers: []store.Timer{{TimerID: store.TimerID{Key: s.a, Name: "old"}, Due: f.clock.Now(), Data: []byte("t")}},
+		Events: []store.Event{{Key: s.a, ID: "e1", Subject: "s", Payload: []byte("p")}},
+		SetTimers: []store.Timer{
+			{TimerID: store.TimerID{Key: s.a, Name: "old"}, Due: f.clock.Now(), Data: []byte("t")},
+			{TimerID: store.TimerID{Key: s.b, Name: "late"}, Due: f.clock.Now(), Data: []byte("u")},
+		},
 	})
 	f.commit(store.Batch{
 		Idempotency: &store.Idempotency{Owner: s.a, Name: "used", Digest: "d", Answer: []byte("first"), TTL: hour},
@@ -73,6 +76,10 @@ func setScene(f *fixture) *scene {
 		Events:      []store.Event{{Key: s.a, ID: "e2", Subject: "s"}, {Key: s.c, ID: "e3", Subject: "s"}},
 		SetTimers:   []store.Timer{{TimerID: store.TimerID{Key: s.c, Name: "new"}, Due: f.clock.Now()}},
 		ClearTimers: []store.TimerID{{Key: s.a, Name: "old"}},
+		Postpone: []store.Postpone{{
+			Timer: store.Timer{TimerID: store.TimerID{Key: s.b, Name: "late"}, Due: f.clock.Now(), Data: []byte("u")},
+			Until: f.clock.Now().Add(minute),
+		}},
 	}
 	return s
 }
@@ -123,7 +130,7 @@ func (s *scene) view(f *fixture) view {
 			v.Listed[label] = append(v.Listed[label], record.Key.ID)
 		}
 	}
-	v.Events, v.Timers = f.events(), f.due(f.clock.Now())
+	v.Events, v.Timers = f.events(), f.due(f.clock.Now(), 1000)
 	return v
 }
 
@@ -275,20 +282,27 @@ func crossShard(f *fixture) {
 	for _, batch := range []store.Batch{
 		{Puts: put, Idempotency: &store.Idempotency{Owner: b, Name: "k", TTL: hour}},
 		{Puts: put, Fence: &store.Fence{Key: b, Token: lease.Token}},
-		{Puts: put, Checks: []store.Check{{Key: b, Version: store.Absent}}},
 		{Puts: []store.Put{{Key: a, Expect: store.Absent}, {Key: b, Expect: store.Absent}}},
 		{Puts: put, Deletes: []store.Check{{Key: b, Version: store.AnyVersion}}},
 		{Puts: put, Forget: []store.Forget{{Key: b, Through: 1}}},
-		{Puts: put, Counters: []store.Counter{{Owner: b, Name: "c", Delta: 1, Limit: 1}}},
 		{Puts: put, Reset: []store.Key{b}},
 		{Puts: put, Events: []store.Event{{Key: b, ID: "e", Subject: "s"}}},
 		{Puts: put, SetTimers: []store.Timer{{TimerID: store.TimerID{Key: b, Name: "t"}, Due: f.clock.Now()}}},
 		{Puts: put, ClearTimers: []store.TimerID{{Key: b, Name: "t"}}},
+		{Puts: put, Postpone: []store.Postpone{{Timer: timer(b, "t", f.clock.Now(), ""), Until: f.clock.Now()}}},
 	} {
 		f.refused(batch, store.ErrCrossShard)
 	}
+	if !f.Spans() {
+		f.refused(store.Batch{Puts: put, Checks: []store.Check{{Key: b, Version: store.Absent}}}, store.ErrCrossShard)
+		f.refused(store.Batch{Puts: put, Counters: []store.Counter{{Owner: b, Name: "c", Delta: 1, Limit: 1}}}, store.ErrCrossShard)
+		f.refused(store.Batch{Counters: []store.Counter{{Owner: a, Name: "c", Delta: 1, Limit: 1}, {Owner: b, Name: "c", Delta: 1, Limit: 1}}}, store.ErrCrossShard)
+	}
 	f.gone(a)
 	f.gone(b)
+	if got := len(f.counters(a)) + len(f.counters(b)); got != 0 {
+		f.Errorf("%d counters are there", got)
+	}
 	if events := f.events(); len(events) != 0 {
 		f.Errorf("events are %v", events)
 	}
@@ -308,7 +322,7 @@ func resultOrder(f *fixture) {
 			{Owner: a, Name: "m", Delta: 4, Limit: 4},
 		},
 	})
-	want := store.Result{Versions: []int64{1, 3, 1}, Counters: []int64{3, 5, 4}}
+	want := store.Result{Versions: []int64{1, 3, 1}, Counters: []int64{3, 5, 4}, Admitted: f.clock.Now()}
 	if diff := cmp.Diff(want, result, cmpopts.EquateEmpty()); diff != "" {
 		f.Errorf("result (-want +got):\n%s", diff)
 	}

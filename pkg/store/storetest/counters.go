@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"sync/atomic"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ var counterTests = []test{
 	{"never below 0", neverBelowZero},
 	{"give back above a lowered limit", loweredLimit},
 	{"in order within a batch", countersInOrder},
+	{"that mean nothing", badCounters},
 	{"reset", resetCounters},
 	{"independent of the record", countersWithoutRecord},
 	{"limit holds under concurrency", limitUnderConcurrency},
@@ -85,9 +87,30 @@ func countersInOrder(f *fixture) {
 	wantLimit(f.T, f.refusal(b, store.ErrLimit), store.LimitError{
 		Index: 5, Owner: a, Name: "w", Value: 3, Limit: 3, ReopensAt: f.clock.Now().Add(hour),
 	})
-	b.Counters[5].Delta = -2
+	b.Counters[5].Delta, b.Counters[5].Admitted = -2, f.clock.Now()
 	if diff := cmp.Diff([]int64{2, 2, 3, 3, 2, 1}, f.commit(b).Counters); diff != "" {
 		f.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+func badCounters(f *fixture) {
+	a := run("a")
+	f.commit(admit(a, "w", 2, 2, hour))
+	for name, counter := range map[string]store.Counter{
+		"negative window":                  {Owner: a, Name: "n", Delta: 1, Limit: 1, Window: -1},
+		"limit below none":                 {Owner: a, Name: "n", Delta: 1, Limit: store.NoLimit - 1},
+		"delta without an absolute value":  {Owner: a, Name: "n", Delta: math.MinInt64, Limit: 1},
+		"units given back, without a time": {Owner: a, Name: "w", Delta: -1, Limit: 2, Window: hour},
+	} {
+		batch := create(a, "data")
+		batch.Counters = []store.Counter{counter}
+		if _, err := f.Commit(f.ctx, batch); err == nil {
+			f.Errorf("%s: applied", name)
+		}
+	}
+	f.gone(a)
+	if got := admitted(f, a, "w", hour); got != 2 || len(f.counters(a)) > 0 {
+		f.Errorf("left are %d units and the counters %v", got, f.counters(a))
 	}
 }
 

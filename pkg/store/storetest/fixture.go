@@ -121,18 +121,14 @@ func (f *fixture) events() []store.OutboxEntry {
 	return all
 }
 
-// due answers the timers of all shards that are due at now.
-func (f *fixture) due(now time.Time) []store.Timer {
+// due answers the timers of runs that are due at now, at most limit of each shard.
+func (f *fixture) due(now time.Time, limit int) []store.Timer {
 	f.Helper()
-	var all []store.Timer
-	for shard := range f.Shards() {
-		timers, err := f.Due(f.ctx, shard, now, 1000)
-		if err != nil {
-			f.Fatalf("due: %v", err)
-		}
-		all = append(all, timers...)
+	timers, err := f.Due(f.ctx, now, limit, "run")
+	if err != nil {
+		f.Fatalf("due: %v", err)
 	}
-	return all
+	return timers
 }
 
 // sameShard answers n keys of one kind in the shard of key.

@@ -97,7 +97,7 @@ func idsOfEveryKind(f *fixture) {
 	if events := f.events(); len(events) != len(ids) {
 		f.Errorf("%d events of %d", len(events), len(ids))
 	}
-	timers := f.due(f.clock.Now())
+	timers := f.due(f.clock.Now(), 1000)
 	if len(timers) != len(ids) {
 		f.Errorf("%d timers of %d", len(timers), len(ids))
 	}
@@ -204,8 +204,8 @@ func namespacesAreApart(f *fixture) {
 			f.Errorf("history of %s is %v", other, got)
 		}
 	}
-	if timers := f.due(f.clock.Now()); len(timers) != 2 {
-		f.Errorf("%d timers, not 2", len(timers))
+	if timers, err := f.Due(f.ctx, f.clock.Now(), 10, "run", "state"); err != nil || len(timers) != 2 {
+		f.Errorf("%d timers, not 2, %v", len(timers), err)
 	}
 }
 

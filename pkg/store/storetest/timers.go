@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,22 +16,15 @@ var timerTests = []test{
 	{"due from its moment on, until cleared", atLeastOnce},
 	{"set anew", setAnew},
 	{"by shard", timersByShard},
+	{"by kind", timersByKind},
+	{"postponed", postponed},
+	{"postponed only as it was read", postponedAsRead},
 	{"independent of the record", timerWithoutRecord},
 }
 
 // timer is a timer of key that is due then.
 func timer(key store.Key, name string, due time.Time, data string) store.Timer {
 	return store.Timer{TimerID: store.TimerID{Key: key, Name: name}, Due: due, Data: []byte(data)}
-}
-
-// dueIn answers the timers of key's shard that are due at now.
-func dueIn(f *fixture, key store.Key, now time.Time, limit int) []store.Timer {
-	f.Helper()
-	timers, err := f.Due(f.ctx, key.Shard(f.Shards()), now, limit)
-	if err != nil {
-		f.Fatalf("due: %v", err)
-	}
-	return timers
 }
 
 func dueInOrder(f *fixture) {
@@ -63,7 +57,7 @@ func dueInOrder(f *fixture) {
 		{hour, 5, all},
 		{hour, 2, all[:2]},
 	} {
-		if diff := cmp.Diff(tt.want, dueIn(f, a, now.Add(tt.at), tt.limit), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(tt.want, f.due(now.Add(tt.at), tt.limit), cmpopts.EquateEmpty()); diff != "" {
 			f.Errorf("due after %v, at most %d (-want +got):\n%s", tt.at, tt.limit, diff)
 		}
 	}
@@ -73,17 +67,17 @@ func atLeastOnce(f *fixture) {
 	a := run("a")
 	due := f.clock.Now().Add(minute)
 	f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", due, "data"), timer(a, "u", due.Add(second), "")}})
-	if got := dueIn(f, a, due.Add(-microsecond), 9); len(got) != 0 {
+	if got := f.due(due.Add(-microsecond), 9); len(got) != 0 {
 		f.Errorf("due a moment too early: %v", got)
 	}
 	want := []store.Timer{timer(a, "t", due, "data")}
 	for range 3 {
-		if diff := cmp.Diff(want, dueIn(f, a, due, 9)); diff != "" {
+		if diff := cmp.Diff(want, f.due(due, 9)); diff != "" {
 			f.Errorf("due (-want +got):\n%s", diff)
 		}
 	}
 	f.commit(store.Batch{ClearTimers: []store.TimerID{{Key: a, Name: "t"}, {Key: a, Name: "never set"}}})
-	got := dueIn(f, a, due.Add(hour), 9)
+	got := f.due(due.Add(hour), 9)
 	if len(got) != 1 || got[0].Name != "u" {
 		f.Errorf("due after clearing t: %v", got)
 	}
@@ -94,37 +88,108 @@ func setAnew(f *fixture) {
 	now := f.clock.Now()
 	f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now, "old")}})
 	f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now.Add(minute), "new")}})
-	if got := dueIn(f, a, now, 9); len(got) != 0 {
+	if got := f.due(now, 9); len(got) != 0 {
 		f.Errorf("the old time is still due: %v", got)
 	}
 	want := []store.Timer{timer(a, "t", now.Add(minute), "new")}
-	if diff := cmp.Diff(want, dueIn(f, a, now.Add(minute), 9)); diff != "" {
+	if diff := cmp.Diff(want, f.due(now.Add(minute), 9)); diff != "" {
 		f.Errorf("set later (-want +got):\n%s", diff)
 	}
 	f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now.Add(-minute), "earlier")}})
 	want = []store.Timer{timer(a, "t", now.Add(-minute), "earlier")}
-	if diff := cmp.Diff(want, dueIn(f, a, now, 9)); diff != "" {
+	if diff := cmp.Diff(want, f.due(now, 9)); diff != "" {
 		f.Errorf("set earlier (-want +got):\n%s", diff)
 	}
 }
 
 func timersByShard(f *fixture) {
 	now := f.clock.Now()
-	want := map[int]int{}
-	for i := range 40 {
+	const limit = 2
+	var want []store.Timer
+	count := map[int]int{}
+	for i := range 60 {
 		key := run(fmt.Sprint(i))
-		f.commit(store.Batch{SetTimers: []store.Timer{timer(key, "t", now, "")}})
-		want[key.Shard(f.Shards())]++
-	}
-	for shard := range f.Shards() {
-		timers, err := f.Due(f.ctx, shard, now, 100)
-		if err != nil || len(timers) != want[shard] {
-			f.Errorf("shard %d has %d timers, not %d, %v", shard, len(timers), want[shard], err)
+		due := timer(key, "t", now.Add(time.Duration(i-60)*second), fmt.Sprint(i))
+		f.commit(store.Batch{SetTimers: []store.Timer{due}})
+		shard := key.Shard(f.Shards())
+		if count[shard]++; count[shard] <= limit {
+			want = append(want, due)
 		}
-		for _, timer := range timers {
-			if timer.Key.Shard(f.Shards()) != shard {
-				f.Errorf("shard %d answers a timer of %s", shard, timer.Key)
-			}
+	}
+	if diff := cmp.Diff(want, f.due(now, limit)); diff != "" {
+		f.Errorf("the %d oldest of each shard (-want +got):\n%s", limit, diff)
+	}
+}
+
+func timersByKind(f *fixture) {
+	now := f.clock.Now()
+	kinds := []string{"run", "ru", "run/t", "t"}
+	byKind := map[string][]store.Timer{}
+	for i := range 5 {
+		for j, kind := range kinds {
+			due := timer(store.Key{Namespace: "test", Kind: kind, ID: "a"}, fmt.Sprint(i), now.Add(time.Duration(10*j+i-60)*second), kind)
+			f.commit(store.Batch{SetTimers: []store.Timer{due}})
+			byKind[kind] = append(byKind[kind], due)
+		}
+	}
+	for _, tt := range []struct {
+		asked []string
+		limit int
+		want  [][]store.Timer
+	}{
+		{nil, 9, nil},
+		{[]string{"none"}, 9, nil},
+		{[]string{"ru"}, 9, [][]store.Timer{byKind["ru"]}},
+		{[]string{"run", "t"}, 9, [][]store.Timer{byKind["run"], byKind["t"]}},
+		// What is due of one kind does not fill the page of another.
+		{[]string{"t", "none", "run/t", "run"}, 2, [][]store.Timer{byKind["run"][:2], byKind["run/t"][:2], byKind["t"][:2]}},
+	} {
+		got, err := f.Due(f.ctx, now, tt.limit, tt.asked...)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if diff := cmp.Diff(slices.Concat(tt.want...), got, cmpopts.EquateEmpty()); diff != "" {
+			f.Errorf("due of %q, at most %d (-want +got):\n%s", tt.asked, tt.limit, diff)
+		}
+	}
+}
+
+func postponed(f *fixture) {
+	a := run("a")
+	now := f.clock.Now()
+	f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now, "data"), timer(a, "u", now.Add(second), "")}})
+	read := f.due(now.Add(minute), 9)
+	later := now.Add(hour)
+	f.commit(store.Batch{Postpone: []store.Postpone{{Timer: read[0], Until: later}, {Timer: read[1], Until: now}}})
+	if diff := cmp.Diff([]store.Timer{timer(a, "u", now, "")}, f.due(later.Add(-microsecond), 9), cmpopts.EquateEmpty()); diff != "" {
+		f.Errorf("before the one is due again (-want +got):\n%s", diff)
+	}
+	want := []store.Timer{timer(a, "u", now, ""), timer(a, "t", later, "data")}
+	if diff := cmp.Diff(want, f.due(later, 9), cmpopts.EquateEmpty()); diff != "" {
+		f.Errorf("when it is due again (-want +got):\n%s", diff)
+	}
+}
+
+func postponedAsRead(f *fixture) {
+	a := run("a")
+	now := f.clock.Now()
+	for name, since := range map[string]store.Batch{
+		"cleared":       {ClearTimers: []store.TimerID{{Key: a, Name: "t"}}},
+		"set later":     {SetTimers: []store.Timer{timer(a, "t", now.Add(microsecond), "data")}},
+		"set earlier":   {SetTimers: []store.Timer{timer(a, "t", now.Add(-hour), "data")}},
+		"set otherwise": {SetTimers: []store.Timer{timer(a, "t", now, "more data")}},
+		"emptied":       {SetTimers: []store.Timer{timer(a, "t", now, "")}},
+	} {
+		f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now, "data")}})
+		read := f.due(now, 9)
+		if len(read) != 1 {
+			f.Fatalf("%s: due are %v", name, read)
+		}
+		f.commit(since)
+		before := f.due(now.Add(minute), 9)
+		f.commit(store.Batch{Postpone: []store.Postpone{{Timer: read[0], Until: now.Add(minute)}}})
+		if diff := cmp.Diff(before, f.due(now.Add(minute), 9)); diff != "" {
+			f.Errorf("a timer that was %s since it was read is postponed (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -135,7 +200,7 @@ func timerWithoutRecord(f *fixture) {
 	f.commit(create(a, "data"))
 	f.commit(store.Batch{SetTimers: []store.Timer{timer(a, "t", now, "")}})
 	f.commit(store.Batch{Deletes: []store.Check{{Key: a, Version: 1}}})
-	if got := dueIn(f, a, now, 9); len(got) != 1 {
+	if got := f.due(now, 9); len(got) != 1 {
 		f.Errorf("%d timers are due after the record went, not 1", len(got))
 	}
 }

@@ -1,13 +1,9 @@
 package storetest
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"sync/atomic"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -15,17 +11,27 @@ import (
 var windowTests = []test{
 	{"half-open edges", windowEdges},
 	{"several units at once", windowUnits},
-	{"give back the newest", windowGiveBack},
+	{"give back the oldest", windowGiveBack},
+	{"give back what has left the window", windowGiveBackLate},
+	{"give back within a batch", windowGiveBackInBatch},
 	{"never reopens", windowNever},
 	{"no limit", windowNoLimit},
 	{"not among the plain counters", windowNotPlain},
 	{"a clock that steps back admits nothing more", windowClockBack},
-	{"never more than the limit in any window", windowProperty},
+	{"as a model has it", windowProperty},
+	{"never more than the limit in any window", windowTruth},
 }
 
 // admit is a batch that adds to one windowed counter.
 func admit(owner store.Key, name string, delta, limit int64, window time.Duration) store.Batch {
 	return store.Batch{Counters: []store.Counter{{Owner: owner, Name: name, Delta: delta, Limit: limit, Window: window}}}
+}
+
+// giveBack is a batch that gives units of the windowed counter "w" back.
+func giveBack(owner store.Key, units, limit int64, window time.Duration, admitted time.Time) store.Batch {
+	batch := admit(owner, "w", -units, limit, window)
+	batch.Counters[0].Admitted = admitted
+	return batch
 }
 
 // admitted answers the units in the window that ends now.
@@ -88,22 +94,78 @@ func windowGiveBack(f *fixture) {
 	start := f.clock.Now()
 	f.commit(admit(a, "w", 2, 4, minute))
 	f.clock.Advance(10 * second)
-	f.commit(admit(a, "w", 2, 4, minute))
+	newest := f.commit(admit(a, "w", 2, 4, minute)).Admitted
 	f.clock.Advance(10 * second)
-	if got := f.commit(admit(a, "w", -3, 4, minute)).Counters[0]; got != 1 {
+	if got := f.commit(giveBack(a, 3, 4, minute, start)).Counters[0]; got != 1 {
 		f.Errorf("4 units less 3 are %d", got)
 	}
-	// What is left is the oldest.
+	// What is left is the newest.
 	f.commit(admit(a, "w", 3, 4, minute))
 	wantLimit(f.T, f.refusal(admit(a, "w", 1, 4, minute), store.ErrLimit),
-		store.LimitError{Owner: a, Name: "w", Value: 4, Limit: 4, ReopensAt: start.Add(minute)})
-	if got := f.commit(admit(a, "w", -9, 4, minute)).Counters[0]; got != 0 {
+		store.LimitError{Owner: a, Name: "w", Value: 4, Limit: 4, ReopensAt: newest.Add(minute)})
+	wantLimit(f.T, f.refusal(admit(a, "w", 2, 4, minute), store.ErrLimit),
+		store.LimitError{Owner: a, Name: "w", Value: 4, Limit: 4, ReopensAt: f.clock.Now().Add(minute)})
+	if got := f.commit(giveBack(a, 9, 4, minute, newest)).Counters[0]; got != 0 {
 		f.Errorf("4 units less 9 are %d", got)
 	}
-	if got := f.commit(admit(a, "w", -1, 0, minute)).Counters[0]; got != 0 {
+	if got := f.commit(giveBack(a, 1, 0, minute, newest)).Counters[0]; got != 0 {
 		f.Errorf("no units less 1 are %d", got)
 	}
 	f.commit(admit(a, "w", 4, 4, minute))
+}
+
+// What has left the window is free already: giving it back would take the place of
+// what is still in it.
+func windowGiveBackLate(f *fixture) {
+	a := run("a")
+	first := f.commit(admit(a, "w", 1, 1, minute)).Admitted
+	f.clock.Advance(minute)
+	f.commit(admit(a, "w", 1, 1, minute))
+	if got := f.commit(giveBack(a, 1, 1, minute, first)).Counters[0]; got != 1 {
+		f.Errorf("a unit is in the window, and %d when one from before it was given back", got)
+	}
+	f.refused(admit(a, "w", 1, 1, minute), store.ErrLimit)
+	f.clock.Advance(second)
+	if got := f.commit(giveBack(a, 1, 1, minute, f.clock.Now().Add(-minute))).Counters[0]; got != 1 {
+		f.Errorf("%d units when one that has just left was given back", got)
+	}
+	if got := f.commit(giveBack(a, 1, 1, minute, f.clock.Now().Add(microsecond-minute))).Counters[0]; got != 0 {
+		f.Errorf("%d units when one that was about to leave was given back", got)
+	}
+	f.commit(admit(a, "w", 1, 1, minute))
+}
+
+func windowGiveBackInBatch(f *fixture) {
+	a := run("a")
+	f.commit(admit(a, "w", 3, 9, minute))
+	f.clock.Advance(second)
+	f.commit(admit(a, "w", 2, 9, minute))
+	f.clock.Advance(second)
+	now := f.clock.Now()
+	batch := store.Batch{Counters: []store.Counter{
+		{Owner: a, Name: "w", Delta: 1, Limit: 9, Window: minute},
+		{Owner: a, Name: "w", Delta: -4, Limit: 9, Window: minute, Admitted: now},
+		{Owner: a, Name: "w", Delta: 2, Limit: 4, Window: minute},
+		{Owner: a, Name: "w", Delta: 1, Limit: 4, Window: minute},
+	}}
+	wantLimit(f.T, f.refusal(batch, store.ErrLimit),
+		store.LimitError{Index: 3, Owner: a, Name: "w", Value: 4, Limit: 4, ReopensAt: now.Add(-second).Add(minute)})
+	if got := admitted(f, a, "w", minute); got != 5 {
+		f.Errorf("%d units after a batch was refused, not 5", got)
+	}
+	batch.Counters[3].Delta, batch.Counters[3].Admitted = -3, now
+	if diff := cmp.Diff([]int64{6, 2, 4, 1}, f.commit(batch).Counters); diff != "" {
+		f.Errorf("values (-want +got):\n%s", diff)
+	}
+	// The one that is left is of the batch.
+	f.clock.Advance(minute - microsecond)
+	if got := admitted(f, a, "w", minute); got != 1 {
+		f.Errorf("%d units before the last leaves", got)
+	}
+	f.clock.Advance(microsecond)
+	if got := admitted(f, a, "w", minute); got != 0 {
+		f.Errorf("%d units after the last has left", got)
+	}
 }
 
 func windowNever(f *fixture) {
@@ -145,90 +207,4 @@ func windowClockBack(f *fixture) {
 	f.refused(admit(a, "w", 1, 2, minute), store.ErrLimit)
 	f.clock.Advance(hour + 90*second)
 	f.commit(admit(a, "w", 2, 2, minute))
-}
-
-// windowModel holds the moment of each unit that was admitted and not given
-// back, the oldest first.
-type windowModel struct {
-	window time.Duration
-	units  []time.Time
-}
-
-// in answers the units in (t-window, t].
-func (m *windowModel) in(t time.Time) []time.Time {
-	var in []time.Time
-	for _, unit := range m.units {
-		if unit.After(t.Add(-m.window)) && !unit.After(t) {
-			in = append(in, unit)
-		}
-	}
-	return in
-}
-
-// verdict answers whether delta more units may be admitted at t, and if not,
-// when.
-func (m *windowModel) verdict(t time.Time, delta, limit int64) (ok bool, reopensAt time.Time) {
-	in := m.in(t)
-	excess := int64(len(in)) + delta - limit
-	switch {
-	case excess <= 0:
-		return true, time.Time{}
-	case delta > limit:
-		return false, time.Time{}
-	default:
-		return false, in[excess-1].Add(m.window)
-	}
-}
-
-func windowProperty(f *fixture) {
-	var round atomic.Int64
-	rapid.Check(f.T, func(t *rapid.T) {
-		owner := run(fmt.Sprintf("round %d", round.Add(1)))
-		limit := rapid.Int64Range(1, 6).Draw(t, "limit")
-		model := &windowModel{window: time.Duration(rapid.IntRange(1, 20).Draw(t, "window")) * time.Millisecond}
-		for range rapid.IntRange(1, 25).Draw(t, "steps") {
-			f.clock.Advance(time.Duration(rapid.IntRange(0, 8).Draw(t, "advance")) * time.Millisecond)
-			delta := rapid.Int64Range(-2, 4).Draw(t, "delta")
-			model.step(t, f, owner, delta, limit)
-		}
-		for _, end := range model.units {
-			if n := len(model.in(end)); int64(n) > limit {
-				t.Fatalf("%d units in a window with a limit of %d", n, limit)
-			}
-		}
-	})
-}
-
-// step commits a delta and demands the answer that the model gives.
-func (m *windowModel) step(t *rapid.T, f *fixture, owner store.Key, delta, limit int64) {
-	now := f.clock.Now()
-	before := int64(len(m.in(now)))
-	result, err := f.Commit(f.ctx, admit(owner, "w", delta, limit, m.window))
-	if delta < 0 {
-		if err != nil {
-			t.Fatalf("giving back %d: %v", -delta, err)
-		}
-		m.units = m.units[:max(0, len(m.units)+int(delta))]
-		if want := max(0, before+delta); result.Counters[0] != want {
-			t.Fatalf("giving back %d of %d answered %d", -delta, before, result.Counters[0])
-		}
-		return
-	}
-	ok, reopensAt := m.verdict(now, delta, limit)
-	var limited *store.LimitError
-	switch {
-	case err == nil && ok:
-		m.units = append(m.units, slices.Repeat([]time.Time{now}, int(delta))...)
-		if result.Counters[0] != before+delta {
-			t.Fatalf("%d and %d more are %d, not %d", before, delta, result.Counters[0], before+delta)
-		}
-	case err == nil:
-		t.Fatalf("%d more were admitted with %d of %d in the window", delta, before, limit)
-	case !errors.As(err, &limited):
-		t.Fatalf("commit: %v", err)
-	case ok:
-		t.Fatalf("%d more were refused with %d of %d in the window", delta, before, limit)
-	case limited.Value != before || !limited.ReopensAt.Equal(reopensAt):
-		t.Fatalf("refused with value %d and reopening at %v, not %d and %v", limited.Value, limited.ReopensAt, before, reopensAt)
-	}
 }

@@ -1,5 +1,5 @@
-// Command interlock-engine serves workflows and runs on a Redis and a NATS that
-// all services share.
+// Command interlock-engine serves workflows, processes and runs on a Redis and a NATS
+// that all services share.
 package main
 
 import (
@@ -13,11 +13,27 @@ func main() {
 	var flags struct {
 		daemon.Flags
 		daemon.StoreFlags
+		daemon.ClientFlags
+		Approval string `help:"Address of the approval service: dns:///approval:7433, or several HOST:PORT with commas between; empty: what needs an approval is refused." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
+		State    string `help:"Address of the state-store, which knows who is of one tree of sessions and must not approve; empty: each session is a tree of its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
 	}
-	daemon.Parse(&flags, "interlock-engine", "Serves workflows and runs.", "127.0.0.1:7431")
+	daemon.Parse(&flags, "interlock-engine", "Serves workflows, processes and runs.", "127.0.0.1:7431")
 	daemon.Main("interlock-engine", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		e := engine.New(engine.Config{Store: d.Store, Logger: d.Log})
+		cfg := engine.Config{Store: d.Store, Logger: d.Log}
+		var err error
+		if flags.Approval != "" {
+			if cfg.Approval, err = d.DialAs("approval", flags.Approval, flags.ClientFlags); err != nil {
+				return err
+			}
+		}
+		if flags.State != "" {
+			if cfg.Sessions, err = d.DialAs("state", flags.State, flags.ClientFlags); err != nil {
+				return err
+			}
+		}
+		e := engine.New(cfg)
 		e.Register(d.Server.GRPC())
+		d.Go(e.Run)
 		d.Go(e.Follow(d.NATS))
 		d.Go(e.Obey(d.NATS))
 		return nil

@@ -14,7 +14,10 @@ func main() {
 		daemon.Flags
 		daemon.StoreFlags
 		daemon.ClientFlags
-		Engine string `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+		Policy   policyenforcer.Flags `embed:""`
+		Engine   string               `help:"Address of the engine: dns:///engine:7431, or several HOST:PORT with commas between." required:"" env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+		Approval string               `help:"Address of the approval service. Without it whatever needs an approval is denied." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
+		State    string               `help:"Address of the state-store, which knows the trees of sessions. Without it every session is its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
 	}
 	daemon.Parse(&flags, "interlock-policy-enforcer", "Decides tool calls.", "127.0.0.1:7432")
 	daemon.Main("interlock-policy-enforcer", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
@@ -22,7 +25,23 @@ func main() {
 		if err != nil {
 			return err
 		}
-		policyenforcer.New(policyenforcer.Config{Store: d.Store, Engine: engine, Logger: d.Log}).Register(d.Server.GRPC())
+		cfg := policyenforcer.Config{Store: d.Store, Engine: engine, Logger: d.Log, Flags: flags.Policy}
+		if flags.Approval != "" {
+			if cfg.Approval, err = d.DialAs("approval", flags.Approval, flags.ClientFlags); err != nil {
+				return err
+			}
+		}
+		if flags.State != "" {
+			if cfg.State, err = d.DialAs("state", flags.State, flags.ClientFlags); err != nil {
+				return err
+			}
+		}
+		e, err := policyenforcer.New(cfg)
+		if err != nil {
+			return err
+		}
+		e.Register(d.Server.GRPC())
+		d.Go(e.Run)
 		return nil
 	})
 }

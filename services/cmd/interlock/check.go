@@ -19,6 +19,7 @@ type checkCommand struct {
 	RunID  string `name:"run" required:"" help:"Id of the run." placeholder:"RUN"`
 	Input  string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
 	CallID string `help:"Id of the call; minted by default." placeholder:"ID"`
+	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
 }
 
 func (c *checkCommand) Run(ctx context.Context, io streams) error {
@@ -33,6 +34,7 @@ func (c *checkCommand) Run(ctx context.Context, io streams) error {
 	defer conn.Close()
 	resp, err := policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 		RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID, Branch: c.Branch,
+		EstimatedCostUsd: c.Cost,
 	})
 	if err != nil {
 		return err
@@ -42,6 +44,10 @@ func (c *checkCommand) Run(ctx context.Context, io streams) error {
 		fmt.Fprintln(w, strings.TrimSpace(view.Decision+"  "+view.Code))
 		if view.Message != "" {
 			fmt.Fprintln(w, visible(view.Message))
+		}
+		if view.Decision == "ASK" && view.ApprovalID != "" {
+			fmt.Fprintf(w, "approval\t%s\n", visible(view.ApprovalID))
+			fmt.Fprintln(w, "Somebody else decides it with interlock approval approve; then the same check allows the call, once.")
 		}
 	})
 	if err != nil {

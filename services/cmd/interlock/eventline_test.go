@@ -84,7 +84,7 @@ func TestEventLine(t *testing.T) {
 		"14:50:52  run       team-a/run_1  paused  \"\\x1b[2J\\n␛\"  by agent": {
 			Namespace: "team-a", Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: "\x1b[2J\n␛"}},
 		},
-		head + "denied  a␛[2J b, in x  by agent": {
+		head + "denied  a⟦U+001B⟧[2J b, in x  by agent": {
 			Type: "denied", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: "c", Tool: "a\x1b[2J\nb", State: "x"}},
 		},
 	} {
@@ -94,7 +94,7 @@ func TestEventLine(t *testing.T) {
 	}
 	for _, payload := range []string{"", "{}", `{"id":`, "[]", `{"type":"io.nats"}`} {
 		m := bus.Message{Subject: "interlock.default.run.r.\x1b", Payload: []byte(payload), Time: eventAt}
-		if got := eventLine(m); got != "14:50:52  interlock.default.run.r.␛  not an event that this version reads" {
+		if got := eventLine(m); got != "14:50:52  interlock.default.run.r.⟦U+001B⟧  not an event that this version reads" {
 			t.Errorf("%q: %s", payload, got)
 		}
 	}

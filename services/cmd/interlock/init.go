@@ -83,7 +83,7 @@ func (c *initClaudeCode) Run(_ context.Context, io streams) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	if !c.Yes && !confirmed(io) {
+	if !c.Yes && !confirmed("Write these files?", io) {
 		fmt.Fprintln(io.out, "nothing written; say yes, or give --yes")
 		return errNo
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	shown "github.com/interlock-run/interlock/pkg/visible"
 )
 
 // documentLimits are for texts that only the server can judge the size of.
@@ -80,5 +81,5 @@ func indented(text jsontext.Value) string {
 	if err != nil {
 		return visibleLines(string(text))
 	}
-	return visibleLines(string(lines))
+	return shown.JSON(string(lines))
 }

@@ -38,7 +38,12 @@ type cli struct {
 	Test       testCommand       `cmd:"" help:"Test workflows by scenario files, without a server."`
 	Workflow   workflowCommand   `cmd:"" help:"Register and read workflows."`
 	Run        runCommand        `cmd:"" help:"Start, drive and watch runs."`
+	Process    processCommand    `cmd:"" help:"Register processes, start them, and answer their questions."`
 	Check      checkCommand      `cmd:"" help:"Ask whether a tool call is allowed. An allowed one counts."`
+	Policy     policyCommand     `cmd:"" help:"Store policies, attach them, and try them on recorded calls."`
+	Approval   approvalCommand   `cmd:"" help:"See what humans are asked for, and decide it."`
+	Decisions  decisionsCommand  `cmd:"" help:"Show the log of decisions on tool calls."`
+	Audit      auditCommand      `cmd:"" help:"Verify the log of decisions."`
 	Schema     schemaCommand     `cmd:"" help:"Register and read the schemas of shared states."`
 	State      stateCommand      `cmd:"" help:"Create, read and change the states that sessions share."`
 	Session    sessionCommand    `cmd:"" help:"Create, stop and watch over sessions."`
@@ -48,6 +53,7 @@ type cli struct {
 	MCP        mcpCommand        `cmd:"" name:"mcp" set:"caller=agent" help:"Speak MCP on stdio: Interlock's tools, and other servers behind the gate."`
 	Hook       hookCommand       `cmd:"" help:"Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks)."`
 	Init       initCommand       `cmd:"" help:"Set a workspace up."`
+	Token      tokenCommand      `cmd:"" help:"Make and read tokens of agents that are bound to a session."`
 	Tail       tailCommand       `cmd:"" help:"Show live events."`
 	Version    versionCommand    `cmd:"" help:"Show the version."`
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	shown "github.com/interlock-run/interlock/pkg/visible"
 )
 
 // formatFlag is how results are printed.
@@ -47,24 +49,11 @@ func printJSON(out io.Writer, value any) error {
 	return err
 }
 
-// visible makes text from agents safe for a terminal: control characters are
-// shown, not obeyed.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n':
-			return ' '
-		case r < ' ':
-			return '␀' + r // the picture of the control character
-		case r == 0x7f:
-			return '␡'
-		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029:
-			return '\ufffd'
-		default:
-			return r
-		}
-	}, text)
-}
+// visible makes text from agents safe for one line of a terminal: what does not show
+// as itself is shown as what it is, not obeyed.
+func visible(text string) string { return shown.Text(oneLine.Replace(text), false) }
+
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 
 func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit))

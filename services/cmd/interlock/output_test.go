@@ -127,8 +127,8 @@ func TestPrintIsDeterministic(t *testing.T) {
 func TestVisible(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"plain é 日本": "plain é 日本", "\x1b[2J": "␛[2J", "a\tb\nc\r": "a b c␍", "\x00\x7f": "␀␡", "\u009b31m": "\ufffd31m",
-		"\u202eevil": "\ufffdevil", "\u2066\u200f": "\ufffd\ufffd",
+		"plain é 日本": "plain é 日本", "\x1b[2J": "⟦U+001B⟧[2J", "a\tb\nc\r": "a b c⟦U+000D⟧", "\x00\x7f": "⟦U+0000⟧⟦U+007F⟧", "\u009b31m": "⟦U+009B⟧31m",
+		"\u202eevil": "⟦U+202E⟧evil", "\u2066\u200f": "⟦U+2066⟧⟦U+200F⟧",
 	} {
 		if got := visible(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
@@ -153,7 +153,7 @@ func TestExplain(t *testing.T) {
 		err  error
 		want string
 	}{
-		"own":         {errors.New("read: \x1b"), "read: ␛"},
+		"own":         {errors.New("read: \x1b"), "read: ⟦U+001B⟧"},
 		"service":     {fault.New(fault.NotFound, "no run \"x\"").GRPCStatus().Err(), `no run "x"`},
 		"wrapped":     {fmt.Errorf("more: %w", fault.New(fault.NotFound, "no run").GRPCStatus().Err()), "no run"},
 		"store":       {fault.New(fault.Unavailable, "the store is away").GRPCStatus().Err(), "the store is away"},

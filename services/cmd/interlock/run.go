@@ -142,7 +142,11 @@ func (c *runList) Run(ctx context.Context, io streams) error {
 	return c.print(io.out, all, func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "RUN\tWORKFLOW\tSTATUS\tSTATE\tUPDATED")
 		for _, r := range all {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.RunID, visible(r.Workflow), r.Status, visible(r.State), r.UpdatedAt.Format(timeLayout))
+			state := r.State
+			if r.PendingApproval != nil {
+				state += " (waits for approval " + r.PendingApproval.ApprovalID + ")"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.RunID, visible(r.Workflow), r.Status, visible(state), r.UpdatedAt.Format(timeLayout))
 		}
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -16,36 +17,45 @@ type runHistory struct {
 }
 
 func (c *runHistory) Run(ctx context.Context, io streams) error {
-	var entries []*enginev1.HistoryEntry
+	var views []jsonview.HistoryEntry
 	err := c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		next := &enginev1.HistoryRequest{RunId: c.RunID, AfterVersion: c.After, PageSize: 1000}
-		for more := true; more; more = next.GetAfterVersion() > 0 || next.GetAfterResult() > 0 {
-			page, err := runs.History(ctx, next)
-			if err != nil {
-				return err
-			}
-			for _, e := range page.GetEntries() {
-				// Tool results are numbered apart: those of before come too.
-				if e.GetRunVersion() >= c.After {
-					entries = append(entries, e)
-				}
-			}
-			next.AfterVersion, next.AfterResult = page.GetNextAfterVersion(), page.GetNextAfterResult()
-		}
-		return nil
+		entries, err := historyAfter(ctx, runs, c.RunID, c.After)
+		views = jsonview.HistoryOf(entries)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	views := jsonview.HistoryOf(entries)
-	return c.print(io.out, views, func(w *tabwriter.Writer) {
-		fmt.Fprintln(w, "VERSION\tTIME\tACTOR\tCHANGE\tEVENT\tFROM\tTO\tDETAILS")
-		for i := range views {
-			h := &views[i]
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, h.Time.Format(timeLayout),
-				visible(h.Actor), visible(h.Type), visible(h.Event), visible(h.From), visible(h.To), visible(details(h)))
+	return c.print(io.out, views, func(w *tabwriter.Writer) { printHistory(w, views) })
+}
+
+// historyAfter is all that came after a version of a run, oldest first.
+func historyAfter(ctx context.Context, runs enginev1.RunServiceClient, runID string, after int64) ([]*enginev1.HistoryEntry, error) {
+	var entries []*enginev1.HistoryEntry
+	next := &enginev1.HistoryRequest{RunId: runID, AfterVersion: after, PageSize: 1000}
+	for more := true; more; more = next.GetAfterVersion() > 0 || next.GetAfterResult() > 0 {
+		page, err := runs.History(ctx, next)
+		if err != nil {
+			return nil, err
 		}
-	})
+		for _, e := range page.GetEntries() {
+			// Tool results are numbered apart: those of before come too.
+			if e.GetRunVersion() >= after {
+				entries = append(entries, e)
+			}
+		}
+		next.AfterVersion, next.AfterResult = page.GetNextAfterVersion(), page.GetNextAfterResult()
+	}
+	return entries, nil
+}
+
+func printHistory(w io.Writer, views []jsonview.HistoryEntry) {
+	fmt.Fprintln(w, "VERSION\tTIME\tACTOR\tCHANGE\tEVENT\tFROM\tTO\tDETAILS")
+	for i := range views {
+		h := &views[i]
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, h.Time.Format(timeLayout),
+			visible(h.Actor), visible(h.Type), visible(h.Event), visible(h.From), visible(h.To), visible(details(h)))
+	}
 }
 
 // details is what a line of history says beside its columns.
@@ -63,6 +73,9 @@ func details(h *jsonview.HistoryEntry) string {
 	}
 	add("branch %s", h.Branch)
 	add("given to session %s", h.SessionID)
+	if !strings.Contains(h.Reason, h.ApprovalID) {
+		add("approval %s", h.ApprovalID)
+	}
 	add("interrupt %s", h.Interrupt)
 	add("by %s", strings.Join(h.Files, ", "))
 	if !strings.Contains(h.Reason, h.ChildRunID) {

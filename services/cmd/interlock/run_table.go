@@ -32,8 +32,13 @@ func (f formatFlag) printRun(out io.Writer, run *enginev1.Run) error {
 			t.row("commands", restrictedText(view.AllowedCommands))
 		}
 		for _, e := range view.LegalEvents {
-			t.row("event", e.Event+" -> "+strings.Join(e.Targets, " | ")+guardsText(e.Guards))
+			text := e.Event + " -> " + strings.Join(e.Targets, " | ") + guardsText(e.Guards)
+			if e.RequiresApproval {
+				text += ", with approval"
+			}
+			t.row("event", text)
 		}
+		t.row("policies", strings.Join(view.Policies, ", "))
 		t.limits(&view)
 		t.row("context", string(view.Context))
 		t.row("session", view.SessionID)
@@ -65,10 +70,30 @@ func (t rows) standing(view *jsonview.Run) {
 		t.row("interrupt", i.Name+", $return leads to "+i.ReturnTo)
 	}
 	t.fork(view.Fork, "")
+	t.approval(view)
 	if c := view.Child; c != nil {
 		t.row("waits for", c.RunID+" of "+c.Workflow+", invoked by "+c.Event)
 	}
 	t.row("invoked by", view.ParentRunID)
+}
+
+// approval tells of the transition that waits for humans, or of what has become of
+// the last one that did.
+func (t rows) approval(view *jsonview.Run) {
+	if a := view.PendingApproval; a != nil {
+		t.row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+a.Since.Format(timeLayout))
+		t.row("asked", a.Message)
+	}
+	if a := view.LastApproval; a != nil {
+		text := a.ApprovalID + " for " + a.Event + " -> " + a.To + " is " + a.Outcome
+		if a.DecidedBy != "" {
+			text += " by " + a.DecidedBy
+		}
+		if a.Note != "" {
+			text += ": " + a.Note
+		}
+		t.row("last approval", text)
+	}
 }
 
 // fork writes a fork and, below it, its branches.
@@ -155,6 +180,9 @@ func whereabouts(view *jsonview.Run) string {
 	}
 	if view.Child != nil {
 		text += " (waits for " + view.Child.RunID + ")"
+	}
+	if view.PendingApproval != nil {
+		text += " (waits for approval " + view.PendingApproval.ApprovalID + ")"
 	}
 	if view.Fork != nil {
 		text += "  [" + strings.Join(branchStates(view.Fork, ""), ", ") + "]"

@@ -58,7 +58,7 @@ func TestNestedForkInATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `run         run_1
-workflow    ci␛ (version 1)
+workflow    ci⟦U+001B⟧ (version 1)
 status      PAUSED
 held        by an operator
 state       s

@@ -27,10 +27,16 @@ var refusals = []fault.Reason{
 	fault.SessionBusy, fault.SessionEnded, fault.NameTaken,
 }
 
-// ask connects, asks the state-store for something, and closes the connection. A
-// refusal is told, and ends with errNo.
+// ask connects, asks a service for something, and closes the connection. A refusal
+// is told, and ends with errNo.
 func (f *clientFlags) ask(ctx context.Context, io streams, do func(grpc.ClientConnInterface) error) error {
-	conn, err := f.dial(ctx, auth.Operator)
+	return f.askAs(ctx, auth.Operator, io, refusals, do)
+}
+
+func (f *clientFlags) askAs(
+	ctx context.Context, role auth.Role, io streams, refusals []fault.Reason, do func(grpc.ClientConnInterface) error,
+) error {
+	conn, err := f.dial(ctx, role)
 	if err != nil {
 		return err
 	}

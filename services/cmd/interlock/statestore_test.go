@@ -162,7 +162,7 @@ func TestTree(t *testing.T) {
 │  └─ d
 └─ e
    └─ f
-      └─ g␛`
+      └─ g⟦U+001B⟧`
 	if diff := gocmp.Diff(want, drawn(treeOf(all[0], all))); diff != "" {
 		t.Error(diff)
 	}

@@ -57,8 +57,8 @@ func splitWords(command string) []string {
 }
 
 // confirmed asks on standard input.
-func confirmed(io streams) bool {
-	fmt.Fprint(io.out, "Write these files? [y/N] ")
+func confirmed(question string, io streams) bool {
+	fmt.Fprint(io.out, question+" [y/N] ")
 	line, err := bufio.NewReader(io.in).ReadString('\n')
 	if err != nil && line == "" {
 		return false

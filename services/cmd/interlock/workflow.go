@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"google.golang.org/grpc"
+
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
-	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -19,84 +20,31 @@ type workflowCommand struct {
 }
 
 type workflowRegister struct {
-	clientFlags
-	formatFlag
-	Files []string `arg:"" name:"file" help:"Definitions, JSON or YAML by their names." placeholder:"FILE"`
+	registerFlags
+	Shadow bool `help:"Judge tool calls by it beside the live version, and enforce nothing."`
 }
 
 func (c *workflowRegister) Run(ctx context.Context, io streams) error {
-	sources := make([][]byte, len(c.Files))
-	for i, file := range c.Files {
-		var err error
-		if sources[i], err = definition(file, io); err != nil {
-			return err
-		}
+	if c.Shadow {
+		return c.shadow(ctx, io)
 	}
-	conn, err := c.dial(ctx, auth.Operator)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	workflows := enginev1.NewWorkflowServiceClient(conn)
-	registered := []registeredView{}
-	invalid := false
-	for i, file := range c.Files {
-		resp, err := workflows.Register(ctx, &enginev1.RegisterRequest{Definition: sources[i]})
-		if f := fault.From(err); err != nil && f.Reason == fault.InvalidDefinition {
-			invalid = true
-			for _, v := range f.Violations {
-				fmt.Fprintln(io.err, problemLine(file, document.Problem{
-					Pointer: v.Pointer, Code: v.Code, Severity: document.SeverityError, Message: v.Message,
-				}))
-			}
-			continue
-		}
+	return c.register(ctx, io, func(conn grpc.ClientConnInterface, source []byte) (*registeredView, []*enginev1.Problem, error) {
+		resp, err := enginev1.NewWorkflowServiceClient(conn).Register(ctx, &enginev1.RegisterRequest{Definition: source})
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		for _, w := range resp.GetWarnings() {
-			fmt.Fprintln(io.err, problemLine(file, document.Problem{
-				Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
-			}))
-		}
-		view := registeredView{jsonview.WorkflowOf(resp.GetWorkflow()), resp.GetCreated()}
+		view := jsonview.WorkflowOf(resp.GetWorkflow())
 		view.Definition = nil
-		registered = append(registered, view)
-	}
-	if err := c.printRegistered(io, registered); err != nil {
-		return err
-	}
-	if invalid {
-		return errNo
-	}
-	return nil
+		return &registeredView{
+			value: registeredWorkflow{view, resp.GetCreated()}, name: view.Name, version: view.Version, created: resp.GetCreated(),
+		}, resp.GetWarnings(), nil
+	})
 }
 
-// registeredView is the JSON of a registered workflow. Created is false when the
-// same definition was registered before.
-type registeredView struct {
+// registeredWorkflow is the JSON of a registered workflow.
+type registeredWorkflow struct {
 	jsonview.Workflow
 	Created bool `json:"created"`
-}
-
-// printRegistered prints one object for one file, and a list for several.
-func (c *workflowRegister) printRegistered(io streams, registered []registeredView) error {
-	var value any = registered
-	if len(c.Files) == 1 {
-		if len(registered) == 0 {
-			return nil
-		}
-		value = registered[0]
-	}
-	return c.print(io.out, value, func(w *tabwriter.Writer) {
-		for _, view := range registered {
-			verb := "registered"
-			if !view.Created {
-				verb = "unchanged"
-			}
-			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, visible(view.Name), view.Version)
-		}
-	})
 }
 
 // definition reads a file as the JSON that servers take.

@@ -196,11 +196,15 @@ func (s *served) services(ctx context.Context, st store.Store) error {
 	if err != nil {
 		return err
 	}
-	server, err := rpc.NewServer(rpc.Config{Listen: []string{"127.0.0.1:0"}, Authenticator: tokens, Registerer: daemon.NewRegistry()})
+	own := auth.Mint()
+	known := auth.Chain(auth.One(auth.Principal{Name: "interlock", Role: auth.Service}, own), tokens)
+	server, err := rpc.NewServer(rpc.Config{Listen: []string{"127.0.0.1:0"}, Authenticator: known, Registerer: daemon.NewRegistry()})
 	if err != nil {
 		return err
 	}
-	register(server.GRPC(), st, server.Local(rpc.ClientConfig{}))
+	if err := register(server.GRPC(), st, server.Local(rpc.ClientConfig{}), server.Local(rpc.ClientConfig{Token: own})); err != nil {
+		return err
+	}
 	s.at.GRPC = server.Addrs()[0].String()
 	s.onClose(server.Close)
 	server.SetServing(true)

@@ -60,7 +60,9 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 	}
 	defer server.Close()
 	local := server.Local(rpc.ClientConfig{})
-	register(server.GRPC(), rec, local)
+	if err := register(server.GRPC(), rec, local, local); err != nil {
+		return nil, err
+	}
 	ids, err := begin(ctx, local, 1)
 	if err != nil {
 		return nil, err
@@ -87,10 +89,14 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 }
 
 // register adds the services to a server, as all binaries do.
-func register(r grpc.ServiceRegistrar, st store.Store, local grpc.ClientConnInterface) {
+func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientConnInterface) error {
 	engine.New(engine.Config{Store: st}).Register(r)
-	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local}).Register(r)
 	statestore.New(statestore.Config{Store: st}).Register(r)
+	policies, err := policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, State: self})
+	if err == nil {
+		policies.Register(r)
+	}
+	return err
 }
 
 // begin registers the workflow and starts n runs of it.

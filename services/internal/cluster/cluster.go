@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
@@ -54,8 +58,13 @@ type Config struct {
 	// Grace for events in the outbox with an external NATS; default 150 s.
 	Grace time.Duration
 
-	// State are the settings of the state-store.
-	State statestore.Flags
+	// State are the settings of the state-store, Policy those of the policy enforcer,
+	// Approval those of the approval service.
+	State    statestore.Flags
+	Policy   policyenforcer.Flags
+	Approval approval.Flags
+	// Auth says whose tokens count beside those of the tokens file.
+	Auth daemon.AuthFlags
 
 	Upstreams    []gateway.Upstream
 	ToolPrefix   string
@@ -219,7 +228,29 @@ func (c *Cluster) holder() (string, error) {
 	return "up " + host + " " + folder, nil
 }
 
-func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *auth.Tokens) error {
+// authenticator knows the tokens of the file, those that Auth tells of, and that of
+// the services themselves, which nobody else ever learns.
+func (c *Cluster) authenticator(tokens *auth.Tokens) (all auth.Authenticator, own string, err error) {
+	flags := c.cfg.Auth
+	if flags.TokenKey == "" {
+		flags.TokenKey = c.cfg.Data.TokenKey()
+		if err := sessiontoken.CreateKey(flags.TokenKey); err != nil {
+			return nil, "", err
+		}
+	}
+	outer, err := flags.Authenticator(tokens, c.cfg.Logger)
+	if err != nil {
+		return nil, "", err
+	}
+	own = auth.Mint()
+	return auth.Chain(auth.One(auth.Principal{Name: "interlock", Role: auth.Service}, own), outer), own, nil
+}
+
+func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *auth.Tokens) error {
+	tokens, own, err := c.authenticator(known)
+	if err != nil {
+		return err
+	}
 	addresses := []string{c.cfg.GRPC}
 	if socket := c.cfg.Data.GRPCSocket(); c.cfg.TLS != (rpc.ServerTLS{}) && socket != "" {
 		// The certificate need not name this machine's own addresses.
@@ -234,29 +265,29 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *au
 		return err
 	}
 	local := server.Local(rpc.ClientConfig{TracerProvider: c.cfg.Tracer})
-	e := engine.New(engine.Config{Store: st, Logger: c.cfg.Logger})
-	e.Register(server.GRPC())
-	c.background(e.Obey(endpoint))
-	policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Logger: c.cfg.Logger}).Register(server.GRPC())
-	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State})
-	states.Register(server.GRPC())
-	c.background(states.Run)
-	c.Endpoints.GRPC = reachable(server.Addrs()[0])
-	g, err := gateway.New(gateway.Config{
-		Engine: local, Policy: local, State: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
-		Upstreams: c.cfg.Upstreams, ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
-		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger,
-	})
-	if err != nil {
+	if err := c.startServices(st, endpoint, server, local, server.Local(rpc.ClientConfig{Token: own, TracerProvider: c.cfg.Tracer})); err != nil {
 		server.Close()
 		return err
 	}
-	c.onClose(g.Close)
+	c.Endpoints.GRPC = reachable(server.Addrs()[0])
 	listeners, err := c.listen()
 	if err != nil {
 		server.Close()
 		return err
 	}
+	g, err := gateway.New(gateway.Config{
+		Engine: local, Policy: local, State: local, Approval: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
+		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
+		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger,
+	})
+	if err != nil {
+		server.Close()
+		for _, lis := range listeners {
+			err = errors.Join(err, lis.Close())
+		}
+		return err
+	}
+	c.onClose(g.Close)
 	var ctx context.Context
 	ctx, c.drained = context.WithCancel(c.ctx)
 	c.edge, c.grpc = make(chan error, 1), make(chan error, 1)
@@ -265,6 +296,30 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, tokens *au
 	go func() { c.grpc <- c.failing("services", server.Serve(c.ctx)) }()
 	server.SetServing(true)
 	c.Endpoints.PID = os.Getpid()
+	return nil
+}
+
+// startServices registers the services. They call each other through local with
+// their callers' credentials, and through self with their own.
+func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *rpc.Server, local, self grpc.ClientConnInterface) error {
+	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger})
+	policies, err := policyenforcer.New(policyenforcer.Config{
+		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy,
+	})
+	if err != nil {
+		return err
+	}
+	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State})
+	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Logger: c.cfg.Logger, Flags: c.cfg.Approval})
+	if err != nil {
+		return err
+	}
+	for _, service := range []interface{ Register(grpc.ServiceRegistrar) }{e, policies, states, approvals} {
+		service.Register(server.GRPC())
+	}
+	for _, work := range []func(context.Context) error{e.Run, e.Obey(endpoint), policies.Run, states.Run, approvals.Run} {
+		c.background(work)
+	}
 	return nil
 }
 

@@ -6,21 +6,46 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
-// ClientFlags of a service that calls others. It calls with its own callers'
-// credentials, so there is no token here.
+// ClientFlags of a service that calls others. For a caller it calls with that
+// caller's credentials, and for itself with the service's token of --tokens, so
+// there is no token here.
 type ClientFlags struct {
 	CA         string `name:"ca" help:"CA of the other services' certificates (PEM)." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
 	ClientCert string `help:"Certificate shown to the other services (PEM)." env:"INTERLOCK_CLIENT_CERT" type:"path" placeholder:"FILE"`
 	ClientKey  string `help:"Key of that certificate (PEM)." env:"INTERLOCK_CLIENT_KEY" type:"path" placeholder:"FILE"`
 }
 
-// Dial connects to another service until this one stops. flag is the one that
-// the target came by.
+var errNoTokensFile = errors.New("there is no --tokens")
+
+// Dial connects to another service until this one stops, for calls that are made
+// for callers. flag is the one that the target came by.
 func (d *Daemon) Dial(flag, target string, f ClientFlags) (*grpc.ClientConn, error) {
+	return d.dial(flag, target, "", f)
+}
+
+// DialAs connects like Dial, for calls that this service makes for itself. It
+// presents a token of the role service in its own tokens file; what the target
+// accepts, all services have in theirs. It needs none where nobody does.
+func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, error) {
+	token, err := "", errNoTokensFile
+	if d.flags.Tokens != "" {
+		token, err = auth.FileToken(d.flags.Tokens, auth.Service)
+	}
+	if err != nil && !d.flags.AllowAnonymous {
+		return nil, fmt.Errorf("--%s %s is called by this service for itself, with a token of its own: %w; "+
+			"give every service a tokens file that has one: "+
+			`{"tokens":[{"name":%q,"role":"service","token":"<32 random bytes>"},...]}`, flag, target, err, d.Name)
+	}
+	return d.dial(flag, target, token, f)
+}
+
+func (d *Daemon) dial(flag, target, token string, f ClientFlags) (*grpc.ClientConn, error) {
 	conn, err := rpc.Dial(target, rpc.ClientConfig{
+		Token:          token,
 		TLS:            rpc.ClientTLS{CAFile: f.CA, CertFile: f.ClientCert, KeyFile: f.ClientKey},
 		Insecure:       d.flags.InsecurePlaintext,
 		TracerProvider: d.Tracer,

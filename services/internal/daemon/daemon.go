@@ -29,6 +29,7 @@ import (
 // Flags of every service. Each can be given as an environment variable.
 type Flags struct {
 	ServeFlags
+	AuthFlags
 	GRPC           string `name:"grpc" help:"Address of the gRPC server." default:"${grpc}" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
 	Admin          string `help:"Address of /healthz, /readyz and /metrics; empty for none." default:"" env:"INTERLOCK_ADMIN" placeholder:"HOST:PORT"`
 	Tokens         string `help:"File with the callers' tokens." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
@@ -55,7 +56,7 @@ type Daemon struct {
 	NATS     bus.Endpoint
 	// Ready says whether the service can do its work, beside its store.
 	Ready func(context.Context) error
-	// Tokens are the callers' tokens; nil when there are none.
+	// Tokens tells whose token it is; nil when nobody's can be told.
 	Tokens auth.Authenticator
 
 	flags      Flags
@@ -148,20 +149,24 @@ func holder(name string) string {
 
 // check tells what is missing before anything is opened.
 func (f Flags) check() error {
-	if f.Tokens == "" && !f.AllowAnonymous {
+	if f.Tokens == "" && !f.AllowAnonymous && f.empty() {
 		return errors.New("nobody could call: give --tokens with the file of the callers' tokens, " +
-			"or --allow-anonymous for development on loopback")
+			"--oidc-issuer, or --allow-anonymous for development on loopback")
 	}
 	return f.Check("grpc", f.GRPC, f.AllowAnonymous)
 }
 
 func (d *Daemon) openServer(flags Flags) error {
+	var tokens *auth.Tokens
 	if flags.Tokens != "" {
-		loaded, err := auth.LoadTokens(flags.Tokens)
-		if err != nil {
+		var err error
+		if tokens, err = auth.LoadTokens(flags.Tokens); err != nil {
 			return err
 		}
-		d.Tokens = loaded
+	}
+	var err error
+	if d.Tokens, err = flags.Authenticator(tokens, d.Log); err != nil {
+		return err
 	}
 	server, err := rpc.NewServer(rpc.Config{
 		Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,

@@ -18,7 +18,13 @@ func TestRunRefusesWhatCanNotServe(t *testing.T) {
 		"nobody to serve": {Flags{GRPC: "127.0.0.1:0"}, nil, []string{"--tokens", "--allow-anonymous"}},
 		"anybody":         {Flags{GRPC: ":0", AllowAnonymous: true}, nil, []string{"--allow-anonymous", "127.0.0.1"}},
 		"in the clear":    {Flags{GRPC: ":0", Tokens: "x"}, nil, []string{"--grpc :0", "--tls-cert", "--insecure-plaintext"}},
-		"no tokens":       {Flags{GRPC: "127.0.0.1:0", Tokens: "nowhere.json"}, nil, []string{"nowhere.json"}},
+		"half an issuer": {
+			Flags{GRPC: "127.0.0.1:0", AuthFlags: AuthFlags{OIDCIssuer: "https://id.example.com"}},
+			nil,
+			[]string{"--oidc-issuer https://id.example.com", "--oidc-audience"},
+		},
+		"no key":    {Flags{GRPC: "127.0.0.1:0", AuthFlags: AuthFlags{TokenKey: "nowhere.key"}}, nil, []string{"--token-key", "nowhere.key"}},
+		"no tokens": {Flags{GRPC: "127.0.0.1:0", Tokens: "nowhere.json"}, nil, []string{"nowhere.json"}},
 		"no Redis": {
 			Flags{GRPC: "127.0.0.1:0", AllowAnonymous: true},
 			&StoreFlags{Store: "redis://127.0.0.1:1/0", NATSURL: "nats://127.0.0.1:1"},

@@ -32,6 +32,9 @@ func (d Dir) NATS() string { return d.join("nats") }
 // Tokens is the file with a token per role.
 func (d Dir) Tokens() string { return d.join("tokens.json") }
 
+// TokenKey is the file with the key of session tokens.
+func (d Dir) TokenKey() string { return d.join("token.key") }
+
 // Socket is the unix socket of the hook, or empty when its path would be too
 // long for one.
 func (d Dir) Socket() string { return d.socket("hook.sock") }

@@ -14,7 +14,7 @@ func TestLayout(t *testing.T) {
 	d := datadir.Dir("/data/x/") // a slash at the end changes nothing
 	for got, want := range map[string]string{
 		d.Database(): "/data/x/interlock.db", d.NATS(): "/data/x/nats",
-		d.Tokens(): "/data/x/tokens.json", d.Socket(): "/data/x/hook.sock",
+		d.Tokens(): "/data/x/tokens.json", d.TokenKey(): "/data/x/token.key", d.Socket(): "/data/x/hook.sock",
 		d.GRPCSocket(): "/data/x/grpc.sock",
 	} {
 		if got != want {

@@ -1,8 +1,6 @@
 package jsonview
 
 import (
-	"strings"
-
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 )
 
@@ -20,22 +18,12 @@ type Decision struct {
 	Branch       string       `json:"branch,omitzero" doc:"The branch that was decided in."`
 }
 
-// DecisionOf is the JSON of a decision. One that this build does not know is a
-// denial: it must not look like a yes.
+// DecisionOf is the JSON of a decision.
 func DecisionOf(resp *policyv1.CheckToolCallResponse) Decision {
-	out := Decision{
-		Decision: strings.TrimPrefix(resp.GetDecision().String(), "DECISION_"), Message: resp.GetMessage(),
+	return Decision{
+		Decision: decisionName(resp.GetDecision()), Code: codeName(resp.GetCode()), Message: resp.GetMessage(),
 		AllowedTools: ToolsOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
 		LegalEvents:  LegalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
 		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(), Branch: resp.GetBranch(),
 	}
-	switch resp.GetDecision() {
-	case policyv1.Decision_DECISION_ALLOW, policyv1.Decision_DECISION_ASK, policyv1.Decision_DECISION_DENY:
-	default:
-		out.Decision = "DENY"
-	}
-	if code := resp.GetCode(); code != policyv1.DecisionCode_DECISION_CODE_UNSPECIFIED {
-		out.Code = strings.TrimPrefix(code.String(), "DECISION_CODE_")
-	}
-	return out
 }

@@ -15,7 +15,7 @@ type HistoryEntry struct {
 	RunVersion      int64          `json:"run_version" doc:"Version of the run after this change; of a tool result, the version that it came at."`
 	Time            time.Time      `json:"time"`
 	Actor           string         `json:"actor"`
-	Type            string         `json:"type" doc:"started, transitioned, interrupt.fired, fork.started, fork.branch_bound, invoke.started, invoke.ended, forced, paused, resumed, cancelled, or tool_result."`
+	Type            string         `json:"type" doc:"started, transitioned, interrupt.fired, fork.started, fork.branch_bound, invoke.started, invoke.ended, forced, paused, resumed, cancelled, approval.parked, approval.rejected, approval.expired, approval.cancelled, approval.stale, or tool_result."`
 	Event           string         `json:"event,omitzero"`
 	From            string         `json:"from,omitzero"`
 	To              string         `json:"to,omitzero"`
@@ -33,6 +33,7 @@ type HistoryEntry struct {
 	Files      []string    `json:"files,omitempty" doc:"The changed files that fired it."`
 	ChildRunID string      `json:"child_run_id,omitzero" doc:"The invoked run that was started or has ended."`
 	SessionID  string      `json:"session_id,omitzero" doc:"The session that a branch was given to."`
+	ApprovalID string      `json:"approval_id,omitzero" doc:"The approval that a transition was parked for, or that let it fire."`
 	ToolResult *ToolResult `json:"tool_result,omitzero" doc:"Set in a tool_result."`
 }
 
@@ -72,7 +73,7 @@ func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
 			Guards: GuardResults(h.GetGuards()), WorkflowVersion: h.GetWorkflowVersion(),
 			Reason: h.GetReason(), SafeNext: h.GetSafeNext(),
 			Branch: h.GetBranch(), Joins: joinsOf(h.GetJoins()), Interrupt: h.GetInterrupt(), Files: h.GetFiles(),
-			ChildRunID: h.GetChildRunId(), SessionID: h.GetSessionId(), ToolResult: toolResultOf(h.GetToolResult()),
+			ChildRunID: h.GetChildRunId(), SessionID: h.GetSessionId(), ApprovalID: h.GetApprovalId(), ToolResult: toolResultOf(h.GetToolResult()),
 		}
 		if h.GetStatus() != enginev1.RunStatus_RUN_STATUS_UNSPECIFIED {
 			out[i].Status = runStatus(h.GetStatus())

@@ -51,6 +51,12 @@ type Run struct {
 	FilesChanged       int64             `json:"files_changed,omitzero" doc:"Files counted against it."`
 	ContextBudgetBytes int64             `json:"context_budget_bytes,omitzero" doc:"Bytes of results that this entry of the state may have."`
 	ContextBytes       int64             `json:"context_bytes,omitzero" doc:"Bytes counted against it."`
+
+	PendingApproval     *PendingApproval `json:"pending_approval,omitzero" doc:"The transition that waits for humans, in this branch."`
+	LastApproval        *LastApproval    `json:"last_approval,omitzero" doc:"What has become of the last one that did not fire, until the branch moves on."`
+	ApprovalWaitSeconds int64            `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
+	Process             bool             `json:"process,omitzero" doc:"True when the workflow is a process."`
+	Policies            []string         `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`
 }
 
 // LegalEvent is one event that the current state defines.
@@ -96,7 +102,9 @@ func RunOf(r *enginev1.Run) Run {
 		MaxIterations: r.GetMaxIterations(), MaxEditLines: r.GetMaxEditLines(),
 		MaxFilesPerState: r.GetMaxFilesPerState(), FilesChanged: r.GetFilesChanged(),
 		ContextBudgetBytes: r.GetContextBudgetBytes(), ContextBytes: r.GetContextBytes(),
+		ApprovalWaitSeconds: r.GetApprovalWaitSeconds(), Process: r.GetProcess(), Policies: r.GetPolicies(),
 	}
+	run.PendingApproval, run.LastApproval = runApprovals(r.GetApproval())
 	if len(run.Context) == 0 {
 		run.Context = jsontext.Value("{}")
 	}
@@ -169,18 +177,6 @@ func runStatus(s enginev1.RunStatus) string {
 	return strings.TrimPrefix(s.String(), runStatusPrefix)
 }
 
-// runStatuses are the names of all statuses, in the contract's order.
-func runStatuses() []string {
-	var names []string
-	for n := int32(1); ; n++ {
-		name, ok := enginev1.RunStatus_name[n]
-		if !ok {
-			return names
-		}
-		names = append(names, strings.TrimPrefix(name, runStatusPrefix))
-	}
-}
-
 // timeOf is a time in UTC, which JSON shows as RFC 3339.
 func timeOf(ts *timestamppb.Timestamp) time.Time {
 	if ts == nil {
@@ -193,7 +189,7 @@ func timeOf(ts *timestamppb.Timestamp) time.Time {
 func StatusName(s enginev1.RunStatus) string { return runStatus(s) }
 
 // StatusNames are the names of all statuses, in the contract's order.
-func StatusNames() []string { return runStatuses() }
+func StatusNames() []string { return names(enginev1.RunStatus_name, runStatusPrefix) }
 
 // Time is a contract's time in UTC, which JSON shows as RFC 3339.
 func Time(ts *timestamppb.Timestamp) time.Time { return timeOf(ts) }

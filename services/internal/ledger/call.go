@@ -23,6 +23,10 @@ type Call struct {
 	Entry      int64  `json:"entry"`
 	RunVersion int64  `json:"run_version"`
 	Message    string `json:"message,omitempty"`
+	// Spends are what it has taken of the accounts of policies.
+	Spends []Spend `json:"spends,omitempty"`
+	// ApprovalID is the approval that has admitted it; empty for none.
+	ApprovalID string `json:"approval_id,omitempty"`
 }
 
 // CallName is the idempotency key of the decision on a call. Its owner is the root
@@ -67,6 +71,10 @@ func (c *Call) Encode() []byte {
 	w.Integer("entry", c.Entry)
 	w.Integer("run_version", c.RunVersion)
 	w.OptionalText("message", c.Message)
+	if len(c.Spends) > 0 {
+		w.Raw("spends", encodeSpends(c.Spends))
+	}
+	w.OptionalText("approval_id", c.ApprovalID)
 	w.Close()
 	return w.Bytes()
 }

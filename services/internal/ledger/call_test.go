@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -18,6 +19,11 @@ func TestCallIsComplete(t *testing.T) {
 			ContextBudget: 6, ContextSpent: 8,
 		},
 		RunID: "run_1", Branch: "ci/lint", Entry: 9, RunVersion: 5, Message: "no & \"never\"\n",
+		Spends: []ledger.Spend{{
+			Measure: "money", Policy: "p", Scope: "principal", Subject: "a", Pattern: "mcp:*", Period: "daily",
+			Start: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Need: 20_000, Max: 5_000_000,
+		}, {Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
+		ApprovalID: "apr_1",
 	}
 	for _, of := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Verdict)} {
 		for i := range of.NumField() {

@@ -22,6 +22,17 @@ type Outcome struct {
 	// it was in.
 	Changed bool
 	From    string
+	// ApprovalID is the approval that the event waits for (S9.1).
+	ApprovalID string
+}
+
+func outcomeOf(out *workflow.Result) *Outcome {
+	o := &Outcome{Rejection: rejectionOf(out), Note: out.Note, Changed: out.Changed, From: out.Entry.From}
+	if out.Changed && out.Entry.Type == workflow.EventParked {
+		o.ApprovalID = out.Entry.ApprovalID
+		o.Note = parkedNote(out.Entry.Event, o.ApprovalID)
+	}
+	return o
 }
 
 // Rejection is why a transition was refused (S2.7). What would have been legal
@@ -52,6 +63,8 @@ type answer struct {
 	Note      string          `json:"note,omitempty"`
 	Changed   bool            `json:"changed,omitempty"`
 	From      string          `json:"from,omitempty"`
+	// ApprovalID is that of a parked event.
+	ApprovalID string `json:"approval_id,omitempty"`
 }
 
 func remembered(owner store.Key, name, digest string, after place, out *Outcome) (*store.Idempotency, error) {
@@ -65,6 +78,7 @@ func remembered(owner store.Key, name, digest string, after place, out *Outcome)
 	w.OptionalText("note", out.Note)
 	w.OptionalTruth("changed", out.Changed)
 	w.OptionalText("from", out.From)
+	w.OptionalText("approval_id", out.ApprovalID)
 	if out.Rejection != nil {
 		rejection, err := json.Marshal(out.Rejection)
 		if err != nil {
@@ -96,6 +110,7 @@ func (a *App) outcome(ctx context.Context, namespace string, stored *answer) (*O
 	return &Outcome{
 		View:      newView(place{run: run, branch: stored.Branch}, m),
 		Rejection: stored.Rejection, Note: stored.Note, Changed: stored.Changed, From: stored.From,
+		ApprovalID: stored.ApprovalID,
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/hub"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
@@ -50,12 +51,17 @@ type Announcer interface {
 
 // App is the engine's use cases over one store.
 type App struct {
+	// Approvals asks humans. Without it what needs an approval is refused.
+	Approvals Approvals
+	// Sessions tells the trees of sessions. Without it each is its own root.
+	Sessions Sessions
+
 	store    store.Store
 	announce Announcer
 	clock    func() time.Time
 	log      *slog.Logger
 
-	machines *snapshot.Cache[machineKey, *workflow.Machine]
+	machines *snapshot.Cache[machineKey, definition.Compiled]
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	changes  *hub.Hub
 
@@ -69,7 +75,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		announce: announce,
 		clock:    clock,
 		log:      log,
-		machines: snapshot.New[machineKey, *workflow.Machine](4096),
+		machines: snapshot.New[machineKey, definition.Compiled](4096),
 		runs:     snapshot.New[store.Key, *workflow.Run](262_144),
 		changes:  hub.New(),
 

@@ -116,7 +116,7 @@ func TestTransitionsAreVersionsWithHistory(t *testing.T) {
 			t.Fatalf("step %d: rejection %+v, want %q", i, got, step.rejected)
 		}
 	}
-	entries, _, err := a.History(t.Context(), "default", run.ID, Position{}, 100)
+	entries, _, err := a.History(t.Context(), operator, run.ID, Position{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestConcurrentTransitionsAllCount(t *testing.T) {
 		})
 	}
 	group.Wait()
-	view, err := replicas[1].Get(t.Context(), "default", Target{RunID: run.ID}, false)
+	view, err := replicas[1].Get(t.Context(), operator, Target{RunID: run.ID}, false)
 	if err != nil || view.Run.Version != 1+accepted.Load() || view.Run.TransitionCount != 32 {
 		t.Fatalf("%+v, %v after %d transitions", view, err, accepted.Load())
 	}
@@ -218,7 +218,7 @@ func TestRepeatAnswersTheFirstOutcome(t *testing.T) {
 			if _, err := fire(a, agent, run.ID, "COUNT", `{"n": 6}`, "key"); fault.ReasonOf(err) != fault.IdempotencyMismatch {
 				t.Fatalf("another request with the key: %v", err)
 			}
-			if view, err := newApp(st).Get(t.Context(), "default", Target{RunID: run.ID}, false); err != nil || view.Run.Version != 2 {
+			if view, err := newApp(st).Get(t.Context(), operator, Target{RunID: run.ID}, false); err != nil || view.Run.Version != 2 {
 				t.Fatalf("in the end: %+v, %v", view, err)
 			}
 		})
@@ -256,7 +256,7 @@ func TestStartIsIdempotent(t *testing.T) {
 				}
 				ids[view.Run.ID] = true
 			}
-			runs, _, err := a.List(t.Context(), "default", ListQuery{Limit: 10})
+			runs, _, err := a.List(t.Context(), operator, ListQuery{Limit: 10})
 			if err != nil || len(ids) != 1 || len(runs) != 1 || runs[0].Run.Status != workflow.Running {
 				t.Fatalf("%d ids, runs %+v, %v", len(ids), runs, err)
 			}
@@ -293,7 +293,7 @@ func TestSessionDrivesOneRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := func(id string) workflow.Status {
-		view, err := a.Get(t.Context(), "default", Target{RunID: id}, false)
+		view, err := a.Get(t.Context(), operator, Target{RunID: id}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +302,7 @@ func TestSessionDrivesOneRun(t *testing.T) {
 	if got := status(first.ID); got != workflow.Paused {
 		t.Errorf("the first run is %s", got)
 	}
-	bound, err := a.Get(t.Context(), "default", Target{SessionID: "s"}, false)
+	bound, err := a.Get(t.Context(), operator, Target{SessionID: "s"}, false)
 	if err != nil || bound.Run.ID != second.Run.ID {
 		t.Fatalf("the session drives %+v, %v", bound, err)
 	}
@@ -346,7 +346,7 @@ func TestResumeInAnotherSession(t *testing.T) {
 			t.Fatalf("the run lost its context or count: %+v", view.Run)
 		}
 	}
-	bound, err := a.Get(t.Context(), "default", Target{SessionID: "two"}, false)
+	bound, err := a.Get(t.Context(), operator, Target{SessionID: "two"}, false)
 	if err != nil || bound.Run.ID != run.ID {
 		t.Fatalf("session two drives %+v, %v", bound, err)
 	}
@@ -392,7 +392,7 @@ func TestCancelUnbinds(t *testing.T) {
 		if _, err := a.Cancel(t.Context(), c.by, run.ID, "", ""); err != nil {
 			t.Fatal(err)
 		}
-		_, err := a.Get(t.Context(), "default", Target{SessionID: "s"}, false)
+		_, err := a.Get(t.Context(), operator, Target{SessionID: "s"}, false)
 		if free := fault.ReasonOf(err) == fault.NotFound; free != c.free {
 			t.Errorf("cancelled by %s: free is %t, %v", c.by.Principal.Role, free, err)
 		}
@@ -449,7 +449,7 @@ func TestWatchSendsUntilTheEnd(t *testing.T) {
 	sent := make(chan *View)
 	done := make(chan error, 1)
 	go func() {
-		done <- a.Watch(t.Context(), "default", run.ID, func(v *View) error { sent <- v; return nil })
+		done <- a.Watch(t.Context(), operator, run.ID, func(v *View) error { sent <- v; return nil })
 	}()
 	for i, event := range []string{"COUNT", "FAIL", ""} {
 		if v := <-sent; v.Run.Version != int64(i+1) {

@@ -35,6 +35,9 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 			return nil, err
 		}
 	}
+	if err := a.mayBind(ctx, caller, req, runID); err != nil {
+		return nil, err
+	}
 	current, err := a.binding(ctx, caller.Namespace, req.SessionID)
 	if err != nil {
 		return nil, err
@@ -50,8 +53,9 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 		}
 	}
 	outcome, err := a.change(ctx, caller, change{
-		target:  Target{RunID: runID},
-		command: workflow.Bind{Branch: req.Branch, SessionID: req.SessionID, Actor: caller.Principal.Name},
+		target:     Target{RunID: runID},
+		command:    workflow.Bind{Branch: req.Branch, SessionID: req.SessionID, Actor: caller.Principal.Name},
+		unconfined: true,
 	})
 	if err != nil {
 		return nil, err
@@ -62,7 +66,7 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 	for i := range contend.Attempts {
 		err := a.rebind(ctx, caller, runID, stays, req)
 		if err == nil {
-			return a.Get(ctx, caller.Namespace, Target{SessionID: req.SessionID}, true)
+			return a.Get(ctx, caller, Target{SessionID: req.SessionID}, true)
 		}
 		if !lostRace(err) {
 			return nil, err

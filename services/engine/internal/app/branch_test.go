@@ -71,7 +71,7 @@ func checkJoined(t *testing.T, a *App, runID string, fails bool) {
 	if last, _ := run.Context.Get("last"); !fails && last.Str() != "tests" {
 		t.Errorf("context %s: the last branch in definition order wins", run.Context)
 	}
-	entries, _, err := a.History(t.Context(), "default", runID, Position{}, 1000)
+	entries, _, err := a.History(t.Context(), operator, runID, Position{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestStaleBindingsAllowNothing(t *testing.T) {
 	}
 	closed := func(session string) {
 		t.Helper()
-		view, err := a.Get(t.Context(), "default", Target{SessionID: session}, true)
+		view, err := a.Get(t.Context(), operator, Target{SessionID: session}, true)
 		if err != nil || !view.At.Over {
 			t.Errorf("session %s is in %+v, %v", session, view.At, err)
 		}

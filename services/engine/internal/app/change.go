@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
 // change is one command on one run.
@@ -32,6 +33,12 @@ type change struct {
 	session string
 	// resumes: only an operator may do it to a run that is held.
 	resumes bool
+	// answers: it is the answer to a question, which only processes ask.
+	answers bool
+	// settles is the approval whose decision this carries out.
+	settles string
+	// unconfined: who may do it was checked otherwise than by the caller's session.
+	unconfined bool
 }
 
 // place is a run, and the branch of it that is meant.
@@ -60,6 +67,12 @@ func (p place) lane() string {
 // change steps a run and commits what came of it, again from the start when
 // somebody else was faster.
 func (a *App) change(ctx context.Context, caller Caller, c change) (*Outcome, error) {
+	if !c.unconfined {
+		var err error
+		if c.target, err = a.confine(ctx, caller, c.target, !c.descends); err != nil {
+			return nil, err
+		}
+	}
 	asked, err := a.resolve(ctx, caller.Namespace, c.target)
 	if err != nil {
 		return nil, err
@@ -95,6 +108,9 @@ func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change)
 	if err != nil {
 		return nil, err
 	}
+	if c.answers && m.Process == nil {
+		return nil, noProcess(at.run)
+	}
 	escapes, err := a.escapes(ctx, caller, at.run, m, c)
 	if err == nil && !escapes {
 		escapes, err = a.escapesParents(ctx, caller, at.run, c)
@@ -105,7 +121,7 @@ func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change)
 	if outcome, err := a.refuse(ctx, caller, asked, at, escapes, c); outcome != nil || err != nil {
 		return outcome, err
 	}
-	if c.command, err = a.complete(ctx, at, m, c.command); err != nil {
+	if c.command, err = a.complete(ctx, caller, at, m, c.command); err != nil {
 		return nil, err
 	}
 	s := f.step(at.key, at.run, m, c.command)
@@ -118,18 +134,25 @@ func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change)
 }
 
 // complete adds to a command what the core can not know: the branch that it is
-// meant for, and the workflow that it would invoke.
-func (a *App) complete(ctx context.Context, at place, m *workflow.Machine, cmd workflow.Command) (workflow.Command, error) {
+// meant for, the workflow that it would invoke, and the id of the approval that it
+// would wait for.
+func (a *App) complete(ctx context.Context, caller Caller, at place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
 	switch c := cmd.(type) {
 	case workflow.Fire:
 		c.Branch = at.lane()
 		lane := at.run.At(at.lane())
-		name := m.State(lane.State).Invokes(c.Event)
-		if name == "" || lane.Status != workflow.Running {
+		if lane.Status != workflow.Running {
 			return c, nil
 		}
-		var err error
-		c.Child, c.ChildID, err = a.newChild(ctx, at.key, at.run, name)
+		if m.Asks(lane.State, c.Event) {
+			return a.askable(caller, m, c)
+		}
+		name := m.State(lane.State).Invokes(c.Event)
+		if name == "" {
+			return c, nil
+		}
+		child, id, err := a.newChild(ctx, at.key, at.run, name)
+		c.Child, c.ChildID = child.Machine, id
 		return c, err
 	case workflow.Force:
 		c.Branch = at.lane()
@@ -180,7 +203,7 @@ func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, escape
 
 // escapes reports that an agent would leave a workflow that enforces always, in
 // the run itself or in one that it waits for (S6.6).
-func (a *App) escapes(ctx context.Context, caller Caller, run *workflow.Run, m *workflow.Machine, c change) (bool, error) {
+func (a *App) escapes(ctx context.Context, caller Caller, run *workflow.Run, m definition.Compiled, c change) (bool, error) {
 	if !c.leaves || caller.Principal.Role != auth.Agent || run.Status.Ended() {
 		return false, nil
 	}
@@ -188,7 +211,7 @@ func (a *App) escapes(ctx context.Context, caller Caller, run *workflow.Run, m *
 		return true, nil
 	}
 	escapes := false
-	err := a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m *workflow.Machine) error {
+	err := a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m definition.Compiled) error {
 		deeper, err := a.escapes(ctx, caller, child, m, c)
 		escapes = escapes || deeper
 		return err

@@ -23,7 +23,7 @@ func mustStart(t *testing.T, a *App, caller Caller, req Start) *workflow.Run {
 // driven is the run that a session drives.
 func driven(t *testing.T, a *App, session string) *workflow.Run {
 	t.Helper()
-	view, err := a.Get(t.Context(), "default", Target{SessionID: session}, false)
+	view, err := a.Get(t.Context(), operator, Target{SessionID: session}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestLargeContextsAreReadBack(t *testing.T) {
 		if err != nil || outcome.Rejection != nil {
 			t.Fatalf("%q: %+v, %v", text, outcome, err)
 		}
-		if view, err := newApp(st).Get(t.Context(), "default", Target{RunID: run.ID}, false); err != nil || view.Run.Version != outcome.View.Run.Version {
+		if view, err := newApp(st).Get(t.Context(), operator, Target{RunID: run.ID}, false); err != nil || view.Run.Version != outcome.View.Run.Version {
 			t.Errorf("%q can not be read back: %v", text, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -30,7 +31,7 @@ type family struct {
 type step struct {
 	key    store.Key
 	before *workflow.Run // nil when it is new
-	m      *workflow.Machine
+	m      definition.Compiled
 	out    workflow.Result
 	// branch of the run that the change began in.
 	branch string
@@ -40,7 +41,7 @@ func newFamily(a *App, caller Caller) *family {
 	return &family{app: a, caller: caller, now: a.clock().UTC()}
 }
 
-func (f *family) step(key store.Key, run *workflow.Run, m *workflow.Machine, cmd workflow.Command) *step {
+func (f *family) step(key store.Key, run *workflow.Run, m definition.Compiled, cmd workflow.Command) *step {
 	s := &step{key: key, before: run, m: m, out: m.Step(*run, cmd, f.now)}
 	f.steps = append(f.steps, s)
 	return s
@@ -201,6 +202,9 @@ func (f *family) batch() (store.Batch, error) {
 		default:
 			batch.Checks = append(batch.Checks, store.Check{Key: s.key, Version: s.before.Version})
 		}
+		if s.out.Changed {
+			batch.SetTimers = append(batch.SetTimers, s.timers(f.now)...)
+		}
 		if err := f.app.addEvents(&batch, f.caller, s.key, &s.out); err != nil {
 			return batch, err
 		}
@@ -219,6 +223,7 @@ func (f *family) addTo(batch *store.Batch) ([]*workflow.Run, error) {
 	batch.Puts = append(batch.Puts, own.Puts...)
 	batch.Reset = append(batch.Reset, own.Reset...)
 	batch.Events = append(batch.Events, own.Events...)
+	batch.SetTimers = append(batch.SetTimers, own.SetTimers...)
 	var runs []*workflow.Run
 	for _, s := range f.steps {
 		if s.out.Changed {
@@ -257,9 +262,7 @@ func (f *family) commit(ctx context.Context, asked place, s *step, c change) (*O
 	if err != nil {
 		return nil, err
 	}
-	outcome := &Outcome{
-		Rejection: rejectionOf(&s.out), Note: s.out.Note, Changed: s.out.Changed, From: s.out.Entry.From,
-	}
+	outcome := outcomeOf(&s.out)
 	if c.key != "" {
 		if batch.Idempotency, err = remembered(asked.key, c.key, c.digest, after, outcome); err != nil {
 			return nil, fault.From(err)
@@ -284,6 +287,7 @@ func (f *family) commit(ctx context.Context, asked place, s *step, c change) (*O
 			a.changed(s.key.Namespace, &s.out.Run)
 		}
 	}
+	a.tellApprovals(ctx, f.steps, c.settles)
 	if unbind != nil {
 		// It is in another shard: the run was resumed from there. Whoever drives the
 		// session on was faster.
@@ -365,35 +369,35 @@ func (f *family) unbind(ctx context.Context, s *step, c change) (*store.Check, e
 //
 // What an agent has registered is no workflow either to one that is not an
 // agent's: it could invoke what the agent likes.
-func (a *App) newChild(ctx context.Context, parent store.Key, run *workflow.Run, name string) (*workflow.Machine, string, error) {
+func (a *App) newChild(ctx context.Context, parent store.Key, run *workflow.Run, name string) (definition.Compiled, string, error) {
 	latest, err := a.Workflow(ctx, parent.Namespace, name, 0)
 	if fault.ReasonOf(err) == fault.NotFound {
-		return nil, "", nil
+		return definition.Compiled{}, "", nil
 	}
 	if err != nil {
-		return nil, "", err
+		return definition.Compiled{}, "", err
 	}
 	if latest.Role == auth.Agent {
 		invoking, err := a.Workflow(ctx, parent.Namespace, run.Workflow, run.WorkflowVersion)
 		if err != nil {
-			return nil, "", err
+			return definition.Compiled{}, "", err
 		}
 		if invoking.Role != auth.Agent {
 			if claimed, err := a.claimed(ctx, parent.Namespace, latest); err != nil || !claimed {
-				return nil, "", err
+				return definition.Compiled{}, "", err
 			}
 		}
 	}
 	m, err := a.machine(ctx, parent.Namespace, name, latest.Number)
 	if err != nil {
-		return nil, "", err
+		return definition.Compiled{}, "", err
 	}
 	shards := a.store.Shards()
 	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
 		return ledger.Run(parent.Namespace, id).Shard(shards) == parent.Shard(shards)
 	})
 	if err != nil {
-		return nil, "", fault.From(fmt.Errorf("start the run of %s: %w", name, err))
+		return definition.Compiled{}, "", fault.From(fmt.Errorf("start the run of %s: %w", name, err))
 	}
 	return m, id, nil
 }

@@ -238,7 +238,7 @@ func TestCancelFreesASessionElsewhere(t *testing.T) {
 	if _, err := a.Cancel(t.Context(), agent, run.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Get(t.Context(), "default", Target{SessionID: session}, false); fault.ReasonOf(err) != fault.NotFound {
+	if _, err := a.Get(t.Context(), operator, Target{SessionID: session}, false); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("the session still drives: %v", err)
 	}
 }

@@ -78,7 +78,7 @@ func accepted(t *testing.T, a *App, target Target, event, data, key string) *Vie
 
 func load(t *testing.T, a *App, id string) *workflow.Run {
 	t.Helper()
-	view, err := a.Get(t.Context(), "default", Target{RunID: id}, false)
+	view, err := a.Get(t.Context(), operator, Target{RunID: id}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestInvoke(t *testing.T) {
 		t.Errorf("parent %+v", p)
 	}
 	for _, target := range []Target{bySession, {RunID: parent.ID}, {RunID: child.ID}} {
-		view, err := a.Get(t.Context(), "default", target, true)
+		view, err := a.Get(t.Context(), operator, target, true)
 		if err != nil || view.Run.ID != child.ID {
 			t.Errorf("%+v is run %s, %v", target, view.Run.ID, err)
 		}
@@ -242,7 +242,7 @@ func TestInvokeSurvivesFaults(t *testing.T) {
 			if p := load(t, a, run.ID); p.State != "done" || p.TransitionCount != 3 {
 				t.Errorf("fault %d at commit %d: %+v", kind, n, p)
 			}
-			views, _, err := a.List(t.Context(), "default", ListQuery{Limit: 100})
+			views, _, err := a.List(t.Context(), operator, ListQuery{Limit: 100})
 			if err != nil || len(views) != 3 {
 				t.Errorf("fault %d at commit %d: %d runs were started, %v", kind, n, len(views), err)
 			}

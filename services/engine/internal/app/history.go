@@ -19,8 +19,17 @@ type Position struct{ Version, Result int64 }
 // can be no more. A page of large entries has less than limit of them.
 //
 // Tool results come after the change that made the version they came at.
-func (a *App) History(ctx context.Context, namespace, runID string, after Position, limit int) (entries []Entry, next Position, err error) {
-	key := runKey(namespace, runID)
+func (a *App) History(ctx context.Context, caller Caller, runID string, after Position, limit int) (entries []Entry, next Position, err error) {
+	key := runKey(caller.Namespace, runID)
+	if caller.Principal.Session != "" {
+		run, err := a.cachedRun(ctx, key)
+		if err == nil {
+			err = a.mayRead(ctx, caller, run)
+		}
+		if err != nil {
+			return nil, Position{}, err
+		}
+	}
 	changes := &stream{store: a.store, key: key, after: after.Version, decode: decodeEntry}
 	results := &stream{store: a.store, key: ledger.ResultsOf(key), after: after.Result, decode: decodeResult}
 	for size := 0; len(entries) < limit; {

@@ -37,7 +37,7 @@ func TestHistoryWithResults(t *testing.T) {
 	for limit := 1; limit <= len(want)+1; limit++ {
 		var got []string
 		for after, pages := (Position{}), 0; pages == 0 || after != (Position{}); pages++ {
-			entries, next, err := a.History(t.Context(), "default", run.ID, after, limit)
+			entries, next, err := a.History(t.Context(), operator, run.ID, after, limit)
 			if err != nil || len(entries) > limit {
 				t.Fatalf("%d entries, %v", len(entries), err)
 			}
@@ -50,7 +50,7 @@ func TestHistoryWithResults(t *testing.T) {
 			t.Errorf("in pages of %d: %v, want %v", limit, got, want)
 		}
 	}
-	if _, _, err := a.History(t.Context(), "default", "run_none", Position{}, 10); fault.ReasonOf(err) != fault.NotFound {
+	if _, _, err := a.History(t.Context(), operator, "run_none", Position{}, 10); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("no run: %v", err)
 	}
 }

@@ -31,6 +31,9 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 	if err != nil {
 		return nil, err
 	}
+	if err := a.mayRead(ctx, caller, asked); err != nil {
+		return nil, err
+	}
 	data, err := a.store.Answer(ctx, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, notAllowed(runID, callID)
@@ -53,13 +56,13 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 	if err != nil {
 		return nil, err
 	}
-	if !toolcall.Edits(m, call.Verdict.Tool) {
+	if !toolcall.Edits(m.Machine, call.Verdict.Tool) {
 		return nil, notAllowed(runID, callID)
 	}
 	files := slices.Concat(call.Verdict.Paths, reported)
 	name, matches := m.Watches(pathglob.RootOf(run.Workspace), files)
 	if !matches {
-		view, err := a.Get(ctx, caller.Namespace, Target{RunID: runID, Branch: call.Branch}, true)
+		view, err := a.Get(ctx, caller, Target{RunID: runID, Branch: call.Branch}, true)
 		return &Interrupted{View: view}, err
 	}
 	outcome, err := a.change(ctx, caller, change{
@@ -67,6 +70,8 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 		command: workflow.Divert{Interrupt: name, Files: files, Actor: caller.Principal.Name},
 		key:     ledger.InterruptName(callID),
 		digest:  digest("interrupt", name),
+		// The call that was allowed is what admits it.
+		unconfined: true,
 	})
 	if err != nil {
 		return nil, err

@@ -26,13 +26,17 @@ type ListQuery struct {
 
 // List answers a page of runs, oldest first, and where the next one begins after:
 // empty when there is none. A page of large runs has less than Limit of them.
-func (a *App) List(ctx context.Context, namespace string, q ListQuery) (views []*View, next string, err error) {
-	query := store.Query{Namespace: namespace, Kind: KindRun, Labels: map[string]string{}, After: q.After}
+func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*View, next string, err error) {
+	query := store.Query{Namespace: caller.Namespace, Kind: KindRun, Labels: map[string]string{}, After: q.After}
 	if q.Status != "" {
 		query.Labels["status"] = string(q.Status)
 	}
 	if q.Workflow != "" {
 		query.Labels["workflow"] = q.Workflow
+	}
+	root, err := a.ownRoot(ctx, caller)
+	if err != nil {
+		return nil, "", err
 	}
 	for size := 0; ; {
 		query.Limit = min(q.Limit-len(views), readAhead)
@@ -48,7 +52,9 @@ func (a *App) List(ctx context.Context, namespace string, q ListQuery) (views []
 			if err != nil {
 				return nil, "", err
 			}
-			views = append(views, view)
+			if owns(caller, root, view.Run) {
+				views = append(views, view)
+			}
 		}
 		if page.Next == "" || len(views) >= q.Limit {
 			return views, page.Next, nil

@@ -157,7 +157,7 @@ func TestAnswerIsComplete(t *testing.T) {
 			Code: workflow.RejectGuardFailed, Message: `"no"`, State: "building", Status: workflow.Running,
 			Guards: []Guard{{Name: "g", Field: "x", Op: "exists"}},
 		},
-		Note: "n", Changed: true, From: "a",
+		Note: "n", Changed: true, From: "a", ApprovalID: "apr_1",
 	}
 	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", place{run: &run, branch: "lint"}, out)
 	if err != nil {

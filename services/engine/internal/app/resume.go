@@ -126,6 +126,9 @@ func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (*wo
 				return nil, fault.From(err)
 			}
 			held := run.Held && caller.Principal.Role == auth.Agent
+			if bound := caller.Principal.Session; bound != "" && run.SessionID != bound {
+				continue
+			}
 			if !held && run.Parent == nil && run.Owner == caller.Principal.Name && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
 				newest = run
 			}

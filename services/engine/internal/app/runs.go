@@ -6,9 +6,11 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -19,6 +21,8 @@ type View struct {
 	// one that unbound callers work in.
 	At      workflow.Run
 	Machine *workflow.Machine
+	// Process is what the run is of when that is no workflow, else nil (S8).
+	Process *process.Process
 	// Iterations counts the allowed tool calls in this entry of the state, and
 	// ContextBytes the bytes of their results.
 	Iterations, ContextBytes int64
@@ -29,8 +33,8 @@ type View struct {
 	AskedID string
 }
 
-func newView(at place, m *workflow.Machine) *View {
-	return &View{Run: at.run, At: at.run.At(at.lane()), Machine: m, AskedID: at.run.ID}
+func newView(at place, m definition.Compiled) *View {
+	return &View{Run: at.run, At: at.run.At(at.lane()), Machine: m.Machine, Process: m.Process, AskedID: at.run.ID}
 }
 
 // State is the state in force.
@@ -49,7 +53,12 @@ func bindingKey(namespace, session string) store.Key {
 
 // Get answers a run as it is now; with active the one whose rules are in force
 // instead, the innermost that it has invoked. Asked by session it is always that.
-func (a *App) Get(ctx context.Context, namespace string, target Target, active bool) (*View, error) {
+func (a *App) Get(ctx context.Context, caller Caller, target Target, active bool) (*View, error) {
+	target, err := a.confineGet(ctx, caller, target)
+	if err != nil {
+		return nil, err
+	}
+	namespace := caller.Namespace
 	for range contend.Attempts {
 		at, err := a.resolve(ctx, namespace, target)
 		if err != nil {

@@ -37,7 +37,7 @@ func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names
 		if run.Status != workflow.Paused || !run.Held || run.SessionID != session {
 			return nil
 		}
-		last, _, err := a.History(ctx, namespace, run.ID, Position{Version: run.Version - 1}, 1)
+		last, _, err := a.History(ctx, caller, run.ID, Position{Version: run.Version - 1}, 1)
 		if err != nil {
 			return err
 		}

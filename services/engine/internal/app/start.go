@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
 // Start is a request for a run.
@@ -30,6 +31,9 @@ type Start struct {
 func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, resumed bool, err error) {
 	context, err := parseObject("context", req.Context)
 	if err != nil {
+		return nil, false, err
+	}
+	if req.SessionID, err = confineStart(caller, req.SessionID); err != nil {
 		return nil, false, err
 	}
 	// req keeps the version as it was asked for: a repeat of a request for the
@@ -61,7 +65,7 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, 
 	return nil, false, contended("session " + req.SessionID)
 }
 
-func (a *App) startOrResume(ctx context.Context, caller Caller, req Start, m *workflow.Machine, context document.Value) (*Outcome, bool, error) {
+func (a *App) startOrResume(ctx context.Context, caller Caller, req Start, m definition.Compiled, context document.Value) (*Outcome, bool, error) {
 	// First, so that a repeat neither resumes another run nor pauses one.
 	if outcome, err := a.startedBefore(ctx, caller, req); outcome != nil || err != nil {
 		return outcome, false, err
@@ -106,7 +110,7 @@ func requestOwner(caller Caller, req Start) *store.Key {
 	}
 }
 
-func (a *App) start(ctx context.Context, caller Caller, req Start, m *workflow.Machine, context document.Value) (*Outcome, error) {
+func (a *App) start(ctx context.Context, caller Caller, req Start, m definition.Compiled, context document.Value) (*Outcome, error) {
 	batch := store.Batch{}
 	paused, err := a.takeSession(ctx, caller, req, &batch)
 	if err != nil {
@@ -277,7 +281,7 @@ func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key, 
 
 // mayLeave refuses an agent that would escape enforcement by loading another
 // workflow (S6.6): that of the run, or of one that it waits for.
-func (a *App) mayLeave(ctx context.Context, caller Caller, m *workflow.Machine, run *workflow.Run) error {
+func (a *App) mayLeave(ctx context.Context, caller Caller, m definition.Compiled, run *workflow.Run) error {
 	switch {
 	case caller.Principal.Role != auth.Agent:
 		return nil
@@ -286,7 +290,7 @@ func (a *App) mayLeave(ctx context.Context, caller Caller, m *workflow.Machine, 
 	case m.AlwaysEnforce():
 		return enforcedAlways(run)
 	}
-	return a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m *workflow.Machine) error {
+	return a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m definition.Compiled) error {
 		return a.mayLeave(ctx, caller, m, child)
 	})
 }
@@ -345,7 +349,7 @@ func (a *App) mayLeaveBound(ctx context.Context, caller Caller, binding store.Re
 }
 
 // eachChild visits the runs that a run waits for.
-func (a *App) eachChild(ctx context.Context, namespace string, run *workflow.Run, visit func(*workflow.Run, *workflow.Machine) error) error {
+func (a *App) eachChild(ctx context.Context, namespace string, run *workflow.Run, visit func(*workflow.Run, definition.Compiled) error) error {
 	for _, id := range run.Children() {
 		child, err := a.loadRun(ctx, runKey(namespace, id))
 		if err != nil {

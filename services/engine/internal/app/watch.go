@@ -14,8 +14,8 @@ const watchInterval = time.Second
 // Watch sends a run as it is now and then whenever its version has grown, until
 // it has ended, ctx is done or send fails. Changes in quick succession may be
 // sent as one; the history has each.
-func (a *App) Watch(ctx context.Context, namespace, runID string, send func(*View) error) error {
-	key := runKey(namespace, runID)
+func (a *App) Watch(ctx context.Context, caller Caller, runID string, send func(*View) error) error {
+	key := runKey(caller.Namespace, runID)
 	changed, stop := a.changes.Wait(key)
 	defer stop()
 	ticker := time.NewTicker(watchInterval)
@@ -24,6 +24,9 @@ func (a *App) Watch(ctx context.Context, namespace, runID string, send func(*Vie
 	for {
 		run, err := a.loadRun(ctx, key)
 		if err != nil {
+			return err
+		}
+		if err := a.mayRead(ctx, caller, run); err != nil {
 			return err
 		}
 		if run.Version > sent {

@@ -36,7 +36,7 @@ func (Announcer) RunEvent(namespace, actor string, run *workflow.Run, ev *workfl
 		Namespace: namespace, Entity: "run", EntityId: run.ID, Type: ev.Type,
 		Version: run.Version, Time: timestamppb.New(at), Actor: actor,
 	}
-	if !setPayload(out, run, ev) && !setForkPayload(out, ev) {
+	if !setPayload(out, run, ev) && !setForkPayload(out, ev) && !setApprovalPayload(out, ev) {
 		return store.Event{}, fmt.Errorf("announce run %s: no payload for event type %q", run.ID, ev.Type)
 	}
 	if ev.Branch != "" && (ev.Type == workflow.EventBranchEnded || ev.Type == workflow.EventJoined) {
@@ -65,7 +65,9 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 			started.ParentRunId = run.Parent.RunID
 		}
 		out.Payload = &eventv1.Event_RunStarted{RunStarted: started}
-	case workflow.EventTransitioned:
+	case workflow.EventTransitioned, workflow.EventWarned:
+		// A warning is about a transition that was taken, and says the same again, for
+		// whoever subscribes to warnings.
 		out.Payload = &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
 			Event: ev.Event, From: ev.From, To: ev.To, Rationale: bus.Clip(ev.Rationale),
 			SafeNext: ev.SafeNext, Guards: ev.Guards, Branch: ev.Branch,
@@ -74,7 +76,7 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 		out.Payload = &eventv1.Event_RunRejected{RunRejected: &eventv1.RunRejected{
 			Event: ev.Event, State: ev.From, Code: string(ev.Code), Message: bus.Clip(ev.Message), Guards: ev.Guards, Branch: ev.Branch,
 		}}
-	case workflow.EventCompleted, workflow.EventFailed, workflow.EventCancelled:
+	case workflow.EventCompleted, workflow.EventFailed, workflow.EventBlocked, workflow.EventCancelled:
 		out.Payload = &eventv1.Event_RunEnded{RunEnded: &eventv1.RunEnded{
 			Status: string(run.Status), State: run.State, Reason: bus.Clip(ev.Reason),
 		}}
@@ -131,4 +133,18 @@ func setForkPayload(out *eventv1.Event, ev *workflow.Event) bool {
 		return false
 	}
 	return true
+}
+
+// setApprovalPayload is setPayload for what approvals do to a run.
+func setApprovalPayload(out *eventv1.Event, ev *workflow.Event) bool {
+	switch ev.Type {
+	case workflow.EventParked, workflow.EventApprovalRejected, workflow.EventApprovalExpired, workflow.EventApprovalCancelled, workflow.EventStale:
+		out.Payload = &eventv1.Event_RunApprovalChanged{RunApprovalChanged: &eventv1.RunApprovalChanged{
+			ApprovalId: ev.ApprovalID, Event: ev.Event, From: ev.From, To: ev.To, Branch: ev.Branch,
+			Reason: bus.Clip(ev.Reason), Guards: ev.Guards,
+		}}
+		return true
+	default:
+		return false
+	}
 }

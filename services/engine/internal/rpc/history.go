@@ -14,6 +14,7 @@ func entryProto(e *app.Entry) *enginev1.HistoryEntry {
 		Guards: guardsProto(e.Guards), WorkflowVersion: e.WorkflowVersion,
 		Status: statuses[e.Status], Reason: e.Reason, SafeNext: e.SafeNext,
 		Branch: e.Branch, Interrupt: e.Interrupt, Files: e.Files, ChildRunId: e.ChildRunID, SessionId: e.SessionID,
+		ApprovalId: e.ApprovalID,
 	}
 	for _, j := range e.Joins {
 		join := &enginev1.Join{Event: j.Event, To: j.To, Succeeded: j.Succeeded, Conflicts: j.Conflicts}

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"time"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -30,6 +32,8 @@ func (s *Runs) runProto(v *app.View) *enginev1.Run {
 		BlockedEnv: state.BlockedEnv, CommandsRestricted: state.CommandsRestricted, AllowedCommands: state.AllowedCommands,
 		Debug: meta.Debug, CaptureOutput: meta.CaptureOutput, RootRunId: run.Root(),
 		AlwaysEnforced: meta.AlwaysEnforce,
+		Process:        v.Process != nil, Policies: meta.Policies,
+		ApprovalWaitSeconds: int64(meta.ApprovalWait / time.Second),
 	}
 	for _, e := range state.EnvOverrides {
 		out.EnvOverrides = append(out.EnvOverrides, &enginev1.EnvVar{Name: e.Name, Value: e.Value})
@@ -40,6 +44,7 @@ func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	if at.Child != nil {
 		out.Child = &enginev1.Invocation{RunId: at.Child.RunID, Workflow: at.Child.Workflow, Event: at.Child.Event}
 	}
+	out.Approval = approvalProto(at.Approval)
 	if run.Parent != nil {
 		out.ParentRunId = run.Parent.RunID
 	}
@@ -49,10 +54,21 @@ func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	return out
 }
 
+// approvalProto is what waits for humans, or what became of the last that did.
+func approvalProto(a *workflow.Approval) *enginev1.RunApproval {
+	if a == nil {
+		return nil
+	}
+	return &enginev1.RunApproval{
+		ApprovalId: a.ID, Event: a.Event, To: a.To, Message: a.Message, AskedBy: a.Actor, Since: timestamppb.New(a.Since),
+		Pending: a.Pending(), Outcome: string(a.Outcome), Note: a.Note, DecidedBy: a.DecidedBy,
+	}
+}
+
 // closeBranch shows a branch that has ended: nothing is allowed in it. Of one
 // whose fork has joined, the run's own state is shown.
 func closeBranch(out *enginev1.Run, run *workflow.Run) {
-	out.ToolsRestricted, out.AllowedTools, out.LegalEvents, out.Instructions = true, nil, nil, ""
+	out.ToolsRestricted, out.AllowedTools, out.LegalEvents, out.Instructions, out.Approval = true, nil, nil, "", nil
 	if out.State == "" {
 		out.State = run.State
 	}

@@ -47,7 +47,7 @@ func (s *Runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1
 
 // Get implements RunService.
 func (s *Runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-	view, err := s.app.Get(ctx, rpc.Namespace(ctx),
+	view, err := s.app.Get(ctx, caller(ctx),
 		app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	views, next, err := s.app.List(ctx, rpc.Namespace(ctx), app.ListQuery{
+	views, next, err := s.app.List(ctx, caller(ctx), app.ListQuery{
 		Status: status, Workflow: req.GetWorkflow(),
 		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
@@ -87,7 +87,7 @@ func (s *Runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) 
 	}
 	return &enginev1.TransitionResponse{
 		Accepted: outcome.Rejection == nil, Run: s.runProto(outcome.View),
-		Rejection: s.rejectionProto(outcome), Note: outcome.Note,
+		Rejection: s.rejectionProto(outcome), Note: outcome.Note, ApprovalId: outcome.ApprovalID,
 	}, nil
 }
 
@@ -160,7 +160,7 @@ func (s *Runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*engine
 // History implements RunService.
 func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
 	after := app.Position{Version: req.GetAfterVersion(), Result: req.GetAfterResult()}
-	entries, next, err := s.app.History(ctx, rpc.Namespace(ctx), req.GetRunId(), after, pageSize(req.GetPageSize()))
+	entries, next, err := s.app.History(ctx, caller(ctx), req.GetRunId(), after, pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +171,19 @@ func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*engi
 	return resp, nil
 }
 
+// Settle implements RunService.
+func (s *Runs) Settle(ctx context.Context, req *enginev1.SettleRequest) (*enginev1.SettleResponse, error) {
+	view, settled, err := s.app.Settle(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.SettleResponse{Settled: settled, Run: s.runProto(view)}, nil
+}
+
 // Watch implements RunService.
 func (s *Runs) Watch(req *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
 	ctx := stream.Context()
-	return s.app.Watch(ctx, rpc.Namespace(ctx), req.GetRunId(), func(view *app.View) error {
+	return s.app.Watch(ctx, caller(ctx), req.GetRunId(), func(view *app.View) error {
 		return stream.Send(&enginev1.WatchResponse{Run: s.runProto(view)})
 	})
 }

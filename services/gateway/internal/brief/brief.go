@@ -30,8 +30,14 @@ func State(run *enginev1.Run, prefix string) string { return describe(run, prefi
 // describe writes the facts within a number of bytes. Each list has a part of
 // them, and the instructions have what the others leave.
 func describe(run *enginev1.Run, prefix string, size int) string {
-	head := fmt.Sprintf("Phase: %s. Tools: %s.\nTransitions: %s.", name(run.GetState()), tools(run, size/10), transitions(run, size/4))
+	head := fmt.Sprintf("Phase: %s. Tools: %s.", name(run.GetState()), tools(run, size/10))
 	var tail []string
+	if run.GetProcess() {
+		tail = answerFacts(run, prefix, size/4)
+	} else {
+		head += fmt.Sprintf("\nTransitions: %s.", transitions(run, size/4))
+	}
+	tail = append(tail, approvalFacts(run, size/16)...)
 	tail = append(tail, limits(run, prefix, size)...)
 	tail = append(tail, forkFacts(run, prefix, size/10)...)
 	tail = append(tail, detours(run)...)
@@ -48,14 +54,17 @@ func Status(s enginev1.RunStatus) string {
 	return strings.TrimPrefix(s.String(), "RUN_STATUS_")
 }
 
-// instructions is a line of them within a number of bytes, or empty. They are for
-// those who can act.
+// instructions is a line of them within a number of bytes, or empty: for a process
+// its question. They are for those who can act.
 func instructions(run *enginev1.Run, size int) string {
 	text := run.GetInstructions()
 	if text == "" || StandingOf(run) != Judged {
 		return ""
 	}
 	line := "\nInstructions: " + text
+	if run.GetProcess() {
+		line = "\nQuestion: " + text
+	}
 	if len(line) <= size {
 		return line
 	}
@@ -149,15 +158,34 @@ func Note(run *enginev1.Run, prefix string) string {
 		}
 		return fmt.Sprintf("%s Resume it with %sload_workflow(name=%q, resume=true).", enforced, prefix, name(run.GetWorkflow()))
 	case enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
-		return "It waits for a human; the state's tools keep working, other transitions are rejected. " + prefix + "wait answers when that has changed."
+		return awaitingNote(run, prefix)
 	case enginev1.RunStatus_RUN_STATUS_WAITING:
 		return waitingNote(run, prefix)
 	case enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_FAILED,
 		enginev1.RunStatus_RUN_STATUS_BLOCKED, enginev1.RunStatus_RUN_STATUS_CANCELLED:
-		return "It has ended; begin another with " + prefix + "load_workflow."
+		return endedNote(run, prefix)
 	default:
 		return ""
 	}
+}
+
+func awaitingNote(run *enginev1.Run, prefix string) string {
+	what := "other transitions are rejected"
+	if run.GetProcess() {
+		what = "no answer is taken"
+	}
+	note := "It waits for a human; the state's tools keep working, " + what + ". "
+	if run.GetApproval().GetPending() {
+		return note + prefix + "wait_approval answers when that is decided."
+	}
+	return note + prefix + "wait answers when that has changed."
+}
+
+func endedNote(run *enginev1.Run, prefix string) string {
+	if run.GetProcess() && run.GetStatus() == enginev1.RunStatus_RUN_STATUS_BLOCKED {
+		return "It is blocked, and this session can not go on: stop, and tell the person you work for."
+	}
+	return "It has ended; begin another with " + prefix + "load_workflow."
 }
 
 func waitingNote(run *enginev1.Run, prefix string) string {

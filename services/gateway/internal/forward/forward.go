@@ -10,17 +10,21 @@ import (
 
 	"google.golang.org/grpc"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
 // Register adds the contracts to a server, passed on to these connections.
-func Register(r grpc.ServiceRegistrar, engine, policy, state grpc.ClientConnInterface) {
+func Register(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.ClientConnInterface) {
 	enginev1.RegisterWorkflowServiceServer(r, &workflows{client: enginev1.NewWorkflowServiceClient(engine)})
 	enginev1.RegisterRunServiceServer(r, &runs{client: enginev1.NewRunServiceClient(engine)})
+	enginev1.RegisterProcessServiceServer(r, &processes{client: enginev1.NewProcessServiceClient(engine)})
 	policyv1.RegisterPolicyEnforcerServiceServer(r, &enforcer{client: policyv1.NewPolicyEnforcerServiceClient(policy)})
+	registerPolicies(r, policy)
 	registerState(r, state)
+	approvalv1.RegisterApprovalServiceServer(r, &approvals{client: approvalv1.NewApprovalServiceClient(approval)})
 }
 
 // pass makes one unary call for the caller.
@@ -96,6 +100,10 @@ func (s *runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*engine
 
 func (s *runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
 	return pass(ctx, req, s.client.History)
+}
+
+func (s *runs) Settle(ctx context.Context, req *enginev1.SettleRequest) (*enginev1.SettleResponse, error) {
+	return pass(ctx, req, s.client.Settle)
 }
 
 func (s *runs) Watch(req *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {

@@ -15,8 +15,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 )
 
@@ -74,13 +76,17 @@ func TestEveryRPCIsForwarded(t *testing.T) {
 	up := &upstream{called: map[string]string{}}
 	behind := serve(t, grpc.NewServer(grpc.UnknownServiceHandler(up.handle)))
 	edge := grpc.NewServer()
-	forward.Register(edge, behind, behind, behind)
+	forward.Register(edge, behind, behind, behind, behind)
 	conn := serve(t, edge)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer mine")
 	calls := 0
 	for _, file := range []protoreflect.FileDescriptor{
 		enginev1.File_interlock_engine_v1_workflow_proto, enginev1.File_interlock_engine_v1_run_proto,
-		policyv1.File_interlock_policy_v1_policy_proto,
+		enginev1.File_interlock_engine_v1_process_proto,
+		policyv1.File_interlock_policy_v1_policy_proto, policyv1.File_interlock_policy_v1_policies_proto,
+		statev1.File_interlock_state_v1_schema_proto, statev1.File_interlock_state_v1_state_proto,
+		statev1.File_interlock_state_v1_session_proto, statev1.File_interlock_state_v1_task_proto,
+		statev1.File_interlock_state_v1_component_proto, approvalv1.File_interlock_approval_v1_approval_proto,
 	} {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
@@ -97,7 +103,7 @@ func TestEveryRPCIsForwarded(t *testing.T) {
 			}
 		}
 	}
-	if calls < 19 {
+	if calls < 75 {
 		t.Errorf("only %d RPCs were looked at", calls)
 	}
 }

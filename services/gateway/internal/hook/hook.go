@@ -7,11 +7,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc/status"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -43,6 +45,12 @@ type Handler struct {
 	Policy policyv1.PolicyEnforcerServiceClient
 	// Sessions is the state-store; without it no session shares a state.
 	Sessions statev1.SessionServiceClient
+	// Processes asks the questions of processes; without it there are none.
+	Processes enginev1.ProcessServiceClient
+	// Approvals is waited on for what people decide; without it nothing is waited for.
+	Approvals approvalv1.ApprovalServiceClient
+	// PublicURL is where people reach the gateway; empty for no links to approvals.
+	PublicURL string
 }
 
 // Agent is a coding agent whose hooks are understood.
@@ -51,8 +59,8 @@ type Agent string
 // The agents. They differ in the answers that they take.
 const (
 	ClaudeCode Agent = "claude-code"
-	// Codex knows denials only: it takes "ask" for an error of the hook, and goes
-	// on as if there were none.
+	// Codex knows denials only: it takes any other answer for an error of the hook,
+	// and goes on as if there were none.
 	Codex Agent = "codex"
 )
 
@@ -63,6 +71,8 @@ type Options struct {
 	Workflow string
 	// Local is true when the agent's files are this machine's.
 	Local bool
+	// Patience is how long the hook waits for its answer; 10 s when it is 0.
+	Patience time.Duration
 }
 
 // Handle answers one hook event.
@@ -125,9 +135,8 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 		asked = input
 	}
 	// By session, not by run: it may have been put on another run just now.
-	d, err := h.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID,
-	})
+	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID}
+	d, err := h.decide(ctx, call, time.Duration(at.run.GetApprovalWaitSeconds())*time.Second, opts.Patience)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -146,10 +155,7 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 		}
 		return decision("allow", "allowed by workflow state "+d.GetState())
 	case policyv1.Decision_DECISION_ASK:
-		if opts.Agent == Codex {
-			return decision("deny", message)
-		}
-		return decision("ask", message)
+		return h.refuseAsked(d, message)
 	default:
 		return decision("deny", message)
 	}
@@ -200,7 +206,24 @@ func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (Answe
 	if err != nil || at == nil {
 		return Answer{}, err
 	}
+	prompt, err := h.firstPrompt(ctx, at)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case prompt != "":
+		return inject(ev, brief.Opening(prompt, at.run))
+	}
 	return inject(ev, brief.Injected(at.run))
+}
+
+// firstPrompt is what an agent reads before its first turn of a process; empty
+// afterwards, and where there is none (S8.5).
+func (h *Handler) firstPrompt(ctx context.Context, at *seat) (string, error) {
+	if h.Processes == nil || !at.run.GetProcess() || at.run.GetTransitionCount() > 0 {
+		return "", nil
+	}
+	now, err := h.Processes.Answer(ctx, &enginev1.AnswerRequest{SessionId: at.session})
+	return now.GetTurn().GetInitialPrompt(), err
 }
 
 // own lets a call of one of Interlock's own tools through, which always may be

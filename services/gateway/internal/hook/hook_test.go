@@ -130,7 +130,7 @@ func TestPreToolUse(t *testing.T) {
 	}{
 		"allowed by the state": {policyv1.Decision_DECISION_ALLOW, true, "", answers{hook.ClaudeCode: "allow", hook.Codex: ""}, "planning"},
 		"not restricted":       {policyv1.Decision_DECISION_ALLOW, false, "", answers{hook.ClaudeCode: "", hook.Codex: ""}, ""},
-		"ask":                  {policyv1.Decision_DECISION_ASK, true, "who says so?", answers{hook.ClaudeCode: "ask", hook.Codex: "deny"}, "who says so?"},
+		"ask":                  {policyv1.Decision_DECISION_ASK, true, "who says so?", answers{hook.ClaudeCode: "deny", hook.Codex: "deny"}, "Interlock asks people first: who says so?"},
 		"deny":                 {policyv1.Decision_DECISION_DENY, true, "not here", answers{hook.ClaudeCode: "deny", hook.Codex: "deny"}, "not here"},
 		"deny without a word":  {policyv1.Decision_DECISION_DENY, true, "", answers{hook.ClaudeCode: "deny", hook.Codex: "deny"}, "does not allow"},
 		"no decision":          {policyv1.Decision_DECISION_UNSPECIFIED, true, "", answers{hook.ClaudeCode: "deny", hook.Codex: "deny"}, "does not allow"},

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 
@@ -20,6 +22,8 @@ const (
 	WorkflowHeader = "X-Interlock-Workflow"
 	// AgentHeader names the agent whose event this is.
 	AgentHeader = "X-Interlock-Agent"
+	// PatienceHeader is how many seconds the hook waits for its answer.
+	PatienceHeader = "X-Interlock-Patience"
 )
 
 const maxEvent = 8 << 20
@@ -50,9 +54,18 @@ func HTTP(h *Handler, known func(ctx context.Context, token string) error) http.
 			}
 		}
 		write(w, h.Handle(ctx, data, Options{
-			Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r),
+			Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r), Patience: patience(r),
 		}))
 	})
+}
+
+// patience is what a hook says of it; none when that can not be read.
+func patience(r *http.Request) time.Duration {
+	seconds, err := strconv.ParseUint(r.Header.Get(PatienceHeader), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // local reports that a request comes from this machine: by its loopback interface,

@@ -28,7 +28,7 @@ func actsOnSession(tool string) bool {
 	name = strings.TrimPrefix(name, "interlock_")
 	name = strings.TrimPrefix(name, "statewright_")
 	switch name {
-	case "transition", "get_state", "get_status", "load_workflow", "pause", "deactivate", "force_state", "wait",
+	case "transition", "get_state", "get_status", "load_workflow", "pause", "deactivate", "force_state", "wait", "process_step", "wait_approval",
 		"state_create", "state_read", "state_update", "state_patch", "state_schema":
 		return true
 	default:

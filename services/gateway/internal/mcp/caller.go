@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -92,6 +93,8 @@ type caller struct {
 	// alone callers have the upstream servers to themselves: no other session calls
 	// them. See environment.go.
 	alone bool
+	// call is the call of a tool that is being answered; nil otherwise.
+	call *sdk.CallToolRequest
 }
 
 // outgoing is ctx for a call to a service on behalf of the caller.
@@ -141,9 +144,10 @@ func tokenSession(token string) string { return "token-" + tokenDigest(token)[:1
 // bindRequest writes the binding of a request's URL into its headers, where the
 // handlers of a session find it with each request: the binding is never that of
 // the MCP session. URL and headers must not contradict each other; a request that
-// names neither run nor session is bound to the session of its token.
-func bindRequest(r *http.Request) error {
-	fromURL, err := urlBinding(r.URL)
+// names neither run nor session is bound to the session of its token. base is the
+// path that the endpoint is served at.
+func bindRequest(r *http.Request, base string) error {
+	fromURL, err := urlBinding(r.URL, base)
 	if err != nil {
 		return err
 	}
@@ -186,8 +190,9 @@ func bindRequest(r *http.Request) error {
 	return c.validate()
 }
 
-// urlBinding reads /mcp?run=R, /mcp?session=S, /mcp/runs/R and /mcp/sessions/S.
-func urlBinding(u *url.URL) (Binding, error) {
+// urlBinding reads /mcp?run=R, /mcp?session=S, /mcp/runs/R and /mcp/sessions/S, and
+// the same below another base.
+func urlBinding(u *url.URL, base string) (Binding, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return Binding{}, fmt.Errorf("the query of the URL is malformed")
@@ -207,13 +212,13 @@ func urlBinding(u *url.URL) (Binding, error) {
 			return b, fmt.Errorf("unknown query parameter %q; there are run, session and workspace", key)
 		}
 	}
-	rest := strings.Trim(strings.TrimPrefix(u.Path, "/mcp"), "/")
+	rest := strings.Trim(strings.TrimPrefix(u.Path, base), "/")
 	if rest == "" {
 		return b, nil
 	}
 	kind, id, _ := strings.Cut(rest, "/")
 	if b.Bound() || id == "" || kind != "runs" && kind != "sessions" {
-		return b, fmt.Errorf("no such endpoint; use /mcp?session=NAME, /mcp?run=ID, /mcp/sessions/NAME or /mcp/runs/ID")
+		return b, fmt.Errorf("no such endpoint; use %[1]s?session=NAME, %[1]s?run=ID, %[1]s/sessions/NAME or %[1]s/runs/ID", base)
 	}
 	if kind == "runs" {
 		return Binding{RunID: id}, nil

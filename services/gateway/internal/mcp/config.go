@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -25,6 +27,13 @@ type Config struct {
 	Schemas  statev1.SchemaServiceClient
 	States   statev1.StateServiceClient
 	Sessions statev1.SessionServiceClient
+	// Processes asks the questions of processes; without it there are none.
+	Processes enginev1.ProcessServiceClient
+	// Approvals is waited on for what humans decide; without it nothing is waited for.
+	Approvals approvalv1.ApprovalServiceClient
+	// PublicURL is where people reach the gateway, as in "https://gate.example":
+	// approvals are linked below it. Empty for no links. A link grants nothing.
+	PublicURL string
 
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []Upstream
@@ -80,6 +89,10 @@ type Config struct {
 
 	// backoff is the first wait before an upstream is started again.
 	backoff time.Duration
+	// progressEvery is how often a client hears that a wait goes on (default 10 s).
+	progressEvery time.Duration
+	// settleWait is how long a run may take to do what was approved (default 10 s).
+	settleWait time.Duration
 	// stopGrace is how long an upstream process has after its stdin has closed,
 	// and again after SIGTERM, before it is killed.
 	stopGrace time.Duration
@@ -157,6 +170,9 @@ func (c Config) withDefaults() (Config, error) {
 	if strings.HasPrefix(c.ToolPrefix, qualifiedPrefix) {
 		return c, fmt.Errorf("mcp: tool prefix %q would look like an upstream tool; choose another", c.ToolPrefix)
 	}
+	if err := checkPublicURL(c.PublicURL); err != nil {
+		return c, err
+	}
 	seen := make(map[string]bool, len(c.Upstreams))
 	for _, u := range c.Upstreams {
 		if err := u.validate(); err != nil {
@@ -179,8 +195,22 @@ func (c Config) withDefaults() (Config, error) {
 	defaultTo(&c.MaxSessions, 10_000)
 	defaultTo(&c.MaxResultBytes, 8<<20)
 	defaultTo(&c.backoff, 250*time.Millisecond)
+	defaultTo(&c.progressEvery, 10*time.Second)
+	defaultTo(&c.settleWait, 10*time.Second)
 	defaultTo(&c.stopGrace, 2*time.Second)
 	return c, nil
+}
+
+// checkPublicURL refuses what could not be put before a path.
+func checkPublicURL(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("mcp: the public URL %q must be like https://gate.example, without user, query and fragment", address)
+	}
+	return nil
 }
 
 func defaultTo[T ~int | ~int64](field *T, value T) {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -43,6 +44,12 @@ type plane struct {
 	// onTransition may answer an event itself.
 	onTransition func(run *enginev1.Run, event string) *enginev1.TransitionResponse
 
+	answers       []*enginev1.AnswerRequest // to the process
+	failProcesses bool
+	failApprovals int // so many calls of the approval service
+	approvals     map[string]*approvalv1.Approval
+	waiters       []*planeWait
+
 	watchers map[chan *enginev1.Run]string // of the run
 	binds    []*enginev1.BindBranchRequest
 }
@@ -63,7 +70,7 @@ type planeState struct {
 func newPlane() *plane {
 	return &plane{
 		runs: map[string]*enginev1.Run{}, drives: map[string]string{}, bound: map[string]string{},
-		reported: make(chan struct{}, 1000), watchers: map[chan *enginev1.Run]string{},
+		approvals: map[string]*approvalv1.Approval{}, reported: make(chan struct{}, 1000), watchers: map[chan *enginev1.Run]string{},
 		states: map[string]planeState{
 			"testing": {
 				restricted: true, allowed: []string{"Read", "mcp__fs__read_file"}, max: 10, notes: "Run the test suite.",
@@ -78,7 +85,10 @@ func newPlane() *plane {
 }
 
 func (p *plane) config() Config {
-	return Config{Workflows: planeWorkflows{plane: p}, Runs: planeRuns{plane: p}, Policy: planePolicy{plane: p}}
+	return Config{
+		Workflows: planeWorkflows{plane: p}, Runs: planeRuns{plane: p}, Policy: planePolicy{plane: p},
+		Processes: planeProcesses{plane: p}, Approvals: planeApprovals{plane: p},
+	}
 }
 
 type (
@@ -130,11 +140,15 @@ func (p *plane) enterState(run *enginev1.Run, name string) {
 		}
 		run.LegalEvents = append(run.LegalEvents, legal)
 	}
-	slices.SortFunc(run.LegalEvents, func(a, b *enginev1.LegalEvent) int { return strings.Compare(a.GetEvent(), b.GetEvent()) })
+	sortEvents(run.GetLegalEvents())
 	if state.final {
 		run.Status = enginev1.RunStatus_RUN_STATUS_COMPLETED
 	}
 	p.wake(run)
+}
+
+func sortEvents(events []*enginev1.LegalEvent) {
+	slices.SortFunc(events, func(a, b *enginev1.LegalEvent) int { return strings.Compare(a.GetEvent(), b.GetEvent()) })
 }
 
 // wake tells the watchers of a run; p.mu is held.
@@ -216,6 +230,9 @@ func (p *plane) move(runID, state string) {
 
 func (r planeRuns) Start(ctx context.Context, in *enginev1.StartRequest, _ ...grpc.CallOption) (*enginev1.StartResponse, error) {
 	defer r.enter(ctx)()
+	if in.GetWorkflow() == gate.name {
+		return &enginev1.StartResponse{Run: clone(r.startGate(in.GetSessionId()))}, nil
+	}
 	if in.GetWorkflow() != "deploy" {
 		return nil, fault.New(fault.NotFound, "no workflow %q", in.GetWorkflow()).GRPCStatus().Err()
 	}

@@ -22,13 +22,23 @@ const (
 	maxBody = 1<<20 + 64<<10
 )
 
-// HTTPHandler serves /mcp and the paths below it. It is the same one each time:
-// the sessions of older clients live in it.
+// Paths that the endpoints are served at, with those below.
+const (
+	Path        = "/mcp"
+	ProcessPath = "/mcp/process"
+)
+
+// HTTPHandler serves Path. It is the same one each time: the sessions of older
+// clients live in it.
 func (s *Server) HTTPHandler() http.Handler { return s.handler }
 
-// newHandler makes the handler. Requests of the stateless protocol and of older
-// ones are told apart by their protocol-version header.
-func (s *Server) newHandler() http.Handler {
+// ProcessHandler serves ProcessPath, where a session has the tools of its process
+// and no others (S7.8). It is the same one each time.
+func (s *Server) ProcessHandler() http.Handler { return s.processHandler }
+
+// newHandler makes the handler of an endpoint. Requests of the stateless protocol
+// and of older ones are told apart by their protocol-version header.
+func (s *Server) newHandler(base string, face face) http.Handler {
 	options := sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes:        maxBody,
 		DisableLocalhostProtection: true, // refuseForeignHost does it, with AllowedHosts
@@ -36,7 +46,9 @@ func (s *Server) newHandler() http.Handler {
 	stateless := options
 	stateless.Stateless = true
 	stateless.PropagateRequestCancellation = true
-	newer := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.stateless }, &stateless)
+	shared := s.newSDKServer(face)
+	s.sessions.listen(shared)
+	newer := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return shared }, &stateless)
 
 	stateful := options
 	stateful.SessionTimeout = s.cfg.SessionIdle
@@ -44,7 +56,7 @@ func (s *Server) newHandler() http.Handler {
 		if r.Header.Get(mcpSessionHeader) != "" {
 			return s.versions
 		}
-		return s.newSDKServer(nil)
+		return s.newSDKServer(face)
 	}, &stateful)
 
 	route := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +81,7 @@ func (s *Server) newHandler() http.Handler {
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not among those allowed")
 	}))
-	return origins.Handler(s.admit(route))
+	return origins.Handler(s.admit(base, route))
 }
 
 // endWithDrain ends requests that only listen when the server drains.
@@ -84,7 +96,7 @@ func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
 
 // admit does everything that comes before the protocol: the host, the binding,
 // the size and the token.
-func (s *Server) admit(next http.Handler) http.Handler {
+func (s *Server) admit(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.hostAllowed(r) {
 			refuse(w, http.StatusForbidden, "this Host is not served on a loopback address")
@@ -103,7 +115,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		defer done()
 		r2 := *listening
 		r2.Header = r.Header.Clone()
-		if err := bindRequest(&r2); err != nil {
+		if err := bindRequest(&r2, base); err != nil {
 			refuse(w, http.StatusBadRequest, err.Error())
 			return
 		}

@@ -109,7 +109,7 @@ func TestListingByStanding(t *testing.T) {
 	}{
 		{"running", func(*plane, *enginev1.Run) {}, allowed},
 		{"awaiting approval", func(_ *plane, r *enginev1.Run) { park(r) }, allowed},
-		{"waiting", func(_ *plane, r *enginev1.Run) { await(r) }, nil},
+		{"waiting", func(_ *plane, r *enginev1.Run) { hold(r) }, nil},
 		{"paused", func(_ *plane, r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_PAUSED }, everything},
 		{"held", func(_ *plane, r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, nil},
 		{"completed", func(p *plane, r *enginev1.Run) { p.enterState(r, "complete") }, everything},
@@ -119,7 +119,7 @@ func TestListingByStanding(t *testing.T) {
 			child := p.startLocked("suite", "")
 			p.enterState(child, "deploying")
 			r.Child = &enginev1.Invocation{RunId: child.GetRunId()}
-			await(r)
+			hold(r)
 		}, []string{"mcp__fs__write_file"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

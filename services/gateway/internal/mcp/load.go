@@ -56,7 +56,22 @@ func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.Ca
 	case args.flag("resume"):
 		lead = "There was no paused run of " + run.GetWorkflow() + ", so a fresh one was started."
 	}
+	if run.GetProcess() && s.cfg.Processes != nil {
+		return s.begun(ctx, c, lead, res.GetResumed())
+	}
 	return answer(lead+"\n"+brief.State(run, s.cfg.ToolPrefix), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})
+}
+
+// begun is the answer to a process that was started or resumed: its question, after
+// the initial prompt when it is the first (S8.5).
+func (s *Server) begun(ctx context.Context, c caller, lead string, resumed bool) *sdk.CallToolResult {
+	res, err := s.answer(ctx, c, "", "")
+	if err != nil {
+		return answer(lead+" It is a process; its question could not be read: call "+s.cfg.ToolPrefix+"process_step.", map[string]any{"resumed": resumed})
+	}
+	return answer(lead+" It is a process.\n"+s.turnText(res), map[string]any{
+		"resumed": resumed, "run": viewRun(res.GetRun()), "turn": viewTurn(res), "initial_prompt": res.GetTurn().GetInitialPrompt(),
+	})
 }
 
 // bindBranch gives a branch of a run's fork to the caller's session (S5.3).

@@ -24,7 +24,9 @@ type ownTool struct {
 	acts bool
 	// shares the state of the caller's session, or of that of a subagent of it.
 	shares bool
-	run    func(s *Server, ctx context.Context, c caller, args arguments) *sdk.CallToolResult
+	// longest is how long it may wait; longestWait when it is 0.
+	longest time.Duration
+	run     func(s *Server, ctx context.Context, c caller, args arguments) *sdk.CallToolResult
 }
 
 // reserved are the names that Interlock's own tools have or will have. No
@@ -37,7 +39,7 @@ var reserved = map[string]bool{
 }
 
 // ownToolTable lists the tools about workflows, in the order in which they are
-// listed; those about shared states follow them.
+// listed; those about processes and approvals, and about shared states, follow them.
 var ownToolTable = []*ownTool{
 	{
 		name: "get_state", title: "Current state", readOnly: true, acts: true,
@@ -67,10 +69,10 @@ var ownToolTable = []*ownTool{
 	},
 	{
 		name: "load_workflow", title: "Load a workflow", acts: true,
-		description: "Starts a workflow for this session, or resumes its newest paused run; loading another one pauses the current. " +
+		description: "Starts a workflow or a process for this session, or resumes its newest paused run; loading another one pauses the current. " +
 			"With branch, takes over a branch of a fork that is under way.",
 		params: []param{
-			{name: "name", kind: document.String, required: true, maxBytes: 512, description: "The workflow's name, as list_workflows writes it."},
+			{name: "name", kind: document.String, required: true, maxBytes: 512, description: "The name of the workflow or process, as list_workflows writes it."},
 			{name: "version", kind: document.Number, description: "A version; the latest by default."},
 			{name: "resume", kind: document.Bool, description: "Resume the newest paused run of this workflow, if there is one."},
 			{name: "branch", kind: document.String, maxBytes: 1024, description: "The branch to work in: your events and calls are judged in it alone from then on."},
@@ -80,7 +82,7 @@ var ownToolTable = []*ownTool{
 	},
 	{
 		name: "list_workflows", title: "List workflows", readOnly: true,
-		description: "The registered workflows, with their latest versions.",
+		description: "The registered workflows and processes, with their latest versions.",
 		run:         (*Server).listWorkflows,
 	},
 	{
@@ -134,7 +136,7 @@ func (t *ownTool) takes() []param {
 
 // ownTools makes the own tools callable and listable under a prefix.
 func ownTools(prefix string) (map[string]*ownTool, []*sdk.Tool) {
-	table := slices.Concat(ownToolTable, stateToolTable)
+	table := slices.Concat(ownToolTable, humanToolTable, stateToolTable)
 	byName := make(map[string]*ownTool, len(table))
 	list := make([]*sdk.Tool, 0, len(table))
 	no := false
@@ -156,7 +158,7 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 	if err != nil {
 		return refusal{Code: codeInvalidArgument, Message: err.Error()}.result()
 	}
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), ownTimeout)
+	ctx, cancel := context.WithTimeout(c.outgoing(ctx), max(tool.longest, longestWait)+ownMargin)
 	defer cancel()
 	var refused *refusal
 	switch {
@@ -171,8 +173,8 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 	return tool.run(s, ctx, c, args)
 }
 
-// ownTimeout bounds an own tool, however long it waits.
-const ownTimeout = longestWait + 30*time.Second
+// ownMargin is what an own tool has beside the time that it may wait.
+const ownMargin = 30 * time.Second
 
 // mint makes an id for one call.
 func mint() (string, error) { return typeid.New(typeid.Call) }

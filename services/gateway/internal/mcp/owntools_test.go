@@ -43,7 +43,7 @@ func walk(t *testing.T, p *plane, session *sdk.ClientSession) {
 	wantOK(t, call(t, session, "get_state", `{}`), `No workflow is loaded for session "s1"`, "load_workflow(name=...)")
 	wantRefused(t, call(t, session, "transition", `{"event":"DEPLOY"}`), "NO_WORKFLOW", "load_workflow")
 	wantRefused(t, call(t, session, "load_workflow", `{"name":"nope"}`), "NOT_FOUND", "no workflow", "list_workflows names")
-	wantOK(t, call(t, session, "list_workflows", `{}`), "deploy (version 3)\nreview (version 1)")
+	wantOK(t, call(t, session, "list_workflows", `{}`), "deploy (version 3)\nreview (version 1)\ndeploy-gate (version 3, a process)\nstandup (version 1, a process)")
 	wantOK(t, call(t, session, "load_workflow", `{"name":"deploy","resume":true}`), "There was no paused run of deploy", "Phase: testing.")
 
 	state := call(t, session, "get_state", `{}`)

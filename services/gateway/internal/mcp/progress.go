@@ -18,7 +18,38 @@ type progress struct {
 
 type progressTarget struct {
 	token any
-	queue chan *sdk.ProgressNotificationParams
+	outbox
+}
+
+// outbox sends progress to a client that may not read. What it has no room for is
+// dropped.
+type outbox chan *sdk.ProgressNotificationParams
+
+// newOutbox sends until flush, which gives what is in it a moment to go out. Nothing
+// may be put into it afterwards.
+func newOutbox(ctx context.Context, session *sdk.ServerSession) (box outbox, flush func()) {
+	box = make(outbox, 64)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for params := range box {
+			session.NotifyProgress(ctx, params) //nolint:errcheck // progress is a courtesy
+		}
+	}()
+	return box, func() {
+		close(box)
+		select {
+		case <-sent:
+		case <-time.After(flushProgress):
+		}
+	}
+}
+
+func (box outbox) put(params *sdk.ProgressNotificationParams) {
+	select {
+	case box <- params:
+	default:
+	}
 }
 
 func newProgress() *progress { return &progress{waiting: map[string]progressTarget{}} }
@@ -27,26 +58,15 @@ func newProgress() *progress { return &progress{waiting: map[string]progressTarg
 // read loses progress, and holds up nobody else.
 func (p *progress) forward(ctx context.Context, session *sdk.ServerSession, token any) (ours string, done func()) {
 	ours = rand.Text()
-	target := progressTarget{token: token, queue: make(chan *sdk.ProgressNotificationParams, 64)}
+	box, flush := newOutbox(ctx, session)
 	p.mu.Lock()
-	p.waiting[ours] = target
+	p.waiting[ours] = progressTarget{token, box}
 	p.mu.Unlock()
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		for params := range target.queue {
-			session.NotifyProgress(ctx, params) //nolint:errcheck // progress is a courtesy
-		}
-	}()
 	return ours, func() {
 		p.mu.Lock()
 		delete(p.waiting, ours)
-		close(target.queue)
 		p.mu.Unlock()
-		select {
-		case <-sent:
-		case <-time.After(flushProgress):
-		}
+		flush() // whoever could put something in has done so
 	}
 }
 
@@ -65,8 +85,36 @@ func (p *progress) relay(_ context.Context, req *sdk.ProgressNotificationClientR
 	params := *req.Params
 	params.Meta = nil
 	params.ProgressToken = target.token
-	select {
-	case target.queue <- &params:
-	default:
+	target.put(&params)
+}
+
+// countProgress tells a client that asked for it how long a wait has taken, until
+// stopped.
+func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, limit time.Duration, message string) (stop func()) {
+	if call == nil || call.Session == nil || call.Params.GetProgressToken() == nil {
+		return func() {}
+	}
+	box, flush := newOutbox(ctx, call.Session)
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(s.cfg.progressEvery)
+		defer tick.Stop()
+		for began := time.Now(); ; {
+			box.put(&sdk.ProgressNotificationParams{
+				ProgressToken: call.Params.GetProgressToken(), Message: message,
+				Progress: time.Since(began).Seconds(), Total: limit.Seconds(),
+			})
+			select {
+			case <-tick.C:
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-done
+		flush()
 	}
 }

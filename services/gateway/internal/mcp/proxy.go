@@ -46,8 +46,8 @@ func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRe
 	if g.callID, err = mint(); err != nil {
 		return refuseUndecided(err).resultFor(target.tool)
 	}
-	if denied := s.decide(ctx, g); denied != nil {
-		return denied.resultFor(target.tool)
+	if answer := s.admitCall(ctx, g); answer != nil {
+		return answer
 	}
 	if ctx.Err() != nil {
 		// Nobody waits any more: the tool is not run.
@@ -96,7 +96,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	if err != nil {
 		return s.undecided(g, err)
 	}
-	if r := verdict(g, res); r != nil {
+	if r := s.verdict(g, res); r != nil {
 		s.noteDenial(g.caller, res)
 		return r
 	}
@@ -148,7 +148,7 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 	if name != g.name {
 		// The other name is disallowed now: have that recorded and explained.
 		if res, err := s.check(ctx, g, name, ""); err == nil && res.GetDecision() != policyv1.Decision_DECISION_ALLOW {
-			r := refuseDecision(res)
+			r := s.refuseAsked(res)
 			return &r
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Server) undecided(g *gated, err error) *refusal {
 }
 
 // verdict is nil for an ALLOW of exactly this call.
-func verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
+func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
 	switch {
 	case allowed && (res.GetCallId() == "" || res.GetCallId() == g.callID):
@@ -194,7 +194,7 @@ func verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
 			Message: "the policy service answered for another call, so this one was denied",
 		}
 	}
-	r := refuseDecision(res)
+	r := s.refuseAsked(res)
 	return &r
 }
 

@@ -57,6 +57,7 @@ type refusal struct {
 	LegalEvents     []jsonview.LegalEvent  `json:"legal_events,omitzero"`
 	Problems        []problemView          `json:"problems,omitzero"`
 	ApprovalID      string                 `json:"approval_id,omitzero"`
+	Answers         []string               `json:"answers,omitzero"`
 	CallID          string                 `json:"call_id,omitzero"`
 	RunID           string                 `json:"run_id,omitzero"`
 	RunVersion      int64                  `json:"run_version,omitzero"`
@@ -188,9 +189,6 @@ func refuseDecision(res *policyv1.CheckToolCallResponse) refusal {
 		r.lead = "Not yet"
 		if r.Message == "" {
 			r.Message = "a human must approve this call first"
-		}
-		if r.ApprovalID != "" {
-			r.next = "Approval " + r.ApprovalID + " is pending; make the same call again once it is approved."
 		}
 	default:
 		// A decision that this build does not know is no permission.

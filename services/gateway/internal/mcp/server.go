@@ -29,7 +29,8 @@ import (
 
 const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
 	"Call %[1]sget_state to see the state, its tools and its events; %[1]sload_workflow to begin; " +
-	"%[1]stransition to move on. A refused call says what is allowed instead. " +
+	"%[1]stransition to move on, %[1]sprocess_step to answer the question of a process. A refused call says what is allowed instead. " +
+	"Where people must approve first, %[1]swait_approval waits for them. " +
 	"Agents that work together share a state, if one was created: %[1]sstate_read shows it, %[1]sstate_patch changes it."
 
 // Server is the MCP edge. It is safe for concurrent use.
@@ -46,9 +47,10 @@ type Server struct {
 	progress   *progress
 	reports    *reports
 
-	stateless *sdk.Server // serves every request of the stateless protocol
-	versions  *sdk.Server // names the protocol versions; never serves
-	handler   http.Handler
+	versions       *sdk.Server // names the protocol versions; never serves
+	handler        http.Handler
+	processHandler http.Handler
+	shown          *shown
 
 	streams    context.Context // ends with Drain
 	endStreams context.CancelFunc
@@ -70,21 +72,20 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, sessions: newSessions(),
 		upstreams: make(map[string]*upstream, len(cfg.Upstreams)),
-		owners:    newNameOwners(), progress: newProgress(),
+		owners:    newNameOwners(), progress: newProgress(), shown: newShown(),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.streams, s.endStreams = context.WithCancel(s.ctx)
 	s.calls, s.endCalls = context.WithCancel(s.ctx)
 	s.reports = newReports(cfg)
 	s.own, s.ownList = ownTools(cfg.ToolPrefix)
-	s.stateless = s.newSDKServer(nil)
-	s.versions = s.newSDKServer(nil)
-	s.handler = s.newHandler()
+	s.versions = s.newSDKServer(face{})
+	s.handler = s.newHandler(Path, face{})
+	s.processHandler = s.newHandler(ProcessPath, face{process: true})
 	for _, u := range cfg.Upstreams {
 		s.upstreams[u.Name] = newUpstream(u, cfg, s.progress, s.upstreamChanged)
 	}
 	s.rebuild()
-	s.sessions.listen(s.stateless)
 	for _, u := range s.upstreams {
 		s.wg.Go(func() { u.run(s.ctx) })
 	}
@@ -122,19 +123,30 @@ func (s *Server) Ready(ctx context.Context) (serving int) {
 	return serving
 }
 
+// face is one way to the edge.
+type face struct {
+	// fixed is the caller on transports without headers; nil elsewhere.
+	fixed *caller
+	// process is whether only the tools of the session's process are offered.
+	process bool
+}
+
 // newSDKServer makes a server whose tools are ours to list and call. The SDK
-// notifies per server, so every session of an older client gets its own. fixed is
-// the caller on transports without headers.
-func (s *Server) newSDKServer(fixed *caller) *sdk.Server {
+// notifies per server, so every session of an older client gets its own.
+func (s *Server) newSDKServer(face face) *sdk.Server {
+	say := instructions
+	if face.process {
+		say = processInstructions
+	}
 	srv := sdk.NewServer(
 		&sdk.Implementation{Name: "interlock", Title: "Interlock", Version: s.version()},
 		&sdk.ServerOptions{
-			Instructions: fmt.Sprintf(instructions, s.cfg.ToolPrefix),
+			Instructions: fmt.Sprintf(say, s.cfg.ToolPrefix),
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
 		})
 	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			return s.serve(ctx, method, req, fixed, srv, next)
+			return s.serve(ctx, method, req, face, srv, next)
 		}
 	})
 	return srv
@@ -149,7 +161,7 @@ func (s *Server) version() string {
 
 // serve answers the methods about tools and leaves the protocol to the SDK.
 func (s *Server) serve(
-	ctx context.Context, method string, req sdk.Request, fixed *caller, srv *sdk.Server, next sdk.MethodHandler,
+	ctx context.Context, method string, req sdk.Request, face face, srv *sdk.Server, next sdk.MethodHandler,
 ) (res sdk.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -157,11 +169,22 @@ func (s *Server) serve(
 			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; nothing was allowed"}
 		}
 	}()
-	c := callerFor(req, fixed)
+	c := callerFor(req, face.fixed)
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
+		if face.process {
+			return s.listProcessTools(ctx, c, r)
+		}
 		return s.listTools(ctx, c, r), nil
 	case *sdk.CallToolRequest:
+		if r.Params == nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs params"}
+		}
+		if face.process {
+			if refused := s.outsideProcess(ctx, c, r.Params.Name); refused != nil {
+				return complete(r, refused.result()), nil
+			}
+		}
 		return s.callTool(ctx, c, r)
 	}
 	res, err = next(ctx, method, req)
@@ -186,10 +209,8 @@ func callerFor(req sdk.Request, fixed *caller) caller {
 
 // callTool runs an own tool or an upstream one.
 func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	if req.Params == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call needs params"}
-	}
 	s.sessions.rebind(req.Session, c)
+	c.call = req
 	name := req.Params.Name
 	if tool, ok := s.own[name]; ok {
 		return complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil

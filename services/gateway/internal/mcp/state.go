@@ -116,8 +116,11 @@ func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.Call
 		active := viewRun(at.run)
 		view.ActiveRun = &active
 		lines = append(lines, "It waits for a run that it has invoked, whose rules are in force:", brief.State(at.run, s.cfg.ToolPrefix))
-	} else if note := brief.Note(run, s.cfg.ToolPrefix); note != "" {
-		lines = append(lines, note)
+	} else {
+		lines = append(lines, brief.Asks(run, s.cfg.ToolPrefix)...)
+		if note := brief.Note(run, s.cfg.ToolPrefix); note != "" {
+			lines = append(lines, note)
+		}
 	}
 	return answer(strings.Join(lines, "\n"), view)
 }

@@ -25,7 +25,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err := c.validate(); err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}
-	srv := s.newSDKServer(&c)
+	srv := s.newSDKServer(face{fixed: &c})
 	defer s.sessions.listen(srv)()
 	lines := newLineFilter(out)
 	messages, feed := io.Pipe()

@@ -42,10 +42,9 @@ func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.
 	switch {
 	case res.GetRejection() != nil || !res.GetAccepted() && res.GetApprovalId() == "":
 		return refuseRejection(res.GetRejection(), run).result()
-	case res.GetApprovalId() != "" && !res.GetAccepted():
-		return answer(fmt.Sprintf("Parked: a human must approve %q first (approval %s). The state has not changed.\n%s",
-			args.str("event"), res.GetApprovalId(), brief.State(run, s.cfg.ToolPrefix)),
-			map[string]any{"accepted": false, "approval_id": res.GetApprovalId(), "run": viewRun(run)})
+	case res.GetApprovalId() != "" && (!res.GetAccepted() || run.GetApproval().GetPending()):
+		return answer(s.parked(args.str("event"), res.GetApprovalId())+"\n"+brief.State(run, s.cfg.ToolPrefix),
+			map[string]any{"accepted": res.GetAccepted(), "approval_id": res.GetApprovalId(), "run": viewRun(run)})
 	}
 	return s.accepted(args.str("event"), before.run, res)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -17,6 +18,9 @@ type runView struct {
 	IterationsLeft *int64 `json:"iterations_left,omitzero"`
 	// ActiveRun is the run whose rules are in force, where that is another one.
 	ActiveRun *runView `json:"active_run,omitzero"`
+	// Question of a process, and the answers that it takes now.
+	Question string   `json:"question,omitzero"`
+	Answers  []string `json:"answers,omitzero"`
 }
 
 func viewRun(run *enginev1.Run) runView {
@@ -24,6 +28,9 @@ func viewRun(run *enginev1.Run) runView {
 	if limit := run.GetMaxIterations(); limit > 0 {
 		left := max(limit-run.GetIterations(), 0)
 		v.IterationsLeft = &left
+	}
+	if run.GetProcess() {
+		v.Question, v.Answers = run.GetInstructions(), brief.Answers(run)
 	}
 	return v
 }

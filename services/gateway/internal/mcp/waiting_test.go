@@ -10,7 +10,7 @@ import (
 )
 
 func park(run *enginev1.Run)   { run.Status = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL }
-func await(run *enginev1.Run)  { run.Status = enginev1.RunStatus_RUN_STATUS_WAITING }
+func hold(run *enginev1.Run)   { run.Status = enginev1.RunStatus_RUN_STATUS_WAITING }
 func resume(run *enginev1.Run) { run.Status = enginev1.RunStatus_RUN_STATUS_RUNNING }
 
 // later is the answer to a call that has been made and may take its time.
@@ -42,8 +42,8 @@ func TestWait(t *testing.T) {
 		{"ended", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, nil, []string{"The run waits for nobody."}},
 		{"a fork that has joined", func(r *enginev1.Run) { r.BranchOver = true }, nil, []string{"The run waits for nobody."}},
 		{"an approval", park, resume, []string{"The run goes on.", "Phase: testing. Tools: Read"}},
-		{"branches", await, resume, []string{"The run goes on."}},
-		{"several branches", await, func(r *enginev1.Run) { r.TransitionCount++ }, []string{"Something has changed, and the run still waits.", "Tools: none."}},
+		{"branches", hold, resume, []string{"The run goes on."}},
+		{"several branches", hold, func(r *enginev1.Run) { r.TransitionCount++ }, []string{"Something has changed, and the run still waits.", "Tools: none."}},
 		{"a cancellation", park, func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, []string{"The run goes on.", "CANCELLED"}},
 		{
 			"a branch that is over", func(r *enginev1.Run) { r.BranchOver, r.Fork = true, &enginev1.Fork{Event: "GO"} },
@@ -143,7 +143,7 @@ func TestLeaveTheWholeRun(t *testing.T) {
 			t.Errorf("%+v: it was not run_1 that was paused", binding)
 		}
 		wantOK(t, call(t, session, "deactivate", `{}`), "Deactivated.", "CANCELLED")
-		p.change("run_1", await)
+		p.change("run_1", hold)
 	}
 }
 

@@ -20,25 +20,52 @@ type workflowView struct {
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
 	Digest  string `json:"digest,omitzero"`
+	// Process is whether it asks questions (S8).
+	Process bool `json:"process,omitzero"`
 }
 
 func (s *Server) listWorkflows(ctx context.Context, _ caller, _ arguments) *sdk.CallToolResult {
-	views := []workflowView{}
-	token := ""
-	for {
+	views, more, err := s.someWorkflows(ctx)
+	if err != nil {
+		return refuseFault(err, "").result()
+	}
+	if s.cfg.Processes != nil && !more {
+		if views, more, err = s.someProcesses(ctx, views); err != nil {
+			return refuseFault(err, "").result()
+		}
+	}
+	return answer(s.workflowsText(views, more), map[string]any{"workflows": views, "truncated": more})
+}
+
+func (s *Server) someWorkflows(ctx context.Context) (views []workflowView, more bool, err error) {
+	views = []workflowView{}
+	for token := ""; ; {
 		res, err := s.cfg.Workflows.List(ctx, &enginev1.WorkflowServiceListRequest{PageSize: workflowPage, PageToken: token})
 		if err != nil {
-			return refuseFault(err, "").result()
+			return nil, false, err
 		}
 		for _, w := range res.GetWorkflows() {
 			views = append(views, workflowView{Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest()})
 		}
-		token = res.GetNextPageToken()
-		if token == "" || len(views) >= maxWorkflowsListed {
-			break
+		if token = res.GetNextPageToken(); token == "" || len(views) >= maxWorkflowsListed {
+			return views, token != "", nil
 		}
 	}
-	return answer(s.workflowsText(views, token != ""), map[string]any{"workflows": views, "truncated": token != ""})
+}
+
+func (s *Server) someProcesses(ctx context.Context, views []workflowView) (all []workflowView, more bool, err error) {
+	for token := ""; ; {
+		res, err := s.cfg.Processes.List(ctx, &enginev1.ProcessServiceListRequest{PageSize: workflowPage, PageToken: token})
+		if err != nil {
+			return nil, false, err
+		}
+		for _, p := range res.GetProcesses() {
+			views = append(views, workflowView{Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Process: true})
+		}
+		if token = res.GetNextPageToken(); token == "" || len(views) >= maxWorkflowsListed {
+			return views, token != "", nil
+		}
+	}
 }
 
 func (s *Server) workflowsText(views []workflowView, more bool) string {
@@ -47,7 +74,11 @@ func (s *Server) workflowsText(views []workflowView, more bool) string {
 	}
 	lines := make([]string, 0, len(views)+1)
 	for _, v := range views {
-		lines = append(lines, fmt.Sprintf("%s (version %d)", v.Name, v.Version))
+		what := ""
+		if v.Process {
+			what = ", a process"
+		}
+		lines = append(lines, fmt.Sprintf("%s (version %d%s)", v.Name, v.Version, what))
 	}
 	if more {
 		lines = append(lines, fmt.Sprintf("There are more than these %d.", len(views)))

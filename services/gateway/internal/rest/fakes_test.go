@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -38,6 +39,8 @@ type services struct {
 	got     map[string]proto.Message
 	meta    metadata.MD
 	changes chan *statev1.StateServiceWatchResponse // of watched states
+	waits   chan *approvalv1.Approval               // of approvals that are waited for
+	pages   []*policyv1.DecisionServiceListResponse // of the log, one after the other
 }
 
 // play answers one RPC. Errors cross a gRPC status like real ones do.
@@ -178,10 +181,11 @@ func newHouse(t testing.TB, change ...func(*Config)) *house {
 	t.Helper()
 	s := &services{
 		answers: map[string]proto.Message{}, errs: map[string]error{}, got: map[string]proto.Message{},
-		changes: make(chan *statev1.StateServiceWatchResponse),
+		changes: make(chan *statev1.StateServiceWatchResponse), waits: make(chan *approvalv1.Approval),
 	}
 	cfg := Config{
-		Workflows: workflows{s}, Runs: runs{s}, Policy: policy{s},
+		Workflows: workflows{s}, Runs: runs{s}, Processes: processClient{s}, Policy: policy{s},
+		Policies: policyClient{s}, Decisions: decisionClient{s}, Approvals: approvalClient{services: s},
 		Schemas: schemaClient{s}, States: stateClient{s}, Sessions: sessionClient{s}, Tasks: taskClient{services: s},
 		Components: componentClient{s},
 		Schema:     []byte(`{"type": "object"}`), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -228,7 +232,7 @@ func (h *house) conforms(req *http.Request, rec *httptest.ResponseRecorder) {
 	_, pattern := h.edge.mux.Handler(req)
 	method, path, _ := strings.Cut(pattern, " ")
 	item := h.edge.api.OpenAPI().Paths[path]
-	if item == nil || contentType == contentEvents {
+	if item == nil || contentType == contentEvents || contentType == contentLines {
 		return
 	}
 	op := map[string]*huma.Operation{

@@ -22,6 +22,8 @@ func FuzzRequests(f *testing.F) {
 		"POST /workflow-states/s/migrate", "POST /workflow-states/s/lock", "PUT /workflow-states/s/lock", "DELETE /workflow-states/s/lock",
 		"POST /sessions", "POST /sessions/s/stop", "POST /sessions/s/grants", "POST /v1/components", "PUT /v1/components/c",
 		"POST /v1/components/c/executions", "POST /v1/components/c/executions/e/commit",
+		"POST /v1/policies?shadow=true", "POST /v1/policies/simulate", "POST /v1/policies/p/promote", "PUT /v1/workflows/w/shadow",
+		"POST /v1/processes", "POST /v1/processes/p/start", "POST /v1/runs/r/answer", "POST /v1/approvals/a/approve", "POST /v1/approvals/a/reject",
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		for _, body := range []string{
@@ -31,6 +33,7 @@ func FuzzRequests(f *testing.F) {
 			`{"data":{"a":9007199254740993}}`, `{"operations":[{"op":"add","path":"","value":"\udc00"}]}`, `{"name":"n","json_schema":{}}`,
 			`{"schema_name":"s","initial_data":NaN}`, `{"holder":"h","ttl_seconds":1,"fencing_token":1}`, `{"values":{}}`, `{"merge":null}`,
 			`{"session_name":"s","state_update":"skip","labels":{"a":"b"}}`, `{"state_id":"s"}`,
+			`{"definition":{"a":1e400},"since":"24h"}`, `{"answer":"yes","note":"\u202e"}`, `{"edited_data":{"a":1},"digest":"d"}`,
 		} {
 			f.Add(method, path, body, "application/json", "", "")
 		}
@@ -40,6 +43,9 @@ func FuzzRequests(f *testing.F) {
 	f.Add("GET", "/workflow-states/s?pointer=&pointer=%2Fa~1b", "", "", "", "")
 	f.Add("GET", "/workflow-states/s/events?after_version=0", "", "", "", "")
 	f.Add("GET", "/v1/ws?state_id=s&after_version=1", "", "", "", "")
+	f.Add("GET", "/v1/approvals/a?wait=60s", "", "", "", "")
+	f.Add("GET", "/v1/decisions?decision=DENY&since=2026-03-04T12:00:00Z&shadowed=true", "", "", "", "")
+	f.Add("PUT", "/v1/policies/p/attachments/role/%2F", "", "", "", "")
 	f.Add("DELETE", "/workflow-states/s?force=true", "", "", `"7"`, "")
 	f.Add("PATCH", "/workflow-states/s", `[{"op":"test","path":"/a","value":{"b":1,"b":2}}]`, "application/json-patch+json", `"7"`, "")
 	f.Add("PATCH", "/workflow-states/s", `{"a":null}`, "application/merge-patch+json", `*`, "")
@@ -48,6 +54,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add("PUT", "/v1/%2e%2e/x", "a", "text/plain", "*", "")
 	h := newHouse(f)
 	close(h.changes) // a watch ends at once
+	close(h.waits)
 	f.Fuzz(func(t *testing.T, method, target, body, contentType, ifMatch, namespace string) {
 		if !strings.HasPrefix(target, "/") {
 			return
@@ -109,6 +116,9 @@ func checkReceived(t *testing.T, rpc string, msg proto.Message) {
 	}
 	if m, ok := msg.(interface{ GetMergePatch() []byte }); ok {
 		texts = append(texts, m.GetMergePatch())
+	}
+	if m, ok := msg.(interface{ GetEditedData() []byte }); ok {
+		texts = append(texts, m.GetEditedData())
 	}
 	for _, text := range texts {
 		if len(text) == 0 {

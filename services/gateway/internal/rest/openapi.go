@@ -148,6 +148,9 @@ func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) 
 	case rt.stream != nil && status == http.StatusOK:
 		resp.Content = map[string]*huma.MediaType{contentEvents: {Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
+	if rt.lines && status == http.StatusOK {
+		resp.Content[contentLines] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "One element a line."}}
+	}
 	if body != nil && tagged[body] {
 		resp.Headers = map[string]*huma.Param{"ETag": {
 			Description: "The version, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString},
@@ -159,6 +162,7 @@ func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) 
 // tagged are the bodies whose version is the ETag.
 var tagged = map[reflect.Type]bool{
 	reflect.TypeFor[Run](): true, reflect.TypeFor[TransitionResponse](): true,
+	reflect.TypeFor[StartedProcess](): true, reflect.TypeFor[AnswerResponse](): true,
 	reflect.TypeFor[State](): true, reflect.TypeFor[stateOrParts](): true, reflect.TypeFor[Component](): true,
 }
 
@@ -181,7 +185,10 @@ var nullable = map[string]bool{
 }
 
 // objects are the raw members that are always JSON objects.
-var objects = map[string]bool{"Run.context": true, "Execution.values": true, "Component.schema_definition": true, "Component.initial_values": true}
+var objects = map[string]bool{
+	"Run.context": true, "Execution.values": true, "Component.schema_definition": true, "Component.initial_values": true,
+	"Approval.subject": true, "SimulateRequest.definition": true,
+}
 
 // finishOpenAPI corrects what reflection cannot know and returns the document's
 // text.

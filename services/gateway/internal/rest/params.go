@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -145,9 +148,53 @@ func choice(values map[string]int32, prefix, name string) int32 {
 func (c *call) choice(name string, values map[string]int32, prefix string, known []string) (int32, error) {
 	n := choice(values, prefix, c.query.Get(name))
 	if n == 0 && c.query.Has(name) {
-		return 0, badParameter(name, "ENUM", "must be one of "+strings.Join(known, ", "))
+		return 0, notOneOf(name, known)
 	}
 	return n, nil
+}
+
+// upperChoice is choice for names in upper case.
+func (c *call) upperChoice(name string, values map[string]int32, prefix string, known []string) (int32, error) {
+	text := c.query.Get(name)
+	n := values[prefix+text]
+	if n == 0 && text != "" {
+		return 0, notOneOf(name, known)
+	}
+	return n, nil
+}
+
+// notOneOf is a 400 that blames a parameter that names no value of an enumeration.
+func notOneOf(name string, known []string) *Problem {
+	return badParameter(name, "ENUM", "must be one of "+strings.Join(known, ", "))
+}
+
+// duration is a query parameter like 30s; 0 when absent.
+func (c *call) duration(name string, limit time.Duration) (time.Duration, error) {
+	text := c.query.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > limit {
+		return 0, badParameter(name, "RANGE", "must be a time with its unit, e.g. 30s, of at most "+limit.String())
+	}
+	return d, nil
+}
+
+// momentMend says how a moment is written.
+const momentMend = "must be a time as RFC 3339 writes it, e.g. 2026-03-04T12:00:00Z, or how long ago, e.g. 24h"
+
+// moment is a time that is written like that; nil for none.
+func moment(text string, now time.Time) (at *timestamppb.Timestamp, valid bool) {
+	if text == "" {
+		return nil, true
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return timestamppb.New(now.Add(-ago)), true
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	at = timestamppb.New(t)
+	return at, err == nil && at.IsValid()
 }
 
 // flag is a query parameter that is true or false; false when absent.

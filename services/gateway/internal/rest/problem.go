@@ -39,6 +39,8 @@ type Problem struct {
 	Errors  []ProblemDetail `json:"errors,omitzero" doc:"Everything that is wrong with the request."`
 	// CurrentVersion tells the loser of a version conflict what to read.
 	CurrentVersion int64 `json:"current_version,omitzero" doc:"Of a version conflict: the version that there is."`
+	// Approval tells who comes too late, or may not decide, how it stands.
+	Approval *RefusedVote `json:"approval,omitzero" doc:"Of a refused vote: how the approval stands."`
 
 	header     http.Header
 	retryAfter time.Duration
@@ -53,6 +55,15 @@ type ProblemDetail struct {
 	Parameter string  `json:"parameter,omitzero" doc:"Name of the path, query or header parameter."`
 	Code      string  `json:"code" doc:"UPPER_SNAKE, stable."`
 	Message   string  `json:"message" doc:"What is wrong and how to mend it."`
+}
+
+// RefusedVote is why a vote on an approval was refused, and how that stands (S9.4).
+type RefusedVote struct {
+	ApprovalID string `json:"approval_id"`
+	Code       string `json:"code" doc:"UPPER_SNAKE, e.g. APPROVER_IS_ASKER or ALREADY_DECIDED."`
+	Status     string `json:"status"`
+	By         string `json:"by,omitzero" doc:"Who has decided it."`
+	At         string `json:"at,omitzero" doc:"When it was decided."`
 }
 
 // Error makes a Problem an error; it is for logs.
@@ -130,6 +141,11 @@ func problemOf(err error, rt *route) *Problem {
 		}
 	}
 	p.CurrentVersion, _ = strconv.ParseInt(f.Metadata["current_version"], 10, 64)
+	if id := f.Metadata["approval_id"]; id != "" {
+		p.Approval = &RefusedVote{
+			ApprovalID: id, Code: f.Metadata["code"], Status: f.Metadata["status"], By: f.Metadata["by"], At: f.Metadata["at"],
+		}
+	}
 	if f.Reason == fault.Unauthenticated {
 		p = p.with("WWW-Authenticate", `Bearer realm="interlock", error="invalid_token"`)
 	}

@@ -368,6 +368,8 @@ func TestConfig(t *testing.T) {
 	}
 	for name, remove := range map[string]func(*Config){
 		"Workflows": func(c *Config) { c.Workflows = nil }, "Runs": func(c *Config) { c.Runs = nil }, "Policy": func(c *Config) { c.Policy = nil },
+		"Processes": func(c *Config) { c.Processes = nil }, "Policies": func(c *Config) { c.Policies = nil },
+		"Decisions": func(c *Config) { c.Decisions = nil }, "Approvals": func(c *Config) { c.Approvals = nil },
 		"Schemas": func(c *Config) { c.Schemas = nil }, "States": func(c *Config) { c.States = nil }, "Sessions": func(c *Config) { c.Sessions = nil },
 		"Tasks": func(c *Config) { c.Tasks = nil }, "Components": func(c *Config) { c.Components = nil },
 	} {

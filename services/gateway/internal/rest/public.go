@@ -17,6 +17,7 @@ Without a token:
   GET  /openapi.json            every route, as OpenAPI 3.1
   GET  /workflow-schema.json    JSON Schema of workflow definitions
   GET  /healthz  /readyz        liveness, readiness
+  GET  /approvals               the page where people decide approvals; it asks for a token
 
 With Authorization: Bearer TOKEN:
   POST /v1/workflows            register a definition (JSON or YAML)
@@ -29,6 +30,17 @@ With Authorization: Bearer TOKEN:
   POST /v1/runs/{id}/check      {"tool": "Edit", "input": {}}
   POST /v1/runs/{id}/report     {"call_id": "...", "tool": "Edit", "ok": true}
   POST /v1/runs/{id}/pause      .../resume  .../cancel  .../force-state
+
+  POST /v1/processes            register a process; GET  .../{name}; POST .../{name}/start
+  POST /v1/runs/{id}/answer     {"answer": "yes", "note": "..."}
+  POST /v1/policies             store a policy: ?name=...&shadow=true; GET  .../{name}  .../{name}/usage
+  POST /v1/policies/{name}/promote  {"version": 2}; PUT or DELETE .../{name}/attachments/{kind}/{id}
+  POST /v1/policies/simulate    {"definition": {}, "since": "24h"}
+  PUT  /v1/workflows/{name}/shadow  a definition that is judged and not enforced; DELETE ends it
+  GET  /v1/decisions            ?run_id=&decision=DENY&since=24h; with Accept: application/x-ndjson all as lines
+  GET  /v1/audit/verify         recomputes the hash chains of the decisions
+  GET  /v1/approvals            ?status=PENDING  .../{id}?wait=30s
+  POST /v1/approvals/{id}/approve  {"note": "...", "edited_data": {}, "digest": "..."}; .../reject
 
   POST /workflow-schemas        register a JSON Schema: {"name": "...", "json_schema": {}}
   POST /workflow-states         create a shared state: {"schema_name": "...", "initial_data": {}}

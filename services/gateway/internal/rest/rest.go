@@ -1,8 +1,9 @@
-// Package rest is the HTTP edge of Interlock for workflows, runs, tool-call
-// checks, shared state with its sessions and components, and live events: it
-// translates JSON over HTTP into the gRPC contracts and back, and nothing else. It must never decide anything, keep state of its
-// own, reinterpret a user's JSON (no float64, no maps in between), or show an
-// internal error to a client.
+// Package rest is the HTTP edge of Interlock for workflows, processes, runs,
+// tool-call checks, policies and their decisions, approvals, shared state with its
+// sessions and components, and live events: it translates JSON over HTTP into the
+// gRPC contracts and back, and nothing else. It must never decide anything, keep
+// state of its own, reinterpret a user's JSON (no float64, no maps in between), or
+// show an internal error to a client.
 package rest
 
 import (
@@ -15,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -24,7 +26,11 @@ import (
 type Config struct {
 	Workflows enginev1.WorkflowServiceClient
 	Runs      enginev1.RunServiceClient
+	Processes enginev1.ProcessServiceClient
 	Policy    policyv1.PolicyEnforcerServiceClient
+	Policies  policyv1.PolicyServiceClient
+	Decisions policyv1.DecisionServiceClient
+	Approvals approvalv1.ApprovalServiceClient
 
 	// The state-store.
 	Schemas    statev1.SchemaServiceClient
@@ -76,6 +82,7 @@ type edge struct {
 	log    *slog.Logger
 	origin *http.CrossOriginProtection
 
+	now       func() time.Time
 	heartbeat time.Duration // between signs of life on a stream
 	recheck   time.Duration // between authorizations of an open stream
 }
@@ -91,23 +98,31 @@ func New(cfg Config) (http.Handler, error) {
 }
 
 func newEdge(cfg Config) (*edge, error) {
-	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Policy == nil {
-		return nil, errors.New("rest: the clients Workflows, Runs and Policy are required")
+	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Processes == nil {
+		return nil, errors.New("rest: the clients Workflows, Runs and Processes are required")
+	}
+	if cfg.Policy == nil || cfg.Policies == nil || cfg.Decisions == nil || cfg.Approvals == nil {
+		return nil, errors.New("rest: the clients Policy, Policies, Decisions and Approvals are required")
 	}
 	if cfg.Schemas == nil || cfg.States == nil || cfg.Sessions == nil || cfg.Tasks == nil || cfg.Components == nil {
 		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks and Components are required")
 	}
 	e := &edge{
 		Config: cfg, mux: http.NewServeMux(), log: cfg.Logger, origin: http.NewCrossOriginProtection(),
-		heartbeat: 15 * time.Second, recheck: time.Minute,
+		now: time.Now, heartbeat: 15 * time.Second, recheck: time.Minute,
 	}
 	if e.log == nil {
 		e.log = slog.Default()
 	}
 	e.api = humago.New(e.mux, openAPIConfig(cfg.Version))
 	e.workflowRoutes()
+	e.shadowRoutes()
+	e.processRoutes()
 	e.runRoutes()
 	e.toolCallRoutes()
+	e.policyRoutes()
+	e.decisionRoutes()
+	e.approvalRoutes()
 	e.schemaRoutes()
 	e.stateRoutes()
 	e.stateChangeRoutes()

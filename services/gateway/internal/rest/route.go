@@ -44,12 +44,16 @@ type route struct {
 	fields map[string]string
 	// answers maps a status to the type of its body, nil for none.
 	answers map[int]reflect.Type
+	// timeout bounds the call; 0 for the usual.
+	timeout time.Duration
+	// lines is true when the answer may be JSON lines, too.
+	lines bool
 	// public routes need no token.
 	public bool
 	// socket routes take the token as a subprotocol, too.
 	socket bool
 	serve  func(*call) (*answer, error)
-	// stream serves instead of serve, for answers without an end.
+	// stream serves instead of serve, for answers without an end, or of many parts.
 	stream func(*call) error
 }
 
@@ -98,7 +102,7 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 		err = rt.stream(c)
 	default:
 		var cancel context.CancelFunc
-		c.ctx, cancel = context.WithTimeout(c.ctx, callTimeout)
+		c.ctx, cancel = context.WithTimeout(c.ctx, cmp.Or(rt.timeout, callTimeout))
 		defer cancel()
 		reply, err = rt.serve(c)
 	}

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -202,20 +201,16 @@ func (e *edge) bindBranch(c *call, in *StartRunRequest) (*answer, error) {
 }
 
 func (e *edge) listRuns(c *call) (*answer, error) {
-	status := enginev1.RunStatus_RUN_STATUS_UNSPECIFIED
-	if name := c.query.Get("status"); name != "" {
-		n, known := enginev1.RunStatus_value["RUN_STATUS_"+name]
-		if !known || n == 0 {
-			return nil, badParameter("status", "ENUM", "must be one of "+strings.Join(jsonview.StatusNames(), ", "))
-		}
-		status = enginev1.RunStatus(n)
+	status, err := c.upperChoice("status", enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames())
+	if err != nil {
+		return nil, err
 	}
 	size, token, err := c.page()
 	if err != nil {
 		return nil, err
 	}
 	resp, err := e.Runs.List(c.ctx, &enginev1.RunServiceListRequest{
-		Status: status, Workflow: c.query.Get("workflow"), PageSize: size, PageToken: token,
+		Status: enginev1.RunStatus(status), Workflow: c.query.Get("workflow"), PageSize: size, PageToken: token,
 	})
 	if err != nil {
 		return nil, err

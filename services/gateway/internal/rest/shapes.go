@@ -21,6 +21,23 @@ type (
 	// CheckResponse is the decision on a tool call.
 	CheckResponse = jsonview.Decision
 
+	// Process is one version of a process.
+	Process = jsonview.Process
+	// Turn is where a session of a process stands.
+	Turn = jsonview.Turn
+	// Approval is one question to humans.
+	Approval = jsonview.Approval
+	// Policy is one version of a policy.
+	Policy = jsonview.Policy
+	// Usage is what one limit of a policy has counted.
+	Usage = jsonview.Usage
+	// DecisionRecord is one decision as the log keeps it.
+	DecisionRecord = jsonview.DecisionRecord
+	// SimulatedChange is a recorded call that would be decided otherwise.
+	SimulatedChange = jsonview.SimulatedChange
+	// ChainReport is what the verification of one hash chain has found.
+	ChainReport = jsonview.ChainReport
+
 	// Schema is one version of a JSON Schema.
 	Schema = jsonview.Schema
 	// State is a document that a tree of sessions shares.

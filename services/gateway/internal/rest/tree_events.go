@@ -10,9 +10,9 @@ import (
 )
 
 // treeEntities are those whose events tell of trees of sessions: their names, what
-// they have written and how they have failed. An agent reads its own tree only
-// (S10.9), and a subject names none.
-var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true}
+// they have written or asked for, and how they have failed. An agent reads its own
+// tree only (S10.9), and a subject names none.
+var treeEntities = map[string]bool{"state": true, "session": true, "task": true, "component": true, "approval": true}
 
 // entityOf is the entity of a subject, or what a filter has in its place.
 func entityOf(subject string) string {
@@ -37,7 +37,7 @@ func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all boo
 	all, err = e.mayReadTrees(ctx, namespace)
 	if err == nil && !all && !wild {
 		return false, newProblem(http.StatusForbidden, string(fault.PermissionDenied),
-			"events of the entity "+entity+" tell of all trees, which this token may not read; follow one state by its state_id instead of a subject")
+			"events of the entity "+entity+" tell of all trees, which this token may not read; follow one state by its state_id instead of a subject, or ask for one approval")
 	}
 	return all, err
 }

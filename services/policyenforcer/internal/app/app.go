@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
@@ -39,25 +39,51 @@ type Runs interface {
 	// Interrupt diverts a run for a call that was allowed and has changed files.
 	// It happens once per call. It answers nil when nothing has changed.
 	Interrupt(ctx context.Context, runID, callID string, files []string) (*Interrupted, error)
-	// Machine answers the compiled version of a workflow.
-	Machine(ctx context.Context, namespace, name string, version int64) (*workflow.Machine, error)
+	// Definition answers a version of a workflow or process.
+	Definition(ctx context.Context, namespace, name string, version int64) (*Definition, error)
+}
+
+// Definition is a version of a workflow or process, compiled. It is immutable.
+type Definition struct {
+	Machine *workflow.Machine
+	// Process is true of processes (S8). Rules are a process's own policy and limits.
+	Process bool
+	Rules   []*rules.Set
+	// Policies are the names of those that the workflow wants to be held to
+	// (meta.policy).
+	Policies []string
 }
 
 // Announcer turns a decision or report into the event that is committed with it.
 type Announcer interface {
 	Decided(namespace, actor string, d *Decision, at time.Time) (store.Event, error)
 	Reported(namespace, actor string, r *Reported, at time.Time) (store.Event, error)
+	// Sealed tells that decisions are part of their hash chain.
+	Sealed(namespace string, s Sealed, at time.Time) (store.Event, error)
+	PolicyChanged(namespace, actor string, c *PolicyChange, at time.Time) (store.Event, error)
 }
 
 // App is the enforcer's use cases over one store and one engine.
 type App struct {
+	Config
 	store    store.Store
 	engine   Runs
 	announce Announcer
 	clock    func() time.Time
 	log      *slog.Logger
 
-	runs *snapshot.Cache[lane, *snapshotOf]
+	runs   *snapshot.Cache[lane, *snapshotOf]
+	caches policyCaches
+}
+
+// Config is what the use cases know of other services, and their settings.
+type Config struct {
+	// Approvals asks humans; nil when nobody can be asked, which denies.
+	Approvals Approvals
+	// Sessions tells their trees; nil when there are none: each is its own.
+	Sessions Sessions
+	// Masks are what the log of decisions does not keep of inputs.
+	Masks Masks
 }
 
 // lane is a run that is asked about, and the branch that is named with it.
@@ -68,33 +94,29 @@ type lane struct {
 
 // snapshotOf is a run and its machine, as they were at the run's version.
 type snapshotOf struct {
-	run     *workflow.Run
-	machine *workflow.Machine
+	run *workflow.Run
+	*Definition
 	// key is the run's, entry owns its counters, and root the idempotency keys of
 	// calls: it is the same for all runs that invoke each other.
 	key, entry, root store.Key
 }
 
 // New makes the use cases. clock is time.Now outside of tests.
-func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time, log *slog.Logger) *App {
+func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
+	if cfg.Sessions == nil {
+		cfg.Sessions = strangers{}
+	}
 	return &App{
-		store: st, engine: engine, announce: announce, clock: clock, log: log,
-		runs: snapshot.New[lane, *snapshotOf](262_144),
+		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
+		runs: snapshot.New[lane, *snapshotOf](262_144), caches: newPolicyCaches(),
 	}
 }
 
-// Decision is the answer to one tool call.
-type Decision struct {
-	Verdict toolcall.Verdict
-	Message string
-	CallID  string
-	Tool    string
-	// InputDigest is the hex SHA-256 of the tool's name and input.
-	InputDigest string
-	Run         *workflow.Run
-	Machine     *workflow.Machine
-	// Iterations counts the allowed calls in this entry, this one included.
-	Iterations int64
+// strangers are sessions of which nothing is known.
+type strangers struct{}
+
+func (strangers) Lineage(_ context.Context, _, session string) ([]string, error) {
+	return []string{session}, nil
 }
 
 // load asks the engine for what is in force now, and caches it.
@@ -116,23 +138,25 @@ func (a *App) load(ctx context.Context, namespace string, target Target) (*snaps
 }
 
 func (a *App) snapshot(ctx context.Context, namespace string, run *workflow.Run) (*snapshotOf, error) {
-	m, err := a.engine.Machine(ctx, namespace, run.Workflow, run.WorkflowVersion)
+	definition, err := a.engine.Definition(ctx, namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
 	key := ledger.Run(namespace, run.ID)
 	return &snapshotOf{
-		run: run, machine: m, key: key, entry: ledger.Entry(key, run.Entry), root: ledger.Run(namespace, run.Root()),
+		run: run, Definition: definition, key: key, entry: ledger.Entry(key, run.Entry), root: ledger.Run(namespace, run.Root()),
 	}, nil
 }
 
 // cached answers a snapshot that may be old: the commit must check its version.
-// What a session drives can change at any moment, so that is always asked.
-func (a *App) cached(ctx context.Context, namespace string, target Target) (*snapshotOf, error) {
-	if target.RunID != "" {
-		if s, ok := a.runs.Get(lane{ledger.Run(namespace, target.RunID), target.Branch}); ok {
+// What a session drives can change at any moment, so that is always asked; and so
+// is what a caller asks who may act in one session only: the engine knows whether
+// the run is that one's.
+func (a *App) cached(ctx context.Context, caller Caller, target Target) (*snapshotOf, error) {
+	if target.RunID != "" && caller.Principal.Session == "" {
+		if s, ok := a.runs.Get(lane{ledger.Run(caller.Namespace, target.RunID), target.Branch}); ok {
 			return s, nil
 		}
 	}
-	return a.load(ctx, namespace, target)
+	return a.load(ctx, caller.Namespace, target)
 }

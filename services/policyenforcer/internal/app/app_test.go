@@ -34,6 +34,8 @@ const definition = `{
 type engine struct {
 	store   store.Store
 	machine *workflow.Machine
+	// policies that the workflow names.
+	policies []string
 
 	mu   sync.Mutex
 	run  workflow.Run
@@ -73,8 +75,8 @@ func (e *engine) Interrupt(_ context.Context, _, callID string, _ []string) (*In
 	return e.fires, nil
 }
 
-func (e *engine) Machine(context.Context, string, string, int64) (*workflow.Machine, error) {
-	return e.machine, nil
+func (e *engine) Definition(context.Context, string, string, int64) (*Definition, error) {
+	return &Definition{Machine: e.machine, Policies: e.policies}, nil
 }
 
 // fire steps the run, as the engine does.
@@ -104,6 +106,14 @@ func (announcer) Decided(ns, _ string, d *Decision, _ time.Time) (store.Event, e
 
 func (announcer) Reported(ns, _ string, r *Reported, _ time.Time) (store.Event, error) {
 	return event(ns, r.RunID, r.CallID, fmt.Sprintf("reported accounted=%t", r.Accounted)), nil
+}
+
+func (announcer) Sealed(ns string, s Sealed, _ time.Time) (store.Event, error) {
+	return event(ns, s.Partition, "sealed", s.Head), nil
+}
+
+func (announcer) PolicyChanged(ns, _ string, c *PolicyChange, _ time.Time) (store.Event, error) {
+	return event(ns, c.Name, c.Type, fmt.Sprint(c.IndexVersion)), nil
 }
 
 func event(ns, run, call, payload string) store.Event {
@@ -141,7 +151,7 @@ func newEngineOf(t *testing.T, definition string) (*engine, *storetest.Faulty) {
 }
 
 func newApp(e *engine, st store.Store) *App {
-	return New(st, e, announcer{}, time.Now, slog.New(slog.DiscardHandler))
+	return New(st, e, announcer{}, time.Now, slog.New(slog.DiscardHandler), Config{})
 }
 
 func check(t *testing.T, a *App, tool, call string) *Decision {

@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
@@ -23,10 +25,26 @@ type Check struct {
 	Input  []byte
 	// CallID is the caller's id of the call; minted when empty.
 	CallID string
+	// EstimatedCost is reserved of budgets until the report (S7.5).
+	EstimatedCost rules.MicroUSD
 }
 
-// Check decides one tool call (S3). The decision, its counters and its event are
-// committed together, on condition that the run is still what was judged.
+// question is a check while it is worked on.
+type question struct {
+	caller Caller
+	req    Check
+	digest string
+	// approved: humans have agreed to exactly this call. consumed are the approvals
+	// that this check has used, by the digest of their actions.
+	approved bool
+	consumed map[string]string
+	// now picks the periods of budgets.
+	now time.Time
+}
+
+// Check decides one tool call (S3, S7). The decision, its counters, its record in
+// the log and its event are committed together, on condition that the run and the
+// policies are still what was judged by.
 func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, error) {
 	if req.CallID == "" {
 		id, err := typeid.New(typeid.Call)
@@ -35,63 +53,150 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 		}
 		req.CallID = id
 	}
-	inputDigest := digest(req.Tool, req.Input)
-	s, err := a.cached(ctx, caller.Namespace, req.Target)
+	if req.EstimatedCost < 0 {
+		return nil, fault.New(fault.InvalidRequest, "estimated_cost_usd must not be negative").Violate("/estimated_cost_usd", "RANGE", "negative")
+	}
+	q := &question{caller: caller, req: req, digest: digest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
+	s, err := a.cached(ctx, caller, req.Target)
 	for i := range contend.Attempts {
 		if err != nil {
-			return a.unavailable(ctx, req, inputDigest, err)
+			return a.unavailable(ctx, q, err)
 		}
-		d := &Decision{
-			Verdict: judge(s, req),
-			CallID:  req.CallID, Tool: req.Tool, InputDigest: inputDigest, Run: s.run, Machine: s.machine,
-		}
-		if err = a.record(ctx, caller, s, d); overLimit(s, d, err) {
-			err = a.record(ctx, caller, s, d)
-		}
-		if err == nil {
+		d, cause := a.attempt(ctx, q, s)
+		if cause == nil {
 			return d, nil
 		}
-		if !errors.Is(err, store.ErrConflict) {
+		if err = cause; !errors.Is(err, store.ErrConflict) {
 			continue
 		}
 		if err = contend.Yield(ctx, i); err == nil {
-			s, err = a.load(ctx, caller.Namespace, req.Target)
+			s, err = a.again(ctx, caller, req.Target)
 		}
 	}
 	return nil, fault.New(fault.VersionConflict, "run %s is being changed faster than this check could follow; try again", req.Target.RunID)
 }
 
-// overLimit turns the refusal of a counter into the denial that it stands for.
+// again reads anew what has changed under a check.
+func (a *App) again(ctx context.Context, caller Caller, target Target) (*snapshotOf, error) {
+	if _, err := a.refreshPolicies(ctx, caller.Namespace); err != nil {
+		return nil, err
+	}
+	return a.load(ctx, caller.Namespace, target)
+}
+
+// attempt judges a call by a snapshot and makes the answer durable.
+func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decision, error) {
+	state := judge(s, q.req)
+	std, err := a.standardOf(ctx, q.caller, s, state)
+	if err != nil {
+		return nil, err
+	}
+	d := &Decision{
+		CallID: q.req.CallID, Tool: q.req.Tool, Capability: capabilityOf(s, q.req), InputDigest: q.digest,
+		Run: s.run, Machine: s.Machine, EstimatedCost: q.req.EstimatedCost,
+	}
+	d.settle(combine(q, s, std, state, std.live))
+	d.Shadows = a.shadows(ctx, q, s, std, d.combined)
+	if d.Verdict.Decision == toolcall.Ask {
+		if err = a.ask(ctx, q, s, std, d); exceeded(d, err) {
+			err = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for {
+		err := a.record(ctx, q, s, std, d)
+		if err == nil {
+			return d, nil
+		}
+		if !exceeded(d, err) && !overLimit(s, d, err) {
+			return nil, err
+		}
+	}
+}
+
+// combine takes the strictest of what the state and the policies say.
+func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, sets []*rules.Set) rules.Combined {
+	if len(sets) == 0 || toolcall.Own(q.req.Tool) {
+		return rules.Combine(state, nil, nil)
+	}
+	session, root := std.root(s)
+	call := rules.Call{
+		Tool: q.req.Tool, Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
+		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
+		Approved: q.approved, Now: q.now,
+	}
+	verdicts := make([]rules.Verdict, len(sets))
+	for i, set := range sets {
+		verdicts[i] = set.Decide(call, nil)
+	}
+	return rules.Combine(state, verdicts, nil)
+}
+
+// capabilityOf is what policies call the tool of a call.
+func capabilityOf(s *snapshotOf, req Check) string {
+	v := rules.Verdict{Tool: req.Tool}
+	if c := v.Capability(); c == rules.Shell || !toolcall.Shell(s.Machine.State(s.run.State), req.Tool) {
+		return c
+	}
+	return rules.CapabilityOf(req.Tool)
+}
+
+// exceeded turns the refusal of a policy's account into the denial that it stands
+// for.
+func exceeded(d *Decision, err error) bool {
+	var full *spendError
+	if !errors.As(err, &full) {
+		return false
+	}
+	d.ApprovalID = ""
+	d.settle(d.combined.Exceeded(full.index, full.value, full.reopensAt))
+	return true
+}
+
+// overLimit turns the refusal of a counter of the state into the denial that it
+// stands for.
 func overLimit(s *snapshotOf, d *Decision, err error) bool {
 	var limit *store.LimitError
 	if !errors.As(err, &limit) {
 		return false
 	}
+	v := toolcall.IterationLimitReached(s.Machine, s.run, limit.Value)
 	if limit.Name == ledger.ContextBytes {
-		d.Verdict = toolcall.ContextBudgetSpent(s.machine, s.run, limit.Value)
+		v = toolcall.ContextBudgetSpent(s.Machine, s.run, limit.Value)
 	} else {
-		d.Verdict = toolcall.IterationLimitReached(s.machine, s.run, limit.Value)
 		d.Iterations = limit.Value
 	}
-	d.Verdict.Tool = d.Tool
+	d.denyByState(v)
 	return true
 }
 
-// record commits a decision: the condition that the run is unchanged, the
-// counters of an allowed call, and the event.
-func (a *App) record(ctx context.Context, caller Caller, s *snapshotOf, d *Decision) error {
+// denyByState makes a limit of the state the answer.
+func (d *Decision) denyByState(v toolcall.Verdict) {
+	v.Tool = d.Tool
+	d.settle(rules.Combine(v, nil, nil))
+}
+
+// record commits a decision: the conditions that the run and the policies are
+// unchanged, the counters of an allowed call, the record in the log, and the event.
+func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
 	batch := store.Batch{Checks: []store.Check{{Key: s.key, Version: s.run.Version}}}
 	if err := a.countFiles(ctx, s, d, &batch); err != nil {
 		return err
 	}
-	d.Message = d.Verdict.Message(s.machine, s.run)
-	event, err := a.announce.Decided(caller.Namespace, caller.Principal.Name, d, a.clock().UTC())
+	now := a.clock().UTC()
+	event, err := a.announce.Decided(q.caller.Namespace, q.caller.Principal.Name, d, now)
 	if err != nil {
 		return fault.From(err)
 	}
 	batch.Events = []store.Event{event}
-	batch.Idempotency = &store.Idempotency{
-		Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Answer: callOf(d).Encode(), TTL: ledger.Kept,
+	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, decisionRecord(q, s, d, a.Masks, now)))
+	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
+	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
+		batch.Idempotency = &store.Idempotency{
+			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Answer: callOf(d).Encode(), TTL: ledger.Kept,
+		}
 	}
 	v := &d.Verdict
 	if v.Counted {
@@ -101,16 +206,70 @@ func (a *App) record(ctx context.Context, caller Caller, s *snapshotOf, d *Decis
 			batch.Counters = append(batch.Counters, store.Counter{Owner: s.entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
 		}
 	}
-	result, err := a.store.Commit(ctx, batch)
+	result, err := a.commit(ctx, q, std, d, batch)
 	switch {
 	case err != nil:
 		return err
 	case result.Replayed:
-		return a.repeat(ctx, caller, s, d, result.Answer)
+		return a.repeat(ctx, q.caller, s, d, result.Answer)
 	case v.Counted:
 		d.Iterations = result.Counters[0]
 	}
 	return nil
+}
+
+// commit commits a decision with what policies count, and on condition that they
+// are unchanged.
+func (a *App) commit(ctx context.Context, q *question, std *standard, d *Decision, batch store.Batch) (store.Result, error) {
+	spends := d.combined.Spends
+	if !a.store.Spans() {
+		return a.commitReserved(ctx, q, std, spends, batch)
+	}
+	if err := a.dropLater(ctx, q.caller.Namespace, spends); err != nil {
+		return store.Result{}, err
+	}
+	batch.Checks = append(batch.Checks, store.Check{Key: std.index.key(), Version: std.index.Version})
+	own := len(batch.Counters)
+	batch.Counters = append(batch.Counters, a.counters(q.caller.Namespace, spends)...)
+	result, err := a.store.Commit(ctx, batch)
+	var limit *store.LimitError
+	if errors.As(err, &limit) && limit.Index >= own {
+		return result, &spendError{index: limit.Index - own, value: limit.Value, reopensAt: limit.ReopensAt}
+	}
+	return result, err
+}
+
+// commitReserved is commit in a store that does not span shards.
+func (a *App) commitReserved(ctx context.Context, q *question, std *standard, spends []rules.Spend, batch store.Batch) (store.Result, error) {
+	if err := a.reserve(ctx, q.caller.Namespace, spends); err != nil {
+		return store.Result{}, err
+	}
+	err := a.unchanged(ctx, std.index)
+	if err == nil {
+		var result store.Result
+		if result, err = a.store.Commit(ctx, batch); err == nil && !result.Replayed {
+			return result, nil
+		} else if err == nil {
+			a.release(ctx, q.caller.Namespace, spends)
+			return result, nil
+		}
+	}
+	if !errors.Is(err, store.ErrUncertain) { // it may have been applied: then it is spent
+		a.release(ctx, q.caller.Namespace, spends)
+	}
+	return store.Result{}, err
+}
+
+// unchanged reports a conflict when policies are not what was judged by.
+func (a *App) unchanged(ctx context.Context, index *policyIndex) error {
+	record, err := a.store.Get(ctx, index.key())
+	if errors.Is(err, store.ErrNotFound) {
+		record, err = store.Record{Version: store.Absent}, nil
+	}
+	if err == nil && record.Version != index.Version {
+		err = &store.ConflictError{Key: index.key(), Want: index.Version, Have: record.Version}
+	}
+	return err
 }
 
 func limitOr(limit int64) int64 {
@@ -142,8 +301,7 @@ func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch 
 	before := kept.Of(s.run.Branch, s.run.Entry)
 	files, added, fits := before.Add(v.Paths, v.MaxFiles)
 	if !fits {
-		d.Verdict = toolcall.FileLimitReached(s.machine, s.run, before, added)
-		d.Verdict.Tool = d.Tool
+		d.denyByState(toolcall.FileLimitReached(s.Machine, s.run, before, added))
 		return nil
 	}
 	if len(added) == 0 {
@@ -161,7 +319,7 @@ func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch 
 func callOf(d *Decision) *ledger.Call {
 	return &ledger.Call{
 		Verdict: d.Verdict, RunID: d.Run.ID, Branch: d.Run.Branch, Entry: d.Run.Entry,
-		RunVersion: d.Run.Version, Message: d.Message,
+		RunVersion: d.Run.Version, Message: d.Message, ApprovalID: d.ApprovalID, Spends: ledger.SpendsOf(d.combined.Spends),
 	}
 }
 
@@ -197,14 +355,16 @@ func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decis
 	if err != nil {
 		return err
 	}
-	d.Verdict, d.Message, d.Run, d.Machine = first.Verdict, first.Message, fresh.run, fresh.machine
+	d.Verdict, d.Message, d.Run, d.Machine = first.Verdict, first.Message, fresh.run, fresh.Machine
+	d.ApprovalID = first.ApprovalID
 	d.Iterations = counters[ledger.Iterations]
 	return nil
 }
 
 // unavailable turns a failure into the answer: what the caller did wrong is an
 // error that says so, anything else denies (S7.2).
-func (a *App) unavailable(ctx context.Context, req Check, inputDigest string, err error) (*Decision, error) {
+func (a *App) unavailable(ctx context.Context, q *question, err error) (*Decision, error) {
+	req := q.req
 	if errors.Is(err, context.Canceled) || errors.Is(ctx.Err(), context.Canceled) {
 		return nil, fault.From(err)
 	}
@@ -214,7 +374,7 @@ func (a *App) unavailable(ctx context.Context, req Check, inputDigest string, er
 			slog.String("run", req.Target.RunID), slog.String("tool", req.Tool),
 			slog.String("reason", string(reason)), slog.Any("error", err))
 		v := toolcall.Unavailable()
-		return &Decision{Verdict: v, Message: v.Message(nil, nil), CallID: req.CallID, Tool: req.Tool, InputDigest: inputDigest}, nil
+		return &Decision{Verdict: v, Message: v.Message(nil, nil), CallID: req.CallID, Tool: req.Tool, InputDigest: q.digest}, nil
 	default:
 		return nil, fault.From(err)
 	}

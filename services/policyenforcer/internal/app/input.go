@@ -15,7 +15,7 @@ const badInput = "its input must be one JSON object in UTF-8, without duplicate 
 // when its input is not what a tool can be given: two readers of such text may
 // see two different calls.
 func judge(s *snapshotOf, req Check) toolcall.Verdict {
-	v := toolcall.Decide(s.machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input})
+	v := toolcall.Decide(s.Machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input})
 	if v.Decision != toolcall.Allow || !v.Counted || validInput(req.Input) {
 		return v
 	}

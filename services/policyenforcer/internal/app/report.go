@@ -7,8 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -62,11 +64,11 @@ type Interrupted struct {
 // An interrupt that the call fires comes first, and once per call. So a report
 // that was answered has interrupted, and one that failed can be sent again.
 func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported, error) {
-	if !validCost(req.CostUSD) {
+	if _, ok := parseCost(req.CostUSD); !ok {
 		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", not %q`, req.CostUSD).
 			Violate("/cost_usd", "NUMBER", "not a decimal number")
 	}
-	s, err := a.cached(ctx, caller.Namespace, req.Target)
+	s, err := a.cached(ctx, caller, req.Target)
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -125,10 +127,11 @@ func (a *App) interrupt(ctx context.Context, caller Caller, s *snapshotOf, call 
 			return nil, err
 		}
 	}
-	m, err := a.engine.Machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
+	definition, err := a.engine.Definition(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
+	m := definition.Machine
 	if !toolcall.Edits(m, call.Verdict.Tool) {
 		return nil, nil
 	}
@@ -165,6 +168,10 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *led
 			return err
 		}
 	}
+	kept := len(batch.Counters)
+	if err := a.settle(ctx, caller.Namespace, root, call, r, &batch); err != nil {
+		return err
+	}
 	event, err := a.announce.Reported(caller.Namespace, caller.Principal.Name, r, a.clock().UTC())
 	if err != nil {
 		return err
@@ -174,15 +181,52 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *led
 	if err != nil {
 		return err
 	}
-	return a.warn(ctx, s, r, result.Counters)
+	return a.warn(ctx, s, r, result.Counters[:min(kept, len(result.Counters))])
+}
+
+// settle corrects what policies have counted for a call, to what it has cost
+// (S7.5). A call that failed gives its emails back too; that it was made stays
+// counted. In a store that does not span shards that is done first, once.
+func (a *App) settle(ctx context.Context, namespace string, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) error {
+	if call == nil || len(call.Spends) == 0 {
+		return nil
+	}
+	cost, _ := parseCost(r.CostUSD) // it was checked
+	spends := call.Spent()
+	changes := rules.Settle(spends, cost)
+	if !r.OK {
+		for _, change := range rules.Release(spends) {
+			if change.Measure == rules.Emails {
+				changes = append(changes, change)
+			}
+		}
+	}
+	counters := a.corrections(namespace, changes)
+	if a.store.Spans() {
+		batch.Counters = append(batch.Counters, counters...)
+		return nil
+	}
+	for _, at := range byShard(counters, a.store.Shards()) {
+		group := make([]store.Counter, len(at))
+		for i, index := range at {
+			group[i] = counters[index]
+		}
+		_, err := a.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
+			Owner: group[0].Owner, Name: "settle/" + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: ledger.Kept,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keep adds to the batch what the run keeps of a result. The bytes belong to the
 // present entry; those of a call that has interrupted belonged to the one that it
 // left.
 func (a *App) keep(caller Caller, s *snapshotOf, r *Reported, batch *store.Batch) error {
-	capture := s.machine.Meta().CaptureOutput
-	budget := s.machine.State(s.run.State).ContextBudgetBytes
+	capture := s.Machine.Meta().CaptureOutput
+	budget := s.Machine.State(s.run.State).ContextBudgetBytes
 	counts := budget > 0 && r.Interrupt == nil && !s.run.Over && !s.run.Status.Ended()
 	if !capture && !counts {
 		return nil
@@ -224,7 +268,7 @@ func (a *App) warn(ctx context.Context, s *snapshotOf, r *Reported, spent []int6
 	if s == nil || r.Interrupt != nil {
 		return nil
 	}
-	budget := s.machine.State(s.run.State).ContextBudgetBytes
+	budget := s.Machine.State(s.run.State).ContextBudgetBytes
 	if budget == 0 {
 		return nil
 	}
@@ -244,15 +288,48 @@ func (r *Report) digest() string {
 	return digest(r.Tool, fmt.Appendf(nil, "%t %d %s %q", r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged))
 }
 
-// validCost is true for nothing and for plain decimals: money is never a float.
-func validCost(s string) bool {
-	if s == "" {
-		return true
+// parseCost reads an amount of dollars, nothing as none: money is never a float. What
+// is finer than a micro-dollar is rounded up.
+func parseCost(text string) (rules.MicroUSD, bool) {
+	if text == "" {
+		return 0, true
 	}
-	whole, fraction, dotted := strings.Cut(s, ".")
-	return digits(whole) && (!dotted || digits(fraction))
+	whole, fraction, dotted := strings.Cut(text, ".")
+	if !digits(whole) || dotted && !digits(fraction) {
+		return 0, false
+	}
+	whole = strings.TrimLeft(whole, "0")
+	finer := ""
+	if len(fraction) > microDigits {
+		fraction, finer = fraction[:microDigits], fraction[microDigits:]
+	}
+	amount := document.Decimal("0" + whole)
+	if whole != "" {
+		amount = document.Decimal(whole)
+	}
+	if fraction != "" {
+		amount += document.Decimal("." + fraction)
+	}
+	cost, ok := rules.ParseUSD(amount)
+	if ok && strings.Trim(finer, "0") != "" {
+		cost++
+	}
+	return cost, ok
 }
+
+// microDigits is how many decimals a micro-dollar has.
+const microDigits = 6
 
 func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// ParseCost reads the estimate of a call.
+func ParseCost(text string) (rules.MicroUSD, error) {
+	cost, ok := parseCost(text)
+	if !ok {
+		return 0, fault.New(fault.InvalidRequest, `estimated_cost_usd must be a decimal number of US dollars such as "0.02", not %q`, text).
+			Violate("/estimated_cost_usd", "NUMBER", "not a decimal number")
+	}
+	return cost, nil
 }

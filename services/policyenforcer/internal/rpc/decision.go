@@ -16,7 +16,7 @@ var (
 func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallResponse {
 	resp := &policyv1.CheckToolCallResponse{
 		Decision: decisions[d.Verdict.Decision], Code: codes[d.Verdict.Code],
-		Message: d.Message, CallId: d.CallID, Iterations: d.Iterations,
+		Message: d.Message, CallId: d.CallID, Iterations: d.Iterations, ApprovalId: d.ApprovalID,
 	}
 	if d.Run == nil {
 		return resp // nothing could be learnt of the run: a denial

@@ -60,9 +60,13 @@ func caller(ctx context.Context) app.Caller {
 
 // CheckToolCall implements PolicyEnforcerService.
 func (s *Enforcer) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
+	cost, err := app.ParseCost(req.GetEstimatedCostUsd())
+	if err != nil {
+		return nil, err
+	}
 	d, err := s.app.Check(ctx, caller(ctx), app.Check{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
-		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(),
+		Tool:   req.GetTool(), Input: req.GetInput(), CallID: req.GetCallId(), EstimatedCost: cost,
 	})
 	if err != nil {
 		return nil, err

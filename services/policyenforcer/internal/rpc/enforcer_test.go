@@ -35,7 +35,7 @@ func (w *waiting) Interrupt(context.Context, string, string, []string) (*app.Int
 	return nil, nil
 }
 
-func (w *waiting) Machine(context.Context, string, string, int64) (*workflow.Machine, error) {
+func (w *waiting) Definition(context.Context, string, string, int64) (*app.Definition, error) {
 	return nil, fault.New(fault.NotFound, "no such workflow")
 }
 
@@ -45,7 +45,7 @@ func TestCallsAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := &waiting{release: make(chan struct{})}
-		s := NewEnforcer(app.New(nil, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler)), nil)
+		s := NewEnforcer(app.New(nil, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), nil)
 		s.busy = make(chan struct{}, 8)
 		const messages = 20
 		calls := make([]*policyv1.CheckToolCallRequest, maxBatch)

@@ -7,7 +7,9 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
@@ -17,14 +19,15 @@ import (
 type Engine struct {
 	workflows enginev1.WorkflowServiceClient
 	runs      enginev1.RunServiceClient
-	machines  *snapshot.Cache[string, *workflow.Machine]
+	// definitions by namespace, name and version.
+	definitions *snapshot.Cache[string, *app.Definition]
 }
 
 var _ app.Runs = (*Engine)(nil)
 
 // NewEngine makes the adapter.
 func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient) *Engine {
-	return &Engine{workflows: workflows, runs: runs, machines: snapshot.New[string, *workflow.Machine](4096)}
+	return &Engine{workflows: workflows, runs: runs, definitions: snapshot.New[string, *app.Definition](4096)}
 }
 
 // Run implements app.Runs. Only what decides is taken: not the context.
@@ -54,11 +57,11 @@ func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []st
 		return nil, err
 	}
 	run := runOf(resp.GetRun())
-	m, err := e.Machine(ctx, rpc.Namespace(ctx), run.Workflow, run.WorkflowVersion)
+	d, err := e.Definition(ctx, rpc.Namespace(ctx), run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
-	return &app.Interrupted{Name: resp.GetInterrupt(), From: resp.GetFrom(), Run: run, Machine: m, Files: files}, nil
+	return &app.Interrupted{Name: resp.GetInterrupt(), From: resp.GetFrom(), Run: run, Machine: d.Machine, Files: files}, nil
 }
 
 // runOf is a run as decisions need it.
@@ -76,22 +79,27 @@ func runOf(r *enginev1.Run) *workflow.Run {
 	return run
 }
 
-// Machine implements app.Runs. Versions are immutable, so the cache is always
+// Definition implements app.Runs. Versions are immutable, so the cache is always
 // right.
-func (e *Engine) Machine(ctx context.Context, namespace, name string, version int64) (*workflow.Machine, error) {
+func (e *Engine) Definition(ctx context.Context, namespace, name string, version int64) (*app.Definition, error) {
 	key := fmt.Sprintf("%s\x00%s\x00%d", namespace, name, version)
-	if m, ok := e.machines.Get(key); ok {
-		return m, nil
+	if d, ok := e.definitions.Get(key); ok {
+		return d, nil
 	}
 	resp, err := e.workflows.Get(rpc.Forward(ctx), &enginev1.WorkflowServiceGetRequest{Name: name, Version: version})
 	if err != nil {
 		return nil, err
 	}
-	def, problems := workflow.Parse(resp.GetWorkflow().GetDefinition())
-	if problems.HasErrors() {
-		return nil, fmt.Errorf("workflow %s version %d: %w", name, version, problems.Err())
+	compiled, err := definition.Compile(resp.GetWorkflow().GetDefinition(), version)
+	if err != nil {
+		return nil, fmt.Errorf("workflow %s version %d: %w", name, version, err)
 	}
-	m := workflow.Compile(def, version)
-	e.machines.Put(key, m, nil)
-	return m, nil
+	d := &app.Definition{Machine: compiled.Machine, Process: compiled.Process != nil, Policies: compiled.Meta().Policies}
+	if d.Process {
+		for _, policy := range compiled.Process.Policies() {
+			d.Rules = append(d.Rules, rules.Compile(policy, version))
+		}
+	}
+	e.definitions.Put(key, d, nil)
+	return d, nil
 }

@@ -1,5 +1,8 @@
 package app
 
+// Swept are the kinds of records whose timers are fired.
+var Swept = swept
+
 // Waiting counts the edits that wait for those of the commit that is under way.
 func (a *App) Waiting(stateID string) int {
 	a.writers.mu.Lock()

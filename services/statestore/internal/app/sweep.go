@@ -14,8 +14,11 @@ import (
 // sweepInterval is how late a timer may fire.
 const sweepInterval = 250 * time.Millisecond
 
-// sweepPage is how many timers of a shard are read at once.
-const sweepPage = 128
+// sweepPage is how many timers of a shard and kind are read at once.
+const sweepPage = 32
+
+// swept are the kinds of records whose timers are fired here.
+var swept = []string{KindSession, KindState, kindExecution}
 
 // system is who acts when time has passed.
 func system(namespace string) Caller {
@@ -40,25 +43,19 @@ func (a *App) Sweep(ctx context.Context) {
 
 // SweepOnce fires what is due now.
 func (a *App) SweepOnce(ctx context.Context) {
-	var unread error
-	for shard := range a.store.Shards() {
-		timers, err := a.store.Due(ctx, shard, a.now(), sweepPage)
+	timers, unread := a.store.Due(ctx, a.now(), sweepPage, swept...)
+	for _, timer := range timers {
+		err := a.fire(ctx, timer)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			unread = err // shards may live on different servers
-			continue
-		}
-		for _, timer := range timers {
-			if err := a.fire(ctx, timer); err != nil && ctx.Err() == nil {
-				a.postpone(ctx, timer)
-				a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be fired and is tried again",
-					slog.String("of", timer.Key.String()), slog.Any("cause", err))
-			}
+			a.postpone(ctx, timer)
+			a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be fired and is tried again",
+				slog.String("of", timer.Key.String()), slog.Any("cause", err))
 		}
 	}
-	if unread != nil {
+	if unread != nil && ctx.Err() == nil { // shards may live on different servers
 		a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.Any("cause", unread))
 	}
 }
@@ -67,27 +64,23 @@ func (a *App) SweepOnce(ctx context.Context) {
 // it does not keep others of its shard from their turn.
 const firedAgain = 30 * time.Second
 
-// postpone puts off a timer. What sets it meanwhile sets it anew; one that was
-// cleared has nothing to do when it fires.
+// postpone puts off a timer, unless it was cleared or set anew meanwhile.
 func (a *App) postpone(ctx context.Context, timer store.Timer) {
-	timer.Due = a.now().Add(firedAgain)
-	_, err := a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{timer}})
+	_, err := a.store.Commit(ctx, store.Batch{Postpone: []store.Postpone{{Timer: timer, Until: a.now().Add(firedAgain)}}})
 	if err != nil && ctx.Err() == nil {
 		a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be put off", slog.String("of", timer.Key.String()), slog.Any("cause", err))
 	}
 }
 
-// fire does what a timer is for. Timers of other services are left to them.
+// fire does what a timer of a swept kind is for.
 func (a *App) fire(ctx context.Context, timer store.Timer) error {
 	switch timer.Key.Kind {
 	case KindSession:
 		return a.tick(ctx, timer)
 	case KindState:
 		return a.expire(ctx, timer)
-	case kindExecution:
-		return a.abandon(ctx, timer)
 	default:
-		return nil
+		return a.abandon(ctx, timer)
 	}
 }
 

@@ -14,22 +14,26 @@ import (
 // slow is a store of a sweep that is slow: things happen between its steps.
 type slow struct {
 	store.Store
-	read, clear sync.Once
-	afterDue    func() // once timers were read
-	beforeClear func() // before one is cleared because it has nothing to do
+	read, clear, postpone sync.Once
+	afterDue              func() // once timers were read
+	beforeClear           func() // before one is cleared because it has nothing to do
+	beforePostpone        func() // before one that could not be fired is put off
 }
 
-func (s *slow) Due(ctx context.Context, shard int, now time.Time, limit int) ([]store.Timer, error) {
-	timers, err := s.Store.Due(ctx, shard, now, limit)
-	if len(timers) > 0 {
+func (s *slow) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
+	timers, err := s.Store.Due(ctx, now, limit, kinds...)
+	if len(timers) > 0 && s.afterDue != nil {
 		s.read.Do(s.afterDue)
 	}
 	return timers, err
 }
 
 func (s *slow) Commit(ctx context.Context, batch store.Batch) (store.Result, error) {
-	if len(batch.ClearTimers) > 0 && len(batch.Puts) == 0 {
+	if len(batch.ClearTimers) > 0 && len(batch.Puts) == 0 && s.beforeClear != nil {
 		s.clear.Do(s.beforeClear)
+	}
+	if len(batch.Postpone) > 0 {
+		s.postpone.Do(s.beforePostpone)
 	}
 	return s.Store.Commit(ctx, batch)
 }
@@ -78,6 +82,34 @@ func TestSweepKeepsTheTimerOfANewEnd(t *testing.T) {
 		}
 		r.replica(late).SweepOnce(r.Context())
 		r.advance(time.Hour - 1)
+		r.readAt(id, 0)
+		r.advance(1)
+		r.gone(id)
+	})
+}
+
+// A timer that could not be fired is put off; not the one that was set since.
+func TestSweepPutsOffNoNewerTimer(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{Retention: 10 * time.Second}, func(r *rig) {
+		id := r.state("root", anything, `{}`).Key.ID
+		r.stop("root", session.Stop{})
+		lease, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, "")
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.clock.Advance(10 * time.Second)
+		endAgain := func() {
+			if err := r.Unlock(r.Context(), operator, id, lease.Token); err != nil {
+				r.Error(err)
+			}
+			if _, err := r.ResumeSession(r.Context(), operator, "root", "", ""); err != nil {
+				r.Error(err)
+			}
+			r.stop("root", session.Stop{})
+		}
+		r.replica(&slow{Store: r.store, beforePostpone: endAgain}).SweepOnce(r.Context())
+		r.advance(10*time.Second - 1)
 		r.readAt(id, 0)
 		r.advance(1)
 		r.gone(id)

@@ -1,0 +1,60 @@
+package auth
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ValidName is true for 1 to 256 bytes of printable UTF-8 that neither begin nor
+// end with a space: what history, approvals and terminals can show unchanged.
+func ValidName(name string) bool {
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
+		return false
+	}
+	for _, r := range name {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Reserved answers whose name it is when a tokens file has given it, in whatever
+// case, or when it is that of a role, of callers without credentials or of
+// Interlock itself. No other source of identities may give it to a principal of
+// another role: policies, approvals and history know people by their names alone.
+func (t *Tokens) Reserved(name string) (Role, bool) {
+	name = strings.ToLower(name)
+	if t != nil {
+		if role, ok := t.byName[name]; ok {
+			return role, true
+		}
+	}
+	switch role := Role(name); {
+	case role.Valid():
+		return role, true
+	case name == AnonymousName:
+		return Operator, true
+	case name == OwnName:
+		return Service, true
+	default:
+		return "", false
+	}
+}
+
+const (
+	// AnonymousName is that of callers without credentials, where they may call.
+	AnonymousName = "anonymous"
+	// OwnName is that of the services of one process, when they call each other.
+	OwnName = "interlock"
+)
+
+// take notes a name. Of names that differ in their case only, the one that an
+// agent may not have counts.
+func (t *Tokens) take(name string, role Role) {
+	name = strings.ToLower(name)
+	if before, taken := t.byName[name]; !taken || before == Agent {
+		t.byName[name] = role
+	}
+}

@@ -1,0 +1,134 @@
+package oidc
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	coreos "github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+)
+
+// claims are a token's.
+type claims map[string]any
+
+func readClaims(payload []byte) (claims, error) {
+	var c claims
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, fmt.Errorf("read claims: %w", err)
+	}
+	return c, nil
+}
+
+// at answers the claim of that name, or else the one that its parts between dots
+// lead to. Names of claims can be URLs, which have dots too.
+func (c claims) at(name string) any {
+	if value, ok := c[name]; ok {
+		return value
+	}
+	var value any = map[string]any(c)
+	for part := range strings.SplitSeq(name, ".") {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = object[part]
+	}
+	return value
+}
+
+// texts answers a claim that is a text or a list of texts.
+func (c claims) texts(name string) []string {
+	switch value := c.at(name).(type) {
+	case string:
+		return []string{value}
+	case []any:
+		var all []string
+		for _, element := range value {
+			if text, ok := element.(string); ok {
+				all = append(all, text)
+			}
+		}
+		return all
+	default:
+		return nil
+	}
+}
+
+// principal is who a checked token's claims name.
+func (a *Authenticator) principal(token *coreos.IDToken) (auth.Principal, error) {
+	var c claims
+	if err := token.Claims(&c); err != nil {
+		return auth.Principal{}, auth.Refused("its claims are not a JSON object")
+	}
+	if before, ok := c["nbf"].(float64); ok && before > float64(a.now().Add(maxSkew).Unix()) {
+		return auth.Principal{}, auth.Refused("it is not valid yet")
+	}
+	name, err := a.name(c)
+	if err == nil {
+		var role auth.Role
+		if role, err = a.role(c); err == nil {
+			return auth.Principal{Name: name, Role: role}, nil
+		}
+	}
+	if a.warned.pass(a.now()) {
+		a.cfg.Logger.Warn("a token of the issuer is refused", slog.String("issuer", a.cfg.Issuer),
+			slog.String("subject", clip(token.Subject)), slog.String("error", err.Error()))
+	}
+	return auth.Principal{}, err
+}
+
+func (a *Authenticator) name(c claims) (string, error) {
+	name, _ := c.at(a.cfg.NameClaim).(string)
+	if !auth.ValidName(name) {
+		return "", auth.Refused("its claim %q is no name", a.cfg.NameClaim)
+	}
+	if a.cfg.NameClaim == "email" && c["email_verified"] != true && c["email_verified"] != "true" {
+		return "", auth.Refused("its e-mail address is not verified")
+	}
+	if role, taken := a.cfg.Names.Reserved(name); taken {
+		return "", auth.Refused("the name %q belongs to a principal of this installation, of the role %s", name, role)
+	}
+	return name, nil
+}
+
+// role denies when the claim maps to several roles: which of them was meant, and
+// whether somebody who may ask and decide was, is for the issuer to say.
+func (a *Authenticator) role(c claims) (auth.Role, error) {
+	var found auth.Role
+	for _, value := range c.texts(a.cfg.RoleClaim) {
+		role, mapped := a.cfg.Roles[value]
+		if !mapped || role == found {
+			continue
+		}
+		if found != "" {
+			return "", auth.Refused("its claim %q gives the roles %s and %s; it must give one", a.cfg.RoleClaim, found, role)
+		}
+		found = role
+	}
+	if found == "" {
+		return "", auth.Refused("its claim %q gives no role here", a.cfg.RoleClaim)
+	}
+	return found, nil
+}
+
+// throttle passes once a second.
+type throttle struct{ next atomic.Int64 }
+
+func (t *throttle) pass(now time.Time) bool {
+	next := t.next.Load()
+	return now.UnixNano() >= next && t.next.CompareAndSwap(next, now.Add(time.Second).UnixNano())
+}
+
+// clip bounds what others have written before it is logged.
+func clip(s string) string {
+	const most = 256
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+package sessiontoken
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+)
+
+// minKey is the fewest bytes of a key: as many as its signatures have.
+const minKey = 32
+
+// Key signs and checks tokens. All services of an installation share it, and
+// whoever has it can make a token for any session.
+type Key struct{ secret []byte }
+
+// CreateKey makes a key file that only its owner can read, unless there is one.
+func CreateKey(file string) error {
+	var secret [minKey]byte
+	// crypto/rand.Read never fails: it ends the program when it cannot go on.
+	_, _ = rand.Read(secret[:])
+	_, err := auth.WriteSecret(file, []byte(base64.StdEncoding.EncodeToString(secret[:])+"\n"))
+	return err
+}
+
+// LoadKey reads a key file: base64 of at least 32 random bytes. It refuses one
+// that others can read.
+func LoadKey(file string) (Key, error) {
+	data, err := auth.ReadSecret(file)
+	if err != nil {
+		return Key{}, err
+	}
+	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(data)))
+	if err != nil || len(secret) < minKey {
+		// The decoder's error quotes what it read: a secret. Drop it.
+		return Key{}, fmt.Errorf("%s is no key for session tokens: "+
+			"make one with `openssl rand -base64 %d > FILE`, and run chmod 600 on it", file, minKey)
+	}
+	return Key{secret}, nil
+}

@@ -1,0 +1,191 @@
+// Package sessiontoken makes and checks tokens for agents that may act in one
+// session only: signed, so that whoever starts an agent can give it one without a
+// server knowing of it before, and short-lived, because nothing takes one back but
+// another key.
+//
+// A token is "ils_" and a JWT (RFC 7519) with HMAC-SHA256. It must never be more
+// than an agent, for longer than 30 days, or be logged.
+package sessiontoken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/typeid"
+)
+
+const (
+	// Prefix tells these tokens from all others, and lets secret scanners find them.
+	Prefix = "ils_"
+	// MaxTTL is how long a token can last.
+	MaxTTL = 30 * 24 * time.Hour
+
+	issuer = "interlock"
+	// maxToken bounds what a caller can make the server check, in bytes.
+	maxToken = 4096
+	// The contracts' own bounds, in bytes.
+	maxSession, maxBranch = 256, 1024
+	// maxSkew is how far the clock of the minter may be ahead.
+	maxSkew = 5 * time.Minute
+)
+
+// Claims are what a token says.
+type Claims struct {
+	// Name is the principal's; several sessions may share one.
+	Name string
+	// Namespace and Session are where the agent may act, and Branch, when not
+	// empty, the only branch of the session's run.
+	Namespace, Session, Branch string
+	IssuedAt, Expires          time.Time
+	// ID names the token, for logs. Mint makes one when it is empty.
+	ID string
+}
+
+// payload is the claims as JSON.
+type payload struct {
+	jwt.RegisteredClaims
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Session   string `json:"session"`
+	Branch    string `json:"branch,omitempty"`
+}
+
+func (p *payload) claims() Claims {
+	c := Claims{Name: p.Name, Namespace: p.Namespace, Session: p.Session, Branch: p.Branch, ID: p.ID}
+	if p.IssuedAt != nil {
+		c.IssuedAt = p.IssuedAt.UTC()
+	}
+	if p.ExpiresAt != nil {
+		c.Expires = p.ExpiresAt.UTC()
+	}
+	return c
+}
+
+// check is what must be true of every token, whoever has signed it.
+func (c Claims) check() error {
+	switch ttl := c.Expires.Sub(c.IssuedAt); {
+	case !auth.ValidName(c.Name):
+		return errors.New("its name must be 1 to 256 bytes of printable text")
+	case c.Namespace == "":
+		return errors.New("it must name a namespace")
+	case c.Session == "" || len(c.Session) > maxSession:
+		return fmt.Errorf("its session must have 1 to %d bytes", maxSession)
+	case len(c.Branch) > maxBranch:
+		return fmt.Errorf("its branch must have at most %d bytes", maxBranch)
+	case c.IssuedAt.IsZero() || c.Expires.IsZero() || ttl <= 0 || ttl > MaxTTL:
+		return fmt.Errorf("it must last for more than 0 and at most %d hours", int(MaxTTL.Hours()))
+	}
+	return nil
+}
+
+// Mint makes a token. Times have whole seconds.
+func (k Key) Mint(c Claims) (string, error) {
+	if err := c.check(); err != nil {
+		return "", fmt.Errorf("mint a token: %w", err)
+	}
+	if c.ID == "" {
+		id, err := typeid.New("tok")
+		if err != nil {
+			return "", fmt.Errorf("mint a token: %w", err)
+		}
+		c.ID = id
+	}
+	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, &payload{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: issuer, ID: c.ID, IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.Expires),
+		},
+		Name: c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch,
+	}).SignedString(k.secret)
+	if err != nil {
+		return "", fmt.Errorf("mint a token: %w", err)
+	}
+	if len(Prefix)+len(signed) > maxToken {
+		return "", errors.New("mint a token: it would be too long; choose shorter names")
+	}
+	return Prefix + signed, nil
+}
+
+// Check answers what a token says, or why it is refused: an auth.Refusal when the
+// key has signed it, else auth.ErrUnauthenticated. The claims of a token that has
+// expired are answered too.
+func (k Key) Check(token string, now time.Time) (Claims, error) {
+	inner, ours := strings.CutPrefix(token, Prefix)
+	if !ours || len(token) > maxToken || len(k.secret) < minKey {
+		return Claims{}, auth.ErrUnauthenticated
+	}
+	var p payload
+	_, err := jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithStrictDecoding(),
+		jwt.WithIssuer(issuer), jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }),
+	).ParseWithClaims(inner, &p, func(*jwt.Token) (any, error) { return k.secret, nil })
+	c := p.claims()
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return c, auth.Refused("it has expired; mint another with `interlock token mint`")
+	case err != nil:
+		return Claims{}, auth.ErrUnauthenticated
+	case c.IssuedAt.After(now.Add(maxSkew)):
+		return c, auth.Refused("it was made in the future; set the clocks of the machines that make and check it")
+	}
+	if err := c.check(); err != nil {
+		return c, auth.Refused("%v; mint another with `interlock token mint`", err)
+	}
+	return c, nil
+}
+
+// Read answers what a token says without checking it: nothing of it is certain.
+func Read(token string) (Claims, error) {
+	inner, ours := strings.CutPrefix(token, Prefix)
+	if !ours || len(token) > maxToken {
+		return Claims{}, fmt.Errorf("this is no session token: those begin with %s", Prefix)
+	}
+	var p payload
+	if _, _, err := jwt.NewParser().ParseUnverified(inner, &p); err != nil {
+		// The parser's error may quote what it read.
+		return Claims{}, errors.New("this is no session token: it is cut off or damaged")
+	}
+	return p.claims(), nil
+}
+
+// Authenticator authenticates callers by their session tokens.
+type Authenticator struct {
+	key   Key
+	names *auth.Tokens
+	now   func() time.Time
+}
+
+var _ auth.Authenticator = (*Authenticator)(nil)
+
+// New makes an authenticator. Names that the tokens file gives to others than
+// agents are refused; names may be nil.
+func New(key Key, names *auth.Tokens) *Authenticator {
+	return &Authenticator{key: key, names: names, now: time.Now}
+}
+
+// Authenticate answers an agent that is bound to its session.
+func (a *Authenticator) Authenticate(_ context.Context, token string) (auth.Principal, error) {
+	c, err := a.key.Check(token, a.now())
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	if err := CheckName(c.Name, a.names); err != nil {
+		return auth.Principal{}, auth.Refused("%v", err)
+	}
+	return auth.Principal{
+		Name: c.Name, Role: auth.Agent, Session: c.Session, Branch: c.Branch, Namespace: c.Namespace,
+	}, nil
+}
+
+// CheckName refuses a name that belongs to somebody who is not an agent.
+func CheckName(name string, names *auth.Tokens) error {
+	if role, taken := names.Reserved(name); taken && role != auth.Agent {
+		return fmt.Errorf("the name %q belongs to a principal of the role %s; choose another", name, role)
+	}
+	return nil
+}

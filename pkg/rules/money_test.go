@@ -1,0 +1,28 @@
+package rules_test
+
+import (
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/rules"
+)
+
+// TestParseCost: plain decimals, and what is finer than can be counted is rounded
+// up, so that nothing is free for being cheap (S7.5).
+func TestParseCost(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]rules.MicroUSD{
+		"0": 0, "0.02": 20_000, "1": 1_000_000, "007.50": 7_500_000, "0.000001": 1, "0.0000010": 1, "0.0000011": 2, "0.00000000001": 1,
+		"0.0000000": 0, "9223372036853.999999": 9_223_372_036_853_999_999, "9223372036854.775806": 9_223_372_036_854_775_806,
+	} {
+		if got, ok := rules.ParseCost(text); got != want || !ok {
+			t.Errorf("%s is read as %d, %t, and is %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{
+		"", ".", "1.", ".5", "-1", "+1", "1e3", "1,5", "0x1", " 1", "1 ", "$1", "NaN", "1.2.3", "٣", "9223372036854.775808", "99999999999999999999",
+	} {
+		if got, ok := rules.ParseCost(text); ok {
+			t.Errorf("%q is read as %d", text, got)
+		}
+	}
+}

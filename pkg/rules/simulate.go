@@ -1,0 +1,95 @@
+package rules
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Recorded is a call as a log of decisions keeps it.
+type Recorded struct {
+	// Call as it was made, at Now. EstimatedCost is what it takes of budgets: what it
+	// has cost where that is known, else the estimate. Approved is true when a human
+	// had approved it. What was not recorded is missing, and a candidate that needs it
+	// to decide denies.
+	Call
+	// Decision is what was answered, and Code why when it was not allowed.
+	Decision toolcall.Decision
+	Code     toolcall.Code
+	// Policy is the name of the one that decided; empty when none did.
+	Policy string
+}
+
+// Replayed is what would have become of a recorded call.
+type Replayed struct {
+	// Index of the call among those recorded.
+	Index int
+	// Combined is the answer of the candidate and of all that it does not replace.
+	Combined
+	// Changed is true when the decision is another than the recorded one.
+	Changed bool
+}
+
+// Simulate replays recorded calls against a candidate, in the order of their time,
+// whatever theirs: what would have been decided with the candidate in the place of
+// the policy of its name, or of every policy when it has none. What a workflow's
+// state has denied stays denied, and so does what another policy has decided,
+// unless the candidate is stricter.
+//
+// Windows and budgets begin empty and count what the candidate admits. The calls
+// that would have followed if an answer had been another are not made up.
+func Simulate(candidate *Set, calls []Recorded) iter.Seq[Replayed] {
+	return func(yield func(Replayed) bool) {
+		var tally Tally
+		for _, i := range inTime(calls) {
+			r := &calls[i]
+			verdict := candidate.Decide(r.Call, nil)
+			answer := tally.Admit(Combine(r.without(candidate.name()), []Verdict{verdict}, nil), r.Now)
+			if !yield(Replayed{i, answer, answer.Decision != decided(r.Decision)}) {
+				return
+			}
+		}
+	}
+}
+
+// inTime are the indices of calls in the order of their time, and of those of one
+// moment in their own.
+func inTime(calls []Recorded) []int {
+	order := make([]int, len(calls))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return calls[a].Now.Compare(calls[b].Now) })
+	return order
+}
+
+// without is what was decided but for the policy of a name, or but for all when the
+// name is empty. A policy speaks only when all else has said less, so what it
+// decided was open without it.
+func (r *Recorded) without(policy string) toolcall.Verdict {
+	if r.byPolicy() && (policy == "" || policy == r.Policy) {
+		return toolcall.Verdict{Decision: toolcall.Allow, Tool: r.Tool}
+	}
+	return toolcall.Verdict{Decision: r.Decision, Code: r.Code, Tool: r.Tool}
+}
+
+// byPolicy reports a decision that a policy made. What could not be judged by is
+// no policy's.
+func (r *Recorded) byPolicy() bool {
+	switch r.Code {
+	case toolcall.CodePolicyDenied, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded, toolcall.CodeEmailDenied,
+		toolcall.CodeApprovalRequired, toolcall.CodeApprovalPending:
+		return true
+	default:
+		return r.Policy != ""
+	}
+}
+
+// name is that of the policy; empty when it has none.
+func (s *Set) name() string {
+	if s == nil || s.other == nil {
+		return ""
+	}
+	return s.other.Policy
+}

@@ -1,0 +1,86 @@
+package rules
+
+import (
+	"slices"
+	"time"
+)
+
+// Tally counts in memory what calls spend, as a store does for services: for
+// replays and for tests of policies, where nothing is to be durable. The zero Tally
+// is ready. Time must not go back, and it is not safe for concurrent use.
+type Tally struct {
+	sums    map[Account]int64
+	windows map[Account][]time.Time // of each unit, oldest first
+}
+
+// Admit counts what an answer spends, all of it or nothing, and answers what stands
+// then: the same, or the denial by the first account that has no room.
+func (t *Tally) Admit(c Combined, now time.Time) Combined {
+	for i := range c.Spends {
+		s := &c.Spends[i]
+		if value := t.value(s.Account, now); value+s.Delta() > s.Limit() {
+			return c.Exceeded(i, value, t.reopensAt(s))
+		}
+	}
+	for i := range c.Spends {
+		t.add(c.Spends[i].Account, c.Spends[i].Delta(), now)
+	}
+	return c
+}
+
+// Correct makes changes that have no limit, such as those of Settle.
+func (t *Tally) Correct(changes []Change, now time.Time) {
+	for i := range changes {
+		t.add(changes[i].Account, changes[i].Delta, now)
+	}
+}
+
+// value is what an account holds: of a window the units in (now-Window, now].
+func (t *Tally) value(a Account, now time.Time) int64 {
+	if a.Window == 0 {
+		return t.sums[a]
+	}
+	units := t.windows[a]
+	opened := now.Add(-a.Window)
+	left := 0
+	for left < len(units) && !units[left].After(opened) {
+		left++
+	}
+	if left > 0 {
+		t.windows[a] = units[left:]
+	}
+	return int64(len(units) - left)
+}
+
+// reopensAt is when enough units have left a window for the spend to fit; zero for
+// a plain counter.
+func (t *Tally) reopensAt(s *Spend) time.Time {
+	units := t.windows[s.Account]
+	most := s.Limit() - s.Delta() // that may be in the window with it
+	leaves := int64(len(units)) - most - 1
+	if s.Window == 0 || most < 0 || leaves < 0 {
+		return time.Time{}
+	}
+	return units[leaves].Add(s.Window)
+}
+
+// add counts units. What is given back of a window are the oldest: those that stay
+// leave it later, so that it never admits too much.
+func (t *Tally) add(a Account, delta int64, now time.Time) {
+	switch {
+	case delta == 0:
+	case a.Window == 0:
+		if t.sums == nil {
+			t.sums = make(map[Account]int64)
+		}
+		t.sums[a] = max(0, t.sums[a]+delta)
+	case delta > 0:
+		if t.windows == nil {
+			t.windows = make(map[Account][]time.Time)
+		}
+		t.windows[a] = append(t.windows[a], slices.Repeat([]time.Time{now}, int(delta))...)
+	default:
+		units := t.windows[a]
+		t.windows[a] = units[min(int64(len(units)), -delta):]
+	}
+}

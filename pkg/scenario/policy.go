@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// judged is what came of a call.
+type judged struct {
+	rules.Combined
+	// approval that has admitted it, that it waits for, or that was rejected; nil for
+	// none.
+	approval *asked
+	// failed says why nobody could be asked; then the call is denied.
+	failed string
+}
+
+// judge holds a call to the state, whose verdict is given, and to the policies of
+// its run: the strictest answers (S7). What policies limit is counted when it is
+// allowed, and humans are asked when it needs them.
+func (w *world) judge(s seat, at *workflow.Run, a call, state toolcall.Verdict) judged {
+	if len(s.of.policies) == 0 && len(w.suite.policies) == 0 {
+		return judged{Combined: rules.Combine(state, nil, nil)}
+	}
+	action := a.action(at)
+	known := w.askedFor(action.Digest())
+	verdicts := w.verdicts(s, at, a, state, known.admits())
+	j := judged{Combined: w.tally.Admit(rules.Combine(state, verdicts, nil), w.now)}
+	switch {
+	case j.Decision == toolcall.Allow && approved(j.Policies):
+		j.approval = known
+		known.at = known.at.Consume(action.Digest(), w.now).Approval
+	case j.Decision == toolcall.Ask:
+		w.askFor(s, at, action, known, &j)
+	}
+	return j
+}
+
+// verdicts are what the policies say: those of the file, and while the state is
+// enforced those of its workflow or process.
+func (w *world) verdicts(s seat, at *workflow.Run, a call, state toolcall.Verdict, approved bool) []rules.Verdict {
+	policies := w.suite.policies
+	if state.Counted || state.Decision != toolcall.Allow {
+		policies = slices.Concat(s.of.policies, policies)
+	}
+	verdicts := make([]rules.Verdict, len(policies))
+	for i, policy := range policies {
+		verdicts[i] = policy.Decide(rules.Call{
+			Tool: a.tool, Shell: toolcall.Shell(s.of.machine.State(at.State), a.tool), Input: a.input,
+			EstimatedCost: a.estimate, Principal: actor, Session: session, Approved: approved, Now: w.now,
+		}, nil)
+	}
+	return verdicts
+}
+
+func approved(verdicts []rules.Verdict) bool {
+	for i := range verdicts {
+		if verdicts[i].Approved {
+			return true
+		}
+	}
+	return false
+}
+
+// action is exactly the call, of the run as it is now: what an approval is bound to
+// (S7.6).
+func (a call) action(at *workflow.Run) consent.Action {
+	var input document.Value
+	if len(a.input) > 0 {
+		input, _ = document.Parse(a.input, document.Limits{})
+	}
+	return consent.Action{
+		Kind: consent.ToolCall,
+		Subject: document.ObjectValue([]document.Member{
+			{Name: "run_id", Value: document.StringValue(at.ID)},
+			{Name: "run_version", Value: integer(at.Version)},
+			{Name: "branch", Value: document.StringValue(at.Branch)},
+			{Name: "tool", Value: document.StringValue(a.tool)},
+		}),
+		Data: input,
+	}
+}
+
+// askFor asks humans about a call, unless they were asked about exactly this one:
+// then it waits with the first, or they have rejected it.
+func (w *world) askFor(s seat, at *workflow.Run, action consent.Action, known *asked, j *judged) {
+	switch {
+	case known != nil && known.at.Status == consent.Pending:
+		j.approval, j.Code = known, toolcall.CodeApprovalPending
+	case known != nil && known.at.Status == consent.Rejected:
+		j.approval, j.Decision, j.Code = known, toolcall.Deny, toolcall.CodePolicyDenied
+	default:
+		opened, err := w.open(s.tracked, at.Branch, consent.Request{
+			ID: w.approvalID(), Action: action, Terms: s.of.machine.Meta().Approval,
+			Asker: consent.Asker{Principal: actor, SessionID: session, RootID: session},
+		})
+		if err != nil {
+			j.Decision, j.Code, j.failed = toolcall.Deny, toolcall.CodePolicyUnavailable, err.Error()
+			return
+		}
+		j.approval = opened
+	}
+}
+
+// message says why a call was not allowed, and how its approval stands.
+func (j *judged) message(m *workflow.Machine, at *workflow.Run) string {
+	if j.Decision == toolcall.Allow {
+		return ""
+	}
+	var words []string
+	add := func(text string) {
+		if text != "" {
+			words = append(words, text)
+		}
+	}
+	if j.State.Decision == j.Decision {
+		add(j.State.Message(m, at))
+	}
+	add(j.Message())
+	if j.failed != "" {
+		add("Nobody can be asked: " + j.failed + ".")
+	}
+	if j.approval != nil {
+		add("Of it, " + j.approval.at.Outcome() + ".")
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,77 @@
+package sqlitestore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Due answers timers that are due, see store.Store. Most of the time there are none,
+// and one query for each kind tells.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	var timers []store.Timer
+	for _, kind := range kinds {
+		shards, err := s.dueShards(ctx, kind, now)
+		if err != nil {
+			return nil, err
+		}
+		for _, shard := range shards {
+			if timers, err = s.due(ctx, timers, kind, shard, now, limit); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.SortStableFunc(timers, func(a, b store.Timer) int { return a.Due.Compare(b.Due) })
+	return timers, nil
+}
+
+const readingTimers = "reading timers"
+
+// dueShards answers the shards that have timers of a kind which are due.
+func (s *Store) dueShards(ctx context.Context, kind string, now time.Time) ([]int, error) {
+	rows, err := s.reads.dueShards.QueryContext(ctx, kind, micros(now))
+	if err != nil {
+		return nil, s.readError(ctx, readingTimers, err)
+	}
+	defer rows.Close() // rows.Err tells of failures
+	var shards []int
+	for rows.Next() {
+		var shard int
+		if err := rows.Scan(&shard); err != nil {
+			return nil, s.readError(ctx, readingTimers, err)
+		}
+		shards = append(shards, shard)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.readError(ctx, readingTimers, err)
+	}
+	return shards, nil
+}
+
+// due appends the timers of one kind and shard.
+func (s *Store) due(ctx context.Context, timers []store.Timer, kind string, shard int, now time.Time, limit int) ([]store.Timer, error) {
+	rows, err := s.reads.due.QueryContext(ctx, kind, shard, micros(now), max(0, limit))
+	if err != nil {
+		return nil, s.readError(ctx, readingTimers, err)
+	}
+	defer rows.Close() // rows.Err tells of failures
+	for rows.Next() {
+		var timer store.Timer
+		var key string
+		var due int64
+		if err := rows.Scan(&key, &timer.Name, &due, &timer.Data); err != nil {
+			return nil, s.readError(ctx, readingTimers, err)
+		}
+		timer.Key, timer.Due = decodeKey(key), fromMicros(due)
+		timers = append(timers, timer)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.readError(ctx, readingTimers, err)
+	}
+	return timers, nil
+}

@@ -1,0 +1,273 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// spanningTests are of batches whose checks and counters are of other shards than
+// the rest. Where the store does not span them, all it has to do is to refuse them.
+var spanningTests = []test{
+	{"one batch in several shards", spanningBatch},
+	{"refused in another shard", spanningRefused},
+	{"without anything else", spanningOnly},
+	{"repeated", spanningRepeated},
+	{"limit in another shard holds under concurrency", spanningLimit},
+	{"after a restart", spanningRestart},
+}
+
+// span is a state in two shards, and a batch that changes a record here by what
+// stands there.
+type span struct {
+	here, there, third store.Key
+	batch              store.Batch
+}
+
+// setSpan prepares here and there at version 1, and counters of both at 1 of 2. It
+// answers nil when the store does not span shards, and has refused the batch.
+func setSpan(f *fixture) *span {
+	f.Helper()
+	s := &span{here: run("here")}
+	s.there = f.otherShard(s.here)
+	s.third = s.there
+	for i := 0; s.third.Shard(f.Shards()) == s.here.Shard(f.Shards()) || s.third.Shard(f.Shards()) == s.there.Shard(f.Shards()); i++ {
+		s.third = run(string(rune('a' + i)))
+	}
+	for _, key := range []store.Key{s.here, s.there} {
+		batch := create(key, "data")
+		batch.Counters = []store.Counter{
+			{Owner: key, Name: "n", Delta: 1, Limit: 2},
+			{Owner: key, Name: "w", Delta: 1, Limit: 2, Window: hour},
+		}
+		f.commit(batch)
+	}
+	s.batch = store.Batch{
+		Idempotency: &store.Idempotency{Owner: s.here, Name: "k", Digest: "d", Answer: []byte("answer"), TTL: hour},
+		Checks:      []store.Check{{Key: s.there, Version: 1}, {Key: s.third, Version: store.Absent}},
+		Puts:        []store.Put{{Key: s.here, Expect: 1, Data: []byte("more data"), History: []byte("h")}},
+		Counters: []store.Counter{
+			{Owner: s.there, Name: "n", Delta: 1, Limit: 2},
+			{Owner: s.here, Name: "n", Delta: 1, Limit: 2},
+			{Owner: s.third, Name: "w", Delta: 1, Limit: 2, Window: hour},
+			{Owner: s.there, Name: "w", Delta: 1, Limit: 2, Window: hour},
+			{Owner: s.there, Name: "m", Delta: 5, Limit: store.NoLimit},
+		},
+		Events:    []store.Event{{Key: s.here, ID: "e", Subject: "s"}},
+		SetTimers: []store.Timer{timer(s.here, "t", f.clock.Now(), "")},
+	}
+	if !f.Spans() {
+		before := s.view(f)
+		f.refused(s.batch, store.ErrCrossShard)
+		f.unchanged(s, before)
+		return nil
+	}
+	return s
+}
+
+// spanView is all that can be seen of a span.
+type spanView struct {
+	Versions []int64
+	Counters []map[string]int64
+	Windows  []int64
+	Events   []string
+	Timers   int
+	Answer   string
+}
+
+func (s *span) view(f *fixture) spanView {
+	f.Helper()
+	v := spanView{Timers: len(f.due(f.clock.Now(), 10))}
+	for _, key := range []store.Key{s.here, s.there, s.third} {
+		record, err := f.Get(f.ctx, key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			f.Fatal(err)
+		}
+		v.Versions = append(v.Versions, record.Version)
+		v.Counters = append(v.Counters, f.counters(key))
+		v.Windows = append(v.Windows, admitted(f, key, "w", hour))
+	}
+	for _, event := range f.events() {
+		if want := s.here.Shard(f.Shards()); event.Shard != want {
+			f.Errorf("the event is in shard %d, not %d", event.Shard, want)
+		}
+		v.Events = append(v.Events, event.ID)
+	}
+	answer, err := f.Answer(f.ctx, s.here, "k")
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		f.Fatal(err)
+	}
+	v.Answer = string(answer)
+	return v
+}
+
+// unchanged demands that a refused batch has changed nothing.
+func (f *fixture) unchanged(s *span, before spanView) {
+	f.Helper()
+	if diff := cmp.Diff(before, s.view(f), cmpopts.EquateEmpty()); diff != "" {
+		f.Errorf("a refused batch changed something (-before +after):\n%s", diff)
+	}
+}
+
+// applied is what the span's batch leaves.
+var applied = spanView{
+	Versions: []int64{2, 1, 0},
+	Counters: []map[string]int64{{"n": 2}, {"n": 2, "m": 5}, nil},
+	Windows:  []int64{1, 2, 1},
+	Events:   []string{"e"},
+	Timers:   1,
+	Answer:   "answer",
+}
+
+func (f *fixture) isApplied(s *span) {
+	f.Helper()
+	if diff := cmp.Diff(applied, s.view(f), cmpopts.EquateEmpty()); diff != "" {
+		f.Errorf("after the batch (-want +got):\n%s", diff)
+	}
+}
+
+func spanningBatch(f *fixture) {
+	s := setSpan(f)
+	if s == nil {
+		return
+	}
+	want := store.Result{Versions: []int64{2}, Counters: []int64{2, 2, 1, 2, 5}, Admitted: f.clock.Now()}
+	if diff := cmp.Diff(want, f.commit(s.batch)); diff != "" {
+		f.Errorf("result (-want +got):\n%s", diff)
+	}
+	f.isApplied(s)
+}
+
+func spanningRefused(f *fixture) {
+	s := setSpan(f)
+	if s == nil {
+		return
+	}
+	before := s.view(f)
+	for _, tt := range []struct {
+		name  string
+		spoil func(b *store.Batch)
+		want  error
+	}{
+		{"check of another version", func(b *store.Batch) { b.Checks[0].Version = 2 }, store.ErrConflict},
+		{"check of an absent record", func(b *store.Batch) { b.Checks[1].Version = 1 }, store.ErrConflict},
+		{"put here", func(b *store.Batch) { b.Puts[0].Expect = 2 }, store.ErrConflict},
+		{"counter there", func(b *store.Batch) { b.Counters[0].Limit = 1 }, store.ErrLimit},
+		{"counter here", func(b *store.Batch) { b.Counters[1].Limit = 1 }, store.ErrLimit},
+		{"window elsewhere", func(b *store.Batch) { b.Counters[2].Limit = 0 }, store.ErrLimit},
+		{"window there", func(b *store.Batch) { b.Counters[3].Limit = 1 }, store.ErrLimit},
+		{"put there", func(b *store.Batch) { b.Puts = append(b.Puts, store.Put{Key: s.there, Expect: 1}) }, store.ErrCrossShard},
+		{"reset there", func(b *store.Batch) { b.Reset = []store.Key{s.there} }, store.ErrCrossShard},
+	} {
+		batch := s.batch
+		batch.Checks, batch.Puts, batch.Counters = slices.Clone(batch.Checks), slices.Clone(batch.Puts), slices.Clone(batch.Counters)
+		tt.spoil(&batch)
+		if result, err := f.Commit(f.ctx, batch); !errors.Is(err, tt.want) {
+			f.Errorf("%s: commit answered %+v, %v, not %v", tt.name, result, err, tt.want)
+		}
+		f.unchanged(s, before)
+	}
+	s.batch.Counters[3].Limit = 1
+	wantLimit(f.T, f.refusal(s.batch, store.ErrLimit),
+		store.LimitError{Index: 3, Owner: s.there, Name: "w", Value: 1, Limit: 1, ReopensAt: f.clock.Now().Add(hour)})
+	s.batch.Counters[3].Limit, s.batch.Checks[1].Version = 2, 4
+	wantConflict(f.T, f.refusal(s.batch, store.ErrConflict), store.ConflictError{Key: s.third, Want: 4, Have: store.Absent})
+	s.batch.Checks[1].Version = store.Absent
+	f.commit(s.batch)
+	f.isApplied(s)
+}
+
+func spanningOnly(f *fixture) {
+	s := setSpan(f)
+	if s == nil {
+		return
+	}
+	batch := store.Batch{Checks: s.batch.Checks, Counters: slices.Clone(s.batch.Counters)}
+	if diff := cmp.Diff([]int64{2, 2, 1, 2, 5}, f.commit(batch).Counters); diff != "" {
+		f.Errorf("counters (-want +got):\n%s", diff)
+	}
+	f.refused(batch, store.ErrLimit)
+	for i := range batch.Counters {
+		batch.Counters[i].Delta, batch.Counters[i].Admitted = -batch.Counters[i].Delta, f.clock.Now()
+	}
+	if diff := cmp.Diff([]int64{1, 1, 0, 1, 0}, f.commit(batch).Counters); diff != "" {
+		f.Errorf("counters given back (-want +got):\n%s", diff)
+	}
+	f.commit(s.batch)
+	f.isApplied(s)
+}
+
+func spanningRepeated(f *fixture) {
+	s := setSpan(f)
+	if s == nil {
+		return
+	}
+	f.commit(s.batch)
+	for range 3 {
+		if got := f.commit(s.batch); !got.Replayed || string(got.Answer) != "answer" {
+			f.Errorf("the repeat answered %+v", got)
+		}
+	}
+	f.isApplied(s)
+}
+
+// spanningLimit lets commits to many shards fight for one limit, in a shard of its own.
+func spanningLimit(f *fixture) {
+	s := setSpan(f)
+	if s == nil {
+		return
+	}
+	const limit, workers, each = 50, 64, 4
+	for _, counter := range []store.Counter{
+		{Owner: s.there, Name: "plain", Delta: 1, Limit: limit},
+		{Owner: s.there, Name: "windowed", Delta: 1, Limit: limit, Window: hour},
+	} {
+		var admitted atomic.Int64
+		inParallel(f.T, workers, func(worker int) error {
+			key := run(fmt.Sprintf("%s.%d", counter.Name, worker))
+			for range each {
+				_, err := f.Commit(f.ctx, store.Batch{
+					Puts:     []store.Put{{Key: key, Expect: store.AnyVersion}},
+					Counters: []store.Counter{counter, {Owner: key, Name: "own", Delta: 1, Limit: store.NoLimit}},
+				})
+				switch {
+				case err == nil:
+					admitted.Add(1)
+				case !errors.Is(err, store.ErrLimit):
+					return err
+				}
+			}
+			return nil
+		})
+		var put, own int64
+		for worker := range workers {
+			key := run(fmt.Sprintf("%s.%d", counter.Name, worker))
+			if record, err := f.Get(f.ctx, key); err == nil {
+				put += record.Version
+			}
+			own += f.counters(key)["own"]
+		}
+		if admitted.Load() != limit || put != limit || own != limit {
+			f.Errorf("%s: %d commits were admitted, %d puts and %d counts were made, with a limit of %d",
+				counter.Name, admitted.Load(), put, own, limit)
+		}
+	}
+}
+
+func spanningRestart(f *fixture) {
+	s := setSpan(f)
+	if s == nil {
+		return
+	}
+	f.commit(s.batch)
+	f.reopen()
+	f.isApplied(s)
+	f.refused(add(s.there, "n", 1, 2), store.ErrLimit)
+	f.refused(admit(s.there, "w", 1, 2, hour), store.ErrLimit)
+}

@@ -1,0 +1,87 @@
+// Package approval is the service that asks humans: "may this be done?". It owns
+// approvals and what people have decided. This package composes its parts; it must
+// never decide anything.
+package approval
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/approval/internal/app"
+	"github.com/interlock-run/interlock/services/approval/internal/rpc"
+	"github.com/interlock-run/interlock/services/approval/internal/webhook"
+	"github.com/interlock-run/interlock/services/internal/follow"
+)
+
+// Config is what the approval service needs. The zero value of all but Store works.
+type Config struct {
+	Store store.Store
+	// Engine is called with the service's own credentials, to tell at once of a
+	// decision that a run waits for. Without it the engine learns that by the event.
+	Engine grpc.ClientConnInterface
+	Clock  func() time.Time // default time.Now
+	Logger *slog.Logger     // default slog.Default()
+	Flags
+}
+
+// Service serves ApprovalService.
+type Service struct {
+	app       *app.App
+	receivers *webhook.Receivers // nil without any
+}
+
+// New makes an approval service over a store. An error says what is wrong with the
+// flags.
+func New(cfg Config) (*Service, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	receivers, err := cfg.receivers()
+	if err != nil {
+		return nil, err
+	}
+	parts := app.Config{Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger}
+	// A nil pointer in an interface would not be nil.
+	if receivers != nil {
+		parts.Webhooks = receivers
+	}
+	if cfg.Engine != nil {
+		parts.Runs = rpc.NewRuns(enginev1.NewRunServiceClient(cfg.Engine))
+	}
+	return &Service{app: app.New(parts), receivers: receivers}, nil
+}
+
+// Register adds ApprovalService to a server.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	approvalv1.RegisterApprovalServiceServer(r, &rpc.Approvals{App: s.app})
+}
+
+// Run lets approvals expire and escalate, and tells webhooks, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	var parts sync.WaitGroup
+	parts.Go(func() { s.app.Sweep(ctx) })
+	parts.Go(func() { s.app.Deliver(ctx) })
+	parts.Wait()
+	if s.receivers != nil {
+		s.receivers.Close()
+	}
+	return nil
+}
+
+// Follow answers work that wakes those of this process who wait for an approval that
+// changed in another one, until its context ends. Without NATS who waits still learns
+// of it, up to a second later; who watches all does not.
+func (s *Service) Follow(endpoint bus.Endpoint) func(context.Context) error {
+	return follow.Events(endpoint, "interlock-approval-watch", s.app.Changed, app.KindApproval)
+}

@@ -1,0 +1,69 @@
+package approval
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/interlock-run/interlock/services/approval/internal/webhook"
+)
+
+// Flags are the settings of the approval service.
+type Flags struct {
+	Webhooks            []string `name:"webhook" sep:" " help:"URL that is told of approvals by signed POST requests; several with blanks between, or the flag again." env:"INTERLOCK_WEBHOOKS" placeholder:"URL"`
+	WebhookSecretFile   string   `help:"File with the secret that these are signed with." env:"INTERLOCK_WEBHOOK_SECRET_FILE" type:"path" placeholder:"FILE"`
+	WebhookInsecureHTTP bool     `name:"webhook-insecure-http" help:"Allow http URLs of webhooks on other machines, where the network itself is trusted." env:"INTERLOCK_WEBHOOK_INSECURE_HTTP"`
+	PublicURL           string   `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
+}
+
+// receivers are those that the flags name, or nil.
+func (f *Flags) receivers() (*webhook.Receivers, error) {
+	if len(f.Webhooks) == 0 {
+		return nil, nil
+	}
+	if f.WebhookSecretFile == "" {
+		return nil, errors.New("--webhook needs --webhook-secret-file: receivers must be able to tell who sends; " +
+			"for a new secret: (umask 077; openssl rand -hex 32 > webhook.secret)")
+	}
+	secret, err := readSecret(f.WebhookSecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("--webhook-secret-file: %w", err)
+	}
+	r, err := webhook.New(webhook.Config{URLs: f.Webhooks, Secret: secret, AllowHTTP: f.WebhookInsecureHTTP, PublicURL: f.PublicURL})
+	if err != nil {
+		return nil, fmt.Errorf("webhooks: %w", err)
+	}
+	return r, nil
+}
+
+// maxSecret bounds what is read of a file that may be a wrong one.
+const maxSecret = 4 << 10
+
+// readSecret reads a file without the blanks around, such as the end of its line.
+func readSecret(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	// The open file is asked, not the path: the path may change meanwhile.
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
+		return nil, fmt.Errorf("%s has mode %04o, so others can sign with it: run chmod 600 on it, "+
+			"and take another secret if others were on this machine", file, mode)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxSecret:
+		return nil, fmt.Errorf("%s is larger than %d bytes; is it the secret?", file, maxSecret)
+	}
+	return bytes.TrimSpace(data), nil
+}

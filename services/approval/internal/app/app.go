@@ -1,0 +1,118 @@
+// Package app holds the approval service's use cases: load, decide in the pure core
+// (package consent), commit, answer. It decides nothing itself, and it knows neither
+// gRPC nor a particular store.
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/hub"
+)
+
+// Kinds of the records that the approval service owns.
+const (
+	// KindApproval is also the entity of events about approvals, and the kind of the
+	// timers by which they expire and escalate.
+	KindApproval = "approval"
+	// kindAsk maps an action to the approval that was asked for it last. See question.
+	kindAsk = "approval_ask"
+	// kindWebhook, with the name of a receiver, is of the timers by which it is told.
+	kindWebhook = "approval_webhook"
+)
+
+// answersKept is how long a repeated vote gets its first answer (S6.5).
+const answersKept = 24 * time.Hour
+
+// interlock acts when time has passed.
+const interlock = "interlock"
+
+// Caller is who asks, and where.
+type Caller struct {
+	Namespace string
+	Principal auth.Principal
+}
+
+// Announcer turns a change into the event that is committed with it.
+type Announcer interface {
+	ApprovalEvent(namespace, actor string, r *Record, ev *consent.Event, at time.Time) (store.Event, error)
+}
+
+// Runs is the engine as the approval service sees it.
+type Runs interface {
+	// Settle tells that the approval that a run waits for is decided.
+	Settle(ctx context.Context, namespace, runID, approvalID string) error
+}
+
+// Webhooks tells receivers outside of Interlock.
+type Webhooks interface {
+	// Receivers are their names: of [a-z0-9], and the same after a restart.
+	Receivers() []string
+	// Send tells one of them. An error means that it has to be tried again.
+	Send(ctx context.Context, receiver string, n Notice) error
+}
+
+// Config is what the use cases work with. Runs and Webhooks may be nil.
+type Config struct {
+	Store    store.Store
+	Announce Announcer
+	Runs     Runs
+	Webhooks Webhooks
+	// Clock is time.Now outside of tests.
+	Clock func() time.Time
+	Log   *slog.Logger
+}
+
+// App is the approval service's use cases over one store.
+type App struct {
+	store    store.Store
+	announce Announcer
+	runs     Runs
+	webhooks Webhooks
+	clock    func() time.Time
+	log      *slog.Logger
+
+	changes  *hub.Hub
+	watchers *watchers
+	// settling has a slot for each decision that the engine is told of behind.
+	settling chan struct{}
+	behind   sync.WaitGroup
+
+	pageBytes int // see the constant; less in tests
+}
+
+// New makes the use cases.
+func New(cfg Config) *App {
+	return &App{
+		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, clock: cfg.Clock, log: cfg.Log,
+		changes: hub.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		pageBytes: pageBytes,
+	}
+}
+
+// Changed wakes those of this process who wait for a change of an approval.
+func (a *App) Changed(namespace, entity, id string) {
+	if entity == KindApproval {
+		a.changes.Wake(approvalKey(namespace, id))
+		a.watchers.wake(namespace, id)
+	}
+}
+
+func (a *App) now() time.Time { return a.clock().UTC() }
+
+// lostRace is true when a commit failed only because somebody else was faster.
+func lostRace(err error) bool { return errors.Is(err, store.ErrConflict) }
+
+// contended is the answer when every attempt lost its race.
+func contended(id string) error {
+	return fault.New(fault.VersionConflict, "approval %s is being changed by others faster than this request could follow; try again", id)
+}
+
+func notFound(err error) bool { return errors.Is(err, store.ErrNotFound) }

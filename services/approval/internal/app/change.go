@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// command is what a caller wants of an approval.
+type command struct {
+	caller Caller
+	// apply decides. It is called again with what is stored by then when somebody
+	// else was faster.
+	apply func(r *Record, now time.Time) consent.Result
+	// usedBy is kept when the command uses the approval.
+	usedBy string
+	// once, when it has a name, makes the command happen once.
+	once once
+}
+
+// once makes a request happen once (S6.5); an empty name does not. What asks for
+// something else has another digest.
+type once struct{ name, digest string }
+
+// change applies a command to an approval and commits what has changed, again from
+// the start when somebody else was faster. It answers the approval afterwards.
+func (a *App) change(ctx context.Context, id string, c command) (*Record, error) {
+	key := approvalKey(c.caller.Namespace, id)
+	for i := range contend.Attempts {
+		r, err := a.try(ctx, key, c)
+		if !lostRace(err) {
+			return r, err
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	return nil, contended(id)
+}
+
+// try is one attempt. What has become due is done first, and whatever comes of the
+// command: it may be refused only because of that.
+func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error) {
+	before, err := a.load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	now := a.now()
+	// Asked after the approval was read: a repeat must not be judged by what the
+	// first request has made of it.
+	repeated, err := a.repeated(ctx, key, c.once)
+	if err != nil {
+		return nil, err
+	}
+	if repeated {
+		return before.at(now), nil
+	}
+	due := pass(before.Approval, now)
+	mid := before.with(due.Approval)
+	ruled := c.apply(mid, now)
+	t := &transaction{app: a, before: before, after: mid.with(ruled.Approval), at: now}
+	t.announce(interlock, due.Events)
+	t.announce(c.caller.Principal.Name, ruled.Events)
+	if ruled.Changed {
+		t.once = c.once
+		if before.UsedAt.IsZero() && !t.after.UsedAt.IsZero() {
+			t.after.UsedBy = c.usedBy
+		}
+	}
+	if due.Changed || ruled.Changed {
+		replayed, err := t.commit(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if replayed { // the same request, at the same time
+			return a.load(ctx, key)
+		}
+		// A service that withdraws what it has asked does not wait any more.
+		if t.decided() && c.caller.Principal.Role != auth.Service {
+			a.settle(context.WithoutCancel(ctx), t.after)
+		}
+	}
+	if ruled.Refusal != nil {
+		return nil, refused(t.after, ruled.Refusal)
+	}
+	return t.after, nil
+}
+
+// repeated is true for a request that was carried out before.
+func (a *App) repeated(ctx context.Context, owner store.Key, key once) (bool, error) {
+	if key.name == "" {
+		return false, nil
+	}
+	digest, err := a.store.Answer(ctx, owner, key.name)
+	switch {
+	case notFound(err):
+		return false, nil
+	case err != nil:
+		return false, fault.From(err)
+	case string(digest) != key.digest:
+		return false, fault.From(&store.ReplayMismatchError{Owner: owner, Name: key.name})
+	}
+	return true, nil
+}

@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
+)
+
+// Bounds of what is asked for, in bytes.
+const (
+	MaxSubject = 64 << 10
+	MaxData    = 1 << 20
+)
+
+// Question is a request for an approval.
+type Question struct {
+	// ID is minted when it is empty.
+	ID   string
+	Kind consent.Kind
+	// Subject and Data are JSON; Data may be empty.
+	Subject, Data []byte
+	Editable      bool
+	Asker         consent.Asker
+	Message       string
+	Terms         consent.Terms
+	RunID         string
+	// Reuse answers the approval of this action that there is, as long as it says
+	// something (S7.6).
+	Reuse bool
+}
+
+// Create asks humans. created is false when they have been asked before.
+func (a *App) Create(ctx context.Context, caller Caller, q Question) (r *Record, created bool, err error) {
+	req, err := q.read()
+	if err != nil {
+		return nil, false, err
+	}
+	if q.Reuse {
+		return a.reuse(ctx, caller, req, q.RunID)
+	}
+	if req.ID == "" {
+		if req.ID, err = typeid.New(typeid.Approval); err != nil {
+			return nil, false, fault.From(err)
+		}
+	}
+	return a.open(ctx, caller, req, q.RunID)
+}
+
+// open commits a new approval, or answers the one that has its id.
+func (a *App) open(ctx context.Context, caller Caller, req consent.Request, runID string) (*Record, bool, error) {
+	now := a.now()
+	result, err := consent.Open(req, now)
+	if err != nil {
+		return nil, false, invalid("/kind", err)
+	}
+	t := &transaction{app: a, after: &Record{Approval: result.Approval, Namespace: caller.Namespace, RunID: runID}, at: now}
+	t.announce(req.Asker.Principal, result.Events)
+	_, err = t.commit(ctx)
+	switch {
+	case err == nil:
+		return t.after, true, nil
+	case !lostRace(err):
+		return nil, false, err
+	}
+	r, err := a.same(ctx, caller, req)
+	return r, false, err
+}
+
+// same answers the approval that has the id of a request, if it is for the same
+// action.
+func (a *App) same(ctx context.Context, caller Caller, req consent.Request) (*Record, error) {
+	r, err := a.load(ctx, approvalKey(caller.Namespace, req.ID))
+	if err != nil {
+		return nil, err
+	}
+	if r.Action.Digest() != req.Action.Digest() {
+		return nil, fault.From(&store.ReplayMismatchError{Owner: r.key(), Name: req.ID})
+	}
+	return r.at(a.now()), nil
+}
+
+// ids that a caller may choose can be part of a path and of a subject as they are.
+var ids = regexp.MustCompile(`^` + typeid.Approval + `_[0-9A-Za-z_-]{1,120}$`)
+
+// read checks a request, but for what the core does.
+func (q *Question) read() (consent.Request, error) {
+	req := consent.Request{
+		ID: q.ID, Action: consent.Action{Kind: q.Kind}, Editable: q.Editable, Asker: q.Asker, Message: q.Message, Terms: q.Terms,
+	}
+	if q.ID != "" && !ids.MatchString(q.ID) {
+		return req, fault.New(fault.InvalidRequest, "the approval id %s must be %s_ and letters, digits, _ and -; leave it out to get one",
+			document.Quote(q.ID), typeid.Approval).Violate("/approval_id", "FORMAT", "must be "+ids.String())
+	}
+	var err error
+	if req.Action.Subject, err = parse("subject", q.Subject, MaxSubject); err != nil {
+		return req, err
+	}
+	if req.Action.Subject.Kind() != document.Object {
+		return req, fault.New(fault.InvalidRequest, "the subject must be a JSON object, not a %s", req.Action.Subject.Kind()).
+			Violate("/subject", "TYPE", "must be an object")
+	}
+	if len(q.Data) > 0 {
+		if req.Action.Data, err = parse("data", q.Data, MaxData); err != nil {
+			return req, err
+		}
+	}
+	if q.Asker.Principal == "" {
+		return req, fault.New(fault.InvalidRequest, "the asker has no principal; name who asks, who must not decide").
+			Violate("/asker/principal", "REQUIRED", "must not be empty")
+	}
+	return req, q.checkTerms()
+}
+
+// Bounds of terms; those of a workflow are the same.
+const (
+	MaxApprovers = 1_000
+	MaxTTL       = 366 * 24 * time.Hour
+)
+
+func (q *Question) checkTerms() error {
+	t := &q.Terms
+	if t.Required > MaxApprovers || t.DenyThreshold > MaxApprovers {
+		return invalid("/terms", fmt.Errorf("an approval can want at most %d approvals or rejections", MaxApprovers))
+	}
+	if t.TTL > MaxTTL || t.Escalation.After > MaxTTL {
+		return invalid("/terms", fmt.Errorf("an approval can wait at most %.0f days", MaxTTL.Hours()/24))
+	}
+	if err := t.Check(q.Asker); err != nil {
+		return invalid("/terms", err)
+	}
+	return nil
+}
+
+func invalid(pointer string, err error) error {
+	return fault.New(fault.InvalidRequest, "%s", err).Violate(pointer, "INVALID", err.Error())
+}
+
+// parse reads JSON of a field of a request.
+func parse(field string, text []byte, limit int) (document.Value, error) {
+	v, problems := document.ParseAll(text, document.Limits{Bytes: limit})
+	if !problems.HasErrors() {
+		return v, nil
+	}
+	e := fault.New(fault.InvalidRequest, "%s: %s", field, problems[0])
+	for _, p := range problems {
+		if p.Code == document.CodeTooLarge {
+			return v, fault.New(fault.TooLarge, "%s: %s", field, p.Message)
+		}
+		e = e.Violate("/"+field+p.Pointer, p.Code, p.Message)
+	}
+	return v, e
+}

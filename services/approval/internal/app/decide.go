@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Vote is what a caller says to an approval.
+type Vote struct {
+	Approve bool
+	Note    string
+	// Edited is JSON that replaces the data; empty leaves it as it is.
+	Edited []byte
+	// Digest of the action that the caller was shown; see consent.Decision.
+	Digest string
+	// Key makes the vote happen once; empty does not.
+	Key string
+}
+
+// Decide casts the caller's vote. Of all that could make the decision one does, and
+// it is durable when it is answered; the others are refused, and shown it (S9.4).
+func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Record, error) {
+	who := caller.Principal
+	if who.Session != "" {
+		return nil, fault.New(fault.PermissionDenied, "these credentials are those of session %s; people decide, with their own", document.Quote(who.Session))
+	}
+	d := consent.Decision{Approve: v.Approve, Note: v.Note, Digest: v.Digest}
+	if len(v.Edited) > 0 {
+		var err error
+		if d.Data, err = parse("edited_data", v.Edited, MaxData); err != nil {
+			return nil, err
+		}
+	}
+	by := consent.Approver{Name: who.Name, Role: string(who.Role)}
+	return a.change(ctx, id, command{
+		caller: caller, once: v.once(who.Name),
+		apply: func(r *Record, now time.Time) consent.Result {
+			out := r.Decide(by, d, now)
+			if out.Refusal == nil && out.Approval.Edit != r.Edit {
+				return checkEdit(r, out)
+			}
+			return out
+		},
+	})
+}
+
+// checkEdit refuses data that a run could not take (S2.6): who edits learns that now,
+// and not when the run goes on.
+func checkEdit(before *Record, out consent.Result) consent.Result {
+	if out.Approval.Action.Kind == consent.ToolCall {
+		return out
+	}
+	if why := workflow.CheckData(out.Approval.Edit.Data); why != "" {
+		return consent.Result{Approval: before.Approval, Refusal: &consent.Refusal{
+			Code: consent.CodeInvalidEdit, Message: "the edited data can not go with the transition: " + why,
+		}}
+	}
+	return out
+}
+
+// once is the key of a vote: each caller has keys of their own.
+func (v *Vote) once(name string) once {
+	if v.Key == "" {
+		return once{}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%t %q %q %q", v.Approve, v.Note, v.Edited, v.Digest))
+	return once{name: fmt.Sprintf("decide %q %s", name, v.Key), digest: hex.EncodeToString(sum[:])}
+}

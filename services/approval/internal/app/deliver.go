@@ -1,0 +1,219 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Receivers are told by timers: the commit that makes an event sets one for each of
+// them, which stays until the receiver has taken the message. Each receiver has
+// timers of a kind of its own, and whoever delivers them looks at no others: so one
+// that is slow or dead holds up nobody else, and no approval.
+
+// told are the events that receivers are told of.
+var told = map[string]bool{
+	consent.EventRequested: true, consent.EventEscalated: true, consent.EventGranted: true,
+	consent.EventRejected: true, consent.EventExpired: true, consent.EventCancelled: true,
+}
+
+const (
+	// SendTimeout is how long a receiver may take.
+	SendTimeout = 10 * time.Second
+	// sendAtOnce is how many messages one receiver gets at the same time.
+	sendAtOnce = 4
+	// sendPage is how many timers of a shard are read at once: few, for with a receiver
+	// that does not answer it takes minutes until the last of them has its turn.
+	sendPage = 2
+	// sendClaim is when a message is sent again that was being sent when its process
+	// died.
+	sendClaim = 30 * time.Second
+	// claimKept is how long it is known who sends a message: longer than any process
+	// may look at timers that it has read.
+	claimKept = 10 * time.Minute
+	// firstRetry doubles with each, up to lastRetry. givesUp is the age at which a
+	// message is dropped.
+	firstRetry = time.Second
+	lastRetry  = time.Hour
+	givesUp    = 24 * time.Hour
+)
+
+// Notice is what a receiver is told: what has happened to an approval, and how that
+// stands by now.
+type Notice struct {
+	// ID is the event's: the receiver drops what it has seen.
+	ID   string
+	Type string
+	At   time.Time
+	// SentAt is the time of this try.
+	SentAt time.Time
+	Record *Record
+}
+
+// delivery is what the timer of a message keeps.
+type delivery struct {
+	ID   string    `json:"id"`
+	Type string    `json:"type"`
+	At   time.Time `json:"at"`
+	// Tries that have begun.
+	Tries int `json:"tries,omitempty"`
+}
+
+// receiverKind is the kind of the timers of one receiver.
+func receiverKind(receiver string) string { return kindWebhook + "_" + receiver }
+
+// deliveries are the timers by which receivers are told of an event.
+func (a *App) deliveries(r *Record, kind, eventID string, at time.Time) ([]store.Timer, error) {
+	if a.webhooks == nil || !told[kind] {
+		return nil, nil
+	}
+	data, err := json.Marshal(delivery{ID: eventID, Type: kind, At: at})
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("encode timer: %w", err))
+	}
+	var timers []store.Timer
+	for _, receiver := range a.webhooks.Receivers() {
+		timers = append(timers, store.Timer{
+			TimerID: store.TimerID{
+				Key:  store.Key{Namespace: r.Namespace, Kind: receiverKind(receiver), ID: r.ID},
+				Name: strconv.FormatInt(r.Version, 10) + "." + kind,
+			},
+			Due: at, Data: data,
+		})
+	}
+	return timers, nil
+}
+
+// Deliver tells receivers until ctx ends. Any number of processes may deliver for one
+// store.
+func (a *App) Deliver(ctx context.Context) {
+	if a.webhooks == nil {
+		return
+	}
+	var all sync.WaitGroup
+	for _, receiver := range a.webhooks.Receivers() {
+		all.Go(func() {
+			every(ctx, sweepInterval, func(ctx context.Context) { a.deliverTo(ctx, receiver) })
+		})
+	}
+	all.Wait()
+}
+
+// deliverTo sends what is due to one receiver, some at a time.
+func (a *App) deliverTo(ctx context.Context, receiver string) {
+	slots := make(chan struct{}, sendAtOnce)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, timer := range a.due(ctx, receiverKind(receiver), sendPage) {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := a.deliver(ctx, receiver, timer); err != nil && ctx.Err() == nil {
+				a.log.LogAttrs(ctx, slog.LevelWarn, "a message to a webhook can not be handled and is tried again",
+					slog.String("of", timer.Key.String()), slog.Any("cause", err))
+				a.postpone(ctx, timer, a.now().Add(firedAgain))
+			}
+		})
+	}
+}
+
+// deliver sends one message, unless another process does.
+func (a *App) deliver(ctx context.Context, receiver string, timer store.Timer) error {
+	var d delivery
+	if err := json.Unmarshal(timer.Data, &d); err != nil {
+		return fault.From(fmt.Errorf("decode timer: %w", err))
+	}
+	key := approvalKey(timer.Key.Namespace, timer.Key.ID)
+	r, err := a.load(ctx, key)
+	if fault.ReasonOf(err) == fault.NotFound {
+		return a.clear(ctx, timer, store.Check{Key: key, Version: store.Absent})
+	}
+	if err != nil {
+		return err
+	}
+	d.Tries++
+	if timer.Data, err = json.Marshal(d); err != nil {
+		return fault.From(err)
+	}
+	mine, err := a.claim(ctx, timer, d.Tries)
+	if err != nil || !mine {
+		return err
+	}
+	now := a.now()
+	failed := a.send(ctx, receiver, Notice{ID: d.ID, Type: d.Type, At: d.At, SentAt: now, Record: r.at(now)})
+	if failed != nil && ctx.Err() != nil {
+		return nil // this process ends; another sends it
+	}
+	timer.Due = a.now().Add(retryAfter(d.Tries))
+	batch := store.Batch{SetTimers: []store.Timer{timer}}
+	over := timer.Due.After(d.At.Add(givesUp))
+	if failed == nil || over {
+		batch = store.Batch{ClearTimers: []store.TimerID{timer.TimerID}}
+	}
+	if failed != nil {
+		a.sendFailed(ctx, receiver, &d, over, failed)
+	}
+	_, err = a.store.Commit(ctx, batch)
+	return err
+}
+
+// claim puts off a message's timer for as long as it is being sent. Of those who try
+// it at once one gets it, which the store's idempotency keys decide.
+func (a *App) claim(ctx context.Context, timer store.Timer, try int) (bool, error) {
+	timer.Due = a.now().Add(sendClaim)
+	name := "send " + timer.Name + " " + strconv.Itoa(try)
+	result, err := a.store.Commit(ctx, store.Batch{
+		Idempotency: &store.Idempotency{Owner: timer.Key, Name: name, Digest: name, Answer: []byte("1"), TTL: claimKept},
+		SetTimers:   []store.Timer{timer},
+	})
+	if errors.Is(err, store.ErrUncertain) {
+		return false, nil // it comes again, now or when the claim is over
+	}
+	if err != nil {
+		return false, fault.From(err)
+	}
+	return !result.Replayed, nil
+}
+
+func (a *App) send(ctx context.Context, receiver string, n Notice) error {
+	ctx, cancel := context.WithTimeout(ctx, SendTimeout)
+	defer cancel()
+	return a.webhooks.Send(ctx, receiver, n)
+}
+
+// retryAfter is the pause after a try that has failed, counted from 1.
+func retryAfter(tries int) time.Duration {
+	pause := firstRetry
+	for range tries - 1 {
+		if pause >= lastRetry {
+			break
+		}
+		pause *= 2
+	}
+	return min(pause, lastRetry)
+}
+
+func (a *App) sendFailed(ctx context.Context, receiver string, d *delivery, over bool, err error) {
+	level, message := slog.LevelInfo, "a webhook has not taken a message, which is sent again"
+	if over {
+		level, message = slog.LevelError, "a webhook has not taken a message for a day, which is given up"
+	}
+	a.log.LogAttrs(ctx, level, message, slog.String("receiver", receiver), slog.String("event", d.ID),
+		slog.Int("tries", d.Tries), slog.String("cause", strings.ToValidUTF8(err.Error(), "")))
+}

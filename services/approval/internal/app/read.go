@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+const (
+	// pageBytes ends a page early: data are up to 1 MiB each, and an answer must stay
+	// within what clients take.
+	pageBytes = 8 << 20
+	// readAhead is how many records are read from the store at once.
+	readAhead = 64
+)
+
+// Get answers an approval as it stands.
+func (a *App) Get(ctx context.Context, caller Caller, id string) (*Record, error) {
+	r, err := a.load(ctx, approvalKey(caller.Namespace, id))
+	if err != nil {
+		return nil, err
+	}
+	if !r.readable(caller.Principal) {
+		return nil, unknown(id)
+	}
+	return r.at(a.now()), nil
+}
+
+// readable is true for all but agents that have not asked: for others an approval is
+// as if there were none. Credentials of a session see what it has asked, and what was
+// asked in the tree that it is the root of.
+func (r *Record) readable(p auth.Principal) bool {
+	if p.Role != auth.Agent {
+		return true
+	}
+	return p.Name == r.Asker.Principal &&
+		(p.Session == "" || p.Session == r.Asker.SessionID || p.Session == r.Asker.RootID)
+}
+
+// Query selects approvals; empty fields select all.
+type Query struct {
+	Standing consent.Status
+	RunID    string
+	After    string
+	Limit    int
+}
+
+// List answers a page of approvals, newest last, and where the next one begins after:
+// empty when there is none. A page of large approvals has less than Limit of them.
+func (a *App) List(ctx context.Context, caller Caller, q Query) (records []*Record, next string, err error) {
+	query := store.Query{Namespace: caller.Namespace, Kind: KindApproval, Labels: map[string]string{}, After: q.After}
+	if q.Standing != "" {
+		query.Labels["status"] = string(q.Standing)
+	}
+	if q.RunID != "" {
+		query.Labels["run_id"] = q.RunID
+	}
+	now := a.now()
+	for size := 0; ; {
+		query.Limit = min(q.Limit-len(records), readAhead)
+		page, err := a.store.List(ctx, query)
+		if err != nil {
+			return nil, "", fault.From(err)
+		}
+		for _, record := range page.Records {
+			if size += len(record.Data); size > a.pageBytes && len(records) > 0 {
+				return records, query.After, nil
+			}
+			r, err := decode(record)
+			if err != nil {
+				return nil, "", err
+			}
+			query.After = r.ID
+			// What has expired may not be noted yet.
+			if r = r.at(now); q.Standing == "" || r.Standing() == q.Standing {
+				records = append(records, r)
+			}
+		}
+		if page.Next == "" || len(records) >= q.Limit {
+			return records, page.Next, nil
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package app_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/approval/internal/app"
+)
+
+// An agent reads what it has asked, and for all others there is nothing.
+func TestAgentsReadTheirOwn(t *testing.T) {
+	t.Parallel()
+	r := here(t)
+	id := r.ask(nil).ID
+	for name, tc := range map[string]struct {
+		name    string
+		role    auth.Role
+		session string
+		may     bool
+	}{
+		"asker":            {"agent-7", auth.Agent, "", true},
+		"its session":      {"agent-7", auth.Agent, "ses_2", true},
+		"root of its tree": {"agent-7", auth.Agent, "ses_1", true},
+		"other session":    {"agent-7", auth.Agent, "ses_3", false},
+		"other agent":      {"agent-8", auth.Agent, "", false},
+		"other in its":     {"agent-8", auth.Agent, "ses_2", false},
+		"approver":         {"alice", auth.Approver, "", true},
+		"observer":         {"oscar", auth.Observer, "", true},
+		"service":          {"engine", auth.Service, "", true},
+	} {
+		caller := as(tc.name, tc.role)
+		caller.Principal.Session = tc.session
+		_, err := r.Get(t.Context(), caller, id)
+		waited := r.Wait(t.Context(), caller, id, func(*app.Record) error { return fault.New(fault.Unimplemented, "seen") })
+		if !tc.may {
+			r.refused(err, fault.NotFound)
+			r.refused(waited, fault.NotFound)
+			_, absent := r.Get(t.Context(), caller, "apr_none")
+			if strings.ReplaceAll(err.Error(), id, "apr_none") != absent.Error() {
+				t.Errorf("%s: %v differs from %v", name, err, absent)
+			}
+			continue
+		}
+		if err != nil || fault.ReasonOf(waited) != fault.Unimplemented {
+			t.Errorf("%s: %v, %v", name, err, waited)
+		}
+	}
+	elsewhere := olga
+	elsewhere.Namespace = "other"
+	_, err := r.Get(t.Context(), elsewhere, id)
+	r.refused(err, fault.NotFound)
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.SetPageBytes(16_000)
+		long := strings.Repeat("x", 5_000)
+		var pending, granted, big []string
+		for i := range 7 {
+			id := fmt.Sprintf("apr_%d", i)
+			r.ask(func(q *app.Question) { q.ID, q.RunID = id, "run_a" })
+			if i%2 == 0 {
+				r.vote(alice, id, app.Vote{Approve: true})
+				granted = append(granted, id)
+			} else {
+				pending = append(pending, id)
+			}
+		}
+		for i := range 10 {
+			id := fmt.Sprintf("apr_big%02d", i)
+			r.ask(func(q *app.Question) { q.ID, q.RunID, q.Data = id, "run_b", []byte(`{"a":"`+long+`"}`) })
+			big = append(big, id)
+		}
+		list := func(q app.Query) (ids []string, pages int) {
+			t.Helper()
+			for {
+				page, next, err := r.List(t.Context(), olga, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pages++
+				for _, got := range page {
+					ids = append(ids, got.ID)
+				}
+				if len(page) > q.Limit || len(page) == 0 && next != "" {
+					t.Fatalf("a page of %d, and then %q", len(page), next)
+				}
+				if next == "" {
+					return ids, pages
+				}
+				q.After = next
+			}
+		}
+		for _, limit := range []int{1, 2, 3, 100} {
+			if ids, _ := list(app.Query{Standing: consent.Pending, RunID: "run_a", Limit: limit}); !slices.Equal(ids, pending) {
+				t.Errorf("pending by %d: %q", limit, ids)
+			}
+			if ids, _ := list(app.Query{Standing: consent.Granted, Limit: limit}); !slices.Equal(ids, granted) {
+				t.Errorf("granted by %d: %q", limit, ids)
+			}
+			if ids, pages := list(app.Query{RunID: "run_b", Limit: limit}); !slices.Equal(ids, big) || pages < 2 {
+				t.Errorf("of a run by %d: %q in %d pages", limit, ids, pages)
+			}
+		}
+		used := r.stored(granted[0])
+		if _, err := r.Consume(t.Context(), engine, used.Key.ID, r.is(used.Key.ID, consent.Granted).Digest, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if ids, _ := list(app.Query{Standing: app.Used, Limit: 10}); !slices.Equal(ids, granted[:1]) {
+			t.Errorf("used: %q", ids)
+		}
+		// What has expired is not pending, also while nobody has noted it.
+		r.clock.Advance(25 * time.Hour)
+		if ids, _ := list(app.Query{Standing: consent.Pending, Limit: 2}); len(ids) > 0 {
+			t.Errorf("pending, after a day: %q", ids)
+		}
+		elsewhere := olga
+		elsewhere.Namespace = "other"
+		if page, _, err := r.List(t.Context(), elsewhere, app.Query{Limit: 10}); err != nil || len(page) > 0 {
+			t.Errorf("elsewhere: %v, %v", page, err)
+		}
+	})
+}

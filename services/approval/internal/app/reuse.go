@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// asked is what is stored under an action: the approval that was asked for it last.
+// It is stored before that approval, which may live in another shard: who finds that
+// there is none yet makes it.
+type asked struct {
+	ApprovalID string `json:"approval_id"`
+}
+
+// askKey is where it is found which approval an action has: of a run, for who asks.
+func askKey(namespace, runID string, req *consent.Request) store.Key {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", req.Action.Digest(), req.Asker.Principal, runID))
+	return store.Key{Namespace: namespace, Kind: kindAsk, ID: hex.EncodeToString(sum[:])}
+}
+
+// reuse answers the approval that an action has, or asks anew when there is none that
+// says anything any more (S7.6). Of those who ask at once all get the same.
+func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, runID string) (*Record, bool, error) {
+	if req.ID != "" {
+		r, err := a.same(ctx, caller, req)
+		if fault.ReasonOf(err) != fault.NotFound {
+			return r, false, err
+		}
+	}
+	key := askKey(caller.Namespace, runID, &req)
+	for i := range contend.Attempts {
+		r, created, err := a.tryReuse(ctx, caller, key, req, runID)
+		if !lostRace(err) {
+			return r, created, err
+		}
+		if err := contend.Yield(ctx, i); err != nil {
+			return nil, false, fault.From(err)
+		}
+	}
+	return nil, false, contended("of this action")
+}
+
+func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req consent.Request, runID string) (*Record, bool, error) {
+	last, version, err := a.asked(ctx, key)
+	if err != nil {
+		return nil, false, err
+	}
+	if last != "" {
+		r, err := a.load(ctx, approvalKey(caller.Namespace, last))
+		if fault.ReasonOf(err) == fault.NotFound { // whoever named it got no further, or is at it
+			req.ID = last
+			return a.open(ctx, caller, req, runID)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if r = r.at(a.now()); r.speaks() {
+			return r, false, nil
+		}
+	}
+	if req.ID == "" {
+		if req.ID, err = typeid.New(typeid.Approval); err != nil {
+			return nil, false, fault.From(err)
+		}
+	}
+	data, err := json.Marshal(asked{req.ID})
+	if err != nil {
+		return nil, false, fault.From(err)
+	}
+	_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: key, Expect: version, Data: data}}})
+	switch {
+	case lostRace(err):
+		return nil, false, err
+	case err != nil:
+		return nil, false, fault.From(err)
+	}
+	return a.open(ctx, caller, req, runID)
+}
+
+// speaks is true for an approval that tells whether its action may be done, or that
+// is about to.
+func (r *Record) speaks() bool {
+	switch r.Standing() {
+	case consent.Pending, consent.Granted, consent.Rejected:
+		return true
+	default:
+		return false
+	}
+}
+
+// asked answers the approval that an action has, empty for none, and the version of
+// the record that says so.
+func (a *App) asked(ctx context.Context, key store.Key) (id string, version int64, err error) {
+	record, err := a.store.Get(ctx, key)
+	switch {
+	case notFound(err):
+		return "", store.Absent, nil
+	case err != nil:
+		return "", 0, fault.From(err)
+	}
+	var last asked
+	if err := json.Unmarshal(record.Data, &last); err != nil {
+		return "", 0, fault.From(fmt.Errorf("decode %s: %w", key, err))
+	}
+	return last.ApprovalID, record.Version, nil
+}

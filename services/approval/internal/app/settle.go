@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+)
+
+// settleTimeout bounds how long the engine may take to go on with a run, before
+// whoever has decided is answered.
+const settleTimeout = 2 * time.Second
+
+// settle tells the engine that an approval that it waits for is decided. This is for
+// speed: the event and the engine's own timer make it certain.
+func (a *App) settle(ctx context.Context, r *Record) {
+	if a.runs == nil || r.RunID == "" || r.Action.Kind == consent.ToolCall {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	if err := a.runs.Settle(ctx, r.Namespace, r.RunID, r.ID); err != nil {
+		a.log.LogAttrs(ctx, slog.LevelDebug, "the engine could not be told of a decision; its event and timer will",
+			slog.String("approval", r.ID), slog.String("run", r.RunID), slog.Any("cause", err))
+	}
+}
+
+// settleBehind does so without waiting, unless many are being told already.
+func (a *App) settleBehind(ctx context.Context, r *Record) {
+	select {
+	case a.settling <- struct{}{}:
+		a.behind.Go(func() {
+			defer func() { <-a.settling }()
+			a.settle(ctx, r)
+		})
+	default:
+	}
+}

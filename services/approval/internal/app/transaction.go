@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// transaction is a change of one approval: the record, its events, its timers and
+// those by which receivers are told, in one commit.
+type transaction struct {
+	app *App
+	// before is nil for a new approval.
+	before, after *Record
+	at            time.Time
+	said          []said
+	once          once
+}
+
+// said is an event, and who has caused it.
+type said struct {
+	actor string
+	event consent.Event
+}
+
+func (t *transaction) announce(actor string, events []consent.Event) {
+	for _, ev := range events {
+		t.said = append(t.said, said{actor, ev})
+	}
+}
+
+// decided is true when this is the change that has made the decision.
+func (t *transaction) decided() bool {
+	return t.after.Status.Final() && (t.before == nil || !t.before.Status.Final())
+}
+
+// commit stores the change. It answers replayed when the same request was faster. The
+// error is a fault, or a lost race.
+func (t *transaction) commit(ctx context.Context) (replayed bool, err error) {
+	batch, err := t.batch()
+	if err != nil {
+		return false, err
+	}
+	result, err := t.app.store.Commit(ctx, batch)
+	switch {
+	case lostRace(err):
+		return false, err
+	case err != nil:
+		return false, fault.From(err)
+	}
+	if !result.Replayed {
+		t.app.Changed(t.after.Namespace, KindApproval, t.after.ID)
+	}
+	return result.Replayed, nil
+}
+
+func (t *transaction) batch() (store.Batch, error) {
+	var batch store.Batch
+	expect := store.Absent
+	if t.before != nil {
+		expect = t.before.Version
+	}
+	// The approval of a refused command may be the one before.
+	next := *t.after.Approval
+	next.Version = expect + 1
+	t.after.Approval = &next
+	data, err := t.after.encode()
+	if err != nil {
+		return batch, err
+	}
+	batch.Puts = []store.Put{{Key: t.after.key(), Expect: expect, Data: data, Labels: t.after.labels()}}
+	if due := next.NextDue(); due.IsZero() {
+		batch.ClearTimers = []store.TimerID{t.after.timer()}
+	} else {
+		batch.SetTimers = []store.Timer{{TimerID: t.after.timer(), Due: due}}
+	}
+	for i := range t.said {
+		ev := &t.said[i].event
+		event, err := t.app.announce.ApprovalEvent(t.after.Namespace, t.said[i].actor, t.after, ev, t.at)
+		if err != nil {
+			return batch, fault.From(err)
+		}
+		batch.Events = append(batch.Events, event)
+		timers, err := t.app.deliveries(t.after, ev.Type, event.ID, t.at)
+		if err != nil {
+			return batch, err
+		}
+		batch.SetTimers = append(batch.SetTimers, timers...)
+	}
+	if t.once.name != "" {
+		batch.Idempotency = &store.Idempotency{
+			Owner: t.after.key(), Name: t.once.name, Digest: t.once.digest, Answer: []byte(t.once.digest), TTL: answersKept,
+		}
+	}
+	return batch, nil
+}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+)
+
+// Consume uses a granted approval for the action of a digest, once (S7.6). The same
+// use again is the same.
+func (a *App) Consume(ctx context.Context, caller Caller, id, digest, usedBy string) (*Record, error) {
+	return a.change(ctx, id, command{caller: caller, usedBy: usedBy, apply: func(r *Record, now time.Time) consent.Result {
+		if r.Standing() == Used && r.UsedBy == usedBy && r.Digest == digest {
+			return done(r)
+		}
+		return r.Consume(digest, now)
+	}})
+}
+
+// Void notes that what was granted can not be done any more (S9.1), once.
+func (a *App) Void(ctx context.Context, caller Caller, id, reason string) (*Record, error) {
+	return a.change(ctx, id, command{caller: caller, apply: func(r *Record, now time.Time) consent.Result {
+		if r.Status == consent.Stale {
+			return done(r)
+		}
+		return r.Void(reason, now)
+	}})
+}
+
+// Cancel withdraws the question, once.
+func (a *App) Cancel(ctx context.Context, caller Caller, id, reason string) (*Record, error) {
+	return a.change(ctx, id, command{caller: caller, apply: func(r *Record, now time.Time) consent.Result {
+		if r.Status == consent.Cancelled {
+			return done(r)
+		}
+		return r.Cancel(caller.Principal.Name, reason, now)
+	}})
+}
+
+// done is the result of a command that was carried out before.
+func done(r *Record) consent.Result { return consent.Result{Approval: r.Approval} }

@@ -1,0 +1,70 @@
+package rpc
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/services/approval/internal/app"
+	"github.com/interlock-run/interlock/services/internal/wire"
+)
+
+const (
+	statusPrefix = "APPROVAL_STATUS_"
+	kindPrefix   = "KIND_"
+)
+
+// The core's words in the contract's.
+var (
+	statuses = wire.Enums[consent.Status, approvalv1.ApprovalStatus](approvalv1.ApprovalStatus_value, statusPrefix)
+	kinds    = map[consent.Kind]approvalv1.Kind{
+		consent.Transition:  approvalv1.Kind_KIND_TRANSITION,
+		consent.ToolCall:    approvalv1.Kind_KIND_TOOL_CALL,
+		consent.ProcessStep: approvalv1.Kind_KIND_PROCESS_STEP,
+	}
+)
+
+func approvalProto(r *app.Record) *approvalv1.Approval {
+	out := &approvalv1.Approval{
+		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Status: statuses[r.Standing()],
+		Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable, Digest: r.Digest,
+		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
+		Message: r.Message, Terms: termsProto(&r.Terms), Escalated: r.Escalated, Reason: r.Reason, By: r.By,
+		CreatedAt: timestamppb.New(r.CreatedAt), ExpiresAt: timestamppb.New(r.ExpiresAt), DecidedAt: stamp(r.DecidedAt), UsedAt: stamp(r.UsedAt),
+		UsedBy: r.UsedBy, RunId: r.RunID, Version: r.Version, Outcome: r.Outcome(),
+	}
+	if data := r.Action.Data; !data.IsZero() {
+		out.Data = data.AppendJSON(nil)
+	}
+	if r.Edit != nil {
+		out.EditedData, out.EditPatch, out.EditedBy = r.Edit.Data.AppendJSON(nil), r.Diff().AppendJSON(nil), r.Edit.By
+	}
+	for _, v := range r.Votes {
+		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: v.Role, Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
+	}
+	return out
+}
+
+func termsProto(t *consent.Terms) *approvalv1.Terms {
+	return &approvalv1.Terms{
+		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), // at most app.MaxApprovers
+		Eligible: approversProto(t.Eligible), ExpiresSeconds: int64(t.TTL / time.Second),
+		EscalateAfterSeconds: int64(t.Escalation.After / time.Second), EscalateTo: approversProto(t.Escalation.To),
+	}
+}
+
+func approversProto(a consent.Approvers) *approvalv1.Approvers {
+	if a.IsZero() {
+		return nil
+	}
+	return &approvalv1.Approvers{Roles: a.Roles, Names: a.Names}
+}
+
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}

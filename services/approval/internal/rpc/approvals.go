@@ -1,0 +1,156 @@
+// Package rpc serves the contract of approvals over gRPC: it translates between the
+// contract's messages and the use cases, and decides nothing.
+package rpc
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/approval/internal/app"
+)
+
+// defaultPageSize is how many a page has that says nothing.
+const defaultPageSize = 100
+
+// Approvals serves ApprovalService.
+type Approvals struct {
+	approvalv1.UnimplementedApprovalServiceServer
+	App *app.App
+}
+
+func caller(ctx context.Context) app.Caller {
+	principal, _ := auth.FromContext(ctx)
+	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal}
+}
+
+// Create implements ApprovalService.
+func (s *Approvals) Create(ctx context.Context, req *approvalv1.CreateRequest) (*approvalv1.CreateResponse, error) {
+	r, created, err := s.App.Create(ctx, caller(ctx), app.Question{
+		ID: req.GetApprovalId(), Kind: kindOf(req.GetKind()), Subject: req.GetSubject(), Data: req.GetData(), Editable: req.GetEditable(),
+		Asker: consent.Asker{
+			Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId(),
+		},
+		Message: req.GetMessage(), Terms: termsOf(req.GetTerms()), RunID: req.GetRunId(), Reuse: req.GetReuse(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &approvalv1.CreateResponse{Approval: approvalProto(r), Created: created}, nil
+}
+
+// Get implements ApprovalService.
+func (s *Approvals) Get(ctx context.Context, req *approvalv1.GetRequest) (*approvalv1.GetResponse, error) {
+	r, err := s.App.Get(ctx, caller(ctx), req.GetApprovalId())
+	if err != nil {
+		return nil, err
+	}
+	return &approvalv1.GetResponse{Approval: approvalProto(r)}, nil
+}
+
+// List implements ApprovalService.
+func (s *Approvals) List(ctx context.Context, req *approvalv1.ListRequest) (*approvalv1.ListResponse, error) {
+	q := app.Query{RunID: req.GetRunId(), After: req.GetPageToken(), Limit: int(req.GetPageSize())}
+	if req.GetStatus() != 0 {
+		q.Standing = consent.Status(strings.TrimPrefix(req.GetStatus().String(), statusPrefix))
+	}
+	if q.Limit == 0 {
+		q.Limit = defaultPageSize
+	}
+	records, next, err := s.App.List(ctx, caller(ctx), q)
+	if err != nil {
+		return nil, err
+	}
+	resp := &approvalv1.ListResponse{NextPageToken: next}
+	for _, r := range records {
+		resp.Approvals = append(resp.Approvals, approvalProto(r))
+	}
+	return resp, nil
+}
+
+// Decide implements ApprovalService.
+func (s *Approvals) Decide(ctx context.Context, req *approvalv1.DecideRequest) (*approvalv1.DecideResponse, error) {
+	r, err := s.App.Decide(ctx, caller(ctx), req.GetApprovalId(), app.Vote{
+		Approve: req.GetApprove(), Note: req.GetNote(), Edited: req.GetEditedData(), Digest: req.GetDigest(), Key: req.GetIdempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &approvalv1.DecideResponse{Approval: approvalProto(r)}, nil
+}
+
+// Cancel implements ApprovalService.
+func (s *Approvals) Cancel(ctx context.Context, req *approvalv1.CancelRequest) (*approvalv1.CancelResponse, error) {
+	r, err := s.App.Cancel(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
+	if err != nil {
+		return nil, err
+	}
+	return &approvalv1.CancelResponse{Approval: approvalProto(r)}, nil
+}
+
+// Consume implements ApprovalService.
+func (s *Approvals) Consume(ctx context.Context, req *approvalv1.ConsumeRequest) (*approvalv1.ConsumeResponse, error) {
+	r, err := s.App.Consume(ctx, caller(ctx), req.GetApprovalId(), req.GetDigest(), req.GetUsedBy())
+	if err != nil {
+		return nil, err
+	}
+	return &approvalv1.ConsumeResponse{Approval: approvalProto(r)}, nil
+}
+
+// Void implements ApprovalService.
+func (s *Approvals) Void(ctx context.Context, req *approvalv1.VoidRequest) (*approvalv1.VoidResponse, error) {
+	r, err := s.App.Void(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
+	if err != nil {
+		return nil, err
+	}
+	return &approvalv1.VoidResponse{Approval: approvalProto(r)}, nil
+}
+
+// Wait implements ApprovalService.
+func (s *Approvals) Wait(req *approvalv1.WaitRequest, stream grpc.ServerStreamingServer[approvalv1.WaitResponse]) error {
+	ctx := stream.Context()
+	return s.App.Wait(ctx, caller(ctx), req.GetApprovalId(), func(r *app.Record) error {
+		return stream.Send(&approvalv1.WaitResponse{Approval: approvalProto(r)})
+	})
+}
+
+// Watch implements ApprovalService.
+func (s *Approvals) Watch(_ *approvalv1.WatchRequest, stream grpc.ServerStreamingServer[approvalv1.WatchResponse]) error {
+	ctx := stream.Context()
+	return s.App.Watch(ctx, caller(ctx), func(r *app.Record) error {
+		return stream.Send(&approvalv1.WatchResponse{Approval: approvalProto(r)})
+	})
+}
+
+func kindOf(kind approvalv1.Kind) consent.Kind {
+	return consent.Kind(strings.ToLower(strings.TrimPrefix(kind.String(), kindPrefix)))
+}
+
+func termsOf(t *approvalv1.Terms) consent.Terms {
+	return consent.Terms{
+		Required: int(t.GetRequired()), DenyThreshold: int(t.GetDenyThreshold()), Eligible: approversOf(t.GetEligible()),
+		TTL: seconds(t.GetExpiresSeconds()),
+		Escalation: consent.Escalation{
+			After: seconds(t.GetEscalateAfterSeconds()), To: approversOf(t.GetEscalateTo()),
+		},
+	}
+}
+
+func approversOf(a *approvalv1.Approvers) consent.Approvers {
+	return consent.Approvers{Roles: a.GetRoles(), Names: a.GetNames()}
+}
+
+// seconds is a duration, or the longest there is: the use cases refuse that.
+func seconds(n int64) time.Duration {
+	if n > int64(math.MaxInt64/time.Second) {
+		return math.MaxInt64
+	}
+	return time.Duration(n) * time.Second
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"google.golang.org/grpc"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type approvalCommand struct {
+	List    approvalList    `cmd:"" help:"List approvals."`
+	Get     approvalGet     `cmd:"" aliases:"show" help:"Show exactly what is asked for, who asks, and what the run did before."`
+	Approve approvalApprove `cmd:"" set:"caller=approver" help:"Approve. Whoever has asked can not."`
+	Reject  approvalReject  `cmd:"" set:"caller=approver" help:"Reject."`
+	Wait    approvalWait    `cmd:"" help:"Wait for the decision; exit code 1 unless it is granted."`
+}
+
+type approvalList struct {
+	clientFlags
+	formatFlag
+	Status string `help:"Only approvals of this status, e.g. PENDING." placeholder:"STATUS"`
+	RunID  string `name:"run" help:"Only approvals of this run." placeholder:"RUN"`
+	Limit  int    `help:"At most so many." default:"1000"`
+}
+
+func (c *approvalList) Run(ctx context.Context, io streams) error {
+	status, err := choice("status", c.Status, approvalv1.ApprovalStatus_value, "APPROVAL_STATUS_", jsonview.ApprovalStatuses())
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		approvals := approvalv1.NewApprovalServiceClient(conn)
+		all, err := collect(c.Limit, jsonview.ApprovalOf, func(token string, size int32) ([]*approvalv1.Approval, string, error) {
+			page, err := approvals.List(ctx, &approvalv1.ListRequest{
+				Status: approvalv1.ApprovalStatus(status), RunId: c.RunID, PageSize: size, PageToken: token,
+			})
+			return page.GetApprovals(), page.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return c.print(io.out, all, func(w *tabwriter.Writer) {
+			fmt.Fprintln(w, "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT\tUNTIL")
+			for i := range all {
+				a := &all[i]
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", visible(a.ApprovalID), statusOfApproval(a), visible(a.RunID), visible(a.Asker.Principal),
+					visible(shortened(askedFor(a))), a.ExpiresAt.Format(timeLayout))
+			}
+		})
+	})
+}
+
+// statusOfApproval is the status in a line, with the votes as long as it counts
+// them.
+func statusOfApproval(a *jsonview.Approval) string {
+	if required := max(a.Terms.Required, 1); a.Status == "PENDING" && required > 1 {
+		return fmt.Sprintf("%s (%d of %d)", a.Status, votes(a, true), required)
+	}
+	return a.Status
+}
+
+func votes(a *jsonview.Approval, approve bool) int {
+	n := 0
+	for i := range a.Votes {
+		if a.Votes[i].Approve == approve {
+			n++
+		}
+	}
+	return n
+}
+
+// oneApproval names the approval of a command.
+type oneApproval struct {
+	clientFlags
+	formatFlag
+	ApprovalID string `arg:"" name:"approval" help:"Id of the approval."`
+}
+
+type approvalWait struct {
+	oneApproval
+	Timeout time.Duration `help:"How long to wait; 0 for as long as it takes." default:"0s" placeholder:"DURATION"`
+}
+
+func (c *approvalWait) Run(ctx context.Context, io streams) error {
+	var last *approvalv1.Approval
+	err := c.ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		last, err = c.await(ctx, approvalv1.NewApprovalServiceClient(conn))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if last == nil || ctx.Err() != nil {
+		return fmt.Errorf("the server ended the wait for approval %s; wait again", c.ApprovalID)
+	}
+	view := jsonview.ApprovalOf(last)
+	if err := c.printOutcome(io.out, &view); err != nil {
+		return err
+	}
+	switch last.GetStatus() {
+	case approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED, approvalv1.ApprovalStatus_APPROVAL_STATUS_USED:
+		return nil
+	default:
+		return errNo
+	}
+}
+
+// await is the approval as it is decided, or as it stands when the time is over.
+func (c *approvalWait) await(ctx context.Context, approvals approvalv1.ApprovalServiceClient) (*approvalv1.Approval, error) {
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if c.Timeout > 0 {
+		waiting, cancel = context.WithTimeout(ctx, c.Timeout)
+	}
+	defer cancel()
+	var last *approvalv1.Approval
+	stream, err := approvals.Wait(waiting, &approvalv1.WaitRequest{ApprovalId: c.ApprovalID})
+	for err == nil {
+		var change *approvalv1.WaitResponse
+		if change, err = stream.Recv(); err != nil {
+			break
+		}
+		last = change.GetApproval()
+		if last.GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING {
+			return last, nil
+		}
+	}
+	if errors.Is(err, io.EOF) || last != nil && waiting.Err() != nil {
+		err = nil
+	}
+	return last, err
+}
+
+// printOutcome says how an approval stands.
+func (f formatFlag) printOutcome(out io.Writer, a *jsonview.Approval) error {
+	return f.print(out, a, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\t%s\n", visible(a.ApprovalID), statusOfApproval(a))
+		if a.Outcome != "" {
+			fmt.Fprintln(w, visible(sentence(a.Outcome)))
+		}
+	})
+}
+
+// sentence makes a sentence of words that a service has put together.
+func sentence(text string) string {
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"google.golang.org/grpc"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type approvalApprove struct {
+	oneApproval
+	Note     string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
+	DataJSON string `name:"data" help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
+	Digest   string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
+	Yes      bool   `short:"y" help:"Do not show it and ask on a terminal."`
+}
+
+func (c *approvalApprove) Run(ctx context.Context, io streams) error {
+	data, err := jsonArgument("data", c.DataJSON, io)
+	if err != nil {
+		return err
+	}
+	return c.decide(ctx, io, func(conn grpc.ClientConnInterface) (*approvalv1.DecideRequest, error) {
+		digest := c.Digest
+		if digest == "" {
+			shown, err := readApproval(ctx, conn, c.ApprovalID)
+			if err != nil {
+				return nil, err
+			}
+			if !c.Yes && c.Format == "table" && interactive(io) {
+				if err := c.show(ctx, io, conn, shown); err != nil {
+					return nil, err
+				}
+				if !confirmed("Approve this?", io) {
+					fmt.Fprintln(io.err, "interlock: not approved; nothing was decided")
+					return nil, errNo
+				}
+			}
+			digest = shown.Digest
+		}
+		return &approvalv1.DecideRequest{Approve: true, Note: c.Note, EditedData: data, Digest: digest}, nil
+	})
+}
+
+type approvalReject struct {
+	oneApproval
+	Note string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
+}
+
+func (c *approvalReject) Run(ctx context.Context, io streams) error {
+	return c.decide(ctx, io, func(grpc.ClientConnInterface) (*approvalv1.DecideRequest, error) {
+		return &approvalv1.DecideRequest{Note: c.Note}, nil
+	})
+}
+
+// decide casts a vote, as an approver unless a token says who else. That somebody
+// may not decide, or not any more, is an answer too.
+func (c *oneApproval) decide(ctx context.Context, io streams, vote func(grpc.ClientConnInterface) (*approvalv1.DecideRequest, error)) error {
+	answers := append(slices.Clone(refusals), fault.PermissionDenied, fault.ApprovalDecided)
+	return c.askAs(ctx, auth.Approver, io, answers, func(conn grpc.ClientConnInterface) error {
+		req, err := vote(conn)
+		if err != nil {
+			return err
+		}
+		req.ApprovalId = c.ApprovalID
+		resp, err := approvalv1.NewApprovalServiceClient(conn).Decide(ctx, req)
+		if err != nil {
+			return err
+		}
+		view := jsonview.ApprovalOf(resp.GetApproval())
+		return c.printOutcome(io.out, &view)
+	})
+}
+
+// interactive reports that somebody sits before a terminal.
+func interactive(io streams) bool {
+	in, ok := io.in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := in.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	nothing, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, nothing)
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/grpc"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// recentHistory is how many changes of the run are shown beside an approval.
+const recentHistory = 10
+
+type approvalGet struct{ oneApproval }
+
+func (c *approvalGet) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		approval, err := readApproval(ctx, conn, c.ApprovalID)
+		if err != nil {
+			return err
+		}
+		return c.show(ctx, io, conn, approval)
+	})
+}
+
+func readApproval(ctx context.Context, conn grpc.ClientConnInterface, id string) (*jsonview.Approval, error) {
+	resp, err := approvalv1.NewApprovalServiceClient(conn).Get(ctx, &approvalv1.GetRequest{ApprovalId: id})
+	if err != nil {
+		return nil, err
+	}
+	view := jsonview.ApprovalOf(resp.GetApproval())
+	return &view, nil
+}
+
+// approvalView is the JSON of an approval and of what its run did lately.
+type approvalView struct {
+	*jsonview.Approval
+	History []jsonview.HistoryEntry `json:"history"`
+}
+
+// show writes an approval with the last changes of its run. Those help to decide,
+// and are not what is decided: when they can not be read, it says so.
+func (f formatFlag) show(ctx context.Context, io streams, conn grpc.ClientConnInterface, approval *jsonview.Approval) error {
+	view := &approvalView{Approval: approval, History: []jsonview.HistoryEntry{}}
+	if approval.RunID != "" {
+		history, err := lately(ctx, enginev1.NewRunServiceClient(conn), approval.RunID)
+		if err != nil {
+			fmt.Fprintf(io.err, "interlock: what run %s did lately can not be read: %s\n", visible(approval.RunID), explain(err))
+		} else {
+			view.History = history
+		}
+	}
+	return f.print(io.out, view, func(w *tabwriter.Writer) { view.table(w) })
+}
+
+// lately are the last changes of a run, oldest first.
+func lately(ctx context.Context, runs enginev1.RunServiceClient, runID string) ([]jsonview.HistoryEntry, error) {
+	run, err := runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: runID})
+	if err != nil {
+		return nil, err
+	}
+	after := max(0, run.GetRun().GetVersion()-recentHistory)
+	entries, err := historyAfter(ctx, runs, runID, after)
+	if err != nil {
+		return nil, err
+	}
+	return jsonview.HistoryOf(entries[max(0, len(entries)-recentHistory):]), nil
+}
+
+// table shows exactly what is asked for. All that others have written is shown as
+// data.
+func (view *approvalView) table(w io.Writer) {
+	a := view.Approval
+	t := rows{w}
+	t.row("approval", a.ApprovalID)
+	t.row("status", statusOfApproval(a))
+	t.row("asked for", askedFor(a))
+	t.row("run", a.RunID)
+	t.row("asked by", askedBy(&a.Asker))
+	t.row("message", a.Message)
+	t.row("who decides", deciders(&a.Terms, a.Escalated))
+	for i := range a.Votes {
+		t.row("vote", voteText(&a.Votes[i]))
+	}
+	if a.Status != "PENDING" && a.Outcome != "" {
+		t.row("outcome", sentence(a.Outcome))
+	}
+	t.row("used by", a.UsedBy)
+	t.row("asked at", a.CreatedAt.Format(timeLayout))
+	t.row("until", a.ExpiresAt.Format(timeLayout))
+	t.row("digest", a.Digest)
+	section(w, "subject", a.Subject)
+	section(w, "data", a.Data)
+	if len(a.EditedData) > 0 {
+		section(w, "data as edited by "+visible(a.EditedBy)+", which is what is decided", a.EditedData)
+		fmt.Fprintln(w, "\nchange of the data:")
+		printOperations(w, a.EditPatch)
+	}
+	if len(view.History) > 0 {
+		fmt.Fprintln(w, "\nlately in the run:")
+		printHistory(w, view.History)
+	}
+}
+
+// section writes a JSON document under its name.
+func section(w io.Writer, name string, text jsontext.Value) {
+	if len(text) > 0 {
+		fmt.Fprintf(w, "\n%s:\n%s\n", name, indented(text))
+	}
+}
+
+// askedFor is what an approval is about, in a line. Its parts come from the subject,
+// which is shown in full elsewhere.
+func askedFor(a *jsonview.Approval) string {
+	var s struct {
+		Event      string `json:"event"`
+		State      string `json:"state"`
+		To         string `json:"to"`
+		Workflow   string `json:"workflow"`
+		Branch     string `json:"branch"`
+		Tool       string `json:"tool"`
+		Capability string `json:"capability"`
+	}
+	if err := json.Unmarshal(a.Subject, &s); err != nil {
+		return strings.ReplaceAll(a.Kind, "_", " ")
+	}
+	var text string
+	switch a.Kind {
+	case "tool_call":
+		text = "call of " + s.Tool
+		if s.Capability != "" && s.Capability != "tool:"+s.Tool {
+			text += " (" + s.Capability + ")"
+		}
+		if s.State != "" {
+			text += " in " + s.State
+		}
+	case "process_step":
+		text = "answer " + s.Event + " in " + s.State + ", which leads to " + s.To
+	default:
+		text = "event " + s.Event + ", from " + s.State + " to " + s.To
+	}
+	if s.Branch != "" {
+		text += ", branch " + s.Branch
+	}
+	if s.Workflow != "" {
+		text += ", of " + s.Workflow
+	}
+	return text
+}
+
+func askedBy(by *jsonview.Asker) string {
+	text := by.Principal
+	if by.SessionID != "" {
+		text += ", session " + by.SessionID
+	}
+	if by.RootSessionID != "" && by.RootSessionID != by.SessionID {
+		text += " of the tree of " + by.RootSessionID
+	}
+	return text
+}
+
+// deciders says who decides, and how many it takes.
+func deciders(t *jsonview.Terms, escalated bool) string {
+	text := approversText(&t.Eligible)
+	if t.EscalateTo != nil && escalated {
+		text += ", " + approversText(t.EscalateTo)
+	}
+	text += fmt.Sprintf("; %s, or %s", counted(int(max(t.Required, 1)), "approval"), counted(int(max(t.DenyThreshold, 1)), "rejection"))
+	if t.EscalateTo != nil && !escalated {
+		text += fmt.Sprintf("; after %s also %s", time.Duration(t.EscalateAfterSeconds)*time.Second, approversText(t.EscalateTo))
+	}
+	return text
+}
+
+func approversText(a *jsonview.Approvers) string {
+	names := make([]string, 0, len(a.Roles)+len(a.Names))
+	for _, role := range a.Roles {
+		names = append(names, "role "+role)
+	}
+	names = append(names, a.Names...)
+	if len(names) == 0 {
+		return "role approver"
+	}
+	return strings.Join(names, ", ")
+}
+
+func voteText(v *jsonview.Vote) string {
+	text := v.By + " (" + v.Role + ") has rejected it at "
+	if v.Approve {
+		text = v.By + " (" + v.Role + ") has approved it at "
+	}
+	text += v.Time.Format(timeLayout)
+	if v.Note != "" {
+		text += ": " + v.Note
+	}
+	return text
+}

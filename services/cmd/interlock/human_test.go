@@ -1,0 +1,386 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// serve runs services and answers how to call them: a function that runs one
+// command line, with what it says and its exit code.
+func serve(t *testing.T, register func(*grpc.Server)) func(args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	register(server)
+	var ended sync.WaitGroup
+	ended.Go(func() { _ = server.Serve(lis) })
+	t.Cleanup(func() {
+		server.Stop()
+		ended.Wait()
+	})
+	return func(args ...string) (string, string, int) {
+		var out, told bytes.Buffer
+		args = append(args, "--server", lis.Addr().String(), "--token", "ilk_x")
+		code := run(t.Context(), args, streams{in: io.NopCloser(strings.NewReader("")), out: &out, err: &told})
+		return out.String(), told.String(), code
+	}
+}
+
+// humans is an approval service that has one approval.
+type humans struct {
+	approvalv1.UnimplementedApprovalServiceServer
+	approval *approvalv1.Approval
+	// refuses is what a decision is answered with, and decided what was asked for.
+	refuses error
+	decided *approvalv1.DecideRequest
+	// then are the changes that a wait sees.
+	then []*approvalv1.Approval
+}
+
+func (h *humans) Get(context.Context, *approvalv1.GetRequest) (*approvalv1.GetResponse, error) {
+	return &approvalv1.GetResponse{Approval: h.approval}, nil
+}
+
+func (h *humans) List(_ context.Context, req *approvalv1.ListRequest) (*approvalv1.ListResponse, error) {
+	if req.GetPageToken() == "" {
+		return &approvalv1.ListResponse{NextPageToken: "more"}, nil
+	}
+	return &approvalv1.ListResponse{Approvals: []*approvalv1.Approval{h.approval}}, nil
+}
+
+func (h *humans) Decide(_ context.Context, req *approvalv1.DecideRequest) (*approvalv1.DecideResponse, error) {
+	h.decided = req
+	return &approvalv1.DecideResponse{Approval: h.approval}, h.refuses
+}
+
+func (h *humans) Wait(_ *approvalv1.WaitRequest, stream grpc.ServerStreamingServer[approvalv1.WaitResponse]) error {
+	for _, a := range append([]*approvalv1.Approval{h.approval}, h.then...) {
+		if err := stream.Send(&approvalv1.WaitResponse{Approval: a}); err != nil {
+			return err
+		}
+	}
+	<-stream.Context().Done()
+	return stream.Context().Err()
+}
+
+// runOf is the engine of the approval's run.
+type runOf struct {
+	enginev1.UnimplementedRunServiceServer
+	fails error
+}
+
+func (r runOf) Get(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	return &enginev1.RunServiceGetResponse{Run: &enginev1.Run{RunId: "run_1", Version: 14}}, r.fails
+}
+
+func (r runOf) History(_ context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
+	if req.GetAfterVersion() != 4 {
+		return nil, fault.New(fault.InvalidRequest, "after %d", req.GetAfterVersion())
+	}
+	var entries []*enginev1.HistoryEntry
+	for version := int64(4); version <= 14; version++ { // with the result of a tool of before
+		entries = append(entries, &enginev1.HistoryEntry{
+			RunVersion: version, Time: timestamppb.New(noon), Actor: "agent", Type: "transitioned", Event: fmt.Sprintf("E%d\u200b", version),
+		})
+	}
+	return &enginev1.HistoryResponse{Entries: entries}, nil
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func hostile() *approvalv1.Approval {
+	return &approvalv1.Approval{
+		ApprovalId: "apr_1", Kind: approvalv1.Kind_KIND_TOOL_CALL, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, RunId: "run_1",
+		Subject: []byte(`{"run_id":"run_1","run_version":14,"workflow":"deploy","state":"review","tool":"Bash","capability":"bash"}`),
+		Data:    []byte(`{"command":"echo \u001b[2K\rls","big":9007199254740993}`), EditedData: []byte("{\"command\":\"ls\u202e\"}"),
+		EditPatch: []byte(`[{"op":"replace","path":"/command","value":"ls"}]`), EditedBy: "olga",
+		Asker: &approvalv1.Asker{Principal: "agent", SessionId: "child", RootSessionId: "root"}, Message: "May I?\n\x1b[31mdigest  forged",
+		Terms:     &approvalv1.Terms{Required: 2, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}, Names: []string{"olga"}}},
+		Votes:     []*approvalv1.Vote{{By: "olga", Role: "operator", Approve: true, Note: "fine\u202e", Time: timestamppb.New(noon)}},
+		CreatedAt: timestamppb.New(noon), ExpiresAt: timestamppb.New(noon.Add(24 * time.Hour)), Digest: strings.Repeat("ab", 32),
+		Outcome: `approval apr_1 is pending: 1 of 2 approvals`,
+	}
+}
+
+// TestApprovalShow: what is decided is shown in full, and what others wrote obeys
+// nothing: no line of it poses as another.
+func TestApprovalShow(t *testing.T) {
+	t.Parallel()
+	h := &humans{approval: hostile()}
+	interlock := serve(t, func(s *grpc.Server) {
+		approvalv1.RegisterApprovalServiceServer(s, h)
+		enginev1.RegisterRunServiceServer(s, runOf{})
+	})
+	out, told, code := interlock("approval", "show", "apr_1")
+	const want = `approval     apr_1
+status       PENDING (1 of 2)
+asked for    call of Bash (bash) in review, of deploy
+run          run_1
+asked by     agent, session child of the tree of root
+message      May I? ⟦U+001B⟧[31mdigest  forged
+who decides  role approver, olga; 2 approvals, or 1 rejection
+vote         olga (operator) has approved it at 2026-11-21 12:00:00: fine⟦U+202E⟧
+asked at     2026-11-21 12:00:00
+until        2026-11-22 12:00:00
+digest       abababababababababababababababababababababababababababababababab
+
+subject:
+{
+  "run_id": "run_1",
+  "run_version": 14,
+  "workflow": "deploy",
+  "state": "review",
+  "tool": "Bash",
+  "capability": "bash"
+}
+
+data:
+{
+  "command": "echo \u001b[2K\rls",
+  "big": 9007199254740993
+}
+
+data as edited by olga, which is what is decided:
+{
+  "command": "ls\u202e"
+}
+
+change of the data:
+{"op":"replace","path":"/command","value":"ls"}
+
+lately in the run:
+`
+	head, lines, _ := strings.Cut(out, "VERSION")
+	if diff := gocmp.Diff(want, head); diff != "" || told != "" || code != exitDone {
+		t.Errorf("exit %d, told %q: %s", code, told, diff)
+	}
+	if n := strings.Count(lines, "⟦U+200B⟧"); n != recentHistory || strings.Contains(lines, "E4⟦") || !strings.Contains(lines, "E14⟦") {
+		t.Errorf("of the history are shown %d: %s", n, lines)
+	}
+	out, _, code = interlock("approval", "get", "apr_1", "--format", "json")
+	if code != exitDone || !strings.Contains(out, `"history": [`) || !strings.Contains(out, `"big": 9007199254740993`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// TestApprovalShowWithoutHistory: what the run did helps, and is not what is decided.
+func TestApprovalShowWithoutHistory(t *testing.T) {
+	t.Parallel()
+	interlock := serve(t, func(s *grpc.Server) {
+		approvalv1.RegisterApprovalServiceServer(s, &humans{approval: hostile()})
+		enginev1.RegisterRunServiceServer(s, runOf{fails: fault.New(fault.NotFound, "no run").GRPCStatus().Err()})
+	})
+	out, told, code := interlock("approval", "show", "apr_1")
+	if code != exitDone || !strings.Contains(out, "digest") || !strings.Contains(told, "what run run_1 did lately can not be read: no run") {
+		t.Errorf("exit %d, told %q: %s", code, told, out)
+	}
+}
+
+func TestApprovalDecide(t *testing.T) {
+	t.Parallel()
+	h := &humans{approval: hostile()}
+	interlock := serve(t, func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, h) })
+
+	// The digest that was read is what is approved.
+	out, told, code := interlock("approval", "approve", "apr_1", "--note", "go", "--data", `{"a":1.0}`)
+	if d := h.decided; code != exitDone || !d.GetApprove() || d.GetDigest() != h.approval.GetDigest() || d.GetNote() != "go" || string(d.GetEditedData()) != `{"a":1.0}` {
+		t.Errorf("exit %d, told %q: %v", code, told, h.decided)
+	}
+	if want := "apr_1  PENDING (1 of 2)\nApproval apr_1 is pending: 1 of 2 approvals.\n"; out != want {
+		t.Errorf("%q", out)
+	}
+	if interlock("approval", "approve", "apr_1", "--digest", "cd"); h.decided.GetDigest() != "cd" {
+		t.Errorf("the digest is %s", h.decided.GetDigest())
+	}
+	if interlock("approval", "reject", "apr_1", "--note", "no"); h.decided.GetApprove() || h.decided.GetNote() != "no" {
+		t.Errorf("%v", h.decided)
+	}
+
+	// That somebody may not decide is the answer: no.
+	for _, reason := range []fault.Reason{fault.PermissionDenied, fault.ApprovalDecided, fault.VersionConflict} {
+		h.refuses = fault.New(reason, "\"agent\" has asked\x1b for approval apr_1").GRPCStatus().Err()
+		if out, told, code := interlock("approval", "approve", "apr_1"); code != exitNo || out != "" || told != "interlock: \"agent\" has asked⟦U+001B⟧ for approval apr_1\n" {
+			t.Errorf("%s: exit %d, %q, %q", reason, code, out, told)
+		}
+	}
+	h.refuses = fault.New(fault.NotFound, "there is no approval").GRPCStatus().Err()
+	if _, _, code := interlock("approval", "reject", "apr_1"); code != exitUsage {
+		t.Errorf("of an approval that is not there: exit %d", code)
+	}
+	h.decided = nil
+	if _, told, code := interlock("approval", "approve", "apr_1", "--data", "[1]"); code != exitUsage || h.decided != nil || !strings.Contains(told, "--data must be a JSON object") {
+		t.Errorf("exit %d, %q", code, told)
+	}
+}
+
+func TestApprovalWait(t *testing.T) {
+	t.Parallel()
+	became := func(status approvalv1.ApprovalStatus) *approvalv1.Approval {
+		return &approvalv1.Approval{ApprovalId: "apr_1", Status: status, Outcome: "approval apr_1 was decided"}
+	}
+	h := &humans{approval: became(approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING)}
+	interlock := serve(t, func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, h) })
+	for status, want := range map[approvalv1.ApprovalStatus]int{
+		approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED: exitDone, approvalv1.ApprovalStatus_APPROVAL_STATUS_USED: exitDone,
+		approvalv1.ApprovalStatus_APPROVAL_STATUS_REJECTED: exitNo, approvalv1.ApprovalStatus_APPROVAL_STATUS_EXPIRED: exitNo,
+		approvalv1.ApprovalStatus_APPROVAL_STATUS_CANCELLED: exitNo, approvalv1.ApprovalStatus_APPROVAL_STATUS_STALE: exitNo,
+	} {
+		h.then = []*approvalv1.Approval{h.approval, became(status)}
+		out, told, code := interlock("approval", "wait", "apr_1")
+		if name := strings.TrimPrefix(status.String(), "APPROVAL_STATUS_"); code != want || !strings.HasPrefix(out, "apr_1  "+name) {
+			t.Errorf("%s: exit %d: %s%s", name, code, out, told)
+		}
+	}
+	h.then = nil
+	if out, told, code := interlock("approval", "wait", "apr_1", "--timeout", "50ms"); code != exitNo || !strings.HasPrefix(out, "apr_1  PENDING") {
+		t.Errorf("when the time is over: exit %d: %s%s", code, out, told)
+	}
+}
+
+func TestApprovalList(t *testing.T) {
+	t.Parallel()
+	interlock := serve(t, func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, &humans{approval: hostile()}) })
+	out, told, code := interlock("approval", "list", "--status", "pending")
+	if code != exitDone || !strings.Contains(out, "apr_1     PENDING (1 of 2)  run_1  agent     call of Bash (bash) in review, of deploy  2026-11-22 12:00:00\n") {
+		t.Errorf("exit %d, told %q:\n%s", code, told, out)
+	}
+	if _, told, code := interlock("approval", "list", "--status", "OPEN"); code != exitUsage || !strings.Contains(told, `unknown status "OPEN"; one of PENDING, GRANTED`) {
+		t.Errorf("exit %d, %q", code, told)
+	}
+}
+
+// decisionLog is a log of decisions whose pages have one record each.
+type decisionLog struct {
+	policyv1.UnimplementedDecisionServiceServer
+	records []*policyv1.DecisionRecord
+	chains  []*policyv1.ChainReport
+	asked   *policyv1.DecisionServiceListRequest
+}
+
+func (l *decisionLog) List(_ context.Context, req *policyv1.DecisionServiceListRequest) (*policyv1.DecisionServiceListResponse, error) {
+	if req.GetPageToken() == "" {
+		l.asked = req
+	}
+	at := len(req.GetPageToken())
+	resp := &policyv1.DecisionServiceListResponse{Decisions: l.records[at : at+1]}
+	if at+1 < len(l.records) {
+		resp.NextPageToken = strings.Repeat("x", at+1)
+	}
+	return resp, nil
+}
+
+func (l *decisionLog) Verify(_ context.Context, req *policyv1.VerifyRequest) (*policyv1.VerifyResponse, error) {
+	at := len(req.GetPageToken())
+	resp := &policyv1.VerifyResponse{Chains: l.chains[at : at+1]}
+	if at+1 < len(l.chains) {
+		resp.NextPageToken = strings.Repeat("x", at+1)
+	}
+	return resp, nil
+}
+
+func someDecisions() *decisionLog {
+	record := func(sequence int64, decision policyv1.Decision, code policyv1.DecisionCode, hash string) *policyv1.DecisionRecord {
+		return &policyv1.DecisionRecord{
+			Partition: "run_1", Sequence: sequence, Time: timestamppb.New(noon), Principal: "agent", RunId: "run_1", State: "a", Tool: "Bash",
+			Capability: "bash", Decision: decision, Code: code, Hash: hash,
+		}
+	}
+	denied := record(2, policyv1.Decision_DECISION_DENY, policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, "h2")
+	denied.Rule, denied.Policy, denied.Tool = "policy p version 3, /deny/0", "p", "B\x1bsh"
+	denied.Shadows = []*policyv1.ShadowDecision{
+		{Policy: "p", PolicyVersion: 4, Decision: policyv1.Decision_DECISION_ALLOW},
+		{Workflow: "w", Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED},
+	}
+	return &decisionLog{
+		records: []*policyv1.DecisionRecord{
+			record(1, policyv1.Decision_DECISION_ALLOW, 0, "h1"), denied, record(3, policyv1.Decision_DECISION_ALLOW, 0, "h3"),
+		},
+		chains: []*policyv1.ChainReport{
+			{Partition: "run_1", Ok: true, Sealed: 3, Unsealed: 1, Head: "h3"}, {Partition: "run_2", Ok: true, Sealed: 1, Head: "x"},
+		},
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	log := someDecisions()
+	interlock := serve(t, func(s *grpc.Server) { policyv1.RegisterDecisionServiceServer(s, log) })
+	out, told, code := interlock("decisions", "--run", "run_1", "--session", "s", "--decision", "deny", "--tool", "Bash", "--since", "2026-01-31T08:00:00Z", "--shadowed")
+	const want = `TIME                 RUN    STATE  TOOL         DECISION            BY     RULE                         SHADOW
+2026-11-21 12:00:00  run_1  a      Bash         ALLOW               agent  the state                    
+2026-11-21 12:00:00  run_1  a      B⟦U+001B⟧sh  DENY POLICY_DENIED  agent  policy p version 3, /deny/0  policy p version 4: ALLOW; workflow w: DENY TOOL_NOT_ALLOWED
+2026-11-21 12:00:00  run_1  a      Bash         ALLOW               agent  the state                    
+`
+	if diff := gocmp.Diff(want, out); diff != "" || code != exitDone {
+		t.Errorf("exit %d, told %q: %s", code, told, diff)
+	}
+	if r := log.asked; r.GetRunId() != "run_1" || r.GetSessionId() != "s" || r.GetDecision() != policyv1.Decision_DECISION_DENY || r.GetTool() != "Bash" ||
+		!r.GetSince().AsTime().Equal(time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)) || !r.GetShadowed() {
+		t.Errorf("asked for %v", r)
+	}
+	out, _, code = interlock("decisions", "--format", "jsonl")
+	if lines := strings.Split(out, "\n"); code != exitDone || len(lines) != 4 || !strings.HasPrefix(lines[1], `{"partition":"run_1","sequence":2,`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	out, _, code = interlock("decisions", "--format", "json")
+	if code != exitDone || !strings.HasPrefix(out, "[\n") || strings.Count(out, `"sequence"`) != 3 {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, args := range [][]string{{"--decision", "MAYBE"}, {"--since", "yesterday"}, {"--since=-1h"}} {
+		if _, told, code := interlock(append([]string{"decisions"}, args...)...); code != exitUsage || !regexp.MustCompile(`one of ALLOW, ASK, DENY|is no time; write`).MatchString(told) {
+			t.Errorf("%v: exit %d, %q", args, code, told)
+		}
+	}
+}
+
+func TestAuditVerify(t *testing.T) {
+	t.Parallel()
+	log := someDecisions()
+	interlock := serve(t, func(s *grpc.Server) { policyv1.RegisterDecisionServiceServer(s, log) })
+	for _, tt := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{nil, "2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitDone},
+		{[]string{"--head", "run_1=h3", "--head", "run_2=x"}, "head  run_1  ok\nhead  run_2  ok\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitDone},
+		{[]string{"--head", "run_1=h1"}, "head  run_1  ok, and 2 records were sealed since\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitDone},
+		{[]string{"--head", "run_1=other"}, "WRONG HEAD  run_1  no record of the chain has this hash: it was rewritten, or the head is another's\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitNo},
+		{[]string{"--head", "run_2=h1"}, "WRONG HEAD  run_2  no record of the chain has this hash: it was rewritten, or the head is another's\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitNo},
+		{[]string{"--head", "run_3=h3"}, "WRONG HEAD  run_3  there is no such chain\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitNo},
+	} {
+		out, told, code := interlock(append([]string{"audit", "verify"}, tt.args...)...)
+		if diff := gocmp.Diff(tt.want, out); diff != "" || code != tt.code {
+			t.Errorf("%v: exit %d, told %q: %s", tt.args, code, told, diff)
+		}
+	}
+	log.chains[0] = &policyv1.ChainReport{Partition: "run_1", Sealed: 3, Sequence: 2, Problem: "the record was changed"}
+	out, _, code := interlock("audit", "verify", "--head", "run_1=h3")
+	const want = "BROKEN      run_1  record 2: the record was changed\nWRONG HEAD  run_1  its chain is broken\n2 chains, 4 records sealed, 0 not yet: 1 broken\n"
+	if diff := gocmp.Diff(want, out); diff != "" || code != exitNo {
+		t.Errorf("exit %d: %s", code, diff)
+	}
+	if out, _, code = interlock("audit", "verify", "--format", "json"); code != exitNo || !strings.Contains(out, `"ok": false`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

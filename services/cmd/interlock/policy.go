@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type policyCommand struct {
+	Put            policyPut            `cmd:"" help:"Store a policy as its next version, live at once or as a shadow."`
+	List           policyList           `cmd:"" help:"List policies."`
+	Get            policyGet            `cmd:"" help:"Show a policy."`
+	Promote        policyPromote        `cmd:"" help:"Make a version live: a shadow, or an older one again."`
+	Delete         policyDelete         `cmd:"" help:"Remove a policy that is attached to nothing."`
+	Attach         policyAttach         `cmd:"" help:"Judge the calls of a workflow, a process, a session or a role by a policy."`
+	Detach         policyDetach         `cmd:"" help:"End that."`
+	Usage          policyUsage          `cmd:"" help:"Show what the limits of a policy have counted."`
+	Simulate       policySimulate       `cmd:"" help:"Replay recorded calls against a policy, and show what it would decide otherwise."`
+	ShadowWorkflow policyShadowWorkflow `cmd:"" help:"Judge calls by another definition of a workflow beside the live one, and enforce nothing."`
+}
+
+type policyPut struct {
+	clientFlags
+	formatFlag
+	File           string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
+	Name           string `help:"Name of the policy; the one in the file by default." placeholder:"NAME"`
+	Shadow         bool   `help:"Judge beside the live version, and enforce nothing."`
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first." placeholder:"KEY"`
+}
+
+// putView is the JSON of a stored policy. Created is false when the same definition
+// was there before.
+type putView struct {
+	jsonview.Policy
+	Created bool `json:"created"`
+}
+
+func (c *policyPut) Run(ctx context.Context, io streams) error {
+	source, err := definition(c.File, io)
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := policyv1.NewPolicyServiceClient(conn).Put(ctx, &policyv1.PutRequest{
+			Name: c.Name, Definition: source, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,
+		})
+		if err != nil {
+			return invalidFile(c.File, "", err, io)
+		}
+		for _, w := range resp.GetWarnings() {
+			fmt.Fprintln(io.err, problemLine(c.File, document.Problem{
+				Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
+			}))
+		}
+		view := putView{jsonview.PolicyOf(resp.GetPolicy()), resp.GetCreated()}
+		view.Definition = nil
+		return c.print(io.out, view, func(w *tabwriter.Writer) {
+			verb := "stored"
+			if !view.Created {
+				verb = "unchanged"
+			}
+			fmt.Fprintf(w, "%s\t%s\tversion %d\t%s\n", verb, visible(view.Name), view.Version, standingOf(&view.Policy))
+		})
+	})
+}
+
+// standingOf says what a version does now.
+func standingOf(p *jsonview.Policy) string {
+	switch p.Version {
+	case p.LiveVersion:
+		return "live"
+	case p.ShadowVersion:
+		return "shadow"
+	default:
+		return "not in use"
+	}
+}
+
+type policyList struct {
+	clientFlags
+	formatFlag
+	Limit int `help:"At most so many." default:"1000"`
+}
+
+func (c *policyList) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		policies := policyv1.NewPolicyServiceClient(conn)
+		all, err := collect(c.Limit, jsonview.PolicyOf, func(token string, size int32) ([]*policyv1.Policy, string, error) {
+			page, err := policies.List(ctx, &policyv1.PolicyServiceListRequest{PageSize: size, PageToken: token})
+			return page.GetPolicies(), page.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return c.print(io.out, all, func(w *tabwriter.Writer) {
+			fmt.Fprintln(w, "NAME\tLIVE\tSHADOW\tATTACHED TO\tCREATED\tBY")
+			for i := range all {
+				p := &all[i]
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", visible(p.Name), versionText(p.LiveVersion), versionText(p.ShadowVersion),
+					visible(attachedTo(p)), p.CreatedAt.Format(timeLayout), visible(p.CreatedBy))
+			}
+		})
+	})
+}
+
+func versionText(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+// attachedTo lists what a policy judges the calls of.
+func attachedTo(p *jsonview.Policy) string {
+	if len(p.Attachments) == 0 {
+		return "-"
+	}
+	all := make([]string, len(p.Attachments))
+	for i, a := range p.Attachments {
+		all[i] = a.Kind + " " + a.ID
+	}
+	return strings.Join(all, ", ")
+}
+
+// onePolicy names the policy of a command.
+type onePolicy struct {
+	clientFlags
+	formatFlag
+	Name string `arg:"" help:"Name of the policy."`
+}
+
+type policyGet struct {
+	onePolicy
+	Version int64 `help:"Version; the live one by default."`
+}
+
+func (c *policyGet) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := policyv1.NewPolicyServiceClient(conn).Get(ctx, &policyv1.PolicyServiceGetRequest{Name: c.Name, Version: c.Version})
+		if err != nil {
+			return err
+		}
+		view := jsonview.PolicyOf(resp.GetPolicy())
+		return c.print(io.out, view, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "%s\tversion %d\t%s\t%s\n", visible(view.Name), view.Version, standingOf(&view), view.Digest)
+			if len(view.Attachments) > 0 {
+				fmt.Fprintf(w, "attached to\t%s\n", visible(attachedTo(&view)))
+			}
+			fmt.Fprintln(w, visibleLines(string(view.Definition)))
+		})
+	})
+}
+
+type policyPromote struct {
+	onePolicy
+	Version int64 `arg:"" help:"Version to make live."`
+}
+
+func (c *policyPromote) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := policyv1.NewPolicyServiceClient(conn).Promote(ctx, &policyv1.PromoteRequest{Name: c.Name, Version: c.Version})
+		if err != nil {
+			return err
+		}
+		return c.printChanged(io, "promoted", resp.GetPolicy())
+	})
+}
+
+// printChanged says how a policy stands after a change.
+func (c *onePolicy) printChanged(io streams, what string, policy *policyv1.Policy) error {
+	view := jsonview.PolicyOf(policy)
+	view.Definition = nil
+	return c.print(io.out, view, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\t%s\tlive %s\tshadow %s\tattached to %s\n", what, visible(view.Name),
+			versionText(view.LiveVersion), versionText(view.ShadowVersion), visible(attachedTo(&view)))
+	})
+}
+
+type policyDelete struct{ onePolicy }
+
+// deletedPolicy is the JSON of the end of a policy.
+type deletedPolicy struct {
+	Name    string `json:"name"`
+	Deleted bool   `json:"deleted"`
+}
+
+func (c *policyDelete) Run(ctx context.Context, io streams) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		if _, err := policyv1.NewPolicyServiceClient(conn).Delete(ctx, &policyv1.PolicyServiceDeleteRequest{Name: c.Name}); err != nil {
+			return err
+		}
+		return c.print(io.out, deletedPolicy{c.Name, true}, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "deleted\t%s\n", visible(c.Name))
+		})
+	})
+}

@@ -1,0 +1,134 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// humans is an approval service in memory: the contract around the core.
+type humans struct {
+	approvalv1.UnimplementedApprovalServiceServer
+	clock func() time.Time
+
+	mu    sync.Mutex
+	asked map[string]*question
+	last  string
+}
+
+type question struct {
+	*consent.Approval
+	req    *approvalv1.CreateRequest
+	usedBy string
+}
+
+func (h *humans) Create(_ context.Context, req *approvalv1.CreateRequest) (*approvalv1.CreateResponse, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if q := h.asked[req.GetApprovalId()]; q != nil {
+		return &approvalv1.CreateResponse{Approval: q.proto()}, nil
+	}
+	terms := req.GetTerms()
+	r, err := consent.Open(consent.Request{
+		ID: req.GetApprovalId(), Editable: req.GetEditable(), Message: req.GetMessage(),
+		Action: consent.Action{
+			Kind:    consent.Kind(strings.ToLower(strings.TrimPrefix(req.GetKind().String(), "KIND_"))),
+			Subject: parse(req.GetSubject()), Data: parse(req.GetData()),
+		},
+		Asker: consent.Asker{Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId()},
+		Terms: consent.Terms{Required: int(terms.GetRequired()), TTL: time.Duration(terms.GetExpiresSeconds()) * time.Second},
+	}, h.clock())
+	if err != nil {
+		return nil, fault.New(fault.InvalidRequest, "%s", err)
+	}
+	h.last = req.GetApprovalId()
+	h.asked[h.last] = &question{Approval: r.Approval, req: req}
+	return &approvalv1.CreateResponse{Approval: h.asked[h.last].proto(), Created: true}, nil
+}
+
+func parse(text []byte) document.Value {
+	if len(text) == 0 {
+		return document.Value{}
+	}
+	v, problem := document.Parse(text, document.Limits{})
+	if problem != nil {
+		panic(problem)
+	}
+	return v
+}
+
+// step is one command on an approval.
+func (h *humans) step(id string, command func(q *question) consent.Result) (*approvalv1.Approval, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	q := h.asked[id]
+	if q == nil {
+		return nil, fault.New(fault.NotFound, "no approval %q", id)
+	}
+	q.Approval = q.Tick(h.clock()).Approval
+	r := command(q)
+	if r.Refusal != nil {
+		return nil, fault.New(fault.FailedPrecondition, "%s", r.Refusal.Message)
+	}
+	q.Approval = r.Approval
+	return q.proto(), nil
+}
+
+func (h *humans) Get(_ context.Context, req *approvalv1.GetRequest) (*approvalv1.GetResponse, error) {
+	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result { return consent.Result{Approval: q.Approval} })
+	return &approvalv1.GetResponse{Approval: a}, err
+}
+
+func (h *humans) Consume(_ context.Context, req *approvalv1.ConsumeRequest) (*approvalv1.ConsumeResponse, error) {
+	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result {
+		q.usedBy = req.GetUsedBy()
+		return q.Consume(req.GetDigest(), h.clock())
+	})
+	return &approvalv1.ConsumeResponse{Approval: a}, err
+}
+
+func (h *humans) Void(_ context.Context, req *approvalv1.VoidRequest) (*approvalv1.VoidResponse, error) {
+	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result { return q.Void(req.GetReason(), h.clock()) })
+	return &approvalv1.VoidResponse{Approval: a}, err
+}
+
+func (h *humans) Cancel(_ context.Context, req *approvalv1.CancelRequest) (*approvalv1.CancelResponse, error) {
+	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result { return q.Cancel("interlock", req.GetReason(), h.clock()) })
+	return &approvalv1.CancelResponse{Approval: a}, err
+}
+
+// decide is what a human says of the last question.
+func (h *humans) decide(d consent.Decision) error {
+	_, err := h.step(h.last, func(q *question) consent.Result {
+		return q.Decide(consent.Approver{Name: "alice", Role: consent.RoleApprover}, d, h.clock())
+	})
+	return err
+}
+
+func (q *question) proto() *approvalv1.Approval {
+	status := string(q.Status)
+	out := &approvalv1.Approval{
+		ApprovalId: q.ID, RunId: q.req.GetRunId(), Kind: q.req.GetKind(), Subject: q.req.GetSubject(), Data: q.req.GetData(),
+		Digest: q.Digest, Editable: q.Editable, Reason: q.Reason, By: q.By, Terms: &approvalv1.Terms{Required: int32(q.Terms.Required)},
+		ExpiresAt: timestamppb.New(q.ExpiresAt),
+	}
+	if !q.UsedAt.IsZero() {
+		status, out.UsedAt, out.UsedBy = "USED", timestamppb.New(q.UsedAt), q.usedBy
+	}
+	out.Status = approvalv1.ApprovalStatus(approvalv1.ApprovalStatus_value["APPROVAL_STATUS_"+status])
+	for _, v := range q.Votes {
+		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: v.Role, Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
+	}
+	if q.Edit != nil {
+		out.EditedData, out.EditedBy = q.Edit.Data.AppendJSON(nil), q.Edit.By
+	}
+	return out
+}

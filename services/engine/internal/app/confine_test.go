@@ -1,0 +1,252 @@
+package app
+
+import (
+	"context"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// of is the agent with a token that is bound to a session, and maybe to a branch.
+func of(session, branch string) Caller {
+	caller := agent
+	caller.Principal.Session, caller.Principal.Branch = session, branch
+	return caller
+}
+
+// acts tries all that a caller can do to a run, and answers what was let through. What
+// the run itself refuses was.
+func acts(t *testing.T, a *App, caller Caller, target Target) map[string]bool {
+	t.Helper()
+	ctx := t.Context()
+	_, fires := a.Transition(ctx, caller, Transition{Target: target, Event: "NO SUCH EVENT"})
+	_, answers := a.Answer(ctx, caller, Answer{Target: target, Answer: "no such answer"})
+	_, gets := a.Get(ctx, caller, target, false)
+	through := map[string]bool{}
+	for what, err := range map[string]error{"fire": fires, "answer": answers, "get": gets} {
+		switch reason := fault.ReasonOf(err); reason {
+		case "", fault.FailedPrecondition: // it is no process
+			through[what] = true
+		case fault.PermissionDenied, fault.NotFound:
+		default:
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if through["fire"] != through["answer"] {
+		t.Errorf("%+v may fire: %t, answer: %t", target, through["fire"], through["answer"])
+	}
+	return through
+}
+
+// A bound token acts on the run that its session drives, and on those that wait for
+// each other with it, and on nothing else; an unbound one as always.
+func TestBoundToASession(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerAll(t, g.App)
+	mine, other := g.start("outer", "s"), g.start("shipping", "x")
+	left := g.start("shipping", "s0")
+	g.start("shipping", "s0") // which pauses the one before
+	accepted(t, g.App, Target{RunID: mine}, "DELEGATE", "", "")
+	child := g.is(mine, workflow.Waiting, "a").Child.RunID
+	for _, tt := range []struct {
+		caller    Caller
+		target    Target
+		act, read bool
+	}{
+		{of("s", ""), Target{}, true, true},
+		{of("s", ""), Target{SessionID: "s"}, true, true},
+		{of("s", ""), Target{RunID: mine}, true, true},
+		{of("s", ""), Target{RunID: child}, true, true},
+		{of("s", ""), Target{RunID: other}, false, false},
+		{of("s", ""), Target{SessionID: "x"}, false, false},
+		{of("s", ""), Target{RunID: mine, SessionID: "x"}, false, false},
+		{of("s", ""), Target{RunID: "run_none"}, false, false},
+		{of("s0", ""), Target{RunID: left}, false, true},
+		{of("none", ""), Target{RunID: mine}, false, false},
+		{of("none", ""), Target{}, false, false},
+		{agent, Target{RunID: other}, true, true},
+		{agent, Target{SessionID: "x"}, true, true},
+	} {
+		got := acts(t, g.App, tt.caller, tt.target)
+		if got["fire"] != tt.act || got["get"] != tt.read {
+			t.Errorf("session %q on %+v: acts %t, reads %t", tt.caller.Principal.Session, tt.target, got["fire"], got["get"])
+		}
+	}
+	// What concerns the whole run, and what is read of it.
+	for runID, may := range map[string]bool{mine: true, other: false, "run_none": false} {
+		for what, call := range map[string]func(Caller) error{
+			"pause":   func(c Caller) error { _, err := g.Pause(t.Context(), c, runID, "", ""); return err },
+			"resume":  func(c Caller) error { _, err := g.Resume(t.Context(), c, runID, ""); return err },
+			"cancel":  func(c Caller) error { _, err := g.Cancel(t.Context(), c, runID, "", ""); return err },
+			"history": func(c Caller) error { _, _, err := g.History(t.Context(), c, runID, Position{}, 1); return err },
+			"watch": func(c Caller) error {
+				ctx, cancel := context.WithCancel(t.Context())
+				return g.Watch(ctx, c, runID, func(*View) error { cancel(); return nil })
+			},
+		} {
+			reason := fault.ReasonOf(call(of("s", "")))
+			if denied := reason == fault.PermissionDenied || reason == fault.NotFound; denied == may {
+				t.Errorf("%s of %s: %s", what, runID, reason)
+			}
+		}
+	}
+	views, _, err := g.List(t.Context(), of("s", ""), ListQuery{Limit: 10})
+	if err != nil || len(views) != 2 {
+		t.Errorf("lists %d runs, %v", len(views), err)
+	}
+	if views, _, err := g.List(t.Context(), of("none", ""), ListQuery{Limit: 10}); err != nil || len(views) != 0 {
+		t.Errorf("lists %d runs, %v", len(views), err)
+	}
+}
+
+// A bound token starts runs in its own session, and resumes what that has paused.
+func TestBoundStarts(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	other := g.start("shipping", "x")
+	if _, err := g.Pause(t.Context(), agent, other, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	view, resumed, err := g.Start(t.Context(), of("s", ""), Start{Workflow: "shipping", Resume: true})
+	if err != nil || resumed || view.Run.SessionID != "s" {
+		t.Fatalf("%+v, resumed %t, %v", view, resumed, err)
+	}
+	mine := view.Run.ID
+	if _, err := g.StartProcess(t.Context(), of("s", ""), Start{Workflow: "signoff", SessionID: "s"}); err != nil {
+		t.Error(err)
+	}
+	g.is(mine, workflow.Paused, "ready")
+	if view, resumed, err := g.Start(t.Context(), of("s", ""), Start{Workflow: "shipping", Resume: true}); err != nil || !resumed || view.Run.ID != mine {
+		t.Errorf("resumed %t, %v", resumed, err)
+	}
+	for name, tt := range map[string]struct {
+		caller Caller
+		req    Start
+	}{
+		"another session": {of("s", ""), Start{Workflow: "shipping", SessionID: "x"}},
+		"a branch":        {of("s", "lint"), Start{Workflow: "shipping"}},
+	} {
+		if _, _, err := g.Start(t.Context(), tt.caller, tt.req); fault.ReasonOf(err) != fault.PermissionDenied {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	g.is(other, workflow.Paused, "ready")
+}
+
+// In a fork a bound token acts in the branches that are in its session's hand; bound
+// to a branch, in that one.
+func TestBoundInAFork(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerAll(t, g.App)
+	run := g.start("checks", "m")
+	accepted(t, g.App, Target{RunID: run}, "CHECK", "", "")
+	strangers := mustStart(t, g.App, Caller{Namespace: "default", Principal: auth.Principal{Name: "zoe", Role: auth.Agent}}, Start{Workflow: "checks", SessionID: "z"}).ID
+	accepted(t, g.App, Target{RunID: strangers}, "CHECK", "", "")
+	for name, tt := range map[string]struct {
+		caller Caller
+		req    Bind
+		denied bool
+	}{
+		"its own session":          {of("m2", ""), Bind{RunID: run, Branch: "tests", SessionID: "m2"}, false},
+		"another session":          {of("m2", ""), Bind{RunID: run, Branch: "types", SessionID: "m3"}, true},
+		"another's run":            {of("m4", ""), Bind{RunID: strangers, Branch: "types", SessionID: "m4"}, true},
+		"the token's branch":       {of("m5", "types"), Bind{RunID: strangers, Branch: "types", SessionID: "m5"}, false},
+		"not the token's branch":   {of("m6", "types"), Bind{RunID: run, Branch: "lint", SessionID: "m6"}, true},
+		"by workflow, not its own": {of("m7", ""), Bind{Workflow: "checks", Branch: "lint", SessionID: "m8"}, true},
+		"no such run":              {of("m9", ""), Bind{RunID: "run_none", Branch: "lint", SessionID: "m9"}, true},
+	} {
+		if _, err := g.Bind(t.Context(), tt.caller, tt.req); (fault.ReasonOf(err) == fault.PermissionDenied) != tt.denied || err != nil && !tt.denied {
+			t.Errorf("bind %s: %v", name, err)
+		}
+	}
+	for _, tt := range []struct {
+		session, token string
+		target         Target
+		act            bool
+		branch         string // that it is judged in
+	}{
+		{"m", "", Target{}, true, "lint"},
+		{"m", "", Target{RunID: run}, true, "lint"},
+		{"m", "", Target{RunID: run, Branch: "types"}, true, "types"},
+		{"m", "", Target{RunID: run, Branch: "tests"}, false, ""},
+		{"m", "", Target{Branch: "tests"}, false, ""},
+		{"m2", "", Target{}, true, "tests"},
+		{"m2", "", Target{RunID: run}, true, "tests"},
+		{"m2", "", Target{RunID: run, Branch: "tests"}, true, "tests"},
+		{"m2", "", Target{RunID: run, Branch: "lint"}, false, ""},
+		{"m2", "tests", Target{RunID: run}, true, "tests"},
+		{"m2", "lint", Target{RunID: run}, false, ""},
+		{"m", "types", Target{RunID: run}, true, "types"},
+		{"m", "types", Target{}, true, "types"},
+		{"m", "types", Target{RunID: run, Branch: "lint"}, false, ""},
+		{"m", "tests", Target{}, false, ""},
+	} {
+		got := acts(t, g.App, of(tt.session, tt.token), tt.target)
+		if got["fire"] != tt.act || got["get"] != tt.act {
+			t.Errorf("session %s, token for %q, on %+v: acts %t, reads %t", tt.session, tt.token, tt.target, got["fire"], got["get"])
+			continue
+		}
+		if !tt.act {
+			continue
+		}
+		view, err := g.Get(t.Context(), of(tt.session, tt.token), tt.target, true)
+		if err != nil || view.At.Branch != tt.branch {
+			t.Errorf("session %s, token for %q, on %+v is in %q, %v", tt.session, tt.token, tt.target, view.At.Branch, err)
+		}
+	}
+	// The whole run is not in the hand of a branch.
+	for _, caller := range []Caller{of("m2", ""), of("m", "lint")} {
+		if _, err := g.Pause(t.Context(), caller, run, "", ""); fault.ReasonOf(err) != fault.PermissionDenied {
+			t.Errorf("%s pauses: %v", caller.Principal.Session, err)
+		}
+	}
+	// A branch that another session takes over is lost, for whoever names the run too.
+	if _, err := g.Bind(t.Context(), agent, Bind{RunID: run, Branch: "tests", SessionID: "m10"}); err != nil {
+		t.Fatal(err)
+	}
+	view, err := g.Get(t.Context(), of("m2", ""), Target{RunID: run}, true)
+	if err != nil || !view.At.Over {
+		t.Errorf("the branch is still in hand: %+v, %v", view, err)
+	}
+	outcome, err := g.Transition(t.Context(), of("m2", ""), Transition{Target: Target{RunID: run}, Event: "OK"})
+	if err != nil || outcome.Rejection == nil {
+		t.Errorf("it fires: %+v, %v", outcome, err)
+	}
+}
+
+// A branch's token acts on what that branch has invoked, and on no other child.
+func TestBoundToABranchThatInvokes(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerAll(t, g.App)
+	run := g.start("checks", "m")
+	accepted(t, g.App, Target{RunID: run}, "CHECK", "", "")
+	accepted(t, g.App, Target{RunID: run, Branch: "tests"}, "RUN", "", "")
+	at, err := g.Get(t.Context(), operator, Target{RunID: run, Branch: "tests"}, false)
+	if err != nil || at.At.Child == nil {
+		t.Fatalf("%+v, %v", at, err)
+	}
+	child := at.At.Child.RunID
+	for branch, may := range map[string]bool{"tests": true, "types": false, "": true} {
+		if got := acts(t, g.App, of("m", branch), Target{RunID: child}); got["fire"] != may {
+			t.Errorf("a token for %q acts on the child: %t", branch, got["fire"])
+		}
+	}
+}
+
+// The call that was allowed is what admits an interrupt, in the session's own tree.
+func TestBoundInterrupts(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	mine, other := g.start("shipping", "s"), g.start("shipping", "x")
+	for runID, want := range map[string]fault.Reason{mine: fault.FailedPrecondition, other: fault.PermissionDenied} {
+		_, err := g.Interrupt(t.Context(), of("s", ""), runID, "call_1", nil)
+		if fault.ReasonOf(err) != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/contend"
+)
+
+// Validate reports every problem of a workflow.
+func (a *App) Validate(src []byte, strict bool) document.Problems {
+	_, problems := workflow.Options{Strict: strict}.Parse(src)
+	return problems
+}
+
+// Register stores a workflow as the next version of its name. The content of the
+// latest version again changes nothing and answers created = false. An agent cannot
+// replace what another role registered (S6.7).
+func (a *App) Register(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
+	def, problems := workflow.Parse(src)
+	value, err := readable(src, problems, false)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	v, created, err = a.register(ctx, caller, &Version{Name: def.ID, Digest: document.Digest(value), Definition: src}, idempotencyKey)
+	return v, created, problems, err
+}
+
+// RegisterProcess is Register for a process (S8). Both have their names in common.
+func (a *App) RegisterProcess(ctx context.Context, caller Caller, src []byte, idempotencyKey string) (v *Version, created bool, warnings document.Problems, err error) {
+	def, problems := process.Parse(src)
+	value, err := readable(src, problems, true)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	v, created, err = a.register(ctx, caller, &Version{Name: def.Name, Process: true, Digest: document.Digest(value), Definition: src}, idempotencyKey)
+	return v, created, problems, err
+}
+
+// readable answers a text that has no errors. Whoever reads it later tells by its shape
+// what it is, so one that looks like the other kind is refused.
+func readable(src []byte, problems document.Problems, asProcess bool) (document.Value, error) {
+	value, problem := document.Parse(src, document.Limits{})
+	if problem != nil {
+		problems = append(problems, *problem)
+	}
+	this, hint := "workflow", "it looks like a process, which is registered as one (POST /v1/processes)"
+	if asProcess {
+		this, hint = "process", "it looks like a workflow, which is registered as one (POST /v1/workflows)"
+	}
+	misplaced := document.KindOf(value) != "" && process.Is(value) != asProcess
+	switch {
+	case problems.HasErrors():
+		e := invalidDefinition(this, problems)
+		if misplaced {
+			e.Message += "; " + hint
+		}
+		return value, e
+	case misplaced:
+		return value, fault.New(fault.InvalidDefinition, "the %s is not valid as one: %s", this, hint)
+	default:
+		return value, nil
+	}
+}
+
+// register stores a version; its number and who registers it are filled in.
+func (a *App) register(ctx context.Context, caller Caller, next *Version, idempotencyKey string) (v *Version, created bool, err error) {
+	next.CreatedBy, next.Role = caller.Principal.Name, caller.Principal.Role
+	key := store.Key{Namespace: caller.Namespace, Kind: kindWorkflow, ID: next.Name}
+	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
+		return v, true, err
+	}
+	for range contend.Attempts {
+		latest, err := a.loadLatest(ctx, key)
+		switch {
+		case fault.ReasonOf(err) == fault.NotFound:
+			next.Number = 1
+		case err != nil:
+			return nil, false, err
+		case latest.Process != next.Process:
+			return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s can not have it too; choose another name",
+				next.Name, latest.what(), next.what())
+		case latest.Digest == next.Digest:
+			if err := a.claim(ctx, caller, latest); lostRace(err) {
+				continue
+			} else if err != nil {
+				return nil, false, fault.From(err)
+			}
+			return latest, false, nil
+		case caller.Principal.Role == auth.Agent && latest.Role != auth.Agent:
+			return nil, false, nameTaken(next)
+		default:
+			next.Number = latest.Number + 1
+		}
+		err = a.putVersion(ctx, caller, key, next, idempotencyKey)
+		if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {
+			return nil, false, nameTaken(next)
+		}
+		if lostRace(err) {
+			continue
+		}
+		if err != nil {
+			return nil, false, fault.From(err)
+		}
+		return next, true, nil
+	}
+	return nil, false, contended(next.what() + " " + next.Name)
+}
+
+func nameTaken(v *Version) error {
+	return fault.New(fault.NameTaken,
+		"%s %q was registered by an operator, and an agent can not change it; register yours under another name", v.what(), v.Name)
+}
+
+func claimKey(workflow store.Key) store.Key {
+	workflow.Kind = kindClaim
+	return workflow
+}
+
+// claim keeps a workflow from agents once an operator has registered what an
+// agent had registered before, which makes no version of its own.
+func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
+	if caller.Principal.Role == auth.Agent || v.Role != auth.Agent {
+		return nil
+	}
+	key := claimKey(store.Key{Namespace: caller.Namespace, ID: v.Name})
+	_, err := a.store.Commit(ctx, store.Batch{
+		Checks: []store.Check{{Key: store.Key{Namespace: key.Namespace, Kind: kindWorkflow, ID: v.Name}, Version: v.Number}},
+		Puts:   []store.Put{{Key: key, Expect: store.AnyVersion, Data: []byte(caller.Principal.Name)}},
+	})
+	return err
+}
+
+// claimed reports that an operator has registered what an agent had before.
+func (a *App) claimed(ctx context.Context, namespace string, v *Version) (bool, error) {
+	_, err := a.store.Get(ctx, claimKey(store.Key{Namespace: namespace, ID: v.Name}))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fault.From(err)
+	}
+	return true, nil
+}
+
+// registeredBefore answers the version that a repeat of a request made (S6.5).
+func (a *App) registeredBefore(ctx context.Context, key store.Key, idempotencyKey, digest string) (*Version, error) {
+	if idempotencyKey == "" {
+		return nil, nil
+	}
+	number, err := a.store.Answer(ctx, key, idempotencyKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	if err != nil {
+		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
+	}
+	v, err := a.Workflow(ctx, key.Namespace, key.ID, n)
+	if err == nil && v.Digest != digest {
+		return nil, fault.From(&store.ReplayMismatchError{Owner: key, Name: idempotencyKey})
+	}
+	return v, err
+}
+
+func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *Version, idempotencyKey string) error {
+	v.CreatedAt = a.clock().UTC()
+	event, err := a.announce.WorkflowEvent(caller.Namespace, caller.Principal.Name, v)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode workflow: %w", err)
+	}
+	batch := store.Batch{
+		Puts:   []store.Put{{Key: key, Expect: v.Number - 1, Data: data, History: data}},
+		Events: []store.Event{event},
+	}
+	if v.Process {
+		batch.Puts[0].Labels = processes()
+	}
+	if v.Role == auth.Agent {
+		batch.Checks = []store.Check{{Key: claimKey(key), Version: store.Absent}}
+	}
+	if idempotencyKey != "" {
+		batch.Idempotency = &store.Idempotency{
+			Owner: key, Name: idempotencyKey, Digest: v.Digest,
+			Answer: strconv.AppendInt(nil, v.Number, 10), TTL: answersKept,
+		}
+	}
+	_, err = a.store.Commit(ctx, batch)
+	return err
+}
+
+func invalidDefinition(what string, problems document.Problems) *fault.Error {
+	e := fault.New(fault.InvalidDefinition, "the %s is not valid: %s", what, firstError(problems))
+	for _, p := range problems {
+		if p.Severity != document.SeverityWarning {
+			e.Violations = append(e.Violations, fault.Violation{Pointer: p.Pointer, Code: p.Code, Message: p.Message})
+		}
+	}
+	return e
+}
+
+// firstError is one line for those who read only the message.
+func firstError(problems document.Problems) string {
+	errs := problems[:0:0]
+	for _, p := range problems {
+		if p.Severity != document.SeverityWarning {
+			errs = append(errs, p)
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0].String()
+	}
+	return fmt.Sprintf("%s (and %d more)", errs[0], len(errs)-1)
+}

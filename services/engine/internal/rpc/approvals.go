@@ -1,0 +1,125 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/internal/wire"
+)
+
+// kinds of what the engine asks for; nobody is asked for another.
+var kinds = map[consent.Kind]approvalv1.Kind{
+	consent.Transition:  approvalv1.Kind_KIND_TRANSITION,
+	consent.ProcessStep: approvalv1.Kind_KIND_PROCESS_STEP,
+}
+
+// Approvals asks humans through the approval service's contract, with the engine's
+// own credentials: what is asked, and on whose behalf, is its own word.
+type Approvals struct {
+	service approvalv1.ApprovalServiceClient
+}
+
+var _ app.Approvals = (*Approvals)(nil)
+
+// NewApprovals makes the adapter.
+func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals { return &Approvals{service} }
+
+// longestMessage is the most that the contract takes, in characters.
+const longestMessage = 8192
+
+// Create implements app.Approvals.
+func (a *Approvals) Create(ctx context.Context, namespace, runID string, r consent.Request) error {
+	message := r.Message
+	if characters := []rune(message); len(characters) > longestMessage {
+		message = string(characters[:longestMessage-3]) + "..."
+	}
+	req := &approvalv1.CreateRequest{
+		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable,
+		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
+		Message: message, Terms: wire.ApprovalTerms(r.Terms), RunId: runID,
+	}
+	if !r.Action.Data.IsZero() {
+		req.Data = r.Action.Data.AppendJSON(nil)
+	}
+	_, err := a.service.Create(rpc.InNamespace(ctx, namespace), req)
+	return err
+}
+
+// Get implements app.Approvals.
+func (a *Approvals) Get(ctx context.Context, namespace, approvalID string) (*app.Approval, error) {
+	resp, err := a.service.Get(rpc.InNamespace(ctx, namespace), &approvalv1.GetRequest{ApprovalId: approvalID})
+	if err != nil {
+		return nil, err
+	}
+	approval, err := approvalOf(resp.GetApproval())
+	if err != nil {
+		return nil, fmt.Errorf("approval %s: %w", approvalID, err)
+	}
+	return approval, nil
+}
+
+// Consume implements app.Approvals.
+func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error {
+	_, err := a.service.Consume(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeRequest{
+		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy,
+	})
+	return err
+}
+
+// Void implements app.Approvals.
+func (a *Approvals) Void(ctx context.Context, namespace, approvalID, reason string) error {
+	_, err := a.service.Void(rpc.InNamespace(ctx, namespace), &approvalv1.VoidRequest{ApprovalId: approvalID, Reason: reason})
+	return err
+}
+
+// Cancel implements app.Approvals.
+func (a *Approvals) Cancel(ctx context.Context, namespace, approvalID, reason string) error {
+	_, err := a.service.Cancel(rpc.InNamespace(ctx, namespace), &approvalv1.CancelRequest{ApprovalId: approvalID, Reason: reason})
+	return err
+}
+
+// approvalOf is an approval as what follows from it needs it.
+func approvalOf(p *approvalv1.Approval) (*app.Approval, error) {
+	a := &app.Approval{RunID: p.GetRunId()}
+	a.ID, a.Digest, a.Editable, a.Reason, a.By = p.GetApprovalId(), p.GetDigest(), p.GetEditable(), p.GetReason(), p.GetBy()
+	a.Status = consent.Status(strings.TrimPrefix(p.GetStatus().String(), "APPROVAL_STATUS_"))
+	if p.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED {
+		a.Status, a.UsedAt = consent.Granted, p.GetUsedAt().AsTime()
+	}
+	a.Action.Kind = consent.Kind(strings.ToLower(strings.TrimPrefix(p.GetKind().String(), "KIND_")))
+	a.Terms.Required = int(p.GetTerms().GetRequired())
+	a.ExpiresAt = p.GetExpiresAt().AsTime()
+	for _, v := range p.GetVotes() {
+		a.Votes = append(a.Votes, consent.Vote{Name: v.GetBy(), Role: v.GetRole(), Approve: v.GetApprove(), Note: v.GetNote(), At: v.GetTime().AsTime()})
+	}
+	var err error
+	if a.Action.Subject, err = value(p.GetSubject()); err != nil {
+		return nil, err
+	}
+	if a.Action.Data, err = value(p.GetData()); err != nil {
+		return nil, err
+	}
+	if len(p.GetEditedData()) > 0 {
+		a.Edit = &consent.Edit{By: p.GetEditedBy()}
+		a.Edit.Data, err = value(p.GetEditedData())
+	}
+	return a, err
+}
+
+// value reads JSON whatever its size; nothing at all is a missing value.
+func value(text []byte) (document.Value, error) {
+	if len(text) == 0 {
+		return document.Value{}, nil
+	}
+	v, problem := document.Parse(text, document.Limits{Bytes: len(text) + 1})
+	if problem != nil {
+		return v, problem
+	}
+	return v, nil
+}

@@ -1,0 +1,122 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
+)
+
+// namespaceOf is the namespace that a call goes out in.
+func namespaceOf(ctx context.Context) string {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	return strings.Join(md.Get(rpc.NamespaceKey), ",")
+}
+
+// approvals answers one approval, and keeps what it was asked.
+type approvals struct {
+	approvalv1.ApprovalServiceClient
+	answer    *approvalv1.Approval
+	created   *approvalv1.CreateRequest
+	namespace string
+}
+
+func (a *approvals) Create(ctx context.Context, req *approvalv1.CreateRequest, _ ...grpc.CallOption) (*approvalv1.CreateResponse, error) {
+	a.created, a.namespace = req, namespaceOf(ctx)
+	return &approvalv1.CreateResponse{}, nil
+}
+
+func (a *approvals) Get(ctx context.Context, _ *approvalv1.GetRequest, _ ...grpc.CallOption) (*approvalv1.GetResponse, error) {
+	a.namespace = namespaceOf(ctx)
+	return &approvalv1.GetResponse{Approval: a.answer}, nil
+}
+
+func TestCreateOverTheContract(t *testing.T) {
+	t.Parallel()
+	service := &approvals{}
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-the-caller")
+	err := NewApprovals(service).Create(ctx, "blue", "run_1", consent.Request{
+		ID: "apr_1", Action: consent.Action{Kind: consent.ProcessStep, Subject: document.ObjectValue(nil)},
+		Asker: consent.Asker{Principal: "amir", SessionID: "s", RootID: "top"}, Message: strings.Repeat("é", 9000),
+		Terms: consent.Terms{Required: 2, TTL: time.Hour},
+	})
+	req := service.created
+	if err != nil || service.namespace != "blue" {
+		t.Fatalf("in %q, %v", service.namespace, err)
+	}
+	if n := len([]rune(req.GetMessage())); n != longestMessage || req.GetKind() != approvalv1.Kind_KIND_PROCESS_STEP || req.GetData() != nil ||
+		req.GetAsker().GetRootSessionId() != "top" || req.GetTerms().GetRequired() != 2 || req.GetRunId() != "run_1" || req.GetReuse() {
+		t.Errorf("message of %d characters in %v", n, req.GetAsker())
+	}
+}
+
+func TestApprovalFromTheContract(t *testing.T) {
+	t.Parallel()
+	service := &approvals{answer: &approvalv1.Approval{
+		ApprovalId: "apr_1", RunId: "run_1", Kind: approvalv1.Kind_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_USED,
+		Subject: []byte(`{"run_version":3}`), Data: []byte(`{"n":1}`), EditedData: []byte(`{"n":9007199254740993}`), EditedBy: "alice", Digest: "d",
+		Votes:  []*approvalv1.Vote{{By: "alice", Role: "approver", Approve: true, Note: "ok"}},
+		UsedAt: timestamppb.New(time.Unix(1, 0)), Terms: &approvalv1.Terms{Required: 1},
+	}}
+	a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1")
+	if err != nil || service.namespace != "blue" {
+		t.Fatalf("in %q, %v", service.namespace, err)
+	}
+	if a.Status != consent.Granted || a.UsedAt.IsZero() || a.Action.Kind != consent.Transition || a.Edit.Data.String() != `{"n":9007199254740993}` ||
+		a.RunID != "run_1" || a.Votes[0].Name != "alice" || !strings.Contains(a.Outcome(), `granted by "alice" ("ok"), with data that "alice" has edited`) {
+		t.Errorf("%+v: %s", a, a.Outcome())
+	}
+	service.answer.Status = 99 // of a later release: it is not decided for this one
+	if a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1"); err != nil || a.Status == consent.Granted || a.Status == consent.Pending {
+		t.Errorf("%+v, %v", a, err)
+	}
+	service.answer.EditedData = []byte(`{`)
+	if a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1"); err == nil {
+		t.Errorf("half of an edit is %+v", a.Edit)
+	}
+}
+
+// sessions knows one session.
+type sessions struct {
+	statev1.SessionServiceClient
+	err error
+}
+
+func (s sessions) Get(ctx context.Context, req *statev1.SessionServiceGetRequest, _ ...grpc.CallOption) (*statev1.SessionServiceGetResponse, error) {
+	switch {
+	case s.err != nil:
+		return nil, s.err
+	case req.GetSessionId() != "child" || namespaceOf(ctx) != "blue":
+		return nil, fault.New(fault.NotFound, "no such session")
+	}
+	return &statev1.SessionServiceGetResponse{Session: &statev1.Session{SessionId: "ses_2", RootSessionId: "ses_1"}}, nil
+}
+
+func TestRootOfASession(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err                      error
+		namespace, session, want string
+	}{
+		{nil, "blue", "child", "ses_1"},
+		{nil, "blue", "unknown", "unknown"},
+		{nil, "red", "child", "child"},
+		{fault.New(fault.Unavailable, "away"), "blue", "child", ""},
+	} {
+		got, err := NewSessions(sessions{err: tt.err}).Root(t.Context(), tt.namespace, tt.session)
+		if got != tt.want || (err != nil) != (tt.err != nil) {
+			t.Errorf("%s in %s: %q, %v", tt.session, tt.namespace, got, err)
+		}
+	}
+}

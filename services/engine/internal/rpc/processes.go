@@ -1,0 +1,105 @@
+package rpc
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/engine/internal/app"
+)
+
+// Processes serves ProcessService. Their runs are those of RunService.
+type Processes struct {
+	enginev1.UnimplementedProcessServiceServer
+	App  *app.App
+	Runs *Runs
+}
+
+// Register implements ProcessService.
+func (s *Processes) Register(ctx context.Context, req *enginev1.ProcessServiceRegisterRequest) (*enginev1.ProcessServiceRegisterResponse, error) {
+	version, created, warnings, err := s.App.RegisterProcess(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
+	if err != nil {
+		return nil, err
+	}
+	_, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), version.Name, version.Number)
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.ProcessServiceRegisterResponse{
+		Process: processProto(version, compiled), Created: created, Warnings: problemsProto(warnings),
+	}, nil
+}
+
+// Get implements ProcessService.
+func (s *Processes) Get(ctx context.Context, req *enginev1.ProcessServiceGetRequest) (*enginev1.ProcessServiceGetResponse, error) {
+	version, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.ProcessServiceGetResponse{Process: processProto(version, compiled)}, nil
+}
+
+// List implements ProcessService.
+func (s *Processes) List(ctx context.Context, req *enginev1.ProcessServiceListRequest) (*enginev1.ProcessServiceListResponse, error) {
+	versions, next, err := s.App.Processes(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	if err != nil {
+		return nil, err
+	}
+	resp := &enginev1.ProcessServiceListResponse{NextPageToken: next}
+	for _, v := range versions {
+		_, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), v.Name, v.Number)
+		if err != nil {
+			return nil, err
+		}
+		p := processProto(v, compiled)
+		p.Definition = nil
+		resp.Processes = append(resp.Processes, p)
+	}
+	return resp, nil
+}
+
+// Start implements ProcessService.
+func (s *Processes) Start(ctx context.Context, req *enginev1.ProcessServiceStartRequest) (*enginev1.ProcessServiceStartResponse, error) {
+	view, err := s.App.StartProcess(ctx, caller(ctx), app.Start{
+		Workflow: req.GetProcess(), Version: req.GetVersion(), SessionID: req.GetSessionId(),
+		Workspace: req.GetWorkspace(), IdempotencyKey: req.GetIdempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.ProcessServiceStartResponse{Run: s.Runs.runProto(view), Turn: turnProto(view)}, nil
+}
+
+// Answer implements ProcessService.
+func (s *Processes) Answer(ctx context.Context, req *enginev1.AnswerRequest) (*enginev1.AnswerResponse, error) {
+	outcome, err := s.App.Answer(ctx, caller(ctx), app.Answer{
+		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
+		Answer: req.GetAnswer(), Note: req.GetNote(),
+		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.AnswerResponse{
+		Accepted: outcome.Rejection == nil, Run: s.Runs.runProto(outcome.View), Turn: turnProto(outcome.View),
+		Rejection: s.Runs.rejectionProto(outcome), ApprovalId: outcome.ApprovalID,
+	}, nil
+}
+
+func processProto(v *app.Version, compiled *process.Process) *enginev1.Process {
+	return &enginev1.Process{
+		Name: v.Name, Version: v.Number, Digest: v.Digest, Definition: v.Definition,
+		CreatedAt: timestamppb.New(v.CreatedAt), CreatedBy: v.CreatedBy, Tools: compiled.Tools(),
+	}
+}
+
+func turnProto(v *app.View) *enginev1.Turn {
+	turn, text := v.Turn()
+	return &enginev1.Turn{
+		InitialPrompt: turn.Prompt, Question: turn.Question, Answers: turn.Answers,
+		Status: statuses[turn.Status], State: turn.State, Text: text,
+	}
+}

@@ -1,0 +1,59 @@
+package approvalpage
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// policy allows the style sheet and the forms of this server, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// guard does what comes before every page: the headers that keep browsers from
+// doing more than the page means, and the refusal of what other sites have sent.
+func (p *page) guard(next http.Handler) http.Handler {
+	p.origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		p.fail(w, http.StatusForbidden, "This form was sent by a page of another site, and nothing was done. "+
+			"If it was not, open this page over HTTPS: browsers do not say where a form is from otherwise.")
+	}))
+	guarded := p.origin.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		if !p.hostAllowed(r) {
+			p.fail(w, http.StatusForbidden, "This server is not known by that name; open it by its address, or set its public URL.")
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// hostAllowed refuses names that lead a browser to this machine's loopback (DNS
+// rebinding).
+func (p *page) hostAllowed(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || !loopback(hostname(local.String())) {
+		return true
+	}
+	host := hostname(r.Host)
+	return loopback(host) || p.host != "" && strings.EqualFold(host, p.host)
+}
+
+func hostname(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

@@ -1,0 +1,96 @@
+package brief
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// approvalFacts tell of the transition that waits for humans, or of what has become
+// of the last one that did (S9.1). What people and agents have written is quoted:
+// it is data, and can not pose as more.
+func approvalFacts(run *enginev1.Run, size int) []string {
+	a := run.GetApproval()
+	if a == nil {
+		return nil
+	}
+	what := fmt.Sprintf("Approval: %s for %s", name(a.GetApprovalId()), quote(a.GetEvent(), nameSize))
+	if !a.GetPending() {
+		return []string{what + " " + Outcome(a, size) + "."}
+	}
+	if a.GetTo() != "" {
+		what += " -> " + name(a.GetTo())
+	}
+	what += " is pending"
+	if since := a.GetSince(); since != nil {
+		what += " since " + since.AsTime().UTC().Format(time.RFC3339)
+	}
+	if by := a.GetAskedBy(); by != "" {
+		what += ", asked for by " + quote(by, nameSize)
+	}
+	if message := a.GetMessage(); message != "" {
+		what += ", with the message " + quote(message, size)
+	}
+	return []string{what + "."}
+}
+
+// Outcome says what has become of a transition that waited for humans, as what
+// follows its name in a sentence.
+func Outcome(a *enginev1.RunApproval, size int) string {
+	by := ""
+	if a.GetDecidedBy() != "" {
+		by = " by " + quote(a.GetDecidedBy(), nameSize)
+	}
+	var text string
+	switch a.GetOutcome() {
+	case "REJECTED":
+		text = "was rejected" + by
+	case "EXPIRED":
+		text = "has expired: nobody has decided in time, which is no rejection, and it can be asked for again"
+	case "CANCELLED":
+		text = "was withdrawn" + by
+	case "STALE":
+		text = "was granted" + by + ", but it was not possible any more then; look at the state, and ask again if it is still wanted"
+	case "":
+		return "is decided"
+	default:
+		text = "has ended as " + quote(a.GetOutcome(), nameSize) + by
+	}
+	if note := a.GetNote(); note != "" {
+		text += ". Note: " + quote(note, size)
+	}
+	return text
+}
+
+// Asked says what an agent can do whose tool call waits for humans (S7.6). link is
+// where they decide it, or empty; it grants nothing.
+func Asked(approvalID, link, prefix string) string {
+	return fmt.Sprintf("Approval %s is pending. %s Wait for that with %swait_approval(approval_id=%q), "+
+		"then make exactly the same call again; it is let through once.", approvalID, Deciders(approvalID, link), prefix, approvalID)
+}
+
+// Deciders says how people decide an approval.
+func Deciders(approvalID, link string) string {
+	page := ""
+	if link != "" {
+		page = ", or at " + link
+	}
+	return fmt.Sprintf("An approver decides it with `interlock approval approve %[1]s` or `interlock approval reject %[1]s`%[2]s.", approvalID, page)
+}
+
+// ApprovalLink is the page of an approval below the public address of the gateway;
+// empty when there is none.
+func ApprovalLink(publicURL, approvalID string) string {
+	if publicURL == "" {
+		return ""
+	}
+	return strings.TrimRight(publicURL, "/") + "/approvals/" + url.PathEscape(approvalID)
+}
+
+// quote writes what others have written, clipped, with all that is not plain text
+// made visible.
+func quote(text string, size int) string { return strconv.Quote(clip(text, size)) }

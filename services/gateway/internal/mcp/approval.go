@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/await"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+)
+
+// approvalView is an approval as the agent that waits for it sees it.
+type approvalView struct {
+	ApprovalID string `json:"approval_id,omitzero"`
+	Pending    bool   `json:"pending"`
+	Status     string `json:"status,omitzero"`
+	Outcome    string `json:"outcome,omitzero"`
+	// Link is where people decide it.
+	Link string `json:"link,omitzero"`
+	// Run is where the caller stands, when it drives one.
+	Run *runView `json:"run,omitzero"`
+}
+
+// waitApproval waits for what people decide (S9.5).
+func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
+	id := args.str("approval_id")
+	own := id == "" // it is that of the run
+	if own {
+		at, none := s.loaded(ctx, c)
+		if none != nil {
+			return none
+		}
+		if !at.run.GetApproval().GetPending() {
+			run := viewRun(at.run)
+			return answer("No transition of this run waits for an approval. To wait for that of a tool call, name it: approval_id.\n"+
+				brief.State(at.run, s.cfg.ToolPrefix), approvalView{Run: &run})
+		}
+		id = at.run.GetApproval().GetApprovalId()
+	}
+	if s.cfg.Approvals == nil {
+		return refusal{Code: string(fault.Unavailable), Message: "no approval service is connected here; " +
+			s.cfg.ToolPrefix + "wait answers when a run that waits has changed"}.result()
+	}
+	got, err := s.cfg.Approvals.Get(ctx, &approvalv1.GetRequest{ApprovalId: id})
+	switch {
+	case err == nil, fault.ReasonOf(err) == fault.Unavailable: // it is asked again below
+	case own && isNotFound(err):
+		// People have not been asked yet, because the approval service was away. The
+		// engine asks later, and the run shows what comes of it.
+		return s.wait(ctx, c, args)
+	default:
+		return refuseFault(err, "Not waited").result()
+	}
+	approval := got.GetApproval()
+	if !await.Decided(approval) {
+		if invitation := s.invite(c, id); invitation != nil {
+			return invitation
+		}
+		limit := time.Duration(args.integer("timeout_seconds")) * time.Second
+		if limit == 0 {
+			limit = longestWait
+		}
+		if approval, err = s.awaitDecision(ctx, c, id, limit); err != nil {
+			return refuseFault(err, "Not waited").result()
+		}
+	}
+	return s.decided(ctx, c, approval)
+}
+
+// awaitDecision waits for the decision of an approval until limit has passed or the
+// server drains. Meanwhile it shows the client's user where to decide, and how long
+// it has waited. ctx must be outgoing.
+func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit time.Duration) (*approvalv1.Approval, error) {
+	defer s.countProgress(ctx, c.call, limit, "waiting for people to decide approval "+id)()
+	decided := s.showLink(ctx, c, id)
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.streams, cancel)()
+	approval, err := await.Decision(waiting, s.cfg.Approvals, id, limit)
+	decided(await.Decided(approval))
+	return approval, err
+}
+
+// decided is the answer to whoever waited: what has been decided, if it has, and
+// where that leaves the run.
+func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) *sdk.CallToolResult {
+	view := approvalView{
+		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.link(a.GetApprovalId()),
+		Status: strings.TrimPrefix(a.GetStatus().String(), "APPROVAL_STATUS_"),
+	}
+	lines := []string{outcomeOf(a)}
+	if view.Pending {
+		lines = append(lines, brief.Deciders(a.GetApprovalId(), view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to go on waiting.")
+		return answer(strings.Join(lines, "\n"), view)
+	}
+	if edited := a.GetEditedData(); len(edited) > 0 {
+		lines = append(lines, "An approver has changed the data to: "+clip(string(edited), 4096))
+	}
+	lines = append(lines, s.advice(a)...)
+	run, moved, err := s.settled(ctx, c, a)
+	switch {
+	case err != nil:
+		lines = append(lines, "What has become of the run could not be read ("+fault.From(err).Message+"): look with "+s.cfg.ToolPrefix+"get_state.")
+	case run != nil:
+		if !moved {
+			lines = append(lines, "The run has not followed it yet: look with "+s.cfg.ToolPrefix+"get_state in a moment.")
+		}
+		if own := run.GetApproval(); own.GetApprovalId() == a.GetApprovalId() && own.GetOutcome() != "" {
+			view.Status = own.GetOutcome() // the run knows first what could not be done any more
+		}
+		lines = append(lines, brief.State(run, s.cfg.ToolPrefix))
+		shown := viewRun(run)
+		view.Run = &shown
+	}
+	return answer(strings.Join(lines, "\n"), view)
+}
+
+// outcomeOf is how an approval stands, as a sentence of its own.
+func outcomeOf(a *approvalv1.Approval) string {
+	text := a.GetOutcome()
+	if text == "" {
+		text = "approval " + a.GetApprovalId() + " is " + strings.ToLower(strings.TrimPrefix(a.GetStatus().String(), "APPROVAL_STATUS_"))
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// advice says what a decision on a tool call is for. That on a transition shows in
+// the run.
+func (s *Server) advice(a *approvalv1.Approval) []string {
+	if a.GetKind() != approvalv1.Kind_KIND_TOOL_CALL {
+		return nil
+	}
+	switch a.GetStatus() {
+	case approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED:
+		return []string{"Make exactly the same call again now: it is let through once."}
+	case approvalv1.ApprovalStatus_APPROVAL_STATUS_REJECTED:
+		return []string{"The call stays denied. Do something else."}
+	case approvalv1.ApprovalStatus_APPROVAL_STATUS_USED:
+		return []string{"To make the call another time, make it: people are asked again."}
+	default:
+		return []string{"The call was not let through. To ask again, make it again."}
+	}
+}
+
+// settled is where the caller stands after a decision. It waits for the run to do
+// what was decided, which it does a moment later; moved is false when it has not in
+// time. run is nil for callers that drive none.
+func (s *Server) settled(ctx context.Context, c caller, a *approvalv1.Approval) (run *enginev1.Run, moved bool, err error) {
+	if !c.Bound() {
+		return nil, true, nil
+	}
+	patience, cancel := context.WithTimeout(ctx, s.cfg.settleWait)
+	defer cancel()
+	for {
+		at, err := s.stand(ctx, c)
+		switch {
+		case err != nil && isNotFound(err):
+			return nil, true, nil
+		case err != nil:
+			return nil, false, err
+		case at.run == nil:
+			return nil, false, errors.New("the engine answered without a run")
+		}
+		if !waitsOn(at.run, a) {
+			s.sessions.moved(c, at.asked, a.GetRunId(), at.run.GetRunId())
+			return at.run, true, nil
+		}
+		unchanged := run.GetVersion() == at.run.GetVersion() // time is up, or nobody tells of changes
+		if run = at.run; unchanged || patience.Err() != nil {
+			return run, false, nil
+		}
+		if err := s.awaitChange(patience, run, s.cfg.settleWait); err != nil {
+			return run, false, nil
+		}
+	}
+}
+
+// waitsOn is whether a run still waits for an approval.
+func waitsOn(run *enginev1.Run, a *approvalv1.Approval) bool {
+	return run.GetApproval().GetPending() && run.GetApproval().GetApprovalId() == a.GetApprovalId()
+}
+
+// link is the page of an approval, or empty.
+func (s *Server) link(id string) string { return brief.ApprovalLink(s.cfg.PublicURL, id) }
+
+// parked is what an agent reads whose event waits for people (S9.1).
+func (s *Server) parked(event, id string) string {
+	return fmt.Sprintf("Parked: people must approve %q first (approval %s). The state has not changed. %s %swait_approval waits for that.",
+		event, id, brief.Deciders(id, s.link(id)), s.cfg.ToolPrefix)
+}

@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// The endpoint for processes offers what the process of the session may use there,
+// and nothing else: a session without a process has no tools. What it offers is
+// gated like everywhere (S7.8).
+
+const processInstructions = "Interlock leads you through a process, question by question. " +
+	"Call %[1]sprocess_step without an answer to hear the present question, and with one of its answers to go on."
+
+const codeNoProcess = "NO_PROCESS"
+
+// offer is what a process may use at its endpoint.
+type offer struct {
+	process string
+	tools   []string // a trailing * stands for any rest of the name
+}
+
+// offered looks up the process of the caller's session.
+func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
+	if s.cfg.Processes == nil {
+		return offer{}, &refusal{Code: string(fault.Unavailable), Message: "no engine with processes is connected here; the operator can connect one"}
+	}
+	if !c.Bound() {
+		r := s.notBound()
+		return offer{}, &r
+	}
+	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
+	defer cancel()
+	at, err := s.stand(ctx, c)
+	switch {
+	case err != nil && isNotFound(err):
+		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; it is started for a session with " +
+			"`interlock process start NAME --session SESSION`, or by POST /v1/processes/NAME/start"}
+	case err != nil:
+		r := refuseFault(err, "")
+		return offer{}, &r
+	case !at.run.GetProcess():
+		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
+			"the run %s of %s is no process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
+	}
+	got, err := s.cfg.Processes.Get(ctx, &enginev1.ProcessServiceGetRequest{Name: at.run.GetWorkflow(), Version: at.run.GetWorkflowVersion()})
+	if err != nil {
+		r := refuseFault(err, "")
+		return offer{}, &r
+	}
+	return offer{got.GetProcess().GetName(), got.GetProcess().GetTools()}, nil
+}
+
+// has is whether a tool is offered: an own one by its name without prefix.
+func (o offer) has(s *Server, name string) bool {
+	if own := s.own[name]; own != nil {
+		name = own.name
+	}
+	return names(o.tools, name)
+}
+
+// listProcessTools lists what the session's process may use.
+func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) (*sdk.ListToolsResult, error) {
+	list := s.listTools(ctx, c, req)
+	offer, refused := s.offered(ctx, c)
+	switch {
+	case refused == nil:
+	case refused.Code == codeNoProcess || refused.Code == codeNotBound:
+		// Nothing is offered, and calls say why.
+	default:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session can not be looked up: " + refused.Message}
+	}
+	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.has(s, tool.Name) })
+	return list, nil
+}
+
+// outsideProcess refuses a tool that the session's process may not use; nil when it
+// may.
+func (s *Server) outsideProcess(ctx context.Context, c caller, name string) *refusal {
+	offer, refused := s.offered(ctx, c)
+	switch {
+	case refused != nil:
+		refused.Decision, refused.lead = "DENY", "Denied"
+		return refused
+	case offer.has(s, name):
+		return nil
+	}
+	return &refusal{
+		Decision: "DENY", Code: "TOOL_NOT_ALLOWED", lead: "Denied", ToolsRestricted: true, AllowedTools: &offer.tools,
+		Message: fmt.Sprintf("the process %s may not use %q here; it may use %s", offer.process, clip(name, 128), list(offer.tools)),
+	}
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "no tool"
+	}
+	return strings.Join(names, ", ")
+}

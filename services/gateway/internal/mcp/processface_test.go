@@ -1,0 +1,199 @@
+package mcp
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// processEndpoint serves both endpoints, as the gateway does.
+func processEndpoint(t *testing.T, s *Server) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle(Path, s.HTTPHandler())
+	mux.Handle(Path+"/", s.HTTPHandler())
+	mux.Handle(ProcessPath, s.ProcessHandler())
+	mux.Handle(ProcessPath+"/", s.ProcessHandler())
+	web := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		s.Drain()
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web.URL + ProcessPath
+}
+
+// allTools are the names that are listed, own tools among them.
+func allTools(t *testing.T, session *sdk.ClientSession) []string {
+	t.Helper()
+	result, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := []string{}
+	for _, tool := range result.Tools {
+		listed = append(listed, tool.Name)
+	}
+	slices.Sort(listed)
+	return listed
+}
+
+// TestProcessEndpoint: a session has the tools of its process there, and nothing
+// else is listed or can be called (S7.8).
+func TestProcessEndpoint(t *testing.T) {
+	t.Parallel()
+	for _, version := range versions {
+		for _, path := range []string{"?session=s1", "/sessions/s1", "?run=run_1", "/runs/run_1"} {
+			t.Run(version+path, func(t *testing.T) {
+				t.Parallel()
+				p := newPlane()
+				p.mu.Lock()
+				p.startGate("s1")
+				p.mu.Unlock()
+				upstream := backendServer(t, "memory_read", "task_list", "write_file")
+				s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{upstream.as("notes")} })
+				session := overHTTP(t, processEndpoint(t, s)+path, version, nil, nil)
+				want := []string{"memory_read", "process_step"}
+				if got := allTools(t, session); !slices.Equal(got, want) {
+					t.Errorf("listed %v, want %v", got, want)
+				}
+				wantOK(t, call(t, session, "process_step", `{}`), "Walk through the checklist.\n[env]")
+				wantOK(t, call(t, session, "memory_read", `{}`), "memory_read {}")
+				for _, tool := range []string{
+					"get_state", "transition", "load_workflow", "wait_approval", "state_read", "force_state",
+					"task_list", "write_file", "mcp__notes__memory_read", "mcp__notes__write_file", "nothing", "Process_step",
+				} {
+					refused := call(t, session, tool, `{}`)
+					wantRefused(t, refused, "TOOL_NOT_ALLOWED", "the process deploy-gate may not use", "it may use memory*, process_step")
+					if refused.StructuredContent.(map[string]any)["decision"] != "DENY" {
+						t.Errorf("%s: %v", tool, refused.StructuredContent)
+					}
+				}
+				if got := upstream.called(); !slices.Equal(got, []string{"memory_read"}) {
+					t.Errorf("called %v", got)
+				}
+				// What is offered is gated: so is every call.
+				if ids, _ := p.askedCalls(); len(ids) != 1 {
+					t.Errorf("%d calls were judged", len(ids))
+				}
+			})
+		}
+	}
+}
+
+// TestProcessEndpointWithout a process there are no tools, and the reason is told.
+func TestProcessEndpointWithout(t *testing.T) {
+	t.Parallel()
+	workflow := newPlane()
+	workflow.start("s1")
+	down := newPlane()
+	down.startGate("s1")
+	down.failProcesses = true
+	unknown := newPlane()
+	unknown.startGate("s1").WorkflowVersion = 4
+	lost := newPlane()
+	lost.startGate("s1")
+	lost.failGet = "s1"
+	for _, row := range []struct {
+		name   string
+		plane  *plane
+		query  string
+		change func(*Config)
+		code   string
+		lists  bool // an empty list rather than a failure
+	}{
+		{"no run", newPlane(), "?session=s1", nil, "NO_PROCESS", true},
+		{"no session", newPlane(), "", nil, "NOT_BOUND", true},
+		{"a workflow", workflow, "?session=s1", nil, "NO_PROCESS", true},
+		{"unbound calls allowed", newPlane(), "?session=s1", func(c *Config) { c.AllowUnbound = true }, "NO_PROCESS", true},
+		{"no processes", newPlane(), "?session=s1", func(c *Config) { c.Processes = nil }, "UNAVAILABLE", false},
+		{"the engine is away", down, "?session=s1", nil, "UNAVAILABLE", false},
+		{"the run can not be read", lost, "?session=s1", nil, "UNAVAILABLE", false},
+		{"an unknown version", unknown, "?session=s1", nil, "NOT_FOUND", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			upstream := backendServer(t, "memory_read")
+			s := server(t, row.plane, func(c *Config) {
+				c.Upstreams = []Upstream{upstream.as("notes")}
+				if row.change != nil {
+					row.change(c)
+				}
+			})
+			session := overHTTP(t, processEndpoint(t, s)+row.query, "2025-11-25", nil, nil)
+			result, err := session.ListTools(t.Context(), nil)
+			if row.lists != (err == nil) || row.lists && len(result.Tools) != 0 {
+				t.Errorf("listed %v, %v", result, err)
+			}
+			for _, tool := range []string{"process_step", "memory_read", "get_state"} {
+				wantRefused(t, call(t, session, tool, `{}`), row.code, "Denied (")
+			}
+			if len(upstream.called()) != 0 {
+				t.Error("a tool was called")
+			}
+		})
+	}
+}
+
+// TestProcessEndpointPrefix: own tools are meant by their names without prefix.
+func TestProcessEndpointPrefix(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.startGate("s1")
+	s := server(t, p, func(c *Config) { c.ToolPrefix = "statewright_" })
+	session := overHTTP(t, processEndpoint(t, s)+"?session=s1", "2025-11-25", nil, nil)
+	if got := allTools(t, session); !slices.Equal(got, []string{"statewright_process_step"}) {
+		t.Errorf("listed %v", got)
+	}
+	wantOK(t, call(t, session, "statewright_process_step", `{"answer":"yes"}`), "[load]")
+	if say := session.InitializeResult().Instructions; !strings.Contains(say, "statewright_process_step") || strings.Contains(say, "transition") {
+		t.Errorf("instructions: %s", say)
+	}
+}
+
+// TestProcessEndpointSessions: the sessions of the endpoints are apart, and neither
+// path leads to the other's tools.
+func TestProcessEndpointSessions(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.startGate("s1")
+	s := server(t, p, nil)
+	url := processEndpoint(t, s)
+	all := strings.TrimSuffix(url, "/process")
+	_, _, header := post(t, url+"?session=s1", initialize)
+	list := `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	if status, answer, _ := post(t, all+"?session=s1", list, mcpSessionHeader, header.Get(mcpSessionHeader)); status != http.StatusNotFound {
+		t.Errorf("a session of the endpoint for processes at the other: %d %s", status, answer)
+	}
+	for path, want := range map[string]string{"/things/x": "use /mcp/process?session=NAME", "/process": "no such endpoint", "/runs/": "no such endpoint"} {
+		if status, answer, _ := post(t, url+path, initialize); status != http.StatusBadRequest || !strings.Contains(answer, want) {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+	// The general endpoint does not serve the path, should it be asked to.
+	if _, err := urlBinding(httptest.NewRequest(http.MethodPost, ProcessPath+"/sessions/s1", http.NoBody).URL, Path); err == nil {
+		t.Error("the general endpoint serves the path of the one for processes")
+	}
+}
+
+// TestProcessEndpointAfterEnd: a process that is over offers what it did; the gate
+// has the say.
+func TestProcessEndpointAfterEnd(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.startGate("s1")
+	p.change("run_1", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_BLOCKED })
+	upstream := backendServer(t, "memory_read")
+	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{upstream.as("notes")} })
+	session := overHTTP(t, processEndpoint(t, s)+"?session=s1", "2026-07-28", nil, nil)
+	wantRefused(t, call(t, session, "memory_read", `{}`), "RUN_NOT_ACTIVE")
+	if len(upstream.called()) != 0 {
+		t.Error("the tool was called")
+	}
+}

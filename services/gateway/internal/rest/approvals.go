@@ -1,0 +1,164 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// maxWait bounds the long poll for a decision.
+const maxWait = time.Minute
+
+// ApprovalList is one page of approvals, newest last.
+type ApprovalList struct {
+	Approvals     []Approval `json:"approvals"`
+	NextPageToken string     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+// ApproveRequest agrees to exactly what was shown.
+type ApproveRequest struct {
+	Note       string         `json:"note,omitzero" doc:"For the agent, and for the record."`
+	EditedData jsontext.Value `json:"edited_data,omitzero" doc:"Replaces the data of what is asked for."`
+	Digest     string         `json:"digest,omitzero" doc:"The digest that was shown: 409 when it is another by now. It may be absent as long as nobody has edited the data."`
+}
+
+// RejectRequest says no.
+type RejectRequest struct {
+	Note string `json:"note,omitzero" doc:"For the agent, and for the record."`
+}
+
+func (e *edge) approvalRoutes() {
+	const path = "/v1/approvals/{id}"
+	id := inPath("id", "Id of the approval.")
+	fields := map[string]string{"approval_id": "id"}
+	one := answers[Approval](http.StatusOK)
+	e.add(route{
+		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", summary: "List approvals",
+		params: []param{
+			{name: "status", in: "query", about: "Only approvals in this status.", values: jsonview.ApprovalStatuses()},
+			inQuery("run_id", "Only approvals of this run."), pageSizeParam, pageTokenParam,
+		},
+		fields: map[string]string{"run_id": "run_id"}, answers: answers[ApprovalList](http.StatusOK), serve: e.listApprovals,
+	})
+	e.add(route{
+		method: http.MethodGet, path: path, id: "getApproval", summary: "Get an approval, or wait for its decision",
+		about:  "With wait it answers when the approval is decided, or when the time is over, and then it is still PENDING.",
+		params: []param{id, inQuery("wait", "How long to wait for the decision, e.g. 30s; at most 60s.")},
+		fields: fields, answers: one, timeout: maxWait + callTimeout, serve: e.getApproval,
+	})
+	e.add(route{
+		method: http.MethodPost, path: path + "/approve", id: "approve", summary: "Approve",
+		about:  "403 for whoever has asked or may not decide it; 409 when it was decided before, with the decision.",
+		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[ApproveRequest](), maxBody: maxDocumentBody,
+		fields: fields, answers: one, serve: e.approve,
+	})
+	e.add(route{
+		method: http.MethodPost, path: path + "/reject", id: "reject", summary: "Reject",
+		about:  "403 for whoever has asked or may not decide it; 409 when it was decided before, with the decision.",
+		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[RejectRequest](),
+		fields: fields, answers: one, serve: e.reject,
+	})
+}
+
+func (e *edge) listApprovals(c *call) (*answer, error) {
+	status, err := c.upperChoice("status", approvalv1.ApprovalStatus_value, "APPROVAL_STATUS_", jsonview.ApprovalStatuses())
+	if err != nil {
+		return nil, err
+	}
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Approvals.List(c.ctx, &approvalv1.ListRequest{
+		Status: approvalv1.ApprovalStatus(status), RunId: c.query.Get("run_id"), PageSize: size, PageToken: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(ApprovalList{Approvals: each(resp.GetApprovals(), jsonview.ApprovalOf), NextPageToken: resp.GetNextPageToken()}), nil
+}
+
+func (e *edge) getApproval(c *call) (*answer, error) {
+	wait, err := c.duration("wait", maxWait)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Approvals.Get(c.ctx, &approvalv1.GetRequest{ApprovalId: c.path("id")})
+	if err != nil {
+		return nil, err
+	}
+	now := resp.GetApproval()
+	if wait > 0 && pending(now) {
+		if now, err = e.awaitDecision(c.ctx, now, wait); err != nil {
+			return nil, err
+		}
+	}
+	return ok(jsonview.ApprovalOf(now)), nil
+}
+
+func pending(a *approvalv1.Approval) bool {
+	return a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING
+}
+
+// awaitDecision is the approval as it is decided, or as it stands when the time is
+// over or the server drains.
+func (e *edge) awaitDecision(ctx context.Context, now *approvalv1.Approval, wait time.Duration) (*approvalv1.Approval, error) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	go func() {
+		select {
+		case <-draining(ctx):
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	changes, err := e.Approvals.Wait(waiting, &approvalv1.WaitRequest{ApprovalId: now.GetApprovalId()})
+	for err == nil && pending(now) {
+		var change *approvalv1.WaitResponse
+		if change, err = changes.Recv(); err == nil {
+			now = change.GetApproval()
+		}
+	}
+	if errors.Is(err, io.EOF) || waiting.Err() != nil && ctx.Err() == nil {
+		err = nil
+	}
+	return now, err
+}
+
+func (e *edge) approve(c *call) (*answer, error) {
+	in, err := decode[ApproveRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	edited, err := object("/edited_data", in.EditedData)
+	if err != nil {
+		return nil, err
+	}
+	return e.decide(c, &approvalv1.DecideRequest{Approve: true, Note: in.Note, EditedData: edited, Digest: in.Digest})
+}
+
+func (e *edge) reject(c *call) (*answer, error) {
+	in, err := decode[RejectRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	return e.decide(c, &approvalv1.DecideRequest{Note: in.Note})
+}
+
+// decide casts the caller's vote on the approval that the path names.
+func (e *edge) decide(c *call, vote *approvalv1.DecideRequest) (*answer, error) {
+	vote.ApprovalId, vote.IdempotencyKey = c.path("id"), c.header(headerIdempotency)
+	resp, err := e.Approvals.Decide(c.ctx, vote)
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.ApprovalOf(resp.GetApproval())), nil
+}

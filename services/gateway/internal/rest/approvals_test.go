@@ -1,0 +1,248 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// TestApprovalAnswers pins the exact JSON of approvals (S9).
+func TestApprovalAnswers(t *testing.T) {
+	t.Parallel()
+	const path = "/v1/approvals/apr_01"
+	used := anApproval()
+	used.Status, used.Terms, used.Votes, used.Escalated = approvalv1.ApprovalStatus_APPROVAL_STATUS_USED, nil, nil, false
+	used.EditedData, used.EditPatch, used.EditedBy = []byte(`{"id":1.0}`), []byte(`[{"op":"remove","path":"/b"}]`), "bob"
+	used.DecidedAt, used.UsedAt, used.UsedBy, used.Kind = noon, noon, "c1", approvalv1.Kind_KIND_TOOL_CALL
+	used.Reason, used.By = "why", "carol"
+	checkAnswers(t, []answerCase{
+		{
+			name: "list", method: "GET", path: "/v1/approvals?status=PENDING&run_id=run_01&page_size=2&page_token=t", rpc: "ListApprovals",
+			answer: &approvalv1.ListResponse{Approvals: []*approvalv1.Approval{anApproval()}, NextPageToken: "u"},
+			want: &approvalv1.ListRequest{
+				Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, RunId: "run_01", PageSize: 2, PageToken: "t",
+			},
+			status: 200, json: `{"approvals":[` + jsonApproval + `],"next_page_token":"u"}`,
+		},
+		{
+			name: "get", method: "GET", path: path, rpc: "GetApproval",
+			want: &approvalv1.GetRequest{ApprovalId: "apr_01"}, status: 200, json: jsonApproval,
+		},
+		{
+			name: "get what was edited and used, without waiting", method: "GET", path: path + "?wait=60s", rpc: "GetApproval",
+			answer: &approvalv1.GetResponse{Approval: used}, status: 200,
+			json: strings.NewReplacer("PENDING", "USED", `"transition"`, `"tool_call"`).Replace(jsonApprovalHead) +
+				`"edited_data":{"id":1.0},"edit_patch":[{"op":"remove","path":"/b"}],"edited_by":"bob",` +
+				`"editable":true,"digest":"d1","asker":{"principal":"agent-7","session_id":"ses_01","root_session_id":"ses_00"},` +
+				`"message":"Stop it?","terms":{"required":0,"deny_threshold":0,"eligible":{"roles":[],"names":[]},"expires_seconds":0},"votes":[],` +
+				`"outcome":"approval apr_01 is pending","reason":"why","by":"carol","created_at":"2026-03-04T12:00:00.005Z",` +
+				`"expires_at":"2026-03-04T12:00:00.005Z","decided_at":"2026-03-04T12:00:00.005Z","used_at":"2026-03-04T12:00:00.005Z",` +
+				`"used_by":"c1","version":4}`,
+		},
+		{
+			name: "approve", method: "POST", path: path + "/approve", body: `{"note":"ok","edited_data":{ "id":1.0},"digest":"d1"}`,
+			headers: []string{"Idempotency-Key", "k"}, rpc: "Decide",
+			want: &approvalv1.DecideRequest{
+				ApprovalId: "apr_01", Approve: true, Note: "ok", EditedData: []byte(`{ "id":1.0}`), Digest: "d1", IdempotencyKey: "k",
+			},
+			status: 200, json: jsonApproval,
+		},
+		{
+			name: "approve as it is", method: "POST", path: path + "/approve", rpc: "Decide",
+			want: &approvalv1.DecideRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
+		},
+		{
+			name: "null edits nothing", method: "POST", path: path + "/approve", body: `{"edited_data":null}`, rpc: "Decide",
+			want: &approvalv1.DecideRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
+		},
+		{
+			name: "reject", method: "POST", path: path + "/reject", body: `{"note":"no"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "Decide",
+			want: &approvalv1.DecideRequest{ApprovalId: "apr_01", Note: "no", IdempotencyKey: "k"}, status: 200, json: jsonApproval,
+		},
+		{
+			name: "a parked run", method: "GET", path: "/v1/runs/run_01", rpc: "GetRun",
+			answer: &enginev1.RunServiceGetResponse{Run: func() *enginev1.Run {
+				r := aRun()
+				r.Approval = &enginev1.RunApproval{
+					ApprovalId: "apr_01", Event: "STOP", To: "failed", Message: "Stop it?", AskedBy: "agent-7", Since: noon, Pending: true,
+				}
+				return r
+			}()},
+			status: 200,
+			json: strings.TrimSuffix(jsonRun, "}") + `,"pending_approval":{"approval_id":"apr_01","event":"STOP","to":"failed",` +
+				`"message":"Stop it?","asked_by":"agent-7","since":"2026-03-04T12:00:00.005Z"}}`,
+		},
+		{
+			name: "a run whose transition was rejected", method: "GET", path: "/v1/runs/run_01", rpc: "GetRun",
+			answer: &enginev1.RunServiceGetResponse{Run: func() *enginev1.Run {
+				r := aRun()
+				r.Approval = &enginev1.RunApproval{
+					ApprovalId: "apr_01", Event: "STOP", To: "failed", AskedBy: "agent-7", Since: noon, Outcome: "REJECTED", Note: "no", DecidedBy: "bob",
+				}
+				r.ApprovalWaitSeconds, r.Process, r.Policies = 30, true, []string{"gate"}
+				return r
+			}()},
+			status: 200,
+			json: strings.TrimSuffix(jsonRun, "}") + `,"last_approval":{"approval_id":"apr_01","event":"STOP","to":"failed","outcome":"REJECTED",` +
+				`"note":"no","decided_by":"bob"},"approval_wait_seconds":30,"process":true,"policies":["gate"]}`,
+		},
+		{
+			name: "history of a parked transition", method: "GET", path: "/v1/runs/run_01/history", rpc: "History",
+			answer: &enginev1.HistoryResponse{Entries: []*enginev1.HistoryEntry{
+				{RunVersion: 8, Time: noon, Actor: "agent-7", Type: "approval.parked", Event: "STOP", ApprovalId: "apr_01"},
+			}},
+			status: 200,
+			json: `{"entries":[{"run_version":8,"time":"2026-03-04T12:00:00.005Z","actor":"agent-7","type":"approval.parked","event":"STOP",` +
+				`"approval_id":"apr_01"}],"next_after_version":0,"next_after_result":0}`,
+		},
+	})
+}
+
+func TestRefusedApprovals(t *testing.T) {
+	t.Parallel()
+	const path = "/v1/approvals/apr_01"
+	const bad = "INVALID_REQUEST"
+	checkRefusals(t, []refusalCase{
+		{name: "unknown status", method: "GET", path: "/v1/approvals?status=pending", status: 400, code: bad, detail: "ENUM"},
+		{name: "no status", method: "GET", path: "/v1/approvals?status=UNSPECIFIED", status: 400, code: bad, detail: "ENUM"},
+		{name: "page of approvals", method: "GET", path: "/v1/approvals?page_size=-1", status: 400, code: bad, detail: "RANGE"},
+		{name: "wait without a unit", method: "GET", path: path + "?wait=30", status: 400, code: bad, detail: "RANGE"},
+		{name: "wait too long", method: "GET", path: path + "?wait=61s", status: 400, code: bad, detail: "RANGE"},
+		{name: "wait backwards", method: "GET", path: path + "?wait=-1s", status: 400, code: bad, detail: "RANGE"},
+		{name: "edited data is no object", method: "POST", path: path + "/approve", body: `{"edited_data":[]}`, status: 400, code: bad, pointer: "/edited_data", detail: "TYPE"},
+		{name: "a rejection edits nothing", method: "POST", path: path + "/reject", body: `{"edited_data":{}}`, status: 400, code: bad, pointer: "/edited_data", detail: "UNKNOWN_FIELD"},
+		{name: "cross origin", method: "POST", path: path + "/approve", headers: []string{"Sec-Fetch-Site", "same-site"}, status: 403, code: "CROSS_ORIGIN"},
+		{name: "nothing is decided by a link", method: "GET", path: path + "/approve", status: 405, code: "METHOD_NOT_ALLOWED"},
+	})
+}
+
+// TestRefusedVotes: who may not decide, or comes too late, is told how it stands.
+func TestRefusedVotes(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err    *fault.Error
+		status int
+		want   RefusedVote
+	}{
+		"decided before": {
+			fault.New(fault.ApprovalDecided, "approval apr_01 was rejected by \"bob\"; that is final").Meta("code", "ALREADY_DECIDED").
+				Meta("status", "REJECTED").Meta("by", "bob").Meta("at", "2026-03-04T12:00:00Z"),
+			409,
+			RefusedVote{"apr_01", "ALREADY_DECIDED", "REJECTED", "bob", "2026-03-04T12:00:00Z"},
+		},
+		"the asker": {
+			fault.New(fault.PermissionDenied, "somebody else has to decide it").Meta("code", "APPROVER_IS_ASKER").Meta("status", "PENDING"),
+			403,
+			RefusedVote{ApprovalID: "apr_01", Code: "APPROVER_IS_ASKER", Status: "PENDING"},
+		},
+		"another action": {
+			fault.New(fault.VersionConflict, "look at it again").Meta("code", "ACTION_CHANGED").Meta("status", "PENDING"),
+			409,
+			RefusedVote{ApprovalID: "apr_01", Code: "ACTION_CHANGED", Status: "PENDING"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.errs["Decide"] = tc.err.Meta("approval_id", "apr_01")
+			rec := h.do("POST", "/v1/approvals/apr_01/approve", "")
+			p := problem(t, rec)
+			if rec.Code != tc.status || p.Code != string(tc.err.Reason) || p.Approval == nil || *p.Approval != tc.want {
+				t.Errorf("%d %s", rec.Code, rec.Body)
+			}
+		})
+	}
+}
+
+// TestWait: a long poll answers when the approval is decided, or how it stands.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	const path = "/v1/approvals/apr_01"
+	granted := anApproval()
+	granted.Status = approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED
+	jsonGranted := strings.Replace(jsonApproval, "PENDING", "GRANTED", 1) + "\n"
+	t.Run("until it is decided", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		go func() {
+			h.waits <- anApproval()
+			h.waits <- granted
+		}()
+		rec := h.do("GET", path+"?wait=60s", "")
+		if rec.Code != 200 || rec.Body.String() != jsonGranted {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+		if want := (&approvalv1.WaitRequest{ApprovalId: "apr_01"}); !proto.Equal(h.got["Wait"], want) {
+			t.Errorf("waited with %v", h.got["Wait"])
+		}
+	})
+	t.Run("until the time is over", func(t *testing.T) {
+		t.Parallel()
+		if rec := newHouse(t).do("GET", path+"?wait=1ms", ""); rec.Code != 200 || rec.Body.String() != jsonApproval+"\n" {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+	})
+	t.Run("until the stream ends", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		close(h.waits)
+		if rec := h.do("GET", path+"?wait=60s", ""); rec.Code != 200 || rec.Body.String() != jsonApproval+"\n" {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+	})
+	t.Run("until the server drains", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		drain := make(chan struct{})
+		close(drain)
+		req := httptest.NewRequest(http.MethodGet, path+"?wait=60s", http.NoBody)
+		req.Header.Set("Authorization", "Bearer secret")
+		req = req.WithContext(context.WithValue(req.Context(), drainKey{}, (<-chan struct{})(drain)))
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, req)
+		if rec.Code != 200 || rec.Body.String() != jsonApproval+"\n" {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+	})
+	t.Run("but not through a failure", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		h.errs["Wait"] = status.Error(codes.Unavailable, "gone")
+		if rec := h.do("GET", path+"?wait=60s", ""); rec.Code != 503 {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+	})
+	t.Run("longer than other calls", func(t *testing.T) {
+		t.Parallel()
+		var left time.Duration
+		h := newHouse(t, func(c *Config) { c.Approvals = deadlines{c.Approvals, &left} })
+		h.do("GET", path, "")
+		if left <= maxWait {
+			t.Errorf("the call has %s", left)
+		}
+	})
+}
+
+// deadlines notes how long a call may take.
+type deadlines struct {
+	approvalv1.ApprovalServiceClient
+	left *time.Duration
+}
+
+func (d deadlines) Get(ctx context.Context, in *approvalv1.GetRequest, opts ...grpc.CallOption) (*approvalv1.GetResponse, error) {
+	deadline, _ := ctx.Deadline()
+	*d.left = time.Until(deadline)
+	return d.ApprovalServiceClient.Get(ctx, in, opts...)
+}

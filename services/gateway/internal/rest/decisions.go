@@ -1,0 +1,170 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// contentLines is JSON, one value a line.
+const contentLines = "application/x-ndjson"
+
+// linesPage is how many decisions are read at once when all are asked for.
+const linesPage = 1000
+
+// DecisionList is one page of the log of decisions: those of a partition in order,
+// partitions by id.
+type DecisionList struct {
+	Decisions     []DecisionRecord `json:"decisions"`
+	NextPageToken string           `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+// Verification is what the verification of the log has found.
+type Verification struct {
+	OK            bool          `json:"ok" doc:"True when every chain of this page is."`
+	Chains        []ChainReport `json:"chains"`
+	NextPageToken string        `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+func (e *edge) decisionRoutes() {
+	e.add(route{
+		method: http.MethodGet, path: "/v1/decisions", id: "listDecisions", summary: "The log of decisions",
+		about: "Those of a partition in order, partitions by id. With Accept: application/x-ndjson it answers all that there are, " +
+			"one a line; an answer that breaks off is not whole.",
+		params: []param{
+			inQuery("run_id", "Only decisions of this run."), inQuery("session_id", "Only decisions of this session."),
+			{name: "decision", in: "query", about: "Only these.", values: jsonview.Decisions()},
+			inQuery("tool", "Only decisions on this tool."),
+			inQuery("since", "Only decisions from this time on: RFC 3339, or how long ago, e.g. 24h."),
+			{name: "shadowed", in: "query", about: "With true, only those that a shadow would have decided otherwise.", values: []string{"true", "false"}},
+			pageSizeParam, pageTokenParam,
+		},
+		fields: map[string]string{"run_id": "run_id"}, answers: answers[DecisionList](http.StatusOK), lines: true, stream: e.decisions,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/audit/verify", id: "verifyDecisions", summary: "Verify the log of decisions",
+		about: "Recomputes the hash chains and answers what is wrong: a changed, missing or reordered record.",
+		params: []param{
+			inQuery("partition", "Only the decisions of this root run."), pageTokenParam,
+		},
+		answers: answers[Verification](http.StatusOK), serve: e.verify,
+	})
+}
+
+// decisions serves one page of the log, or all of it as lines.
+func (e *edge) decisions(c *call) error {
+	req, err := e.decisionsAsked(c)
+	if err != nil {
+		return err
+	}
+	if c.accepts(contentLines) {
+		return e.decisionLines(c, req)
+	}
+	resp, err := e.listDecisions(c.ctx, req)
+	if err != nil {
+		return err
+	}
+	e.writeJSON(c.w, c.r, http.StatusOK, contentJSON, DecisionList{
+		Decisions: each(resp.GetDecisions(), jsonview.DecisionRecordOf), NextPageToken: resp.GetNextPageToken(),
+	})
+	return nil
+}
+
+func (e *edge) decisionsAsked(c *call) (*policyv1.DecisionServiceListRequest, error) {
+	decision, err := c.upperChoice("decision", policyv1.Decision_value, "DECISION_", jsonview.Decisions())
+	if err != nil {
+		return nil, err
+	}
+	since, valid := moment(c.query.Get("since"), e.now())
+	if !valid {
+		return nil, badParameter("since", "INVALID", momentMend)
+	}
+	shadowed, err := c.flag("shadowed")
+	if err != nil {
+		return nil, err
+	}
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.DecisionServiceListRequest{
+		RunId: c.query.Get("run_id"), SessionId: c.query.Get("session_id"), Decision: policyv1.Decision(decision),
+		Tool: c.query.Get("tool"), Since: since, Shadowed: shadowed, PageSize: size, PageToken: token,
+	}, nil
+}
+
+func (e *edge) listDecisions(ctx context.Context, req *policyv1.DecisionServiceListRequest) (*policyv1.DecisionServiceListResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return e.Decisions.List(ctx, req)
+}
+
+// decisionLines writes every decision from a page on. A failure after the first
+// page breaks the answer off, so that what came is not taken for all.
+func (e *edge) decisionLines(c *call, req *policyv1.DecisionServiceListRequest) error {
+	if req.GetPageSize() == 0 {
+		req.PageSize = linesPage
+	}
+	control := http.NewResponseController(c.w)
+	for begun := false; ; begun = true {
+		resp, err := e.listDecisions(c.ctx, req)
+		if err == nil && !begun {
+			c.w.Header().Set("Content-Type", contentLines)
+		}
+		var lines bytes.Buffer
+		for _, record := range resp.GetDecisions() {
+			line, failed := encode(jsonview.DecisionRecordOf(record))
+			if failed != nil {
+				err = failed
+			}
+			lines.Write(line)
+		}
+		switch {
+		case err != nil && begun:
+			e.log.WarnContext(c.ctx, "an answer of many decisions breaks off", "cause", err)
+			panic(http.ErrAbortHandler)
+		case err != nil:
+			c.w.Header().Del("Content-Type")
+			return err
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer can
+		if _, err := c.w.Write(lines.Bytes()); err != nil || resp.GetNextPageToken() == "" || c.r.Method == http.MethodHead {
+			return nil // the client went away: nobody to tell
+		}
+		_ = control.Flush() // not every writer can
+		req.PageToken = resp.GetNextPageToken()
+	}
+}
+
+// accepts reports whether the client asks for a media type, and not for JSON.
+func (c *call) accepts(media string) bool {
+	wanted := false
+	for part := range strings.SplitSeq(strings.Join(c.r.Header.Values("Accept"), ","), ",") {
+		kind, _, err := mime.ParseMediaType(part)
+		if err == nil && kind == contentJSON {
+			return false
+		}
+		wanted = wanted || err == nil && kind == media
+	}
+	return wanted
+}
+
+func (e *edge) verify(c *call) (*answer, error) {
+	resp, err := e.Decisions.Verify(c.ctx, &policyv1.VerifyRequest{
+		Partition: c.query.Get("partition"), PageToken: c.query.Get("page_token"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := Verification{OK: true, Chains: each(resp.GetChains(), jsonview.ChainReportOf), NextPageToken: resp.GetNextPageToken()}
+	for i := range found.Chains {
+		found.OK = found.OK && found.Chains[i].OK
+	}
+	return ok(found), nil
+}

@@ -1,0 +1,153 @@
+package rest
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+// TestDecisionAnswers pins the exact JSON of the log of decisions.
+func TestDecisionAnswers(t *testing.T) {
+	t.Parallel()
+	full := &policyv1.DecisionRecord{
+		Partition: "run_00", Sequence: 3, Time: noon, RunId: "run_01", Branch: "lint", Decision: policyv1.Decision_DECISION_ASK,
+		Code: policyv1.DecisionCode_DECISION_CODE_APPROVAL_REQUIRED, Message: "m", Rule: "policy gate version 3, /ask/0", Policy: "gate",
+		PolicyVersion: 3, Input: []byte(`{"n":9007199254740993}`), EstimatedCostUsd: "0.10", ApprovalId: "apr_01", Hash: "h",
+		Shadows: []*policyv1.ShadowDecision{
+			{Policy: "gate", PolicyVersion: 4, Decision: policyv1.Decision_DECISION_ALLOW},
+			{Workflow: "w", WorkflowDigest: "d", Decision: 9, Code: policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED, Message: "no"},
+		},
+	}
+	const jsonFull = `{"partition":"run_00","sequence":3,"time":"2026-03-04T12:00:00.005Z","principal":"","session_id":"","run_id":"run_01",` +
+		`"run_version":0,"workflow":"","workflow_version":0,"state":"","branch":"lint","call_id":"","tool":"","capability":"","decision":"ASK",` +
+		`"code":"APPROVAL_REQUIRED","message":"m","rule":"policy gate version 3, /ask/0","policy":"gate","policy_version":3,"input_digest":"",` +
+		`"input":{"n":9007199254740993},"estimated_cost_usd":"0.10","approval_id":"apr_01","shadows":[{"policy":"gate","policy_version":4,` +
+		`"decision":"ALLOW","message":""},{"workflow":"w","workflow_digest":"d","decision":"DENY","code":"TOOL_NOT_ALLOWED","message":"no"}],"hash":"h"}`
+	checkAnswers(t, []answerCase{
+		{
+			name: "list", method: "GET", rpc: "ListDecisions", headers: []string{"Accept", "application/json, application/x-ndjson"},
+			path:   "/v1/decisions?run_id=run_01&session_id=ses_01&decision=DENY&tool=Bash&since=2026-03-04T12:00:00.005Z&shadowed=true&page_size=2&page_token=t",
+			answer: &policyv1.DecisionServiceListResponse{Decisions: []*policyv1.DecisionRecord{aRecord(), full}, NextPageToken: "u"},
+			want: &policyv1.DecisionServiceListRequest{
+				RunId: "run_01", SessionId: "ses_01", Decision: policyv1.Decision_DECISION_DENY, Tool: "Bash", Since: noon, Shadowed: true,
+				PageSize: 2, PageToken: "t",
+			},
+			status: 200, json: `{"decisions":[` + jsonRecord + `,` + jsonFull + `],"next_page_token":"u"}`,
+			header: map[string]string{"Content-Type": "application/json"},
+		},
+		{
+			name: "as lines", method: "GET", path: "/v1/decisions?page_token=t", headers: []string{"Accept", "text/plain;q=0.1, application/x-ndjson"},
+			rpc: "ListDecisions", answer: &policyv1.DecisionServiceListResponse{Decisions: []*policyv1.DecisionRecord{aRecord(), full}},
+			want:   &policyv1.DecisionServiceListRequest{PageSize: linesPage, PageToken: "t"},
+			status: 200, json: jsonRecord + "\n" + jsonFull, header: map[string]string{"Content-Type": "application/x-ndjson"},
+		},
+		{
+			name: "no lines", method: "GET", path: "/v1/decisions?page_size=7", headers: []string{"Accept", "application/x-ndjson"},
+			rpc: "ListDecisions", want: &policyv1.DecisionServiceListRequest{PageSize: 7},
+			status: 200, json: "", header: map[string]string{"Content-Type": "application/x-ndjson"},
+		},
+		{
+			name: "verify", method: "GET", path: "/v1/audit/verify?partition=run_00&page_token=t", rpc: "Verify",
+			answer: &policyv1.VerifyResponse{NextPageToken: "u", Chains: []*policyv1.ChainReport{
+				{Partition: "run_00", Ok: true, Sealed: 5, Unsealed: 1, Head: "h"},
+				{Partition: "run_01", Sealed: 2, Head: "i", Sequence: 2, Problem: "record 2 is missing"},
+			}},
+			want: &policyv1.VerifyRequest{Partition: "run_00", PageToken: "t"}, status: 200,
+			json: `{"ok":false,"chains":[{"partition":"run_00","ok":true,"sealed":5,"unsealed":1,"head":"h"},{"partition":"run_01","ok":false,` +
+				`"sealed":2,"unsealed":0,"head":"i","sequence":2,"problem":"record 2 is missing"}],"next_page_token":"u"}`,
+		},
+		{
+			name: "verify what is well", method: "GET", path: "/v1/audit/verify", rpc: "Verify", want: &policyv1.VerifyRequest{},
+			status: 200, json: `{"ok":true,"chains":[],"next_page_token":""}`,
+		},
+	})
+}
+
+func TestRefusedDecisions(t *testing.T) {
+	t.Parallel()
+	const bad = "INVALID_REQUEST"
+	lines := []string{"Accept", "application/x-ndjson"}
+	checkRefusals(t, []refusalCase{
+		{name: "no decision", method: "GET", path: "/v1/decisions?decision=deny", status: 400, code: bad, detail: "ENUM"},
+		{name: "no time", method: "GET", path: "/v1/decisions?since=1", status: 400, code: bad, detail: "INVALID", headers: lines},
+		{name: "no boolean", method: "GET", path: "/v1/decisions?shadowed=yes", status: 400, code: bad, detail: "ENUM"},
+		{name: "page of decisions", method: "GET", path: "/v1/decisions?page_size=1001", status: 400, code: bad, detail: "RANGE"},
+		{name: "nobody edits the log", method: "DELETE", path: "/v1/decisions", status: 405, code: "METHOD_NOT_ALLOWED"},
+	})
+	checkFailures(t, []failureCase{{
+		name: "as lines", method: "GET", path: "/v1/decisions", headers: lines, rpc: "ListDecisions",
+		err: fault.New(fault.PermissionDenied, "no"), status: 403, code: "PERMISSION_DENIED",
+	}})
+}
+
+// TestSince: how long ago is counted from now.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.edge.now = noon.AsTime
+	h.do("GET", "/v1/decisions?since=24h", "")
+	got, _ := h.got["ListDecisions"].(*policyv1.DecisionServiceListRequest)
+	if want := timestamppb.New(noon.AsTime().AddDate(0, 0, -1)); got.GetSince().String() != want.String() {
+		t.Errorf("since %v, want %v", got.GetSince(), want)
+	}
+}
+
+// TestAllLines: all pages come, and what breaks off does not look whole.
+func TestAllLines(t *testing.T) {
+	t.Parallel()
+	page := func(next string) *policyv1.DecisionServiceListResponse {
+		return &policyv1.DecisionServiceListResponse{Decisions: []*policyv1.DecisionRecord{aRecord()}, NextPageToken: next}
+	}
+	broken := page("")
+	broken.Decisions[0].Input = []byte("{")
+	for name, tc := range map[string]struct {
+		pages []*policyv1.DecisionServiceListResponse
+		err   error
+		whole bool
+	}{
+		"three pages":              {[]*policyv1.DecisionServiceListResponse{page("a"), {NextPageToken: "b"}, page("")}, nil, true},
+		"a failure on the way":     {[]*policyv1.DecisionServiceListResponse{page("a"), page("b")}, errors.New("lost"), false},
+		"a record that is no JSON": {[]*policyv1.DecisionServiceListResponse{page("a"), page("b"), broken}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.pages, h.errs["ListDecisions"] = tc.pages, tc.err
+			server := httptest.NewServer(h)
+			defer server.Close()
+			req, err := http.NewRequest(http.MethodGet, server.URL+"/v1/decisions", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer secret")
+			req.Header.Set("Accept", contentLines)
+			resp, err := server.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if (err == nil) != tc.whole {
+				t.Errorf("whole: %v, %q", err, body)
+			}
+			count := 0
+			for lines := bufio.NewScanner(strings.NewReader(string(body))); lines.Scan(); count++ {
+				if lines.Text() != jsonRecord {
+					t.Errorf("line %s", lines.Text())
+				}
+			}
+			if resp.StatusCode != http.StatusOK || count != 2 {
+				t.Errorf("%d with %d lines", resp.StatusCode, count)
+			}
+		})
+	}
+}

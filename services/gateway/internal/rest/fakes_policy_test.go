@@ -1,0 +1,201 @@
+package rest
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/grpc"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+)
+
+type processClient struct{ *services }
+
+func (p processClient) Register(ctx context.Context, in *enginev1.ProcessServiceRegisterRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceRegisterResponse, error) {
+	return play(ctx, p.services, "RegisterProcess", in, &enginev1.ProcessServiceRegisterResponse{Process: aProcess()})
+}
+
+func (p processClient) Get(ctx context.Context, in *enginev1.ProcessServiceGetRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceGetResponse, error) {
+	return play(ctx, p.services, "GetProcess", in, &enginev1.ProcessServiceGetResponse{Process: aProcess()})
+}
+
+func (p processClient) List(ctx context.Context, in *enginev1.ProcessServiceListRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceListResponse, error) {
+	return play(ctx, p.services, "ListProcesses", in, &enginev1.ProcessServiceListResponse{})
+}
+
+func (p processClient) Start(ctx context.Context, in *enginev1.ProcessServiceStartRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceStartResponse, error) {
+	return play(ctx, p.services, "StartProcess", in, &enginev1.ProcessServiceStartResponse{Run: aRun(), Turn: aTurn()})
+}
+
+func (p processClient) Answer(ctx context.Context, in *enginev1.AnswerRequest, _ ...grpc.CallOption) (*enginev1.AnswerResponse, error) {
+	return play(ctx, p.services, "Answer", in, &enginev1.AnswerResponse{Accepted: true, Run: aRun(), Turn: aTurn()})
+}
+
+type policyClient struct{ *services }
+
+func (p policyClient) Put(ctx context.Context, in *policyv1.PutRequest, _ ...grpc.CallOption) (*policyv1.PutResponse, error) {
+	return play(ctx, p.services, "PutPolicy", in, &policyv1.PutResponse{Policy: aPolicy()})
+}
+
+func (p policyClient) Get(ctx context.Context, in *policyv1.PolicyServiceGetRequest, _ ...grpc.CallOption) (*policyv1.PolicyServiceGetResponse, error) {
+	return play(ctx, p.services, "GetPolicy", in, &policyv1.PolicyServiceGetResponse{Policy: aPolicy()})
+}
+
+func (p policyClient) List(ctx context.Context, in *policyv1.PolicyServiceListRequest, _ ...grpc.CallOption) (*policyv1.PolicyServiceListResponse, error) {
+	return play(ctx, p.services, "ListPolicies", in, &policyv1.PolicyServiceListResponse{})
+}
+
+func (p policyClient) Promote(ctx context.Context, in *policyv1.PromoteRequest, _ ...grpc.CallOption) (*policyv1.PromoteResponse, error) {
+	return play(ctx, p.services, "Promote", in, &policyv1.PromoteResponse{Policy: aPolicy()})
+}
+
+func (p policyClient) Delete(ctx context.Context, in *policyv1.PolicyServiceDeleteRequest, _ ...grpc.CallOption) (*policyv1.PolicyServiceDeleteResponse, error) {
+	return play(ctx, p.services, "DeletePolicy", in, &policyv1.PolicyServiceDeleteResponse{})
+}
+
+func (p policyClient) Attach(ctx context.Context, in *policyv1.AttachRequest, _ ...grpc.CallOption) (*policyv1.AttachResponse, error) {
+	return play(ctx, p.services, "Attach", in, &policyv1.AttachResponse{Policy: aPolicy()})
+}
+
+func (p policyClient) Detach(ctx context.Context, in *policyv1.DetachRequest, _ ...grpc.CallOption) (*policyv1.DetachResponse, error) {
+	return play(ctx, p.services, "Detach", in, &policyv1.DetachResponse{Policy: aPolicy()})
+}
+
+func (p policyClient) ShadowWorkflow(ctx context.Context, in *policyv1.ShadowWorkflowRequest, _ ...grpc.CallOption) (*policyv1.ShadowWorkflowResponse, error) {
+	return play(ctx, p.services, "ShadowWorkflow", in, &policyv1.ShadowWorkflowResponse{Digest: "abc"})
+}
+
+func (p policyClient) Usage(ctx context.Context, in *policyv1.UsageRequest, _ ...grpc.CallOption) (*policyv1.UsageResponse, error) {
+	return play(ctx, p.services, "Usage", in, &policyv1.UsageResponse{})
+}
+
+func (p policyClient) Simulate(ctx context.Context, in *policyv1.SimulateRequest, _ ...grpc.CallOption) (*policyv1.SimulateResponse, error) {
+	return play(ctx, p.services, "Simulate", in, &policyv1.SimulateResponse{})
+}
+
+type decisionClient struct{ *services }
+
+// List answers the pages that the test put there, one after the other; then its
+// error or answer.
+func (d decisionClient) List(ctx context.Context, in *policyv1.DecisionServiceListRequest, _ ...grpc.CallOption) (*policyv1.DecisionServiceListResponse, error) {
+	d.mu.Lock()
+	if len(d.pages) > 0 {
+		page := d.pages[0]
+		d.pages = d.pages[1:]
+		d.mu.Unlock()
+		return page, nil
+	}
+	d.mu.Unlock()
+	return play(ctx, d.services, "ListDecisions", in, &policyv1.DecisionServiceListResponse{})
+}
+
+func (d decisionClient) Verify(ctx context.Context, in *policyv1.VerifyRequest, _ ...grpc.CallOption) (*policyv1.VerifyResponse, error) {
+	return play(ctx, d.services, "Verify", in, &policyv1.VerifyResponse{})
+}
+
+// approvalClient is what people may call: services do the rest.
+type approvalClient struct {
+	approvalv1.ApprovalServiceClient
+	services *services
+}
+
+func (a approvalClient) Get(ctx context.Context, in *approvalv1.GetRequest, _ ...grpc.CallOption) (*approvalv1.GetResponse, error) {
+	return play(ctx, a.services, "GetApproval", in, &approvalv1.GetResponse{Approval: anApproval()})
+}
+
+func (a approvalClient) List(ctx context.Context, in *approvalv1.ListRequest, _ ...grpc.CallOption) (*approvalv1.ListResponse, error) {
+	return play(ctx, a.services, "ListApprovals", in, &approvalv1.ListResponse{})
+}
+
+func (a approvalClient) Decide(ctx context.Context, in *approvalv1.DecideRequest, _ ...grpc.CallOption) (*approvalv1.DecideResponse, error) {
+	return play(ctx, a.services, "Decide", in, &approvalv1.DecideResponse{Approval: anApproval()})
+}
+
+func (a approvalClient) Wait(ctx context.Context, in *approvalv1.WaitRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WaitResponse], error) {
+	if _, err := play(ctx, a.services, "Wait", in, in); err != nil {
+		return nil, err
+	}
+	return waited{ctx: ctx, changes: a.services.waits}, nil
+}
+
+// waited is the client's end of a wait.
+type waited struct {
+	grpc.ClientStream
+	ctx     context.Context
+	changes <-chan *approvalv1.Approval
+}
+
+func (w waited) Recv() (*approvalv1.WaitResponse, error) {
+	select {
+	case a, open := <-w.changes:
+		if !open {
+			return nil, io.EOF
+		}
+		return &approvalv1.WaitResponse{Approval: a}, nil
+	case <-w.ctx.Done():
+		return nil, w.ctx.Err()
+	}
+}
+
+var (
+	_ enginev1.ProcessServiceClient    = processClient{}
+	_ policyv1.PolicyServiceClient     = policyClient{}
+	_ policyv1.DecisionServiceClient   = decisionClient{}
+	_ approvalv1.ApprovalServiceClient = approvalClient{}
+)
+
+func aProcess() *enginev1.Process {
+	return &enginev1.Process{
+		Name: "triage", Version: 2, Digest: "abc", Definition: []byte(`{"name":"triage","n":1.0}`), Tools: []string{"process_step"},
+		CreatedAt: noon, CreatedBy: "alice",
+	}
+}
+
+func aTurn() *enginev1.Turn {
+	return &enginev1.Turn{
+		InitialPrompt: "Be kind.", Question: "Is it spam?", Answers: []string{"yes", "no"}, Status: enginev1.RunStatus_RUN_STATUS_RUNNING,
+		State: "first", Text: "Is it spam?\nAnswer yes or no.",
+	}
+}
+
+func aPolicy() *policyv1.Policy {
+	return &policyv1.Policy{
+		Name: "gate", Version: 3, Digest: "abc", Definition: []byte(`{"role":"deny","n":1.10}`), LiveVersion: 2, ShadowVersion: 3,
+		Attachments: []*policyv1.Attachment{{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_WORKFLOW, Id: "deploy v1.0"}},
+		CreatedAt:   noon, CreatedBy: "alice",
+	}
+}
+
+// anApproval is one whose data no float64 could carry.
+func anApproval() *approvalv1.Approval {
+	return &approvalv1.Approval{
+		ApprovalId: "apr_01", Kind: approvalv1.Kind_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING,
+		Subject: []byte(`{"run_id":"run_01","run_version":7,"event":"STOP"}`), Data: []byte(`{"id":9007199254740993,"b":1.10}`),
+		Editable: true, Digest: "d1", Asker: &approvalv1.Asker{Principal: "agent-7", SessionId: "ses_01", RootSessionId: "ses_00"},
+		Message: "Stop it?", RunId: "run_01", Version: 4, Outcome: "approval apr_01 is pending",
+		Terms: &approvalv1.Terms{
+			Required: 2, DenyThreshold: 1, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}}, ExpiresSeconds: 3600,
+			EscalateAfterSeconds: 60, EscalateTo: &approvalv1.Approvers{Names: []string{"carol"}},
+		},
+		Votes:     []*approvalv1.Vote{{By: "alice", Role: "approver", Approve: true, Note: "fine", Time: noon}},
+		Escalated: true, CreatedAt: noon, ExpiresAt: noon,
+	}
+}
+
+const (
+	jsonProcess = `"name":"triage","version":2,"digest":"abc","definition":{"name":"triage","n":1.0},"tools":["process_step"],` + jsonMade
+	jsonTurn    = `{"initial_prompt":"Be kind.","question":"Is it spam?","answers":["yes","no"],"status":"RUNNING","state":"first",` +
+		`"text":"Is it spam?\nAnswer yes or no."}`
+	jsonPolicy = `"name":"gate","version":3,"digest":"abc","definition":{"role":"deny","n":1.10},"live_version":2,"shadow_version":3,` +
+		`"attachments":[{"kind":"workflow","id":"deploy v1.0"}],` + jsonMade
+	jsonApprovalHead = `{"approval_id":"apr_01","kind":"transition","status":"PENDING","run_id":"run_01",` +
+		`"subject":{"run_id":"run_01","run_version":7,"event":"STOP"},"data":{"id":9007199254740993,"b":1.10},`
+	jsonApprovalTail = `"editable":true,"digest":"d1","asker":{"principal":"agent-7","session_id":"ses_01","root_session_id":"ses_00"},` +
+		`"message":"Stop it?","terms":{"required":2,"deny_threshold":1,"eligible":{"roles":["approver"],"names":[]},"expires_seconds":3600,` +
+		`"escalate_after_seconds":60,"escalate_to":{"roles":[],"names":["carol"]}},` +
+		`"votes":[{"by":"alice","role":"approver","approve":true,"note":"fine","time":"2026-03-04T12:00:00.005Z"}],"escalated":true,` +
+		`"outcome":"approval apr_01 is pending","created_at":"2026-03-04T12:00:00.005Z","expires_at":"2026-03-04T12:00:00.005Z",`
+	jsonApproval = jsonApprovalHead + jsonApprovalTail + `"version":4}`
+)

@@ -1,0 +1,270 @@
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// PolicyRegistration is the answer to storing a policy.
+type PolicyRegistration struct {
+	Policy
+	Created  bool      `json:"created" doc:"False when exactly this content was there already."`
+	Warnings []Finding `json:"warnings"`
+}
+
+// PolicyList is one page of policies, by name, without definitions.
+type PolicyList struct {
+	Policies      []Policy `json:"policies"`
+	NextPageToken string   `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+// PromoteRequest makes a version live.
+type PromoteRequest struct {
+	Version int64 `json:"version" doc:"The version, from 1: a shadow, or an older one again."`
+}
+
+// PolicyUsage is what the limits of a policy have counted.
+type PolicyUsage struct {
+	Usages []Usage `json:"usages"`
+}
+
+// SimulateRequest replays recorded calls against a candidate.
+type SimulateRequest struct {
+	Definition jsontext.Value `json:"definition" doc:"The candidate: a policy."`
+	Since      string         `json:"since,omitzero" doc:"Only calls from this time on: RFC 3339, or how long ago, e.g. 24h."`
+	RunID      string         `json:"run_id,omitzero" doc:"Only calls of this run."`
+}
+
+// Simulation is what a candidate would have decided otherwise.
+type Simulation struct {
+	Replayed  int64             `json:"replayed" doc:"Recorded calls that were replayed."`
+	Changes   []SimulatedChange `json:"changes" doc:"Those that would be decided otherwise, at most 1000."`
+	Truncated bool              `json:"truncated" doc:"True when there are more."`
+}
+
+const policyDefinition = "A policy: role, and optionally name, default, allow, ask, deny, session_budget_usd and email_config."
+
+func (e *edge) policyRoutes() {
+	const path = "/v1/policies/{name}"
+	name := inPath("name", "Name of the policy.")
+	one := answers[Policy](http.StatusOK)
+	e.add(route{
+		method: http.MethodPost, path: "/v1/policies", id: "putPolicy", summary: "Store a policy as its next version",
+		about: "The body is the definition itself, as JSON or YAML. It is live at once, or a shadow that is judged and not enforced. " +
+			"201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
+		params: []param{
+			inQuery("name", "Name of the policy; that in the definition when absent."),
+			{name: "shadow", in: "query", about: "Judge it beside the live version, and do not enforce it.", values: []string{"true", "false"}},
+			idempotencyParam,
+		},
+		body: definitionBody, definition: policyDefinition,
+		answers: map[int]reflect.Type{
+			http.StatusCreated: reflect.TypeFor[PolicyRegistration](), http.StatusOK: reflect.TypeFor[PolicyRegistration](),
+		},
+		serve: e.putPolicy,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/policies", id: "listPolicies", summary: "List policies",
+		params: []param{pageSizeParam, pageTokenParam}, answers: answers[PolicyList](http.StatusOK), serve: e.listPolicies,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/v1/policies/simulate", id: "simulatePolicy", summary: "What would a policy have decided?",
+		about: "Replays recorded calls. Nothing is stored.",
+		body:  jsonBody, request: reflect.TypeFor[SimulateRequest](), maxBody: maxDocumentBody,
+		answers: answers[Simulation](http.StatusOK), serve: e.simulate,
+	})
+	e.add(route{
+		method: http.MethodGet, path: path, id: "getPolicy", summary: "Live version of a policy",
+		params: []param{name}, answers: one, serve: e.getPolicy,
+	})
+	e.add(route{
+		method: http.MethodGet, path: path + "/versions/{n}", id: "getPolicyVersion", summary: "One version of a policy",
+		params:  []param{name, {name: "n", in: "path", about: "The version, from 1.", integer: true}},
+		answers: one, serve: e.getPolicy,
+	})
+	e.add(route{
+		method: http.MethodPost, path: path + "/promote", id: "promotePolicy", summary: "Make a version live",
+		params: []param{name}, body: jsonBody, request: reflect.TypeFor[PromoteRequest](), answers: one, serve: e.promotePolicy,
+	})
+	e.add(route{
+		method: http.MethodDelete, path: path, id: "deletePolicy", summary: "Delete a policy that is attached to nothing",
+		about:  "Its versions stay readable by number.",
+		params: []param{name}, answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.deletePolicy,
+	})
+	e.add(route{
+		method: http.MethodGet, path: path + "/usage", id: "policyUsage", summary: "What the limits of a policy have counted",
+		params: []param{
+			name, inQuery("principal", "Whose usage, for limits per principal."), inQuery("session", "Whose usage, for limits per session."),
+		},
+		fields:  map[string]string{"session_id": "session"},
+		answers: answers[PolicyUsage](http.StatusOK), serve: e.policyUsage,
+	})
+	e.attachmentRoutes(path+"/attachments/{kind}/{id}", name)
+}
+
+func (e *edge) attachmentRoutes(path string, name param) {
+	params := []param{
+		name,
+		{name: "kind", in: "path", about: "What it is attached to.", values: jsonview.AttachmentKinds()},
+		inPath("id", "Name of the workflow, process or role, or the session's id, percent-encoded."),
+	}
+	e.add(route{
+		method: http.MethodPut, path: path, id: "attachPolicy", summary: "Make a policy judge the calls of something",
+		about:  "Of a workflow, a process, a session with all below it, or a role. Again it changes nothing.",
+		params: params, fields: map[string]string{"to": "id"}, answers: answers[Policy](http.StatusOK), serve: e.attachPolicy,
+	})
+	e.add(route{
+		method: http.MethodDelete, path: path, id: "detachPolicy", summary: "End that",
+		params: params, fields: map[string]string{"from": "id"},
+		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.detachPolicy,
+	})
+}
+
+func (e *edge) putPolicy(c *call) (*answer, error) {
+	shadow, err := c.flag("shadow")
+	if err != nil {
+		return nil, err
+	}
+	text, err := wholeDefinition(c)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Policies.Put(c.ctx, &policyv1.PutRequest{
+		Name: c.query.Get("name"), Definition: text, Shadow: shadow, IdempotencyKey: c.header(headerIdempotency),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := resp.GetPolicy()
+	stored := PolicyRegistration{Policy: jsonview.PolicyOf(p), Created: resp.GetCreated(), Warnings: make([]Finding, len(resp.GetWarnings()))}
+	for i, w := range resp.GetWarnings() {
+		stored.Warnings[i] = Finding{
+			Pointer: w.GetPointer(), Code: w.GetCode(), Severity: string(document.SeverityWarning), Message: w.GetMessage(),
+		}
+	}
+	reply := ok(stored)
+	reply.location = "/v1/policies/" + url.PathEscape(p.GetName()) + "/versions/" + strconv.FormatInt(p.GetVersion(), 10)
+	if resp.GetCreated() {
+		reply.status = http.StatusCreated
+	}
+	return reply, nil
+}
+
+func (e *edge) listPolicies(c *call) (*answer, error) {
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Policies.List(c.ctx, &policyv1.PolicyServiceListRequest{PageSize: size, PageToken: token})
+	if err != nil {
+		return nil, err
+	}
+	return ok(PolicyList{Policies: each(resp.GetPolicies(), jsonview.PolicyOf), NextPageToken: resp.GetNextPageToken()}), nil
+}
+
+// getPolicy serves the live version, or the one in the path.
+func (e *edge) getPolicy(c *call) (*answer, error) {
+	version, err := c.version("n", c.path("n"))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Policies.Get(c.ctx, &policyv1.PolicyServiceGetRequest{Name: c.path("name"), Version: version})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.PolicyOf(resp.GetPolicy())), nil
+}
+
+func (e *edge) promotePolicy(c *call) (*answer, error) {
+	in, err := decode[PromoteRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	if in.Version < 1 {
+		return nil, badBody(fault.InvalidRequest, inBody("/version", document.CodeRange, "must be a version, from 1"))
+	}
+	resp, err := e.Policies.Promote(c.ctx, &policyv1.PromoteRequest{Name: c.path("name"), Version: in.Version})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.PolicyOf(resp.GetPolicy())), nil
+}
+
+func (e *edge) deletePolicy(c *call) (*answer, error) {
+	if _, err := e.Policies.Delete(c.ctx, &policyv1.PolicyServiceDeleteRequest{Name: c.path("name")}); err != nil {
+		return nil, err
+	}
+	return done(), nil
+}
+
+// attachment is what the path names.
+func (c *call) attachment() (*policyv1.Attachment, error) {
+	kind := choice(policyv1.AttachmentKind_value, "ATTACHMENT_KIND_", c.path("kind"))
+	if kind == 0 {
+		return nil, notOneOf("kind", jsonview.AttachmentKinds())
+	}
+	return &policyv1.Attachment{Kind: policyv1.AttachmentKind(kind), Id: c.path("id")}, nil
+}
+
+func (e *edge) attachPolicy(c *call) (*answer, error) {
+	to, err := c.attachment()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Policies.Attach(c.ctx, &policyv1.AttachRequest{Name: c.path("name"), To: to})
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.PolicyOf(resp.GetPolicy())), nil
+}
+
+func (e *edge) detachPolicy(c *call) (*answer, error) {
+	from, err := c.attachment()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := e.Policies.Detach(c.ctx, &policyv1.DetachRequest{Name: c.path("name"), From: from}); err != nil {
+		return nil, err
+	}
+	return done(), nil
+}
+
+func (e *edge) policyUsage(c *call) (*answer, error) {
+	resp, err := e.Policies.Usage(c.ctx, &policyv1.UsageRequest{
+		Name: c.path("name"), Principal: c.query.Get("principal"), SessionId: c.query.Get("session"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ok(PolicyUsage{Usages: each(resp.GetUsages(), jsonview.UsageOf)}), nil
+}
+
+func (e *edge) simulate(c *call) (*answer, error) {
+	in, err := decode[SimulateRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(requirement{"/definition", len(in.Definition) > 0}); err != nil {
+		return nil, err
+	}
+	since, valid := moment(in.Since, e.now())
+	if !valid {
+		return nil, badBody(fault.InvalidRequest, inBody("/since", "INVALID", momentMend))
+	}
+	resp, err := e.Policies.Simulate(c.ctx, &policyv1.SimulateRequest{Definition: in.Definition, Since: since, RunId: in.RunID})
+	if err != nil {
+		return nil, err
+	}
+	return ok(Simulation{
+		Replayed: resp.GetReplayed(), Changes: each(resp.GetChanges(), jsonview.SimulatedChangeOf), Truncated: resp.GetTruncated(),
+	}), nil
+}

@@ -1,0 +1,190 @@
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// ProcessRegistration is the answer to registering a process.
+type ProcessRegistration struct {
+	Process
+	Created  bool      `json:"created" doc:"False when exactly this content was there already."`
+	Warnings []Finding `json:"warnings"`
+}
+
+// ProcessList is one page of processes, each in its latest version, by name.
+type ProcessList struct {
+	Processes     []Process `json:"processes"`
+	NextPageToken string    `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+// StartProcessRequest begins a run of a process.
+type StartProcessRequest struct {
+	SessionID string `json:"session_id,omitzero" doc:"The session that answers."`
+	Version   int64  `json:"version,omitzero" doc:"Version of the process; 0 or absent for the latest."`
+	Workspace string `json:"workspace,omitzero" doc:"Root that file globs are relative to."`
+}
+
+// StartedProcess is the run and its first question.
+type StartedProcess struct {
+	Run  Run  `json:"run"`
+	Turn Turn `json:"turn"`
+}
+
+// AnswerRequest answers the present question of a process.
+type AnswerRequest struct {
+	Answer          string `json:"answer,omitzero" doc:"One of the answers of the question; empty or absent to be told the question again."`
+	Note            string `json:"note,omitzero" doc:"Why; kept in the run's history."`
+	ExpectedVersion int64  `json:"expected_version,omitzero" doc:"409 unless the run is at this version; 0 or absent for any. If-Match says the same, with 412."`
+}
+
+// AnswerResponse is what has become of an answer, also of a refused one.
+type AnswerResponse struct {
+	Accepted   bool       `json:"accepted"`
+	Run        Run        `json:"run"`
+	Turn       Turn       `json:"turn" doc:"The next question, or the present one again."`
+	Rejection  *Rejection `json:"rejection,omitzero"`
+	ApprovalID string     `json:"approval_id,omitzero" doc:"Set when a human is asked first."`
+}
+
+const processDefinition = "A process: name, initial_prompt and states with questions and answers."
+
+func (e *edge) processRoutes() {
+	const path = "/v1/processes/{name}"
+	name := inPath("name", "Name of the process.")
+	one := answers[Process](http.StatusOK)
+	e.add(route{
+		method: http.MethodPost, path: "/v1/processes", id: "registerProcess", summary: "Register a process",
+		about: "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; " +
+			"422 with every problem when it is invalid. Workflows and processes share one set of names.",
+		params: []param{idempotencyParam}, body: definitionBody, definition: processDefinition,
+		answers: map[int]reflect.Type{
+			http.StatusCreated: reflect.TypeFor[ProcessRegistration](), http.StatusOK: reflect.TypeFor[ProcessRegistration](),
+		},
+		serve: e.registerProcess,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/processes", id: "listProcesses", summary: "List processes",
+		params: []param{pageSizeParam, pageTokenParam}, answers: answers[ProcessList](http.StatusOK), serve: e.listProcesses,
+	})
+	e.add(route{
+		method: http.MethodGet, path: path, id: "getProcess", summary: "Latest version of a process",
+		params: []param{name}, answers: one, serve: e.getProcess,
+	})
+	e.add(route{
+		method: http.MethodGet, path: path + "/versions/{n}", id: "getProcessVersion", summary: "One version of a process",
+		params:  []param{name, {name: "n", in: "path", about: "The version, from 1.", integer: true}},
+		answers: one, serve: e.getProcess,
+	})
+	e.add(route{
+		method: http.MethodPost, path: path + "/start", id: "startProcess", summary: "Start a process",
+		about:  "Answers the run and its first question, after the initial prompt.",
+		params: []param{name, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[StartProcessRequest](),
+		fields:  map[string]string{"process": "name"},
+		answers: answers[StartedProcess](http.StatusCreated), serve: e.startProcess,
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/v1/runs/{id}/answer", id: "answerProcess", summary: "Answer the present question of a process",
+		about: "A refusal is a 200 with accepted = false and a rejection that lists the valid answers.",
+		params: []param{
+			inPath("id", "Id of the run."), idempotencyParam,
+			{name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version."},
+		},
+		body: jsonBody, request: reflect.TypeFor[AnswerRequest](), answers: answers[AnswerResponse](http.StatusOK), serve: e.answerProcess,
+	})
+}
+
+func (e *edge) registerProcess(c *call) (*answer, error) {
+	text, err := wholeDefinition(c)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Processes.Register(c.ctx, &enginev1.ProcessServiceRegisterRequest{
+		Definition: text, IdempotencyKey: c.header(headerIdempotency),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := resp.GetProcess()
+	reply := ok(ProcessRegistration{
+		Process: jsonview.ProcessOf(p), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings()),
+	})
+	reply.location = "/v1/processes/" + url.PathEscape(p.GetName()) + "/versions/" + strconv.FormatInt(p.GetVersion(), 10)
+	if resp.GetCreated() {
+		reply.status = http.StatusCreated
+	}
+	return reply, nil
+}
+
+func (e *edge) listProcesses(c *call) (*answer, error) {
+	size, token, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Processes.List(c.ctx, &enginev1.ProcessServiceListRequest{PageSize: size, PageToken: token})
+	if err != nil {
+		return nil, err
+	}
+	return ok(ProcessList{Processes: each(resp.GetProcesses(), jsonview.ProcessOf), NextPageToken: resp.GetNextPageToken()}), nil
+}
+
+// getProcess serves the latest version, or the one in the path.
+func (e *edge) getProcess(c *call) (*answer, error) {
+	version, err := c.version("n", c.path("n"))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Processes.Get(c.ctx, &enginev1.ProcessServiceGetRequest{Name: c.path("name"), Version: version})
+	if err != nil {
+		return nil, err
+	}
+	reply := ok(jsonview.ProcessOf(resp.GetProcess()))
+	reply.etag = `"` + resp.GetProcess().GetDigest() + `"`
+	return reply, nil
+}
+
+func (e *edge) startProcess(c *call) (*answer, error) {
+	in, err := decode[StartProcessRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Processes.Start(c.ctx, &enginev1.ProcessServiceStartRequest{
+		Process: c.path("name"), Version: in.Version, SessionId: in.SessionID, Workspace: in.Workspace,
+		IdempotencyKey: c.header(headerIdempotency),
+	})
+	if err != nil {
+		return nil, err
+	}
+	reply := ok(StartedProcess{Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn())})
+	reply.status, reply.etag = http.StatusCreated, etag(resp.GetRun().GetVersion())
+	reply.location = "/v1/runs/" + url.PathEscape(resp.GetRun().GetRunId())
+	return reply, nil
+}
+
+func (e *edge) answerProcess(c *call) (*answer, error) {
+	in, err := decode[AnswerRequest](c.body)
+	if err != nil {
+		return nil, err
+	}
+	version, match, err := c.expected(in.ExpectedVersion)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Processes.Answer(c.ctx, &enginev1.AnswerRequest{
+		RunId: c.path("id"), Answer: in.Answer, Note: in.Note, ExpectedVersion: version, IdempotencyKey: c.header(headerIdempotency),
+	})
+	if err != nil {
+		return nil, unmatched(err, match)
+	}
+	reply := ok(AnswerResponse{
+		Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn()),
+		Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
+	})
+	reply.etag = c.tagOf(resp.GetRun())
+	return reply, nil
+}

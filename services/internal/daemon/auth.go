@@ -1,0 +1,102 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/oidc"
+	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
+)
+
+// AuthFlags of every command that serves: whose tokens count beside those of the
+// tokens file. All services of an installation want the same.
+type AuthFlags struct {
+	TokenKey      string   `help:"Key of session tokens, those of interlock token mint." env:"INTERLOCK_TOKEN_KEY" type:"path" placeholder:"FILE"`
+	OIDCIssuer    string   `name:"oidc-issuer" help:"OpenID Connect issuer whose tokens count too." env:"INTERLOCK_OIDC_ISSUER" placeholder:"URL"`
+	OIDCAudience  string   `name:"oidc-audience" help:"Audience that its tokens must have." env:"INTERLOCK_OIDC_AUDIENCE" placeholder:"ID"`
+	OIDCRoleClaim string   `name:"oidc-role-claim" help:"Claim with the role: a text or a list; dots lead into objects." default:"interlock_role" env:"INTERLOCK_OIDC_ROLE_CLAIM" placeholder:"CLAIM"`
+	OIDCRoleMap   []string `name:"oidc-role-map" help:"Roles that values of that claim stand for; by default the roles' names." env:"INTERLOCK_OIDC_ROLE_MAP" placeholder:"VALUE=ROLE"`
+	OIDCNameClaim string   `name:"oidc-name-claim" help:"Claim with the name. Nobody may have two of them, or change theirs: who asks for an approval is kept from deciding it by name." default:"sub" env:"INTERLOCK_OIDC_NAME_CLAIM" placeholder:"CLAIM"`
+	OIDCCA        string   `name:"oidc-ca" help:"CA of the issuer's certificate (PEM); the system's by default." env:"INTERLOCK_OIDC_CA" type:"path" placeholder:"FILE"`
+}
+
+func (f AuthFlags) empty() bool { return f.TokenKey == "" && f.OIDCIssuer == "" }
+
+// Authenticator tells whose token it is: one of the tokens file, which may be nil,
+// of a session or of the issuer. It is nil when there are none of these. It calls
+// nobody yet.
+func (f AuthFlags) Authenticator(tokens *auth.Tokens, log *slog.Logger) (auth.Authenticator, error) {
+	var all []auth.Authenticator
+	if tokens != nil {
+		all = append(all, tokens)
+	}
+	if f.TokenKey != "" {
+		key, err := sessiontoken.LoadKey(f.TokenKey)
+		if err != nil {
+			return nil, fmt.Errorf("--token-key: %w", err)
+		}
+		all = append(all, sessiontoken.New(key, tokens))
+	}
+	issuer, err := f.issuer(tokens, log)
+	if err != nil {
+		return nil, err
+	}
+	if issuer != nil {
+		all = append(all, issuer)
+	}
+	switch len(all) {
+	case 0:
+		return nil, nil
+	case 1:
+		return all[0], nil
+	default:
+		return auth.Chain(all...), nil
+	}
+}
+
+// issuer is nil when none was given.
+func (f AuthFlags) issuer(tokens *auth.Tokens, log *slog.Logger) (*oidc.Authenticator, error) {
+	if f.OIDCIssuer == "" {
+		if f.OIDCAudience != "" || f.OIDCCA != "" || len(f.OIDCRoleMap) > 0 {
+			return nil, errors.New("flags of an OpenID Connect issuer without one: give --oidc-issuer too")
+		}
+		return nil, nil
+	}
+	if f.OIDCAudience == "" {
+		return nil, fmt.Errorf("--oidc-issuer %s: give --oidc-audience with the client id that its tokens for this installation have", f.OIDCIssuer)
+	}
+	roles, err := roleMap(f.OIDCRoleMap)
+	if err != nil {
+		return nil, err
+	}
+	issuer, err := oidc.New(oidc.Config{
+		Issuer: f.OIDCIssuer, Audience: f.OIDCAudience, NameClaim: f.OIDCNameClaim, RoleClaim: f.OIDCRoleClaim,
+		Roles: roles, CAFile: f.OIDCCA, Names: tokens, Logger: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--oidc-issuer: %w", err)
+	}
+	return issuer, nil
+}
+
+// roleMap reads VALUE=ROLE. Values may have an = of their own.
+func roleMap(pairs []string) (map[string]auth.Role, error) {
+	roles := make(map[string]auth.Role, len(pairs))
+	for _, pair := range pairs {
+		at := strings.LastIndexByte(pair, '=')
+		role := auth.Role(strings.TrimSpace(pair[at+1:]))
+		if at < 1 || !slices.Contains(auth.Roles(), role) {
+			return nil, fmt.Errorf("--oidc-role-map %q: give VALUE=ROLE with one of the roles %v", pair, auth.Roles())
+		}
+		value := strings.TrimSpace(pair[:at])
+		if other, twice := roles[value]; twice && other != role {
+			return nil, fmt.Errorf("--oidc-role-map: %q stands for %s and %s; give it one role", value, other, role)
+		}
+		roles[value] = role
+	}
+	return roles, nil
+}

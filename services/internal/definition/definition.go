@@ -1,0 +1,46 @@
+// Package definition turns the text of a definition, as the engine has registered it,
+// into what steps its runs: for the engine, and for those who judge by its machines.
+package definition
+
+import (
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Compiled is one version of a workflow or of a process. Immutable, and safe for
+// concurrent use.
+type Compiled struct {
+	*workflow.Machine
+	// Process is nil for a workflow.
+	Process *process.Process
+}
+
+// Compile reads a text that was valid when it was registered, and tells by its shape
+// what it is. A validator that has grown stricter since must not guess what the old
+// meaning was: the error is document.Problems then.
+func Compile(src []byte, version int64) (Compiled, error) {
+	v, problems := document.ParseAll(src, document.Limits{})
+	if problems.HasErrors() {
+		return Compiled{}, invalid(problems)
+	}
+	if process.Is(v) {
+		def, problems := process.ParseValue(v)
+		if problems.HasErrors() {
+			return Compiled{}, invalid(problems)
+		}
+		p := process.Compile(def, version)
+		return Compiled{p.Machine(), p}, nil
+	}
+	def, problems := workflow.ParseValue(v)
+	if problems.HasErrors() {
+		return Compiled{}, invalid(problems)
+	}
+	return Compiled{workflow.Compile(def, version), nil}, nil
+}
+
+func invalid(problems document.Problems) error {
+	return fmt.Errorf("the definition is not valid: %w", problems.Err())
+}

@@ -1,0 +1,157 @@
+package jsonview
+
+import (
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// Approval is one question to humans (S9). Agents may have written its message,
+// subject and data: whoever shows them to a person shows them as data.
+type Approval struct {
+	ApprovalID string         `json:"approval_id"`
+	Kind       string         `json:"kind" enum:"transition,tool_call,process_step"`
+	Status     string         `json:"status" enum:"PENDING,GRANTED,REJECTED,EXPIRED,CANCELLED,USED,STALE"`
+	RunID      string         `json:"run_id"`
+	Subject    jsontext.Value `json:"subject" doc:"What is asked for: the run, its version, and the event or the capability."`
+	Data       jsontext.Value `json:"data,omitzero" doc:"What goes with it as it was asked: the data of an event, or the input of a tool."`
+	EditedData jsontext.Value `json:"edited_data,omitzero" doc:"What an approver has made of data: this is what can be done."`
+	EditPatch  jsontext.Value `json:"edit_patch,omitzero" doc:"JSON Patch (RFC 6902) from data to edited_data."`
+	EditedBy   string         `json:"edited_by,omitzero"`
+	Editable   bool           `json:"editable" doc:"True when an approver may replace the data."`
+	Digest     string         `json:"digest" doc:"Hex SHA-256 of exactly what can be done with it."`
+	Asker      Asker          `json:"asker"`
+	Message    string         `json:"message" doc:"For the approvers. An agent may have written it."`
+	Terms      Terms          `json:"terms"`
+	Votes      []Vote         `json:"votes" doc:"In the order in which they were cast, one for each approver."`
+	Escalated  bool           `json:"escalated,omitzero" doc:"True when the fallback approvers are asked too."`
+	Outcome    string         `json:"outcome" doc:"One sentence on how it stands, for the agent that waits."`
+	Reason     string         `json:"reason,omitzero" doc:"Why it was cancelled or has become stale."`
+	By         string         `json:"by,omitzero" doc:"Who has cancelled it, or made it stale."`
+	CreatedAt  time.Time      `json:"created_at"`
+	ExpiresAt  time.Time      `json:"expires_at"`
+	DecidedAt  time.Time      `json:"decided_at,omitzero"`
+	UsedAt     time.Time      `json:"used_at,omitzero"`
+	UsedBy     string         `json:"used_by,omitzero" doc:"What it was used for, such as a call's id."`
+	Version    int64          `json:"version"`
+}
+
+// Asker is who wants something done. Neither it nor a session of its tree decides.
+type Asker struct {
+	Principal     string `json:"principal"`
+	SessionID     string `json:"session_id,omitzero"`
+	RootSessionID string `json:"root_session_id,omitzero" doc:"Root of the session's tree."`
+}
+
+// Terms say who decides an approval, how many, and until when.
+type Terms struct {
+	Required             int32      `json:"required" doc:"Approvals that grant it."`
+	DenyThreshold        int32      `json:"deny_threshold" doc:"Rejections that reject it."`
+	Eligible             Approvers  `json:"eligible" doc:"Who may decide it."`
+	ExpiresSeconds       int64      `json:"expires_seconds"`
+	EscalateAfterSeconds int64      `json:"escalate_after_seconds,omitzero" doc:"Age at which the fallback approvers are asked too."`
+	EscalateTo           *Approvers `json:"escalate_to,omitzero" doc:"The fallback approvers."`
+}
+
+// Approvers are people by their roles or by their names; either is enough.
+type Approvers struct {
+	Roles []string `json:"roles"`
+	Names []string `json:"names"`
+}
+
+// Vote is what one approver has said.
+type Vote struct {
+	By      string    `json:"by"`
+	Role    string    `json:"role"`
+	Approve bool      `json:"approve"`
+	Note    string    `json:"note,omitzero"`
+	Time    time.Time `json:"time"`
+}
+
+// ApprovalOf is the JSON of an approval.
+func ApprovalOf(a *approvalv1.Approval) Approval {
+	out := Approval{
+		ApprovalID: a.GetApprovalId(), Kind: lower(a.GetKind().String(), "KIND_"), Status: ApprovalStatus(a.GetStatus()),
+		RunID: a.GetRunId(), Subject: objectOf(a.GetSubject()), Data: rawOf(a.GetData()),
+		EditedData: rawOf(a.GetEditedData()), EditPatch: rawOf(a.GetEditPatch()), EditedBy: a.GetEditedBy(), Editable: a.GetEditable(),
+		Digest: a.GetDigest(), Message: a.GetMessage(), Terms: termsOf(a.GetTerms()), Votes: make([]Vote, len(a.GetVotes())),
+		Asker: Asker{
+			Principal: a.GetAsker().GetPrincipal(), SessionID: a.GetAsker().GetSessionId(), RootSessionID: a.GetAsker().GetRootSessionId(),
+		},
+		Escalated: a.GetEscalated(), Outcome: a.GetOutcome(), Reason: a.GetReason(), By: a.GetBy(),
+		CreatedAt: timeOf(a.GetCreatedAt()), ExpiresAt: timeOf(a.GetExpiresAt()), DecidedAt: timeOf(a.GetDecidedAt()),
+		UsedAt: timeOf(a.GetUsedAt()), UsedBy: a.GetUsedBy(), Version: a.GetVersion(),
+	}
+	for i, v := range a.GetVotes() {
+		out.Votes[i] = Vote{By: v.GetBy(), Role: v.GetRole(), Approve: v.GetApprove(), Note: v.GetNote(), Time: timeOf(v.GetTime())}
+	}
+	return out
+}
+
+func termsOf(t *approvalv1.Terms) Terms {
+	out := Terms{
+		Required: t.GetRequired(), DenyThreshold: t.GetDenyThreshold(), Eligible: approversOf(t.GetEligible()),
+		ExpiresSeconds: t.GetExpiresSeconds(), EscalateAfterSeconds: t.GetEscalateAfterSeconds(),
+	}
+	if to := approversOf(t.GetEscalateTo()); len(to.Roles)+len(to.Names) > 0 {
+		out.EscalateTo = &to
+	}
+	return out
+}
+
+func approversOf(a *approvalv1.Approvers) Approvers {
+	return Approvers{Roles: a.GetRoles(), Names: a.GetNames()}
+}
+
+const approvalStatusPrefix = "APPROVAL_STATUS_"
+
+// ApprovalStatus is a status without its contract prefix: "PENDING".
+func ApprovalStatus(s approvalv1.ApprovalStatus) string {
+	return strings.TrimPrefix(s.String(), approvalStatusPrefix)
+}
+
+// ApprovalStatuses are the names of all statuses, in the contract's order.
+func ApprovalStatuses() []string { return names(approvalv1.ApprovalStatus_name, approvalStatusPrefix) }
+
+// PendingApproval is a transition that waits for humans (S9.1).
+type PendingApproval struct {
+	ApprovalID string    `json:"approval_id"`
+	Event      string    `json:"event"`
+	To         string    `json:"to" doc:"The state that it leads to."`
+	Message    string    `json:"message" doc:"For the approvers, as the definition has it."`
+	AskedBy    string    `json:"asked_by"`
+	Since      time.Time `json:"since"`
+}
+
+// LastApproval is what has become of the last transition that humans were asked
+// about and that did not fire, until the branch moves on.
+type LastApproval struct {
+	ApprovalID string `json:"approval_id"`
+	Event      string `json:"event"`
+	To         string `json:"to"`
+	Outcome    string `json:"outcome" enum:"REJECTED,EXPIRED,CANCELLED,STALE"`
+	Note       string `json:"note,omitzero" doc:"For the agent."`
+	DecidedBy  string `json:"decided_by,omitzero"`
+}
+
+// runApprovals are those of a run: what waits, or else what did.
+func runApprovals(a *enginev1.RunApproval) (pending *PendingApproval, last *LastApproval) {
+	switch {
+	case a == nil:
+		return nil, nil
+	case a.GetPending():
+		return &PendingApproval{
+			ApprovalID: a.GetApprovalId(), Event: a.GetEvent(), To: a.GetTo(), Message: a.GetMessage(),
+			AskedBy: a.GetAskedBy(), Since: timeOf(a.GetSince()),
+		}, nil
+	default:
+		return nil, &LastApproval{
+			ApprovalID: a.GetApprovalId(), Event: a.GetEvent(), To: a.GetTo(),
+			Outcome: a.GetOutcome(), Note: a.GetNote(), DecidedBy: a.GetDecidedBy(),
+		}
+	}
+}

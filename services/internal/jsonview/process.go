@@ -1,0 +1,46 @@
+package jsonview
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// Process is one immutable version of a process (S8).
+type Process struct {
+	Name       string         `json:"name"`
+	Version    int64          `json:"version"`
+	Digest     string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
+	Definition jsontext.Value `json:"definition,omitzero" doc:"The definition as it was written. Not in lists."`
+	Tools      []string       `json:"tools" doc:"What its sessions may use at an endpoint for processes."`
+	CreatedAt  time.Time      `json:"created_at"`
+	CreatedBy  string         `json:"created_by"`
+}
+
+// Turn is where a session of a process stands, as its agent is told.
+type Turn struct {
+	InitialPrompt string   `json:"initial_prompt,omitzero" doc:"Given before the first turn."`
+	Question      string   `json:"question" doc:"Empty when the session has ended."`
+	Answers       []string `json:"answers"`
+	Status        string   `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,COMPLETED,FAILED,BLOCKED,CANCELLED"`
+	State         string   `json:"state"`
+	Text          string   `json:"text" doc:"What the agent reads: what has become of its answer, and the next question with its answers, or the end."`
+}
+
+// ProcessOf is the JSON of a process.
+func ProcessOf(p *enginev1.Process) Process {
+	return Process{
+		Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()), Tools: p.GetTools(),
+		CreatedAt: timeOf(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
+	}
+}
+
+// TurnOf is the JSON of a turn.
+func TurnOf(t *enginev1.Turn) Turn {
+	return Turn{
+		InitialPrompt: t.GetInitialPrompt(), Question: t.GetQuestion(), Answers: t.GetAnswers(),
+		Status: runStatus(t.GetStatus()), State: t.GetState(), Text: t.GetText(),
+	}
+}

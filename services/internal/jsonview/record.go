@@ -1,0 +1,141 @@
+package jsonview
+
+import (
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+)
+
+// DecisionRecord is one decision as the log keeps it (S3, S7).
+type DecisionRecord struct {
+	Partition        string           `json:"partition" doc:"The root run, whose decisions are one hash chain."`
+	Sequence         int64            `json:"sequence" doc:"The place in the partition, from 1."`
+	Time             time.Time        `json:"time"`
+	Principal        string           `json:"principal"`
+	SessionID        string           `json:"session_id"`
+	RunID            string           `json:"run_id"`
+	RunVersion       int64            `json:"run_version"`
+	Workflow         string           `json:"workflow"`
+	WorkflowVersion  int64            `json:"workflow_version"`
+	State            string           `json:"state"`
+	Branch           string           `json:"branch,omitzero"`
+	CallID           string           `json:"call_id"`
+	Tool             string           `json:"tool"`
+	Capability       string           `json:"capability"`
+	Decision         string           `json:"decision" enum:"ALLOW,ASK,DENY"`
+	Code             string           `json:"code,omitzero" doc:"Set unless allowed."`
+	Message          string           `json:"message"`
+	Rule             string           `json:"rule,omitzero" doc:"What decided, such as: policy deploy-gate version 3, /ask/0. Absent when the state did."`
+	Policy           string           `json:"policy,omitzero"`
+	PolicyVersion    int64            `json:"policy_version,omitzero"`
+	InputDigest      string           `json:"input_digest" doc:"Hex SHA-256 of the tool's name and input."`
+	Input            jsontext.Value   `json:"input,omitzero" doc:"The input, masked; only where the workflow captures output."`
+	EstimatedCostUSD string           `json:"estimated_cost_usd,omitzero"`
+	ApprovalID       string           `json:"approval_id,omitzero"`
+	Shadows          []ShadowDecision `json:"shadows,omitempty" doc:"What shadows would have decided otherwise."`
+	Hash             string           `json:"hash,omitzero" doc:"Hex SHA-256 over the hash before and this record; absent until it is sealed."`
+}
+
+// ShadowDecision is what a shadow would have decided, where that differs.
+type ShadowDecision struct {
+	Policy         string `json:"policy,omitzero"`
+	PolicyVersion  int64  `json:"policy_version,omitzero"`
+	Workflow       string `json:"workflow,omitzero"`
+	WorkflowDigest string `json:"workflow_digest,omitzero"`
+	Decision       string `json:"decision" enum:"ALLOW,ASK,DENY"`
+	Code           string `json:"code,omitzero"`
+	Message        string `json:"message"`
+}
+
+// SimulatedChange is a recorded call that a candidate would decide otherwise.
+type SimulatedChange struct {
+	Recorded DecisionRecord `json:"recorded"`
+	Decision string         `json:"decision" enum:"ALLOW,ASK,DENY"`
+	Code     string         `json:"code,omitzero"`
+	Message  string         `json:"message"`
+}
+
+// ChainReport is what the verification of one hash chain has found.
+type ChainReport struct {
+	Partition string `json:"partition"`
+	OK        bool   `json:"ok"`
+	Sealed    int64  `json:"sealed" doc:"Records that are sealed."`
+	Unsealed  int64  `json:"unsealed" doc:"Records that wait for their seal."`
+	Head      string `json:"head" doc:"Hash of the last sealed record: keep it elsewhere, and a rewritten chain is found out too."`
+	Sequence  int64  `json:"sequence,omitzero" doc:"Where the first problem is."`
+	Problem   string `json:"problem,omitzero" doc:"What is wrong there."`
+}
+
+// DecisionRecordOf is the JSON of a record.
+func DecisionRecordOf(r *policyv1.DecisionRecord) DecisionRecord {
+	out := DecisionRecord{
+		Partition: r.GetPartition(), Sequence: r.GetSequence(), Time: timeOf(r.GetTime()), Principal: r.GetPrincipal(),
+		SessionID: r.GetSessionId(), RunID: r.GetRunId(), RunVersion: r.GetRunVersion(), Workflow: r.GetWorkflow(),
+		WorkflowVersion: r.GetWorkflowVersion(), State: r.GetState(), Branch: r.GetBranch(), CallID: r.GetCallId(), Tool: r.GetTool(),
+		Capability: r.GetCapability(), Decision: decisionName(r.GetDecision()), Code: codeName(r.GetCode()), Message: r.GetMessage(),
+		Rule: r.GetRule(), Policy: r.GetPolicy(), PolicyVersion: r.GetPolicyVersion(), InputDigest: r.GetInputDigest(),
+		Input: rawOf(r.GetInput()), EstimatedCostUSD: r.GetEstimatedCostUsd(), ApprovalID: r.GetApprovalId(), Hash: r.GetHash(),
+	}
+	for _, s := range r.GetShadows() {
+		out.Shadows = append(out.Shadows, ShadowDecision{
+			Policy: s.GetPolicy(), PolicyVersion: s.GetPolicyVersion(), Workflow: s.GetWorkflow(), WorkflowDigest: s.GetWorkflowDigest(),
+			Decision: decisionName(s.GetDecision()), Code: codeName(s.GetCode()), Message: s.GetMessage(),
+		})
+	}
+	return out
+}
+
+// SimulatedChangeOf is the JSON of a changed decision.
+func SimulatedChangeOf(c *policyv1.SimulatedChange) SimulatedChange {
+	return SimulatedChange{
+		Recorded: DecisionRecordOf(c.GetRecorded()), Decision: decisionName(c.GetDecision()),
+		Code: codeName(c.GetCode()), Message: c.GetMessage(),
+	}
+}
+
+// ChainReportOf is the JSON of a report.
+func ChainReportOf(c *policyv1.ChainReport) ChainReport {
+	return ChainReport{
+		Partition: c.GetPartition(), OK: c.GetOk(), Sealed: c.GetSealed(), Unsealed: c.GetUnsealed(),
+		Head: c.GetHead(), Sequence: c.GetSequence(), Problem: c.GetProblem(),
+	}
+}
+
+const decisionPrefix = "DECISION_"
+
+// Decisions are the names of all decisions, in the contract's order.
+func Decisions() []string { return names(policyv1.Decision_name, decisionPrefix) }
+
+// decisionName is a decision without its contract prefix. One that this build does
+// not know is a denial: it must not look like a yes.
+func decisionName(d policyv1.Decision) string {
+	switch d {
+	case policyv1.Decision_DECISION_ALLOW, policyv1.Decision_DECISION_ASK:
+		return strings.TrimPrefix(d.String(), decisionPrefix)
+	default:
+		return "DENY"
+	}
+}
+
+// codeName is a code without its contract prefix; empty for none.
+func codeName(c policyv1.DecisionCode) string {
+	if c == policyv1.DecisionCode_DECISION_CODE_UNSPECIFIED {
+		return ""
+	}
+	return strings.TrimPrefix(c.String(), "DECISION_CODE_")
+}
+
+// names are those of an enumeration but for UNSPECIFIED, by number.
+func names(all map[int32]string, prefix string) []string {
+	var out []string
+	for n := int32(1); ; n++ {
+		name, known := all[n]
+		if !known {
+			return out
+		}
+		out = append(out, strings.TrimPrefix(name, prefix))
+	}
+}

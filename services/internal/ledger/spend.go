@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/rules"
+)
+
+// Spend is what an allowed call has taken of an account of a policy (S7.3), kept
+// with the call for its report.
+type Spend struct {
+	Measure       string    `json:"measure"`
+	Policy        string    `json:"policy,omitempty"`
+	Scope         string    `json:"scope,omitempty"`
+	Subject       string    `json:"subject,omitempty"`
+	Pattern       string    `json:"pattern,omitempty"`
+	WindowSeconds int64     `json:"window_seconds,omitempty"`
+	Period        string    `json:"period,omitempty"`
+	Start         time.Time `json:"start,omitzero"`
+	Need          int64     `json:"need"`
+	Max           int64     `json:"max"`
+}
+
+// SpendsOf is what is kept of the spends of an allowed call.
+func SpendsOf(spends []rules.Spend) []Spend {
+	if len(spends) == 0 {
+		return nil
+	}
+	kept := make([]Spend, len(spends))
+	for i := range spends {
+		s := &spends[i]
+		kept[i] = Spend{
+			Measure: string(s.Measure), Policy: s.Policy, Scope: string(s.Scope), Subject: s.Subject, Pattern: s.Pattern,
+			WindowSeconds: int64(s.Window / time.Second), Period: string(s.Period), Start: s.Start, Need: s.Delta(), Max: s.Max,
+		}
+	}
+	return kept
+}
+
+// Spent are the spends of the call again; who has set their limits is not kept.
+func (c *Call) Spent() []rules.Spend {
+	spends := make([]rules.Spend, len(c.Spends))
+	for i, s := range c.Spends {
+		spends[i] = rules.Spend{
+			Account: rules.Account{
+				Measure: rules.Measure(s.Measure), Policy: s.Policy, Scope: rules.Scope(s.Scope), Subject: s.Subject, Pattern: s.Pattern,
+				Window: time.Duration(s.WindowSeconds) * time.Second, Period: rules.Period(s.Period), Start: s.Start,
+			},
+			Need: s.Need, Max: s.Max,
+		}
+	}
+	return spends
+}
+
+func encodeSpends(spends []Spend) []byte {
+	data, err := json.Marshal(spends)
+	if err != nil {
+		panic(err) // text, numbers and times always encode
+	}
+	return data
+}

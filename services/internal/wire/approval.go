@@ -1,0 +1,24 @@
+package wire
+
+import (
+	"time"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/consent"
+)
+
+// ApprovalTerms are the terms of an approval in the contract.
+func ApprovalTerms(t consent.Terms) *approvalv1.Terms {
+	return &approvalv1.Terms{
+		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), //nolint:gosec // a definition's are bounded by 1000
+		Eligible: approvers(t.Eligible), ExpiresSeconds: int64(t.TTL / time.Second),
+		EscalateAfterSeconds: int64(t.Escalation.After / time.Second), EscalateTo: approvers(t.Escalation.To),
+	}
+}
+
+func approvers(a consent.Approvers) *approvalv1.Approvers {
+	if a.IsZero() {
+		return nil
+	}
+	return &approvalv1.Approvers{Roles: a.Roles, Names: a.Names}
+}

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Approvals is the approval service as the enforcer sees it.
+type Approvals interface {
+	// Request answers the approval of exactly this action that still waits, was
+	// granted and not used, or was rejected; or else asks anew.
+	Request(ctx context.Context, namespace string, ask Ask) (Approval, error)
+	// Consume uses a granted approval, once; the same usedBy may again.
+	Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error
+}
+
+// Ask is a question to humans: may this call be made?
+type Ask struct {
+	Action  consent.Action
+	Asker   consent.Asker
+	Message string
+	Terms   consent.Terms
+	RunID   string
+}
+
+// Approval is how such a question stands.
+type Approval struct {
+	ID      string
+	Created bool
+	Status  consent.Status
+	// Outcome is one sentence for the agent.
+	Outcome string
+}
+
+// ask turns a decision to ask into what humans have said of exactly this call: it
+// waits, is admitted once, or is denied (S7.6).
+func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
+	if a.Approvals == nil {
+		return fault.New(fault.Unavailable, "policies ask for an approval, and there is no approval service")
+	}
+	// Over a limit a call is denied, and nobody is asked (S7.3).
+	if err := a.reserve(ctx, q.caller.Namespace, d.combined.Spends); err != nil {
+		return err
+	}
+	action, err := actionOf(q, s, d)
+	if err != nil {
+		return err
+	}
+	digest := action.Digest()
+	if q.consumed[digest] == "" {
+		session, root := std.root(s)
+		if s.run.SessionID == "" {
+			session, root = "", ""
+		}
+		asked, err := a.Approvals.Request(ctx, q.caller.Namespace, Ask{
+			Action: action,
+			Asker:  consent.Asker{Principal: q.caller.Principal.Name, SessionID: session, RootID: root},
+			Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
+				document.Quote(q.caller.Principal.Name), document.Quote(d.Capability), document.Quote(s.run.State), document.Quote(s.run.Workflow)),
+			Terms: s.Machine.Meta().Approval, RunID: s.run.ID,
+		})
+		if err != nil {
+			return err
+		}
+		d.ApprovalID = asked.ID
+		switch asked.Status {
+		case consent.Granted:
+			if err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID); err != nil {
+				return err
+			}
+			q.consumed[digest] = asked.ID
+		case consent.Pending:
+			d.waits(asked)
+			return nil
+		default:
+			d.refused(asked)
+			return nil
+		}
+	}
+	d.ApprovalID, q.approved = q.consumed[digest], true
+	d.settle(combine(q, s, std, d.combined.State, std.live))
+	q.approved = false
+	return nil
+}
+
+// waits tells that humans have not decided yet.
+func (d *Decision) waits(asked Approval) {
+	if !asked.Created {
+		d.Verdict.Code = toolcall.CodeApprovalPending
+	}
+	d.Message += " The approval is " + asked.ID + "; a human decides it, for example with: interlock approval approve " + asked.ID
+}
+
+// refused is the denial of what humans have refused, as long as the run is where it
+// was asked.
+func (d *Decision) refused(asked Approval) {
+	d.Verdict = toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Tool: d.Tool}
+	d.Message = fmt.Sprintf("Tool %s is denied: a human was asked about exactly this call. %s Do something else, or move on; another call can be asked for.",
+		document.Quote(d.Tool), asked.Outcome)
+}
+
+// actionOf is exactly what is asked for: this capability, with this input, of the
+// run as it stands.
+func actionOf(q *question, s *snapshotOf, d *Decision) (consent.Action, error) {
+	text := func(name, value string) document.Member {
+		return document.Member{Name: name, Value: document.StringValue(value)}
+	}
+	var input document.Value
+	if len(q.req.Input) > 0 {
+		v, problem := document.Parse(q.req.Input, document.Limits{Bytes: len(q.req.Input) + 1})
+		if problem != nil {
+			return consent.Action{}, fault.New(fault.InvalidJSON, "input: %s", problem.Message)
+		}
+		input = v
+	}
+	return consent.Action{
+		Kind: consent.ToolCall,
+		Subject: document.ObjectValue([]document.Member{
+			text("run_id", s.run.ID),
+			{Name: "run_version", Value: document.NumberValue(strconv.FormatInt(s.run.Version, 10))},
+			text("workflow", s.run.Workflow), text("state", s.run.State), text("branch", s.run.Branch),
+			text("capability", d.Capability), text("tool", d.Tool),
+		}),
+		Data: input,
+	}, nil
+}

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Decision is the answer to one tool call.
+type Decision struct {
+	// Verdict is the strictest of what the state and the policies say.
+	Verdict toolcall.Verdict
+	Message string
+	CallID  string
+	Tool    string
+	// Capability is what policies call the tool.
+	Capability string
+	// InputDigest is the hex SHA-256 of the tool's name and input.
+	InputDigest string
+	Run         *workflow.Run
+	Machine     *workflow.Machine
+	// Iterations counts the allowed calls in this entry, this one included.
+	Iterations int64
+	// By is the part of a policy that has decided; nil when the state did.
+	By *rules.Source
+	// ApprovalID is the approval that is waited for, or that has admitted the call.
+	ApprovalID string
+	// Shadows are what shadows would have decided, where that differs.
+	Shadows []Shadow
+	// EstimatedCost was reserved of budgets until the report.
+	EstimatedCost rules.MicroUSD
+
+	combined rules.Combined
+}
+
+// Shadow is what a shadow would have decided (never enforced): that of a policy,
+// or of a workflow.
+type Shadow struct {
+	Policy         string
+	PolicyVersion  int64
+	Workflow       string
+	WorkflowDigest string
+	Decision       toolcall.Decision
+	Code           toolcall.Code
+	Message        string
+}
+
+// settle takes over what was combined: the verdict, who has decided, and what is
+// said to the agent.
+func (d *Decision) settle(c rules.Combined) {
+	d.combined, d.Verdict, d.By = c, c.State, nil
+	if c.Decision == c.State.Decision {
+		d.Message = c.State.Message(d.Machine, d.Run)
+		for i := range c.Policies {
+			if p := &c.Policies[i]; p.By != nil && p.Decision == c.Decision && c.Decision == toolcall.Allow && p.Approved {
+				d.By = p.By
+				break
+			}
+		}
+		return
+	}
+	d.Verdict = toolcall.Verdict{Decision: c.Decision, Code: c.Code, Tool: d.Tool}
+	d.Message = c.Message()
+	for i := range c.Policies {
+		if p := &c.Policies[i]; p.Decision == c.Decision || c.Decision == toolcall.Deny && p.Decision != toolcall.Ask && p.Decision != toolcall.Allow {
+			d.By = p.By
+			break
+		}
+	}
+}
+
+// counted reports that the call is enforced now: neither one of Interlock's own
+// nor one that passes because nothing is enforced (S2.9, S6.2).
+func enforced(state toolcall.Verdict) bool {
+	return state.Decision != toolcall.Allow || state.Counted
+}

@@ -1,0 +1,187 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// What is written by hand is every field of the record, and is read again.
+func TestDecisionRecordIsComplete(t *testing.T) {
+	t.Parallel()
+	full := app.DecisionRecord{
+		Time: time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.UTC), Principal: "a\"b", SessionID: "s", RunID: "run_1", RunVersion: 7,
+		Workflow: "w", WorkflowVersion: 2, State: "work\n", Branch: "ci/lint", CallID: "c", Tool: "mcp__x__y", Capability: "mcp:x:y",
+		Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Message: "<no>", Rule: "/deny/0", Policy: "p", PolicyVersion: 3,
+		InputDigest: "00ff", Input: json.RawMessage(`{"a":[1,{"b":null}]}`), EstimatedCostUSD: "0.02", ApprovalID: "apr_1",
+		Shadows: []app.Shadow{
+			{Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "ab", Decision: toolcall.Ask, Code: toolcall.CodeApprovalRequired, Message: "ä"},
+			{Workflow: "w", Decision: toolcall.Allow},
+		},
+	}
+	elsewhere := []string{"Partition", "Sequence", "Hash"} // not part of the text
+	for _, of := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Shadows[0])} {
+		for i := range of.NumField() {
+			if name := of.Type().Field(i).Name; of.Field(i).IsZero() && !slices.Contains(elsewhere, name) {
+				t.Errorf("%s.%s is not tested", of.Type(), name)
+			}
+		}
+	}
+	for _, record := range []app.DecisionRecord{full, {Decision: toolcall.Allow}} {
+		var got app.DecisionRecord
+		if err := json.Unmarshal(record.Encode(), &got); err != nil {
+			t.Fatalf("%s: %v", record.Encode(), err)
+		}
+		if !reflect.DeepEqual(got, record) {
+			t.Errorf("got %+v, want %+v", got, record)
+		}
+	}
+	// Records stay in the log for ever: their text is a format.
+	const format = `{"time":"2026-01-02T03:04:05.000678Z","principal":"a\"b","session_id":"s","run_id":"run_1","run_version":7,"workflow":"w",` +
+		`"workflow_version":2,"state":"work\n","branch":"ci/lint","call_id":"c","tool":"mcp__x__y","capability":"mcp:x:y","decision":"DENY",` +
+		`"code":"POLICY_DENIED","message":"<no>","rule":"/deny/0","policy":"p","policy_version":3,"input_digest":"00ff",` +
+		`"input":{"a":[1,{"b":null}]},"estimated_cost_usd":"0.02","approval_id":"apr_1","shadows":[{"policy":"p","policy_version":4,"workflow":"w",` +
+		`"workflow_digest":"ab","decision":"ASK","code":"APPROVAL_REQUIRED","message":"ä"},{"workflow":"w","decision":"ALLOW"}]}`
+	if got := string(full.Encode()); got != format {
+		t.Errorf("written as\n%s", got)
+	}
+}
+
+// list reads the whole log by pages, and tells the calls that are in it.
+func (r *rig) list(q app.DecisionQuery) []string {
+	r.Helper()
+	var calls []string
+	for range 1000 {
+		found, next, err := r.Decisions(r.Context(), ns, q)
+		if err != nil || len(found) > q.Limit {
+			r.Fatalf("%d records of %d, %v", len(found), q.Limit, err)
+		}
+		for _, record := range found {
+			calls = append(calls, record.Partition+"/"+record.CallID)
+		}
+		if q.PageToken = next; next == "" {
+			return calls
+		}
+	}
+	r.Fatal("there is no end to the pages")
+	return nil
+}
+
+func TestListDecisions(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		begin := r.clock.Now()
+		r.engine.parents = map[string]string{"run_child": "run_2"}
+		for i := range 12 {
+			root := fmt.Sprintf("run_%d", 1+i%3)
+			record := r.record(root, fmt.Sprint(i))
+			switch i % 4 {
+			case 1:
+				record.Decision, record.Tool = toolcall.Deny, "Edit"
+			case 2:
+				record.SessionID = "other"
+			case 3:
+				record.Shadows = []app.Shadow{{Policy: "p", Decision: toolcall.Ask}}
+			}
+			if i == 4 || i == 10 {
+				record.RunID = "run_child"
+			}
+			if err := r.Log(r.Context(), ns, root, record); err != nil {
+				r.Fatal(err)
+			}
+			r.clock.Advance(time.Hour)
+		}
+		for name, c := range map[string]struct {
+			query app.DecisionQuery
+			want  string
+		}{
+			"all":      {app.DecisionQuery{}, "1/0 1/3 1/6 1/9 2/1 2/4 2/7 2/10 3/2 3/5 3/8 3/11"},
+			"root run": {app.DecisionQuery{RunID: "run_2"}, "2/1 2/4 2/7 2/10"},
+			"child":    {app.DecisionQuery{RunID: "run_child"}, "2/4 2/10"},
+			"session":  {app.DecisionQuery{SessionID: "other"}, "1/6 2/10 3/2"},
+			"tool":     {app.DecisionQuery{Tool: "Edit"}, "1/9 2/1 3/5"},
+			"denied":   {app.DecisionQuery{Decision: toolcall.Deny}, "1/9 2/1 3/5"},
+			"none":     {app.DecisionQuery{Decision: toolcall.Deny, Tool: "Bash"}, ""},
+			"since":    {app.DecisionQuery{Since: begin.Add(9 * time.Hour)}, "1/9 2/10 3/11"},
+			"shadowed": {app.DecisionQuery{Shadowed: true}, "1/3 2/7 3/11"},
+		} {
+			for _, limit := range []int{1, 3, 100} {
+				c.query.Limit = limit
+				got := strings.ReplaceAll(strings.Join(r.list(c.query), " "), "run_", "")
+				if got != c.want {
+					r.Errorf("%s by %d: %s, want %s", name, limit, got, c.want)
+				}
+			}
+		}
+		_, _, err := r.Decisions(r.Context(), ns, app.DecisionQuery{RunID: "run_none", Limit: 1})
+		r.refused(err, fault.NotFound)
+		for _, token := range []string{"?", "AAAA", "LTEgcnVuXzE"} {
+			_, _, err := r.Decisions(r.Context(), ns, app.DecisionQuery{PageToken: token, Limit: 1})
+			r.refused(err, fault.InvalidRequest)
+		}
+	})
+}
+
+// Hashes are those of the chain, and only sealed records have one.
+func TestListedHashes(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		for range 5 {
+			r.log("run_1", 3)
+			r.log("run_2", 1)
+			r.sealed()
+		}
+		r.log("run_1", 2)
+		hashes := func(limit int) []string {
+			var out []string
+			for token := ""; ; {
+				found, next, err := r.Decisions(r.Context(), ns, app.DecisionQuery{Limit: limit, PageToken: token})
+				if err != nil {
+					r.Fatal(err)
+				}
+				for _, record := range found {
+					sealed := record.Partition == "run_2" || record.Sequence <= 15
+					if sealed != (len(record.Hash) == 64) {
+						r.Errorf("%s %d has hash %q", record.Partition, record.Sequence, record.Hash)
+					}
+					out = append(out, record.Hash)
+				}
+				if token = next; token == "" {
+					return out
+				}
+			}
+		}
+		all := hashes(100)
+		if len(all) != 22 || all[14] != r.verified("run_1").Head || all[21] != r.verified("run_2").Head {
+			r.Errorf("%d hashes: %v", len(all), all)
+		}
+		if !slices.Equal(hashes(4), all) {
+			r.Error("by pages the hashes are others")
+		}
+	})
+}
+
+// A record that was made unreadable keeps nobody from the others, and is seen.
+func TestUnreadableRecordIsListed(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 3)
+		r.tampered(func(x tampering) {
+			all := x.history(app.DecisionsKey(ns, "run_1"))
+			all[1].data = "?"
+			x.setHistory(app.DecisionsKey(ns, "run_1"), all)
+		})
+		found, _, err := r.Decisions(r.Context(), ns, app.DecisionQuery{Tool: "Bash", Limit: 10})
+		if err != nil || len(found) != 3 || !strings.Contains(found[1].Message, "verify") {
+			r.Errorf("%d records, %v", len(found), err)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+func TestMasks(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{
+		``:                                   ``,
+		`{"command":"ls -l","n":1.50}`:       `{"command":"ls -l","n":1.50}`,
+		`{"Password":"x","user":"amir"}`:     `{"Password":"[masked]","user":"amir"}`,
+		`{"a":[{"db_password":["x",{}]},2]}`: `{"a":[{"db_password":"[masked]"},2]}`,
+		`{"X-Api-Key":7,"AUTHORIZATION":{}}`: `{"X-Api-Key":"[masked]","AUTHORIZATION":"[masked]"}`,
+		`{"env":{"AWS_SECRET_ACCESS_KEY":"x","Set-Cookie":"y","PRIVATE_KEY":"z"}}`: `{"env":{"AWS_SECRET_ACCESS_KEY":"[masked]","Set-Cookie":"[masked]","PRIVATE_KEY":"[masked]"}}`,
+		`{"command":"curl -H \"Authorization: Bearer abc.def\" https://x.test"}`:   `{"command":"curl -H \"[masked]\" https://x.test"}`,
+		`{"h":"bearer   abc"}`:                                                              `{"h":"[masked]"}`,
+		`{"command":"export DB_PASSWORD=hunter2; make"}`:                                    `{"command":"export DB_[masked] make"}`,
+		`{"command":"login --password 'a b' now"}`:                                          `{"command":"login [masked] now"}`,
+		`{"command":"curl -u amir:hunter2 x.test"}`:                                         `{"command":"curl[masked] x.test"}`,
+		`{"url":"https://amir:hunter2@x.test/a"}`:                                           `{"url":"[masked]x.test/a"}`,
+		`{"c":"{\"token\": \"abc\", \"n\": 1}"}`:                                            `{"c":"{\"[masked], \"n\": 1}"}`,
+		`{"k":"AKIAIOSFODNN7EXAMPLE."}`:                                                     `{"k":"[masked]."}`,
+		`{"k":"ghp_0123456789abcdefghij"}`:                                                  `{"k":"[masked]"}`,
+		`{"k":"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nrest"}`: `{"k":"[masked]\nrest"}`,
+		`{"k":"-----BEGIN PRIVATE KEY-----\nMII"}`:                                          `{"k":"[masked]"}`,
+		`{"ghp_0123456789abcdefghij":1}`:                                                    `{"[masked]":1}`,
+		`["sk-0123456789abcdefghij",true,null]`:                                             `["[masked]",true,null]`,
+		`{"prose":"the token bucket and the password prompt"}`:                              `{"prose":"the token bucket and the password prompt"}`,
+		`{"a":1`:           `{"[omitted]":"the input is not JSON that can be kept"}`,
+		`{"a":1,"a":2}`:    `{"[omitted]":"the input is not JSON that can be kept"}`,
+		"{\"a\":\"\xff\"}": `{"[omitted]":"the input is not JSON that can be kept"}`,
+	} {
+		if got := string(app.Masks{}.Input([]byte(input))); got != want {
+			t.Errorf("%s\n is kept as %s\n want       %s", input, got, want)
+		}
+	}
+}
+
+func TestMasksOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	m, err := app.NewMasks([]string{"SSN"}, []string{`\d{4}-\d{4}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(m.Input([]byte(`{"my_ssn":1,"password":"x","card":"1234-5678"}`))), `{"my_ssn":"[masked]","password":"x","card":"[masked]"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	none, err := app.NewMasks(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(none.Input([]byte(`{"password":"x"}`))); got != `{"password":"x"}` {
+		t.Errorf("no masks keep %s", got)
+	}
+	for _, bad := range []struct{ keys, patterns []string }{{[]string{""}, nil}, {nil, []string{"("}}, {nil, []string{""}}} {
+		if _, err := app.NewMasks(bad.keys, bad.patterns); err == nil {
+			t.Errorf("%q and %q are taken", bad.keys, bad.patterns)
+		}
+	}
+}
+
+// A record keeps no more than its bound, and then a note that says so.
+func TestMaskedInputIsBounded(t *testing.T) {
+	t.Parallel()
+	long := `{"a":"` + strings.Repeat("x", app.MaxInput) + `"}`
+	if got := string(app.Masks{}.Input([]byte(long))); !strings.HasPrefix(got, `{"[omitted]":"the input has `) {
+		t.Errorf("%.80s", got)
+	}
+	grows := `[` + strings.Repeat(`{"token":1},`, 1300) + `1]`
+	if len(grows) > app.MaxInput {
+		t.Fatalf("%d bytes", len(grows))
+	}
+	if got := string(app.Masks{}.Input([]byte(grows))); !strings.HasPrefix(got, `{"[omitted]":"the masked input has `) {
+		t.Errorf("%.80s", got)
+	}
+}
+
+// Whatever surrounds a secret, it is not kept; and what is kept is JSON.
+func TestNoSecretIsKept(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`zq[a-z]{12}`).Draw(t, "secret")
+		form := rapid.SampledFrom([]string{
+			"Bearer %s", "PASSWORD=%s", "--token %s", `api_key: "%s"`, "https://u:%s@h", "Authorization: Basic %s", "ghp_0123456789%s", "sk-01234567%s",
+		}).Draw(t, "form")
+		text := rapid.SampledFrom([]string{"", "x ", "a; ", "\n", "\"", "'"}).Draw(t, "before") + fmt.Sprintf(form, secret) +
+			rapid.SampledFrom([]string{"", " y", "; b", "\n", "\"", "'"}).Draw(t, "after")
+		value := document.StringValue(text)
+		for i := range rapid.IntRange(0, 4).Draw(t, "depth") {
+			if i%2 == 0 {
+				value = document.ArrayValue([]document.Value{value, document.NullValue()})
+			} else {
+				value = document.ObjectValue([]document.Member{{Name: "n", Value: value}})
+			}
+		}
+		kept := app.Masks{}.Input(value.AppendJSON(nil))
+		if strings.Contains(string(kept), secret) {
+			t.Fatalf("%q is kept as %s", text, kept)
+		}
+		if _, problem := document.Parse(kept, document.Limits{}); problem != nil {
+			t.Fatalf("%s: %v", kept, problem)
+		}
+	})
+}
+
+func FuzzMasks(f *testing.F) {
+	f.Add([]byte(`{"a":["Bearer x",{"token":1}]}`))
+	f.Add([]byte(`{"[masked]":1,"ghp_0123456789abcdefghij":2}`))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		kept := app.Masks{}.Input(input)
+		if len(kept) > app.MaxInput {
+			t.Fatalf("%d bytes are kept", len(kept))
+		}
+		if _, problem := document.Parse(kept, document.Limits{}); len(input) > 0 && problem != nil {
+			t.Fatalf("%q is kept as %s: %v", input, kept, problem)
+		}
+	})
+}
+
+// Hints only save time: what has none of them, its pattern does not match.
+func TestMaskHints(t *testing.T) {
+	t.Parallel()
+	unhinted := app.UnhintedMasks()
+	fragments := rapid.SampledFrom([]string{
+		"bearer", "Ba\u017fic", "PASSWORD", "pa\u017f\u017fwd", "pwd", "Secret", "to\u212aen", "api", "_", "-", "\u212aey", "access", "private", " ", "=", ":", "\n",
+		"\"", "'", "--", "-u", "--user", "authorization", "cookie", "://", "@", "a", "Z9", ".", "-----BEGIN ", "PRIVATE KEY-----", "-----END ",
+		"AKIA", "ASIA", "0123456789ABCDEF", "ghp_", "github_pat_", "glpat-", "xoxb-", "sk-", "rk_", "pk_", "AIza", "npm_", "eyJ", "\u0130", "\u00df",
+		"abcdefghijklmnopqrstuvwxyzabcdefgh",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(fragments, 1, 12).Draw(t, "text"), "")
+		input := document.StringValue(text).AppendJSON(nil)
+		if got, want := string(app.Masks{}.Input(input)), string(unhinted.Input(input)); got != want {
+			t.Fatalf("%q is kept as %s, without hints as %s", text, got, want)
+		}
+	})
+}

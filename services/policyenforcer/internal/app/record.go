@@ -1,0 +1,28 @@
+package app
+
+import (
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// decisionRecord is what the log keeps of a decision.
+func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks, now time.Time) *DecisionRecord {
+	rec := &DecisionRecord{
+		Time: now, Principal: q.caller.Principal.Name, SessionID: s.run.SessionID,
+		RunID: s.run.ID, RunVersion: s.run.Version, Workflow: s.run.Workflow, WorkflowVersion: s.run.WorkflowVersion,
+		State: s.run.State, Branch: s.run.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
+		Decision: d.Verdict.Decision, Code: d.Verdict.Code, Message: d.Message, InputDigest: d.InputDigest,
+		ApprovalID: d.ApprovalID, Shadows: d.Shadows,
+	}
+	if d.By != nil {
+		rec.Policy, rec.PolicyVersion, rec.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
+	}
+	if d.EstimatedCost > 0 {
+		rec.EstimatedCostUSD = d.EstimatedCost.String()
+	}
+	if s.Machine.Meta().CaptureOutput && d.Verdict.Code != toolcall.CodeInvalidInput {
+		rec.Input = masks.Input(q.req.Input)
+	}
+	return rec
+}

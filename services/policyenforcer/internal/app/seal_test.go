@@ -1,0 +1,217 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/storetest"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// Decisions are sealed soon, once, and in order; until then the log says that they
+// are not.
+func TestSealing(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 3)
+		r.SweepOnce(r.Context()) // too soon
+		if got := r.verified("run_1"); !got.OK() || got.Sealed != 0 || got.Unsealed != 3 {
+			r.Fatalf("%+v", got)
+		}
+		r.sealed(r.replicas(2)...)
+		first := r.verified("run_1")
+		if !first.OK() || first.Sealed != 3 || first.Unsealed != 0 || len(first.Head) != 64 {
+			r.Fatalf("%+v", first)
+		}
+		if got := r.events(); len(got) != 1 || got[0] != "interlock.default.audit.run_1.sealed" {
+			r.Errorf("announced %v", got)
+		}
+		r.log("run_1", 2)
+		r.sealed()
+		second := r.verified("run_1")
+		if !second.OK() || second.Sealed != 5 || second.Head == first.Head {
+			r.Errorf("%+v", second)
+		}
+		for range 3 {
+			r.sealed()
+		}
+		if got := r.events(); len(got) != 1 {
+			r.Errorf("announced %v", got)
+		}
+		due, err := r.store.Due(r.Context(), r.clock.Now().Add(app.SealEvery), 10, "decisions")
+		if err != nil || len(due) != 0 {
+			r.Errorf("timers are left: %v, %v", due, err)
+		}
+	})
+}
+
+// A partition with more records than a seal covers is sealed at once.
+func TestSealingOfMany(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 2100)
+		r.sealed()
+		if got := r.verified("run_1"); !got.OK() || got.Sealed != 2100 {
+			r.Errorf("%+v", got)
+		}
+		found, next, err := r.Decisions(r.Context(), ns, app.DecisionQuery{Limit: 1000})
+		if err != nil || len(found) != 1000 || next == "" {
+			r.Fatalf("%d records, next %q, %v", len(found), next, err)
+		}
+		for _, record := range found {
+			if record.Hash == "" {
+				r.Fatalf("record %d has no hash", record.Sequence)
+			}
+		}
+	})
+}
+
+// A partition that is never idle is sealed too: each sweep finds a timer that is due.
+func TestSealingWhileBusy(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		logged := 0
+		for range 40 {
+			r.clock.Advance(app.SealEvery / 4)
+			r.log("run_1", 1)
+			logged++
+			r.SweepOnce(r.Context())
+			r.log("run_1", 1)
+			logged++
+			if got := r.verified("run_1"); got.Unsealed > 16 {
+				r.Fatalf("%d of %d records wait for their seal", got.Unsealed, logged)
+			}
+		}
+	})
+}
+
+// Whoever seals while others write: nothing is sealed twice, nothing left out.
+func TestSealingUnderConcurrentWrites(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		const writers, each = 4, 50
+		var group sync.WaitGroup
+		var writing sync.WaitGroup
+		done := make(chan struct{})
+		for i, a := range r.replicas(writers) {
+			writing.Go(func() {
+				for n := range each {
+					if err := a.Log(r.Context(), ns, "run_1", r.record("run_1", fmt.Sprintf("call %d of %d", n, i))); err != nil {
+						r.Error(err)
+					}
+				}
+			})
+		}
+		for _, a := range r.replicas(3) {
+			group.Go(func() {
+				for {
+					r.clock.Advance(app.SealEvery)
+					a.SweepOnce(r.Context())
+					select {
+					case <-done:
+						return
+					default:
+					}
+				}
+			})
+		}
+		writing.Wait()
+		close(done)
+		group.Wait()
+		r.sealed()
+		if got := r.verified("run_1"); !got.OK() || got.Sealed != writers*each || got.Unsealed != 0 {
+			r.Errorf("%+v", got)
+		}
+		for _, subject := range r.events() {
+			if !strings.HasSuffix(subject, ".audit.run_1.sealed") {
+				r.Errorf("announced %s", subject)
+			}
+		}
+	})
+}
+
+// failing lets a fault befall the first commit that seals.
+func failing(n int) func(int, *store.Batch) storetest.Fault {
+	var once atomic.Bool
+	return func(_ int, batch *store.Batch) storetest.Fault {
+		if puts(batch, "decision_seal") && once.CompareAndSwap(false, true) {
+			return []storetest.Fault{storetest.Failed, storetest.FailedButApplied, storetest.Uncertain}[n]
+		}
+		return storetest.Healthy
+	}
+}
+
+// A commit that may have been applied is not sealed twice, and one that was not is.
+func TestSealingThroughFaults(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		for n := range 3 {
+			r.log("run_1", 2)
+			faulty := r.faulty(failing(n))
+			r.sealed(faulty, faulty)
+			r.clock.Advance(app.FiredAgain)
+			r.sealed()
+			if got := r.verified("run_1"); !got.OK() || got.Sealed != int64(2*(n+1)) {
+				r.Errorf("fault %d: %+v", n, got)
+			}
+		}
+	})
+}
+
+// Records of the same words in other places have other hashes.
+func TestChainsDiffer(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		same := r.record("run", "call")
+		for _, partition := range []string{"run_1", "run_2"} {
+			for range 2 {
+				if err := r.Log(r.Context(), ns, partition, same); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+		if err := r.Log(r.Context(), "other", "run_1", same); err != nil {
+			r.Fatal(err)
+		}
+		r.sealed()
+		seen := map[string]bool{}
+		for _, namespace := range []string{ns, "other"} {
+			found, _, err := r.Decisions(r.Context(), namespace, app.DecisionQuery{Limit: 10})
+			if err != nil {
+				r.Fatal(err)
+			}
+			for _, record := range found {
+				if record.Hash == "" || seen[record.Hash] {
+					r.Errorf("%s, %s, %d: hash %q again", namespace, record.Partition, record.Sequence, record.Hash)
+				}
+				seen[record.Hash] = true
+			}
+		}
+		if len(seen) != 5 {
+			r.Errorf("%d records, want 5", len(seen))
+		}
+	})
+}
+
+// The timer of a stretch of time is never that of the next.
+func TestSealTimers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newSQLite(t))
+	var last store.Timer
+	for range 20 {
+		at := r.clock.Now()
+		timer := app.SealTimer(ns, "run_1", at)
+		if wait := timer.Due.Sub(at); wait <= 0 || wait > app.SealEvery {
+			t.Errorf("due %v after the decision", wait)
+		}
+		if timer.Due != last.Due && timer.Name == last.Name {
+			t.Errorf("the timer that is due at %v is put off", last.Due)
+		}
+		last = timer
+		r.clock.Advance(app.SealEvery / 3)
+	}
+}

@@ -1,0 +1,103 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// A candidate is replayed against what was recorded: what it would change is told,
+// with the record.
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		begin := r.clock.Now()
+		log := func(run, call string, edit func(*app.DecisionRecord)) {
+			r.Helper()
+			record := r.record(run, call)
+			edit(record)
+			if err := r.Log(r.Context(), ns, run, record); err != nil {
+				r.Fatal(err)
+			}
+			r.clock.Advance(time.Minute)
+		}
+		tool := func(name string) func(*app.DecisionRecord) {
+			return func(d *app.DecisionRecord) { d.Tool, d.Capability = name, rules.CapabilityOf(name) }
+		}
+		log("run_1", "shell", func(*app.DecisionRecord) {})
+		log("run_1", "read", tool("Read"))
+		log("run_2", "edit", tool("Edit"))
+		log("run_2", "denied by the state", func(d *app.DecisionRecord) { d.Decision, d.Code = toolcall.Deny, toolcall.CodeToolNotAllowed })
+		log("run_2", "denied by p", func(d *app.DecisionRecord) {
+			d.Decision, d.Code, d.Policy = toolcall.Deny, toolcall.CodePolicyDenied, "p"
+		})
+		log("run_2", "approved", func(d *app.DecisionRecord) { d.ApprovalID, d.Policy = "apr_1", "p" })
+		log("run_2", "mail", func(d *app.DecisionRecord) {
+			tool("mcp__resend__send")(d)
+			d.Input = json.RawMessage(`{"from":"a@x.test","to":["b@y.test"]}`)
+		})
+		log("run_2", "mail without its input", func(d *app.DecisionRecord) {
+			tool("mcp__resend__send")(d)
+			d.Input = app.Masks{}.Input([]byte(strings.Repeat(" ", app.MaxInput+1)))
+		})
+		changes := func(definition string, since time.Time, run string) string {
+			r.Helper()
+			s, err := r.Simulate(r.Context(), operator, app.Simulation{Definition: []byte(definition), Since: since, RunID: run})
+			if err != nil || s.Truncated {
+				r.Fatalf("%+v, %v", s, err)
+			}
+			var out []string
+			for _, c := range s.Changes {
+				if c.Decision != toolcall.Allow && c.Message == "" {
+					r.Errorf("%s is %s without a word", c.Recorded.CallID, c.Decision)
+				}
+				out = append(out, fmt.Sprintf("%s %s %s", c.Recorded.CallID, c.Decision, c.Code))
+			}
+			slices.Sort(out)
+			return fmt.Sprintf("%d: %s", s.Replayed, strings.Join(out, ", "))
+		}
+		for name, c := range map[string]struct{ definition, want string }{
+			"denies shells": {`{"role":"agent","name":"p","deny":[{"capability":"bash"}]}`, "8: approved DENY POLICY_DENIED, shell DENY POLICY_DENIED"},
+			"asks":          {`{"role":"agent","name":"p","ask":[{"capability":"bash"}]}`, "8: denied by p ASK APPROVAL_REQUIRED, shell ASK APPROVAL_REQUIRED"},
+			"allows":        {`{"role":"agent","name":"p"}`, "8: denied by p ALLOW "},
+			"another":       {`{"role":"agent","name":"q"}`, "8: "},
+			"limits":        {`{"role":"agent","name":"q","allow":[{"capability":"*","rate_limit":{"max_calls":2,"window_seconds":86400,"scope":"session"}}]}`, "8: approved DENY RATE_LIMITED, edit DENY RATE_LIMITED, mail DENY RATE_LIMITED, mail without its input DENY RATE_LIMITED"},
+			"mail": {
+				`{"role":"agent","name":"q","email_config":{"allowed_to":["*@x.test"]}}`,
+				"8: mail DENY EMAIL_DENIED, mail without its input DENY EMAIL_DENIED",
+			},
+			"good mail": {`{"role":"agent","name":"q","email_config":{"allowed_to":["*@y.test"]}}`, "8: mail without its input DENY EMAIL_DENIED"},
+		} {
+			if got := changes(c.definition, time.Time{}, ""); got != c.want {
+				r.Errorf("%s: %s\nwant %s", name, got, c.want)
+			}
+		}
+		none := `{"role":"agent","name":"p","default":"deny"}`
+		if got := changes(none, begin.Add(5*time.Minute), ""); got != "3: approved DENY POLICY_DENIED, mail DENY POLICY_DENIED, mail without its input DENY POLICY_DENIED" {
+			r.Errorf("since: %s", got)
+		}
+		if got := changes(none, time.Time{}, "run_1"); got != "2: read DENY POLICY_DENIED, shell DENY POLICY_DENIED" {
+			r.Errorf("of a run: %s", got)
+		}
+		_, err := r.Simulate(r.Context(), operator, app.Simulation{Definition: []byte(`{}`)})
+		r.refused(err, fault.InvalidDefinition)
+	})
+}
+
+func TestSimulateIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newSQLite(t))
+	r.log("run_1", 1001)
+	s, err := r.Simulate(t.Context(), operator, app.Simulation{Definition: []byte(`{"role":"agent","default":"deny"}`)})
+	if err != nil || s.Replayed != 1001 || len(s.Changes) != 1000 || !s.Truncated {
+		t.Errorf("%d replayed, %d changes, truncated %t, %v", s.Replayed, len(s.Changes), s.Truncated, err)
+	}
+}

@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// What policies count lives in other shards than a run. A store that spans shards
+// counts it in the commit of the decision. In one that does not, it is reserved
+// first, and given back when the rest denies or fails; what a crash leaves reserved
+// stays spent, so nothing is ever admitted twice.
+
+// counters are what a store counts for spends, in their order.
+func (a *App) counters(namespace string, spends []rules.Spend) []store.Counter {
+	counters := make([]store.Counter, len(spends))
+	for i := range spends {
+		s := &spends[i]
+		counters[i] = store.Counter{
+			Owner: a.spendKey(namespace, s.Account), Name: s.Counter(), Delta: s.Delta(), Limit: s.Limit(), Window: s.Window,
+		}
+	}
+	return counters
+}
+
+// corrections are what a store counts for changes.
+func (a *App) corrections(namespace string, changes []rules.Change) []store.Counter {
+	counters := make([]store.Counter, len(changes))
+	for i := range changes {
+		c := &changes[i]
+		counters[i] = store.Counter{
+			Owner: a.spendKey(namespace, c.Account), Name: c.Counter(), Delta: c.Delta, Limit: store.NoLimit, Window: c.Window,
+		}
+	}
+	return counters
+}
+
+// spendError says that the account of a spend has no room.
+type spendError struct {
+	index     int
+	value     int64
+	reopensAt time.Time
+}
+
+func (e *spendError) Error() string { return "an account of a policy has no room" }
+
+// reserve takes spends shard by shard. What was taken is given back when one has no
+// room.
+func (a *App) reserve(ctx context.Context, namespace string, spends []rules.Spend) error {
+	if err := a.dropLater(ctx, namespace, spends); err != nil {
+		return err
+	}
+	counters := a.counters(namespace, spends)
+	var taken []rules.Spend
+	for _, at := range byShard(counters, a.store.Shards()) {
+		group := make([]store.Counter, len(at))
+		for i, index := range at {
+			group[i] = counters[index]
+		}
+		_, err := a.store.Commit(ctx, store.Batch{Counters: group})
+		if err == nil {
+			for _, index := range at {
+				taken = append(taken, spends[index])
+			}
+			continue
+		}
+		a.release(ctx, namespace, taken)
+		var limit *store.LimitError
+		if errors.As(err, &limit) {
+			return &spendError{index: at[limit.Index], value: limit.Value, reopensAt: limit.ReopensAt}
+		}
+		return err
+	}
+	return nil
+}
+
+// release gives back what a call that was not admitted has reserved. When that
+// fails it stays spent.
+func (a *App) release(ctx context.Context, namespace string, spends []rules.Spend) {
+	counters := a.corrections(namespace, rules.Release(spends))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, at := range byShard(counters, a.store.Shards()) {
+		group := make([]store.Counter, len(at))
+		for i, index := range at {
+			group[i] = counters[index]
+		}
+		if _, err := a.store.Commit(ctx, store.Batch{Counters: group}); err != nil {
+			a.log.LogAttrs(ctx, slog.LevelWarn, "what a call had reserved could not be given back, and stays spent",
+				slog.String("of", group[0].Owner.String()), slog.Any("cause", err))
+		}
+	}
+}
+
+// byShard groups the indexes of counters by their shard, in the order of the first
+// of each.
+func byShard(counters []store.Counter, shards int) [][]int {
+	var groups [][]int
+	place := map[int]int{}
+	for i := range counters {
+		shard := counters[i].Owner.Shard(shards)
+		at, ok := place[shard]
+		if !ok {
+			at = len(groups)
+			place[shard] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
+}

@@ -1,0 +1,204 @@
+package app_test
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+	_ "modernc.org/sqlite" // to write to the file of a store behind its back
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// entry is one of a record's history, as it is stored.
+type entry struct {
+	version int64
+	at      string
+	data    string
+}
+
+// tampering changes what a store has kept, as somebody could who can write to its
+// file or server.
+type tampering interface {
+	history(key store.Key) []entry
+	setHistory(key store.Key, entries []entry)
+	data(key store.Key) string
+	setData(key store.Key, data string)
+	setVersion(key store.Key, version int64)
+	// drop removes a record, and leaves its history.
+	drop(key store.Key)
+}
+
+// tampered closes a rig's store, tampers with it, and opens it again.
+func (r *rig) tampered(do func(tampering)) {
+	r.Helper()
+	if err := r.store.Close(); err != nil {
+		r.Fatal(err)
+	}
+	r.backend.tamper(r.T, do)
+	if b, ok := r.backend.(*sqlite); ok {
+		b.st = nil
+	}
+	r.store = r.backend.open(r.T, r.clock)
+	r.App = r.replica(r.store)
+}
+
+type sqliteTampering struct {
+	t  *testing.T
+	db *sql.DB
+}
+
+func (b *sqlite) tamper(t *testing.T, do func(tampering)) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(&sqliteTampering{t, db})
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sqlKey(key store.Key) string { return key.Namespace + "\x1f" + key.Kind + "\x1f" + key.ID }
+
+func (s *sqliteTampering) exec(query string, args ...any) {
+	s.t.Helper()
+	if _, err := s.db.ExecContext(s.t.Context(), query, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *sqliteTampering) history(key store.Key) []entry {
+	s.t.Helper()
+	rows, err := s.db.QueryContext(s.t.Context(), "SELECT version, at, data FROM history WHERE key = ? ORDER BY version", sqlKey(key))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var entries []entry
+	for rows.Next() {
+		var e entry
+		var data []byte
+		if err := rows.Scan(&e.version, &e.at, &data); err != nil {
+			s.t.Fatal(err)
+		}
+		e.data = string(data)
+		entries = append(entries, e)
+	}
+	if err := rows.Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	return entries
+}
+
+func (s *sqliteTampering) setHistory(key store.Key, entries []entry) {
+	s.t.Helper()
+	s.exec("DELETE FROM history WHERE key = ?", sqlKey(key))
+	for _, e := range entries {
+		at, err := strconv.ParseInt(e.at, 10, 64)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.exec("INSERT INTO history (key, version, at, data) VALUES (?, ?, ?, ?)", sqlKey(key), e.version, at, []byte(e.data))
+	}
+}
+
+func (s *sqliteTampering) data(key store.Key) string {
+	s.t.Helper()
+	var data []byte
+	if err := s.db.QueryRowContext(s.t.Context(), "SELECT data FROM records WHERE key = ?", sqlKey(key)).Scan(&data); err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (s *sqliteTampering) setData(key store.Key, data string) {
+	s.exec("UPDATE records SET data = ? WHERE key = ?", []byte(data), sqlKey(key))
+}
+
+func (s *sqliteTampering) setVersion(key store.Key, version int64) {
+	s.exec("UPDATE records SET version = ? WHERE key = ?", version, sqlKey(key))
+}
+
+func (s *sqliteTampering) drop(key store.Key) {
+	s.exec("DELETE FROM records WHERE key = ?", sqlKey(key))
+}
+
+type redisTampering struct {
+	t      *testing.T
+	client *goredis.Client
+	shards string
+}
+
+func (b *redis) tamper(t *testing.T, do func(tampering)) {
+	t.Helper()
+	options, err := goredis.ParseURL(b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := goredis.NewClient(options)
+	do(&redisTampering{t, client, b.prefix})
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// name is the name of what a key has, such as its history "h:".
+func (s *redisTampering) name(of string, key store.Key) string {
+	shard := strconv.Itoa(key.Shard(store.DefaultShards))
+	return s.shards + ":{" + shard + "}:" + of + key.Namespace + "/" + key.Kind + "/" + key.ID
+}
+
+func (s *redisTampering) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *redisTampering) history(key store.Key) []entry {
+	s.t.Helper()
+	stored, err := s.client.XRange(context.Background(), s.name("h:", key), "-", "+").Result()
+	s.must(err)
+	entries := make([]entry, len(stored))
+	for i, message := range stored {
+		version, err := strconv.ParseInt(message.ID[:len(message.ID)-len("-0")], 10, 64)
+		s.must(err)
+		at, _ := message.Values["t"].(string)
+		data, _ := message.Values["d"].(string)
+		entries[i] = entry{version, at, data}
+	}
+	return entries
+}
+
+func (s *redisTampering) setHistory(key store.Key, entries []entry) {
+	s.t.Helper()
+	s.must(s.client.Del(context.Background(), s.name("h:", key)).Err())
+	for _, e := range entries {
+		s.must(s.client.XAdd(context.Background(), &goredis.XAddArgs{
+			Stream: s.name("h:", key), ID: strconv.FormatInt(e.version, 10) + "-0", Values: []any{"t", e.at, "d", e.data},
+		}).Err())
+	}
+}
+
+func (s *redisTampering) data(key store.Key) string {
+	s.t.Helper()
+	data, err := s.client.HGet(context.Background(), s.name("r:", key), "d").Result()
+	s.must(err)
+	return data
+}
+
+func (s *redisTampering) setData(key store.Key, data string) {
+	s.must(s.client.HSet(context.Background(), s.name("r:", key), "d", data).Err())
+}
+
+func (s *redisTampering) setVersion(key store.Key, version int64) {
+	s.must(s.client.HSet(context.Background(), s.name("r:", key), "v", version).Err())
+}
+
+func (s *redisTampering) drop(key store.Key) {
+	s.must(s.client.Del(context.Background(), s.name("r:", key)).Err())
+}

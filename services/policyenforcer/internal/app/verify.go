@@ -1,0 +1,283 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// ChainReport is what the verification of a partition of the log has found.
+type ChainReport struct {
+	Partition string
+	// Sealed and Unsealed count records; Head is the hash of the last sealed one.
+	Sealed, Unsealed int64
+	Head             string
+	// Problem is what is wrong, the first of it, and Sequence the record where it is.
+	// Empty when all is well.
+	Problem  string
+	Sequence int64
+}
+
+// OK is true when nothing is wrong.
+func (r *ChainReport) OK() bool { return r.Problem == "" }
+
+// verifyPage is how many partitions one call verifies, and verifyRecords how many
+// records before it begins no other one.
+const (
+	verifyPage    = 100
+	verifyRecords = 100_000
+)
+
+// Verify recomputes the chains of the log: of one partition, or of all by their
+// ids, a page at a time. What was rewritten from end to end, hashes and seals and
+// all, only heads that were kept elsewhere can tell.
+func (a *App) Verify(ctx context.Context, namespace, partition, after string) (reports []*ChainReport, next string, err error) {
+	if partition != "" {
+		report, err := a.verify(ctx, decisionsKey(namespace, partition))
+		if err != nil {
+			return nil, "", fault.From(err)
+		}
+		if report == nil {
+			return nil, "", fault.New(fault.NotFound, "no decision on a call of run %q is logged; name the root of runs that invoke each other", partition)
+		}
+		return []*ChainReport{report}, "", nil
+	}
+	ids, next, err := a.partitions(ctx, namespace, after)
+	if err != nil {
+		return nil, "", fault.From(err)
+	}
+	var records int64
+	for i, id := range ids {
+		if records > verifyRecords {
+			return reports, ids[i-1], nil
+		}
+		report, err := a.verify(ctx, decisionsKey(namespace, id))
+		if err != nil {
+			return nil, "", fault.From(err)
+		}
+		if report == nil {
+			continue // forgotten meanwhile
+		}
+		reports = append(reports, report)
+		records += report.Sealed + report.Unsealed
+	}
+	return reports, next, nil
+}
+
+// partitions are the next of those that have records or a seal: one whose records
+// were all removed is still known by its seal.
+func (a *App) partitions(ctx context.Context, namespace, after string) (ids []string, next string, err error) {
+	var pages [2]store.Page
+	for i, kind := range []string{kindDecisions, kindSeal} {
+		pages[i], err = a.store.List(ctx, store.Query{Namespace: namespace, Kind: kind, After: after, Limit: verifyPage})
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	logged, sealed := pages[0].Records, pages[1].Records
+	for len(ids) < verifyPage && len(logged)+len(sealed) > 0 {
+		switch {
+		case len(sealed) == 0 || len(logged) > 0 && logged[0].Key.ID < sealed[0].Key.ID:
+			ids, logged = append(ids, logged[0].Key.ID), logged[1:]
+		case len(logged) == 0 || sealed[0].Key.ID < logged[0].Key.ID:
+			ids, sealed = append(ids, sealed[0].Key.ID), sealed[1:]
+		default:
+			ids, logged, sealed = append(ids, logged[0].Key.ID), logged[1:], sealed[1:]
+		}
+	}
+	if len(ids) > 0 && (len(logged)+len(sealed) > 0 || pages[0].Next != "" || pages[1].Next != "") {
+		next = ids[len(ids)-1]
+	}
+	return ids, next, nil
+}
+
+// verify verifies one partition; nil when there is none.
+func (a *App) verify(ctx context.Context, decisions store.Key) (*ChainReport, error) {
+	through, err := a.sealedThrough(ctx, decisions)
+	if err != nil && fault.ReasonOf(err) != fault.Internal {
+		return nil, err
+	}
+	if err != nil {
+		return &ChainReport{Partition: decisions.ID, Problem: "the record of its seals can not be read"}, nil
+	}
+	logged, err := a.store.Get(ctx, decisions)
+	switch {
+	case errors.Is(err, store.ErrNotFound) && through.version == store.Absent:
+		return nil, nil
+	case errors.Is(err, store.ErrNotFound):
+		logged.Version = store.Absent
+	case err != nil:
+		return nil, err
+	}
+	v := verification{
+		app: a, decisions: decisions, through: through, chain: anchor(decisions.Namespace, decisions.ID),
+		report: &ChainReport{Partition: decisions.ID, Head: through.Head},
+	}
+	err = v.run(ctx, logged.Version)
+	var wrong *chainError
+	if errors.As(err, &wrong) {
+		v.report.Sequence, v.report.Problem = wrong.sequence, wrong.problem
+		err = nil
+	}
+	return v.report, err
+}
+
+// chainError says what is wrong with a chain.
+type chainError struct {
+	sequence int64
+	problem  string
+}
+
+func (e *chainError) Error() string { return fmt.Sprintf("record %d: %s", e.sequence, e.problem) }
+
+func wrong(sequence int64, format string, args ...any) error {
+	return &chainError{sequence, fmt.Sprintf(format, args...)}
+}
+
+// verification walks a partition, its records beside its seals.
+type verification struct {
+	app       *App
+	decisions store.Key
+	through   *sealed
+	report    *ChainReport
+
+	// chain is the hash of the last record that was verified, and head that of the
+	// last sealed one.
+	chain, head link
+	// seals that were read and not yet used up, and the version of the last one read.
+	seals   []*seal
+	version int64
+}
+
+// run verifies the records up to one, which is the version of their own record:
+// each put of it has added one.
+func (v *verification) run(ctx context.Context, last int64) error {
+	var at int64
+	for at < last {
+		entries, err := v.app.store.History(ctx, v.decisions, at, int(min(sealPage, last-at)))
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			if at++; entry.Version != at {
+				return wrong(at, "the record is missing")
+			}
+			if err := v.record(ctx, entry); err != nil {
+				return err
+			}
+		}
+		if len(entries) == 0 {
+			return wrong(at+1, "the record is missing, and all that follow up to %d", last)
+		}
+	}
+	if at < v.through.Through {
+		return wrong(at+1, "the record is missing: %d are sealed, and %d are left", v.through.Through, at)
+	}
+	return v.end(ctx, last)
+}
+
+// record verifies one record by its seal, if it has one.
+func (v *verification) record(ctx context.Context, entry store.HistoryEntry) error {
+	if _, err := decodeDecision(v.decisions.ID, entry); err != nil {
+		return wrong(entry.Version, "the record can not be read")
+	}
+	v.chain = v.chain.next(entry.Version, entry.Data)
+	if entry.Version > v.through.Through {
+		v.report.Unsealed++
+		return nil
+	}
+	s, err := v.sealFor(ctx, entry.Version)
+	if err != nil {
+		return err
+	}
+	if hash, _ := s.hash(entry.Version); hash != v.chain {
+		return wrong(entry.Version, "the record is not the one that was sealed in its place")
+	}
+	v.report.Sealed++
+	v.head = v.chain
+	return nil
+}
+
+// sealFor is the seal of the next record.
+func (v *verification) sealFor(ctx context.Context, sequence int64) (*seal, error) {
+	if len(v.seals) > 0 && sequence <= v.seals[0].To {
+		return v.seals[0], nil
+	}
+	if len(v.seals) > 0 {
+		v.seals = v.seals[1:]
+	}
+	if len(v.seals) == 0 {
+		if err := v.readSeals(ctx, sequence); err != nil {
+			return nil, err
+		}
+	}
+	s := v.seals[0]
+	switch {
+	case s.From != sequence || s.To < s.From:
+		return nil, wrong(sequence, "seal %d covers records %d to %d, and does not follow the one before", s.version, s.From, s.To)
+	case int64(len(s.Hashes)) != (s.To-s.From+1)*int64(len(v.chain)):
+		return nil, wrong(sequence, "seal %d has not one hash for each of its records", s.version)
+	}
+	return s, nil
+}
+
+func (v *verification) readSeals(ctx context.Context, sequence int64) error {
+	entries, err := v.app.store.History(ctx, sealKey(v.decisions.Namespace, v.decisions.ID), v.version, 100)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		v.version++
+		s, err := decodeSeal(entry)
+		if err != nil || entry.Version != v.version {
+			return wrong(sequence, "seal %d is missing, or can not be read", v.version)
+		}
+		v.seals = append(v.seals, s)
+	}
+	if len(entries) == 0 {
+		return wrong(sequence, "its seal is missing: the record of the seals says that %d records are sealed", v.through.Through)
+	}
+	return nil
+}
+
+// end compares the seals with what their record says, and looks for what is there
+// beyond the ends.
+func (v *verification) end(ctx context.Context, last int64) error {
+	through := v.through.Through
+	if through > 0 {
+		s := v.seals[0]
+		if s.To != through || s.version != v.through.version {
+			return wrong(through, "seal %d covers records up to %d, and the record of the seals says seal %d and record %d",
+				s.version, s.To, v.through.version, through)
+		}
+		if v.report.Head != v.head.String() {
+			return wrong(through, "the head in the record of the seals is not the hash of the last sealed record")
+		}
+	}
+	if err := v.beyond(ctx, v.decisions, last, "the record lies beyond the last that the log knows of"); err != nil {
+		return err
+	}
+	return v.beyond(ctx, sealKey(v.decisions.Namespace, v.decisions.ID), v.through.version, "it was sealed, and the record of the seals does not say so")
+}
+
+// beyond finds history after the last version of a record, unless that is there
+// because the record has changed meanwhile.
+func (v *verification) beyond(ctx context.Context, key store.Key, last int64, problem string) error {
+	entries, err := v.app.store.History(ctx, key, last, 1)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	switch record, err := v.app.store.Get(ctx, key); {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return err
+	case record.Version > last:
+		return nil
+	case key == v.decisions:
+		return wrong(entries[0].Version, "%s", problem)
+	default:
+		return wrong(v.through.Through+1, "%s", problem)
+	}
+}

@@ -1,0 +1,71 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// statusOf is how an approval stands, in the core's word. One that was used is not
+// granted any more, and is never answered to who asks.
+func statusOf(s approvalv1.ApprovalStatus) consent.Status {
+	return consent.Status(strings.TrimPrefix(s.String(), "APPROVAL_STATUS_"))
+}
+
+// Approvals asks humans through the approval service's contract, with the
+// enforcer's own credentials: what is asked, and on whose behalf, is its own word.
+type Approvals struct {
+	service approvalv1.ApprovalServiceClient
+}
+
+var _ app.Approvals = (*Approvals)(nil)
+
+// NewApprovals makes the adapter.
+func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals {
+	return &Approvals{service: service}
+}
+
+// Request implements app.Approvals.
+func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) (app.Approval, error) {
+	resp, err := a.service.Create(rpc.InNamespace(ctx, namespace), &approvalv1.CreateRequest{
+		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil), Data: ask.Action.Data.AppendJSON(nil),
+		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
+		Message: ask.Message, Terms: termsProto(ask.Terms), RunId: ask.RunID, Reuse: true,
+	})
+	if err != nil {
+		return app.Approval{}, err
+	}
+	approval := resp.GetApproval()
+	return app.Approval{
+		ID: approval.GetApprovalId(), Created: resp.GetCreated(),
+		Status: statusOf(approval.GetStatus()), Outcome: approval.GetOutcome(),
+	}, nil
+}
+
+// Consume implements app.Approvals.
+func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error {
+	_, err := a.service.Consume(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeRequest{
+		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy,
+	})
+	return err
+}
+
+func termsProto(t consent.Terms) *approvalv1.Terms {
+	return &approvalv1.Terms{
+		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), //nolint:gosec // both are bounded by 1000
+		Eligible: approversProto(t.Eligible), ExpiresSeconds: int64(t.TTL / time.Second),
+		EscalateAfterSeconds: int64(t.Escalation.After / time.Second), EscalateTo: approversProto(t.Escalation.To),
+	}
+}
+
+func approversProto(a consent.Approvers) *approvalv1.Approvers {
+	if a.IsZero() {
+		return nil
+	}
+	return &approvalv1.Approvers{Roles: a.Roles, Names: a.Names}
+}

@@ -1,0 +1,81 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// Decisions serves DecisionService.
+type Decisions struct {
+	policyv1.UnimplementedDecisionServiceServer
+	App *app.App
+}
+
+// List implements DecisionService.
+func (s *Decisions) List(ctx context.Context, req *policyv1.DecisionServiceListRequest) (*policyv1.DecisionServiceListResponse, error) {
+	found, next, err := s.App.Decisions(ctx, rpc.Namespace(ctx), app.DecisionQuery{
+		RunID: req.GetRunId(), SessionID: req.GetSessionId(), Tool: req.GetTool(), Decision: decisionOf(req.GetDecision()),
+		Since: since(req.GetSince()), Shadowed: req.GetShadowed(),
+		PageToken: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &policyv1.DecisionServiceListResponse{NextPageToken: next}
+	for _, r := range found {
+		resp.Decisions = append(resp.Decisions, recordProto(r))
+	}
+	return resp, nil
+}
+
+// Verify implements DecisionService.
+func (s *Decisions) Verify(ctx context.Context, req *policyv1.VerifyRequest) (*policyv1.VerifyResponse, error) {
+	reports, next, err := s.App.Verify(ctx, rpc.Namespace(ctx), req.GetPartition(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	resp := &policyv1.VerifyResponse{NextPageToken: next}
+	for _, r := range reports {
+		resp.Chains = append(resp.Chains, &policyv1.ChainReport{
+			Partition: r.Partition, Ok: r.OK(), Sealed: r.Sealed, Unsealed: r.Unsealed, Head: r.Head,
+			Sequence: r.Sequence, Problem: r.Problem,
+		})
+	}
+	return resp, nil
+}
+
+// decisionOf is the core's word for a decision; empty for none. One that this version
+// does not know was never made.
+func decisionOf(d policyv1.Decision) toolcall.Decision {
+	if d == policyv1.Decision_DECISION_UNSPECIFIED {
+		return ""
+	}
+	return toolcall.Decision(strings.TrimPrefix(d.String(), "DECISION_"))
+}
+
+func recordProto(r *app.DecisionRecord) *policyv1.DecisionRecord {
+	out := &policyv1.DecisionRecord{
+		Partition: r.Partition, Sequence: r.Sequence, Time: timestamppb.New(r.Time), Principal: r.Principal,
+		SessionId: r.SessionID, RunId: r.RunID, RunVersion: r.RunVersion,
+		Workflow: r.Workflow, WorkflowVersion: r.WorkflowVersion, State: r.State, Branch: r.Branch,
+		CallId: r.CallID, Tool: r.Tool, Capability: r.Capability,
+		Decision: decisions[r.Decision], Code: codes[r.Code], Message: r.Message,
+		Rule: r.Rule, Policy: r.Policy, PolicyVersion: r.PolicyVersion,
+		InputDigest: r.InputDigest, Input: r.Input, EstimatedCostUsd: r.EstimatedCostUSD, ApprovalId: r.ApprovalID, Hash: r.Hash,
+	}
+	for i := range r.Shadows {
+		s := &r.Shadows[i]
+		out.Shadows = append(out.Shadows, &policyv1.ShadowDecision{
+			Policy: s.Policy, PolicyVersion: s.PolicyVersion, Workflow: s.Workflow, WorkflowDigest: s.WorkflowDigest,
+			Decision: decisions[s.Decision], Code: codes[s.Code], Message: s.Message,
+		})
+	}
+	return out
+}

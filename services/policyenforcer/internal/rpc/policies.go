@@ -1,0 +1,211 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+const defaultPageSize = 100
+
+// Policies serves PolicyService.
+type Policies struct {
+	policyv1.UnimplementedPolicyServiceServer
+	App *app.App
+}
+
+// kinds are what a policy can be attached to, in the contract's words.
+var kinds = map[app.AttachmentKind]policyv1.AttachmentKind{
+	app.AttachedToWorkflow: policyv1.AttachmentKind_ATTACHMENT_KIND_WORKFLOW,
+	app.AttachedToProcess:  policyv1.AttachmentKind_ATTACHMENT_KIND_PROCESS,
+	app.AttachedToSession:  policyv1.AttachmentKind_ATTACHMENT_KIND_SESSION,
+	app.AttachedToRole:     policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE,
+}
+
+// Put implements PolicyService.
+func (s *Policies) Put(ctx context.Context, req *policyv1.PutRequest) (*policyv1.PutResponse, error) {
+	p, created, warnings, err := s.App.PutPolicy(ctx, caller(ctx), app.PutPolicy{
+		Name: req.GetName(), Definition: req.GetDefinition(), Shadow: req.GetShadow(), IdempotencyKey: req.GetIdempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.PutResponse{Policy: policyProto(p), Created: created, Warnings: policyProblems(warnings)}, nil
+}
+
+// Get implements PolicyService.
+func (s *Policies) Get(ctx context.Context, req *policyv1.PolicyServiceGetRequest) (*policyv1.PolicyServiceGetResponse, error) {
+	p, err := s.App.Policy(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.PolicyServiceGetResponse{Policy: policyProto(p)}, nil
+}
+
+// List implements PolicyService.
+func (s *Policies) List(ctx context.Context, req *policyv1.PolicyServiceListRequest) (*policyv1.PolicyServiceListResponse, error) {
+	page, next, err := s.App.Policies(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
+	if err != nil {
+		return nil, err
+	}
+	resp := &policyv1.PolicyServiceListResponse{NextPageToken: next}
+	for _, p := range page {
+		listed := policyProto(p)
+		listed.Definition = nil
+		resp.Policies = append(resp.Policies, listed)
+	}
+	return resp, nil
+}
+
+// Promote implements PolicyService.
+func (s *Policies) Promote(ctx context.Context, req *policyv1.PromoteRequest) (*policyv1.PromoteResponse, error) {
+	p, err := s.App.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.PromoteResponse{Policy: policyProto(p)}, nil
+}
+
+// Delete implements PolicyService.
+func (s *Policies) Delete(ctx context.Context, req *policyv1.PolicyServiceDeleteRequest) (*policyv1.PolicyServiceDeleteResponse, error) {
+	if err := s.App.DeletePolicy(ctx, caller(ctx), req.GetName()); err != nil {
+		return nil, err
+	}
+	return &policyv1.PolicyServiceDeleteResponse{}, nil
+}
+
+// Attach implements PolicyService.
+func (s *Policies) Attach(ctx context.Context, req *policyv1.AttachRequest) (*policyv1.AttachResponse, error) {
+	p, err := s.App.Attach(ctx, caller(ctx), req.GetName(), attachment(req.GetTo()))
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.AttachResponse{Policy: policyProto(p)}, nil
+}
+
+// Detach implements PolicyService.
+func (s *Policies) Detach(ctx context.Context, req *policyv1.DetachRequest) (*policyv1.DetachResponse, error) {
+	p, err := s.App.Detach(ctx, caller(ctx), req.GetName(), attachment(req.GetFrom()))
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.DetachResponse{Policy: policyProto(p)}, nil
+}
+
+// ShadowWorkflow implements PolicyService.
+func (s *Policies) ShadowWorkflow(ctx context.Context, req *policyv1.ShadowWorkflowRequest) (*policyv1.ShadowWorkflowResponse, error) {
+	digest, err := s.App.ShadowWorkflow(ctx, caller(ctx), req.GetWorkflow(), req.GetDefinition())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ShadowWorkflowResponse{Digest: digest}, nil
+}
+
+// Usage implements PolicyService.
+func (s *Policies) Usage(ctx context.Context, req *policyv1.UsageRequest) (*policyv1.UsageResponse, error) {
+	usages, err := s.App.Usage(ctx, caller(ctx), req.GetName(), req.GetPrincipal(), req.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	resp := &policyv1.UsageResponse{}
+	for i := range usages {
+		resp.Usages = append(resp.Usages, usageProto(&usages[i]))
+	}
+	return resp, nil
+}
+
+// Simulate implements PolicyService.
+func (s *Policies) Simulate(ctx context.Context, req *policyv1.SimulateRequest) (*policyv1.SimulateResponse, error) {
+	simulated, err := s.App.Simulate(ctx, caller(ctx), app.Simulation{
+		Definition: req.GetDefinition(), Since: since(req.GetSince()), RunID: req.GetRunId(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &policyv1.SimulateResponse{Replayed: simulated.Replayed, Truncated: simulated.Truncated}
+	for _, c := range simulated.Changes {
+		resp.Changes = append(resp.Changes, &policyv1.SimulatedChange{
+			Recorded: recordProto(c.Recorded), Decision: decisions[c.Decision], Code: codes[c.Code], Message: c.Message,
+		})
+	}
+	return resp, nil
+}
+
+// PolicyChanged announces a change of policies. That of a workflow's shadow has the
+// workflow's name.
+func (Announcer) PolicyChanged(namespace, actor string, c *app.PolicyChange, at time.Time) (store.Event, error) {
+	return bus.Encode(&eventv1.Event{
+		Namespace: namespace, Entity: "policy", EntityId: c.Name, Type: c.Type,
+		Version: c.IndexVersion, Time: timestamppb.New(at), Actor: actor,
+		Payload: &eventv1.Event_PolicyChanged{PolicyChanged: &eventv1.PolicyChanged{
+			PolicyVersion: c.Version, Digest: c.Digest, Shadow: c.Shadow,
+			Attachment: string(c.Attachment.Kind), AttachedTo: c.Attachment.ID,
+		}},
+	})
+}
+
+func policyProto(p *app.Policy) *policyv1.Policy {
+	out := &policyv1.Policy{
+		Name: p.Name, Version: p.Number, Digest: p.Digest, Definition: p.Definition,
+		CreatedAt: timestamppb.New(p.CreatedAt), CreatedBy: p.CreatedBy,
+		LiveVersion: p.Live, ShadowVersion: p.Shadow,
+	}
+	for _, to := range p.Attachments {
+		out.Attachments = append(out.Attachments, &policyv1.Attachment{Kind: kinds[to.Kind], Id: to.ID})
+	}
+	return out
+}
+
+// attachment reads one; of a kind that this version does not know it is of none, and
+// refused.
+func attachment(a *policyv1.Attachment) app.Attachment {
+	for kind, value := range kinds {
+		if value == a.GetKind() {
+			return app.Attachment{Kind: kind, ID: a.GetId()}
+		}
+	}
+	return app.Attachment{Kind: app.AttachmentKind(a.GetKind().String()), ID: a.GetId()}
+}
+
+func usageProto(u *app.Usage) *policyv1.Usage {
+	out := &policyv1.Usage{
+		Capability: u.Pattern, Measure: string(u.Measure), Scope: string(u.Scope), Subject: u.Subject,
+		Used: u.Used, Max: u.Max, WindowSeconds: int64(u.Window / time.Second), Period: string(u.Period),
+	}
+	if !u.ResetsAt.IsZero() {
+		out.ResetsAt = timestamppb.New(u.ResetsAt)
+	}
+	return out
+}
+
+func policyProblems(problems document.Problems) []*policyv1.PolicyProblem {
+	out := make([]*policyv1.PolicyProblem, len(problems))
+	for i, p := range problems {
+		out[i] = &policyv1.PolicyProblem{Pointer: p.Pointer, Code: p.Code, Message: p.Message}
+	}
+	return out
+}
+
+func pageSize(asked int32) int {
+	if asked == 0 {
+		return defaultPageSize
+	}
+	return int(asked)
+}
+
+// since is a moment, or the beginning of time when none was named.
+func since(at *timestamppb.Timestamp) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return at.AsTime()
+}

@@ -1,0 +1,209 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+func services(t *testing.T) (context.Context, *Policies, *Decisions) {
+	t.Helper()
+	st, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(t.TempDir(), "store.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	a := app.New(st, nil, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{})
+	ctx := auth.WithPrincipal(t.Context(), auth.Principal{Name: "olga", Role: auth.Operator})
+	return ctx, &Policies{App: a}, &Decisions{App: a}
+}
+
+// A policy's life through the contract.
+func TestPolicyService(t *testing.T) {
+	t.Parallel()
+	ctx, s, _ := services(t)
+	definition := []byte(`{"role":"agent","name":"p","allow":[{"capability":"*","rate_limit":{"max_calls":5,"window_seconds":60}},
+		{"capability":"bash","budget_limit":{"max_usd":1.5,"period":"daily"}}]}`)
+	put, err := s.Put(ctx, &policyv1.PutRequest{Definition: definition})
+	if err != nil || !put.GetCreated() || len(put.GetWarnings()) != 1 || put.GetWarnings()[0].GetPointer() != "/allow/0/capability" {
+		t.Fatalf("%v, %v", put, err)
+	}
+	shadow, err := s.Put(ctx, &policyv1.PutRequest{Name: "p", Definition: []byte(`{"role":"agent"}`), Shadow: true})
+	if err != nil || shadow.GetPolicy().GetVersion() != 2 || shadow.GetPolicy().GetLiveVersion() != 1 || shadow.GetPolicy().GetShadowVersion() != 2 {
+		t.Fatalf("%v, %v", shadow, err)
+	}
+	to := &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: "agent"}
+	attached, err := s.Attach(ctx, &policyv1.AttachRequest{Name: "p", To: to})
+	if err != nil || len(attached.GetPolicy().GetAttachments()) != 1 || !proto.Equal(attached.GetPolicy().GetAttachments()[0], to) {
+		t.Fatalf("%v, %v", attached, err)
+	}
+	if _, err := s.Attach(ctx, &policyv1.AttachRequest{Name: "p", To: &policyv1.Attachment{Kind: 77, Id: "x"}}); fault.ReasonOf(err) != fault.InvalidRequest {
+		t.Errorf("a kind that is not known: %v", err)
+	}
+	got, err := s.Get(ctx, &policyv1.PolicyServiceGetRequest{Name: "p"})
+	if err != nil || string(got.GetPolicy().GetDefinition()) != string(definition) || got.GetPolicy().GetCreatedBy() != "olga" ||
+		len(got.GetPolicy().GetDigest()) != 64 || !got.GetPolicy().GetCreatedAt().IsValid() {
+		t.Errorf("%v, %v", got, err)
+	}
+	list, err := s.List(ctx, &policyv1.PolicyServiceListRequest{})
+	if err != nil || len(list.GetPolicies()) != 1 || list.GetPolicies()[0].GetDefinition() != nil || len(list.GetPolicies()[0].GetAttachments()) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+	usage, err := s.Usage(ctx, &policyv1.UsageRequest{Name: "p"})
+	if err != nil || len(usage.GetUsages()) != 2 {
+		t.Fatalf("%v, %v", usage, err)
+	}
+	want := &policyv1.Usage{Capability: "*", Measure: "calls", Scope: "policy", Max: 5, WindowSeconds: 60}
+	if !proto.Equal(usage.GetUsages()[0], want) {
+		t.Errorf("%v, want %v", usage.GetUsages()[0], want)
+	}
+	if u := usage.GetUsages()[1]; u.GetMeasure() != "money" || u.GetMax() != 1_500_000 || u.GetPeriod() != "daily" || u.GetResetsAt().AsTime().Before(time.Now()) {
+		t.Errorf("%v", u)
+	}
+	if _, err := s.Promote(ctx, &policyv1.PromoteRequest{Name: "p", Version: 2}); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Delete(ctx, &policyv1.PolicyServiceDeleteRequest{Name: "p"}); fault.ReasonOf(err) != fault.FailedPrecondition {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Detach(ctx, &policyv1.DetachRequest{Name: "p", From: to}); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Delete(ctx, &policyv1.PolicyServiceDeleteRequest{Name: "p"}); err != nil {
+		t.Error(err)
+	}
+	simulated, err := s.Simulate(ctx, &policyv1.SimulateRequest{Definition: definition, Since: timestamppb.Now()})
+	if err != nil || simulated.GetReplayed() != 0 {
+		t.Errorf("%v, %v", simulated, err)
+	}
+}
+
+func TestDecisionService(t *testing.T) {
+	t.Parallel()
+	ctx, _, s := services(t)
+	list, err := s.List(ctx, &policyv1.DecisionServiceListRequest{})
+	if err != nil || len(list.GetDecisions()) != 0 || list.GetNextPageToken() != "" {
+		t.Errorf("%v, %v", list, err)
+	}
+	verified, err := s.Verify(ctx, &policyv1.VerifyRequest{})
+	if err != nil || len(verified.GetChains()) != 0 {
+		t.Errorf("%v, %v", verified, err)
+	}
+	if got := decisionOf(policyv1.Decision_DECISION_ASK); got != toolcall.Ask {
+		t.Errorf("ASK is %q", got)
+	}
+	if got := decisionOf(policyv1.Decision_DECISION_UNSPECIFIED); got != "" {
+		t.Errorf("no decision is %q", got)
+	}
+	if got := decisionOf(77); got == "" {
+		t.Error("a decision that is not known selects all")
+	}
+}
+
+// Every field of the contract's record says what the log does.
+func TestRecordIsComplete(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	got := recordProto(&app.DecisionRecord{
+		Partition: "run_0", Sequence: 9, Hash: "h", Time: at, Principal: "amir", SessionID: "s", RunID: "run_1", RunVersion: 7,
+		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallID: "c", Tool: "t", Capability: "tool:t",
+		Decision: toolcall.Ask, Code: toolcall.CodeApprovalPending, Message: "m", Rule: "/ask/0", Policy: "p", PolicyVersion: 3,
+		InputDigest: "d", Input: json.RawMessage(`{}`), EstimatedCostUSD: "1", ApprovalID: "apr_1",
+		Shadows: []app.Shadow{{Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd", Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Message: "sm"}},
+	})
+	for _, m := range []proto.Message{got, got.GetShadows()[0]} {
+		fields := m.ProtoReflect().Descriptor().Fields()
+		for i := range fields.Len() {
+			if f := fields.Get(i); !m.ProtoReflect().Has(f) {
+				t.Errorf("%s is not set", f.FullName())
+			}
+		}
+	}
+	want := &policyv1.DecisionRecord{
+		Partition: "run_0", Sequence: 9, Hash: "h", Time: timestamppb.New(at), Principal: "amir", SessionId: "s", RunId: "run_1", RunVersion: 7,
+		Workflow: "w", WorkflowVersion: 2, State: "work", Branch: "b", CallId: "c", Tool: "t", Capability: "tool:t",
+		Decision: policyv1.Decision_DECISION_ASK, Code: policyv1.DecisionCode_DECISION_CODE_APPROVAL_PENDING, Message: "m",
+		Rule: "/ask/0", Policy: "p", PolicyVersion: 3, InputDigest: "d", Input: []byte(`{}`), EstimatedCostUsd: "1", ApprovalId: "apr_1",
+		Shadows: []*policyv1.ShadowDecision{{
+			Policy: "p", PolicyVersion: 4, Workflow: "w", WorkflowDigest: "wd",
+			Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, Message: "sm",
+		}},
+	}
+	if !proto.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
+// Every kind of the contract can be attached to, and every measure and scope of the
+// core has its word.
+func TestAttachmentKinds(t *testing.T) {
+	t.Parallel()
+	values := policyv1.AttachmentKind(0).Descriptor().Values()
+	for i := 1; i < values.Len(); i++ {
+		kind := policyv1.AttachmentKind(values.Get(i).Number())
+		a := attachment(&policyv1.Attachment{Kind: kind, Id: "x"})
+		if kinds[a.Kind] != kind || a.ID != "x" {
+			t.Errorf("%s is read as %+v", kind, a)
+		}
+	}
+	if a := attachment(nil); slices.Contains([]app.AttachmentKind{app.AttachedToWorkflow, app.AttachedToProcess, app.AttachedToSession, app.AttachedToRole}, a.Kind) {
+		t.Errorf("nothing is read as %+v", a)
+	}
+}
+
+// What is announced says what has changed.
+func TestPolicyEvents(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	e, err := Announcer{}.PolicyChanged("default", "olga", &app.PolicyChange{
+		Type: "attached", Name: "p", Version: 3, Digest: "d", Shadow: true, IndexVersion: 8,
+		Attachment: app.Attachment{Kind: app.AttachedToSession, ID: "s"},
+	}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev, err := bus.Decode(e.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := ev.GetPolicyChanged(); e.Subject != "interlock.default.policy.p.attached" || ev.GetVersion() != 8 || ev.GetActor() != "olga" ||
+		c.GetPolicyVersion() != 3 || c.GetDigest() != "d" || !c.GetShadow() || c.GetAttachment() != "session" || c.GetAttachedTo() != "s" {
+		t.Errorf("%s: %v", e.Subject, ev)
+	}
+	sealed, err := Announcer{}.Sealed("default", app.Sealed{Partition: "run_1", Version: 2, First: 4, Last: 6, Head: "h"}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ev, err = bus.Decode(sealed.Payload); err != nil {
+		t.Fatal(err)
+	}
+	if s := ev.GetDecisionsSealed(); sealed.Subject != "interlock.default.audit.run_1.sealed" || ev.GetVersion() != 2 ||
+		s.GetFirst() != 4 || s.GetLast() != 6 || s.GetHead() != "h" {
+		t.Errorf("%s: %v", sealed.Subject, ev)
+	}
+}
+
+// A limit without a period has no end of one.
+func TestUsageWithoutPeriod(t *testing.T) {
+	t.Parallel()
+	u := usageProto(&app.Usage{Account: rules.Account{Measure: rules.Emails, Scope: rules.PerSession, Subject: "s"}, Used: 1, Max: 2})
+	if want := (&policyv1.Usage{Measure: "emails", Scope: "session", Subject: "s", Used: 1, Max: 2}); !proto.Equal(u, want) {
+		t.Errorf("%v, want %v", u, want)
+	}
+}

@@ -1,0 +1,256 @@
+// Command rulesbench prints what one decision costs by a policy of 100 rules: by
+// Interlock's rules, and by the engines that others use, each on an equivalent
+// policy, in the same run.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	casbin "github.com/casbin/casbin/v2"
+	casbinmodel "github.com/casbin/casbin/v2/model"
+	"github.com/cedar-policy/cedar-go"
+	"github.com/open-policy-agent/opa/v1/rego"
+
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// rule is one of the hundred: what it matches, and what it says.
+type rule struct {
+	pattern string // a capability, or one with a trailing *
+	says    toolcall.Decision
+}
+
+// hundred is 100 rules of all kinds; deny goes before ask, ask before allow, and
+// what none matches is denied.
+func hundred() []rule {
+	all := []rule{
+		{"bash", toolcall.Allow},
+		{"tool:*", toolcall.Allow},
+		{"mcp:github:create_*", toolcall.Ask},
+		{"tool:Write", toolcall.Ask},
+		{"tool:WebFetch", toolcall.Deny},
+		{"mcp:prod:delete_*", toolcall.Deny},
+	}
+	for i := len(all); i < 100; i++ {
+		r := rule{fmt.Sprintf("mcp:server_%d:tool_%d", i/5, i), toolcall.Allow}
+		switch i % 5 {
+		case 0:
+			r.pattern = fmt.Sprintf("mcp:server_%d:*", i/5)
+		case 1:
+			r.says = toolcall.Ask
+		case 2:
+			r.says = toolcall.Deny
+		default:
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// asked are the calls that are timed: what the tool is called, its capability, and
+// what all engines have to answer.
+var asked = []struct {
+	tool, capability string
+	want             toolcall.Decision
+}{
+	{"Read", "tool:Read", toolcall.Allow},
+	{"mcp__server_11__tool_58", "mcp:server_11:tool_58", toolcall.Allow},
+	{"mcp__server_11__other", "mcp:server_11:other", toolcall.Allow},
+	{"mcp__github__create_issue", "mcp:github:create_issue", toolcall.Ask},
+	{"mcp__prod__delete_table", "mcp:prod:delete_table", toolcall.Deny},
+	{"mcp__unknown__tool", "mcp:unknown:tool", toolcall.Deny},
+}
+
+// decider answers for call i of asked.
+type decider func(i int) toolcall.Decision
+
+func main() {
+	engines := []struct {
+		name string
+		make func([]rule) (decider, error)
+	}{
+		{"interlock pkg/rules", interlock},
+		{"OPA (Rego, prepared)", opa},
+		{"cedar-go", cedarEngine},
+		{"casbin", casbinEngine},
+	}
+	all := hundred()
+	var ours float64
+	fmt.Printf("%-24s %12s %10s %10s\n", "100 rules, one decision", "ns", "allocs", "x ours")
+	for i, e := range engines {
+		decide, err := e.make(all)
+		if err == nil {
+			err = agrees(decide)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", e.name, err)
+			os.Exit(1)
+		}
+		result := testing.Benchmark(func(b *testing.B) {
+			b.ReportAllocs()
+			for n := range b.N {
+				decide(n % len(asked))
+			}
+		})
+		ns := float64(result.T) / float64(result.N) / float64(time.Nanosecond)
+		if i == 0 {
+			ours = ns
+		}
+		fmt.Printf("%-24s %12.0f %10d %10.0f\n", e.name, ns, result.AllocsPerOp(), ns/ours)
+	}
+}
+
+// agrees checks that an engine answers what its policy means.
+func agrees(decide decider) error {
+	for i, c := range asked {
+		if got := decide(i); got != c.want {
+			return fmt.Errorf("%s is %s, not %s", c.capability, got, c.want)
+		}
+	}
+	return nil
+}
+
+func interlock(all []rule) (decider, error) {
+	p := &rules.Policy{Role: "agent", Name: "bench", DefaultDeny: true}
+	for _, r := range all {
+		list := map[toolcall.Decision]*[]rules.Rule{toolcall.Allow: &p.Allow, toolcall.Ask: &p.Ask, toolcall.Deny: &p.Deny}[r.says]
+		*list = append(*list, rules.Rule{Capability: r.pattern})
+	}
+	set := rules.Compile(p, 1)
+	now := time.Now()
+	var spends [8]rules.Spend
+	return func(i int) toolcall.Decision {
+		v := set.Decide(rules.Call{Tool: asked[i].tool, Principal: "amir", Session: "s", Now: now}, spends[:0])
+		return v.Decision
+	}, nil
+}
+
+// opa writes the rules as sets and prefixes, which its compiler indexes.
+func opa(all []rule) (decider, error) {
+	var exact, prefixes [3][]string
+	place := map[toolcall.Decision]int{toolcall.Deny: 0, toolcall.Ask: 1, toolcall.Allow: 2}
+	for _, r := range all {
+		if prefix, ok := strings.CutSuffix(r.pattern, "*"); ok {
+			prefixes[place[r.says]] = append(prefixes[place[r.says]], fmt.Sprintf("%q", prefix))
+		} else {
+			exact[place[r.says]] = append(exact[place[r.says]], fmt.Sprintf("%q", r.pattern))
+		}
+	}
+	var b strings.Builder
+	b.WriteString("package bench\n\ndefault decision := \"DENY\"\n")
+	for i, name := range []string{"deny", "ask", "allow"} {
+		fmt.Fprintf(&b, "%s_exact := {%s}\n%s_prefixes := [%s]\n", name, strings.Join(exact[i], ","), name, strings.Join(prefixes[i], ","))
+		fmt.Fprintf(&b, "%s if input.capability in %s_exact\n%s if { some p in %s_prefixes; startswith(input.capability, p) }\n", name, name, name, name)
+	}
+	b.WriteString("decision := \"DENY\" if deny\nelse := \"ASK\" if ask\nelse := \"ALLOW\" if allow\n")
+	ctx := context.Background()
+	query, err := rego.New(rego.Query("data.bench.decision"), rego.Module("bench.rego", b.String())).PrepareForEval(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(i int) toolcall.Decision {
+		result, err := query.Eval(ctx, rego.EvalInput(map[string]any{"capability": asked[i].capability, "principal": "amir"}))
+		if err != nil || len(result) == 0 {
+			return ""
+		}
+		decision, _ := result[0].Expressions[0].Value.(string)
+		return toolcall.Decision(decision)
+	}, nil
+}
+
+// cedarEngine asks two questions where it must: Cedar knows permit and forbid, so
+// what may be asked for is an action of its own.
+func cedarEngine(all []rule) (decider, error) {
+	var b strings.Builder
+	for _, r := range all {
+		effect, action := "permit", `action == Action::"call"`
+		switch r.says {
+		case toolcall.Deny:
+			effect, action = "forbid", "action"
+		case toolcall.Ask:
+			action = `action == Action::"ask"`
+		default:
+		}
+		fmt.Fprintf(&b, "%s(principal, %s, resource) when { context.capability like %q };\n", effect, action, r.pattern)
+		if r.says == toolcall.Ask { // asking goes before allowing
+			fmt.Fprintf(&b, "forbid(principal, action == Action::\"call\", resource) when { context.capability like %q };\n", r.pattern)
+		}
+	}
+	set, err := cedar.NewPolicySetFromBytes("bench.cedar", []byte(b.String()))
+	if err != nil {
+		return nil, err
+	}
+	principal := cedar.NewEntityUID("Agent", "amir")
+	resource := cedar.NewEntityUID("Tool", "any")
+	call, ask := cedar.NewEntityUID("Action", "call"), cedar.NewEntityUID("Action", "ask")
+	entities := cedar.EntityMap{}
+	return func(i int) toolcall.Decision {
+		req := cedar.Request{
+			Principal: principal, Action: call, Resource: resource,
+			Context: cedar.NewRecord(cedar.RecordMap{"capability": cedar.String(asked[i].capability)}),
+		}
+		if ok, _ := cedar.Authorize(set, entities, req); ok {
+			return toolcall.Allow
+		}
+		req.Action = ask
+		if ok, _ := cedar.Authorize(set, entities, req); ok {
+			return toolcall.Ask
+		}
+		return toolcall.Deny
+	}, nil
+}
+
+const casbinModel = `
+[request_definition]
+r = sub, obj
+[policy_definition]
+p = sub, obj, eft
+[policy_effect]
+e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
+[matchers]
+m = r.sub == p.sub && keyMatch(r.obj, p.obj)
+`
+
+// casbinEngine asks twice where it must, as cedarEngine does.
+func casbinEngine(all []rule) (decider, error) {
+	m, err := casbinmodel.NewModelFromString(casbinModel)
+	if err != nil {
+		return nil, err
+	}
+	e, err := casbin.NewEnforcer(m)
+	if err != nil {
+		return nil, err
+	}
+	add := func(sub, obj, effect string) {
+		if _, addErr := e.AddPolicy(sub, obj, effect); addErr != nil {
+			err = addErr
+		}
+	}
+	for _, r := range all {
+		switch r.says {
+		case toolcall.Allow:
+			add("call", r.pattern, "allow")
+		case toolcall.Ask:
+			add("call", r.pattern, "deny")
+			add("ask", r.pattern, "allow")
+		default:
+			add("call", r.pattern, "deny")
+			add("ask", r.pattern, "deny")
+		}
+	}
+	return func(i int) toolcall.Decision {
+		if ok, err := e.Enforce("call", asked[i].capability); err == nil && ok {
+			return toolcall.Allow
+		}
+		if ok, err := e.Enforce("ask", asked[i].capability); err == nil && ok {
+			return toolcall.Ask
+		}
+		return toolcall.Deny
+	}, err
+}
