@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +22,7 @@ type shape struct {
 	name string
 	// engines, policies and states are the gRPC addresses of the replicas; in one
 	// process they are all the same.
-	engines, policies, states []string
+	engines, policies, states, approvals []string
 	// http is the base URL of the edge.
 	http string
 	// nats is where events come from.
@@ -67,7 +70,7 @@ func (u *together) restart(t testing.TB) {
 	})
 	u.process = p
 	both := []string{at.GRPC, at.GRPC}
-	u.engines, u.policies, u.states = both, both, both
+	u.engines, u.policies, u.states, u.approvals = both, both, both, both
 	u.http = at.HTTP
 	u.nats = bus.Endpoint{URL: at.NATS}
 	u.tokensFile = u.data.Tokens()
@@ -83,6 +86,7 @@ type separate struct {
 	engine     []*process
 	policy     []*process
 	state      []*process
+	approval   []*process
 	gateway    *process
 	admin      map[*process]string // address of the admin endpoints
 }
@@ -98,33 +102,39 @@ func startSeparate(t testing.TB, args ...string) *separate {
 	}
 	s.nats = bus.Endpoint{URL: s.natsServer.URL()}
 	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
-	if _, err := auth.WriteFile(s.tokensFile, auth.Generate()); err != nil {
-		t.Fatal(err)
-	}
+	writeTokens(t, s.tokensFile)
 	s.readTokens(t)
-	for range replicaCount {
-		s.engine = append(s.engine, s.service(t, "interlock-engine", s.storage()...))
-	}
-	for _, p := range s.engine {
-		s.engines = append(s.engines, p.serving(t, "grpc"))
-	}
-	for range replicaCount {
-		s.policy = append(s.policy, s.service(t, "interlock-policy-enforcer",
-			append(s.storage(), "--engine", strings.Join(s.engines, ","))...))
-	}
-	for _, p := range s.policy {
-		s.policies = append(s.policies, p.serving(t, "grpc"))
-	}
 	for range replicaCount {
 		s.state = append(s.state, s.service(t, "interlock-state-store", s.stateArgs()...))
 	}
 	for _, p := range s.state {
 		s.states = append(s.states, p.serving(t, "grpc"))
 	}
+	// The engine and the approval service call each other, so one needs an address
+	// before it is there.
+	s.engines = freeAddresses(t, replicaCount)
+	for range replicaCount {
+		s.approval = append(s.approval, s.service(t, "interlock-approval", s.approvalArgs()...))
+	}
+	for _, p := range s.approval {
+		s.approvals = append(s.approvals, p.serving(t, "grpc"))
+	}
+	for i := range replicaCount {
+		s.engine = append(s.engine, s.service(t, "interlock-engine", s.engineArgs(i)...))
+	}
+	for _, p := range s.engine {
+		p.serving(t, "grpc")
+	}
+	for range replicaCount {
+		s.policy = append(s.policy, s.service(t, "interlock-policy-enforcer", s.policyArgs()...))
+	}
+	for _, p := range s.policy {
+		s.policies = append(s.policies, p.serving(t, "grpc"))
+	}
 	s.gateway = s.service(t, "interlock-gateway", append([]string{
 		"--http", "127.0.0.1:0", "--nats-url", s.nats.URL,
 		"--engine", strings.Join(s.engines, ","), "--policy", strings.Join(s.policies, ","),
-		"--state", strings.Join(s.states, ","),
+		"--state", strings.Join(s.states, ","), "--approval", strings.Join(s.approvals, ","),
 	}, args...)...)
 	s.http = "http://" + s.gateway.serving(t, "http")
 	eventually(t, "the gateway is ready", func() error { return ready(s.http) })
@@ -141,6 +151,51 @@ func (s *separate) stateArgs() []string {
 	return append(s.storage(), "--task-lease", "3s", "--state-update-delay", "100ms")
 }
 
+func (s *separate) engineArgs(i int) []string {
+	return append(s.storage(), "--grpc", s.engines[i],
+		"--state", strings.Join(s.states, ","), "--approval", strings.Join(s.approvals, ","))
+}
+
+func (s *separate) policyArgs() []string {
+	return append(s.storage(), "--engine", strings.Join(s.engines, ","),
+		"--state", strings.Join(s.states, ","), "--approval", strings.Join(s.approvals, ","))
+}
+
+func (s *separate) approvalArgs() []string {
+	return append(s.storage(), "--engine", strings.Join(s.engines, ","))
+}
+
+// writeTokens writes a token for each role, and one that the services call each
+// other with.
+func writeTokens(t testing.TB, file string) {
+	t.Helper()
+	type entry struct {
+		Name  string    `json:"name"`
+		Role  auth.Role `json:"role"`
+		Token string    `json:"token"`
+	}
+	var tokens []entry
+	for _, role := range append(auth.Roles(), auth.Service) {
+		tokens = append(tokens, entry{string(role), role, auth.Mint()})
+	}
+	data := must[[]byte](t)(json.Marshal(map[string][]entry{"tokens": tokens}))
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freeAddresses are addresses that nobody listens on.
+func freeAddresses(t testing.TB, n int) []string {
+	t.Helper()
+	addresses := make([]string, n)
+	for i := range addresses {
+		lis := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+		defer lis.Close()
+		addresses[i] = lis.Addr().String()
+	}
+	return addresses
+}
+
 func (s *separate) service(t testing.TB, name string, args ...string) *process {
 	t.Helper()
 	return start(t, name, append([]string{"--tokens", s.tokensFile, "--grpc", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)...)
@@ -149,7 +204,7 @@ func (s *separate) service(t testing.TB, name string, args ...string) *process {
 // restartEngine starts a killed replica again, where it was.
 func (s *separate) restartEngine(t testing.TB, i int) {
 	t.Helper()
-	s.engine[i] = s.service(t, "interlock-engine", append(s.storage(), "--grpc", s.engines[i])...)
+	s.engine[i] = s.service(t, "interlock-engine", s.engineArgs(i)...)
 	s.engine[i].serving(t, "grpc")
 }
 
@@ -192,7 +247,8 @@ func onEveryShape(t *testing.T, test func(*testing.T, *shape)) {
 		t.Parallel()
 		s := startSeparate(t)
 		edge := s.gateway.serving(t, "grpc")
-		s.engines, s.policies, s.states = []string{edge, s.engines[1]}, []string{edge, s.policies[1]}, []string{edge, s.states[1]}
+		s.engines, s.policies = []string{edge, s.engines[1]}, []string{edge, s.policies[1]}
+		s.states, s.approvals = []string{edge, s.states[1]}, []string{edge, s.approvals[1]}
 		test(t, &s.shape)
 	})
 }

@@ -136,7 +136,7 @@ func (v *auditView) table(w *tabwriter.Writer) {
 		case !h.OK:
 			fmt.Fprintf(w, "WRONG HEAD\t%s\t%s\n", visible(h.Partition), visible(h.Problem))
 		case h.Since > 0:
-			fmt.Fprintf(w, "head\t%s\tok, and %s were sealed since\n", visible(h.Partition), counted(int(h.Since), "record"))
+			fmt.Fprintf(w, "head\t%s\tok, and %d more sealed since\n", visible(h.Partition), h.Since)
 		default:
 			fmt.Fprintf(w, "head\t%s\tok\n", visible(h.Partition))
 		}

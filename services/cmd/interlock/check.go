@@ -47,7 +47,6 @@ func (c *checkCommand) Run(ctx context.Context, io streams) error {
 		}
 		if view.Decision == "ASK" && view.ApprovalID != "" {
 			fmt.Fprintf(w, "approval\t%s\n", visible(view.ApprovalID))
-			fmt.Fprintln(w, "Somebody else decides it with interlock approval approve; then the same check allows the call, once.")
 		}
 	})
 	if err != nil {

@@ -126,16 +126,24 @@ func (c *decisionsCommand) table(w *tabwriter.Writer, all []jsonview.DecisionRec
 	fmt.Fprintln(w, columns)
 	for i := range all {
 		r := &all[i]
-		rule := r.Rule
-		if rule == "" {
-			rule = "the state"
-		}
 		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Time.Format(timeLayout), visible(r.RunID), visible(r.State), visible(r.Tool),
-			decisionText(r.Decision, r.Code), visible(r.Principal), visible(rule))
+			decisionText(r.Decision, r.Code), visible(r.Principal), visible(ruleText(r)))
 		if c.Shadowed {
 			line += "\t" + visible(shadowText(r.Shadows))
 		}
 		fmt.Fprintln(w, line)
+	}
+}
+
+// ruleText says what has decided.
+func ruleText(r *jsonview.DecisionRecord) string {
+	switch {
+	case r.Policy == "" && r.Rule == "":
+		return "the state"
+	case r.Policy == "" || strings.Contains(r.Rule, r.Policy):
+		return r.Rule
+	default:
+		return fmt.Sprintf("policy %s version %d, %s", r.Policy, r.PolicyVersion, r.Rule)
 	}
 }
 

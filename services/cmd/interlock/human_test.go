@@ -364,7 +364,7 @@ func TestAuditVerify(t *testing.T) {
 	}{
 		{nil, "2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitDone},
 		{[]string{"--head", "run_1=h3", "--head", "run_2=x"}, "head  run_1  ok\nhead  run_2  ok\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitDone},
-		{[]string{"--head", "run_1=h1"}, "head  run_1  ok, and 2 records were sealed since\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitDone},
+		{[]string{"--head", "run_1=h1"}, "head  run_1  ok, and 2 more sealed since\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitDone},
 		{[]string{"--head", "run_1=other"}, "WRONG HEAD  run_1  no record of the chain has this hash: it was rewritten, or the head is another's\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitNo},
 		{[]string{"--head", "run_2=h1"}, "WRONG HEAD  run_2  no record of the chain has this hash: it was rewritten, or the head is another's\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitNo},
 		{[]string{"--head", "run_3=h3"}, "WRONG HEAD  run_3  there is no such chain\n2 chains, 4 records sealed, 1 not yet: 0 broken\n", exitNo},

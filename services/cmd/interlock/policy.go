@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -30,7 +31,7 @@ type policyPut struct {
 	clientFlags
 	formatFlag
 	File           string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
-	Name           string `help:"Name of the policy; the one in the file by default." placeholder:"NAME"`
+	Name           string `help:"Name of the policy; by default the one in the file, or that of the file." placeholder:"NAME"`
 	Shadow         bool   `help:"Judge beside the live version, and enforce nothing."`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first." placeholder:"KEY"`
 }
@@ -49,7 +50,7 @@ func (c *policyPut) Run(ctx context.Context, io streams) error {
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).Put(ctx, &policyv1.PutRequest{
-			Name: c.Name, Definition: source, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,
+			Name: c.name(source), Definition: source, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
 			return invalidFile(c.File, "", err, io)
@@ -69,6 +70,16 @@ func (c *policyPut) Run(ctx context.Context, io streams) error {
 			fmt.Fprintf(w, "%s\t%s\tversion %d\t%s\n", verb, visible(view.Name), view.Version, standingOf(&view.Policy))
 		})
 	})
+}
+
+// name is that of a policy which has none in its file: the file's.
+func (c *policyPut) name(source []byte) string {
+	v, _ := document.Parse(source, documentLimits)
+	if named, _ := v.Get("name"); c.Name != "" || named.Str() != "" || c.File == "-" {
+		return c.Name
+	}
+	file := filepath.Base(c.File)
+	return strings.TrimSuffix(file, filepath.Ext(file))
 }
 
 // standingOf says what a version does now.

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -46,6 +47,8 @@ const patience = 30 * time.Second
 //	redis NAME ARG...  start a Redis, and set NAME to its address
 //	busy NAME          set NAME to an address in use
 //	holds FILE REGEXP  wait until a file, maybe of a program that runs, has a match
+//	until REGEXP CMD.. run a command again until its output has a match
+//	sql FILE STATEMENT change the file of a store behind its back
 //	gone FILE          wait until there are none of the processes whose ids a file has
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -58,7 +61,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "ready": ready, "get": get, "term": term, "clean": clean, "holds": holds, "gone": gone,
+			"code": code, "ready": ready, "get": get, "term": term, "clean": clean, "holds": holds, "gone": gone, "until": until, "sql": statement,
 			"redis": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv(args[0], redistest.Start(t, args[1:]...).Addr())
 			},
@@ -143,6 +146,24 @@ func holds(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
+func statement(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	result, err := db.Exec(args[1])
+	ts.Check(err)
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		ts.Fatalf("%d rows are changed: %v", n, err)
+	}
+}
+
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile("(?m)" + args[0])
+	eventually(ts, strings.Join(args[1:], " ")+" says "+args[0], func() bool {
+		return ts.Exec(args[1], args[2:]...) == nil && want.MatchString(ts.ReadFile("stdout"))
+	})
+}
+
 func gone(ts *testscript.TestScript, _ bool, args []string) {
 	for _, field := range strings.Fields(ts.ReadFile(args[0])) {
 		pid, err := strconv.Atoi(field)
@@ -167,7 +188,7 @@ var volatile = []struct {
 	re   *regexp.Regexp
 	with string
 }{
-	{regexp.MustCompile(`\b(run|call|evt|schema|wfstate|ses|task|exec)_[0-9a-z]{26}\b`), "${1}_xxxxxxxxxxxxxxxxxxxxxxxxxx"},
+	{regexp.MustCompile(`\b(run|call|evt|schema|wfstate|ses|task|exec|apr)_[0-9a-z]{26}\b`), "${1}_xxxxxxxxxxxxxxxxxxxxxxxxxx"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2000-01-01T00:00:00Z"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "2000-01-01 00:00:00"},
 }

@@ -126,7 +126,7 @@ test('an answer leads on, or blocks the session', async () => {
     assert.ok(JSON.parse(log).length > 50);
     const audit = await eventually('the decisions are sealed', () => {
       const verify = interlock('audit', 'verify', '--format', 'json');
-      return verify.status === 0 && JSON.parse(verify.stdout).every((c) => c.unsealed === 0) && verify;
+      return verify.status === 0 && JSON.parse(verify.stdout).chains.every((c) => !c.unsealed) && verify;
     });
     assert.equal(audit.status, 0);
   } finally {

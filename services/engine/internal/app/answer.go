@@ -124,6 +124,14 @@ func requestName(idempotencyKey string) string {
 	return "request/" + idempotencyKey
 }
 
+// repeated is firstAnswer for a change of a run.
+func (a *App) repeated(ctx context.Context, asked place, c change) (*Outcome, error) {
+	if c.key == "" {
+		return nil, nil
+	}
+	return a.firstAnswer(ctx, asked.key, c.key, c.digest)
+}
+
 // firstAnswer answers a repeated request without a commit, or nil when it is
 // none.
 func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest string) (*Outcome, error) {

@@ -109,6 +109,10 @@ func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change)
 		return nil, err
 	}
 	if c.answers && m.Process == nil {
+		// A repeat of the answer that has ended a process is told so again (S6.5).
+		if outcome, err := a.repeated(ctx, asked, c); outcome != nil || err != nil {
+			return outcome, err
+		}
 		return nil, noProcess(at.run)
 	}
 	escapes, err := a.escapes(ctx, caller, at.run, m, c)
@@ -173,14 +177,12 @@ func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, escape
 	agent := caller.Principal.Role == auth.Agent
 	conflict := c.expected != 0 && c.expected != run.Version
 	held := agent && run.Held && (c.leaves || c.resumes)
-	switch {
-	case !conflict && !held && !escapes:
+	if !conflict && !held && !escapes {
 		return nil, nil
-	case c.key != "":
-		// The request may be a repeat, whose answer is the first one (S6.5).
-		if outcome, err := a.firstAnswer(ctx, asked.key, c.key, c.digest); outcome != nil || err != nil {
-			return outcome, err
-		}
+	}
+	// The request may be a repeat, whose answer is the first one (S6.5).
+	if outcome, err := a.repeated(ctx, asked, c); outcome != nil || err != nil {
+		return outcome, err
 	}
 	fresh, err := a.loadRun(ctx, at.key)
 	switch {

@@ -38,17 +38,33 @@ func (a *App) confine(ctx context.Context, caller Caller, target Target, whole b
 		return target, nil
 	}
 	driven, err := a.driven(ctx, caller, target)
-	if err != nil {
+	if target.RunID != "" && (err != nil || target.RunID != driven.run.ID) {
+		if over, failed := a.overAnyway(ctx, caller, target); over || failed != nil {
+			return target, failed
+		}
+		if err == nil {
+			err = a.confineFamily(ctx, caller, driven, target, whole)
+		}
 		return target, err
 	}
-	if target.RunID != "" && target.RunID != driven.run.ID {
-		return target, a.confineFamily(ctx, caller, driven, target, whole)
+	if err != nil {
+		return target, err
 	}
 	if whole && (driven.branch != "" || p.Branch != "" || driven.run.SessionID != p.Session) {
 		return target, outside(caller, wholeRun)
 	}
 	branch, err := inHand(caller, driven, target.Branch)
 	return Target{SessionID: p.Session, Branch: branch}, err
+}
+
+// overAnyway reports a run of the session's own that has ended: nothing changes it any
+// more, and a repeat of what has ended it gets the first answer (S6.5).
+func (a *App) overAnyway(ctx context.Context, caller Caller, target Target) (bool, error) {
+	run, err := a.cachedRun(ctx, runKey(caller.Namespace, target.RunID))
+	if fault.ReasonOf(err) == fault.NotFound || target.SessionID != "" && target.SessionID != caller.Principal.Session {
+		return false, nil
+	}
+	return err == nil && run.Status.Ended() && run.SessionID == caller.Principal.Session && caller.Principal.Branch == "", err
 }
 
 // driven is the run, and the branch of it, that a bound principal's session drives.

@@ -102,6 +102,25 @@ func TestBoundToASession(t *testing.T) {
 	}
 }
 
+// S6.5: that a session is free again after its run was cancelled is no reason to
+// refuse the repeat of that.
+func TestBoundRepeatsCancel(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	run, other := g.start("shipping", "s"), g.start("shipping", "x")
+	for range 2 {
+		if outcome, err := g.Cancel(t.Context(), of("s", ""), run, "enough", "k"); err != nil || outcome.Rejection != nil {
+			t.Errorf("%+v, %v", outcome, err)
+		}
+	}
+	if _, err := g.Cancel(t.Context(), agent, other, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Cancel(t.Context(), of("s", ""), other, "", ""); fault.ReasonOf(err) != fault.PermissionDenied {
+		t.Errorf("another's: %v", err)
+	}
+}
+
 // A bound token starts runs in its own session, and resumes what that has paused.
 func TestBoundStarts(t *testing.T) {
 	t.Parallel()

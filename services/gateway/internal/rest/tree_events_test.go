@@ -169,7 +169,7 @@ func TestTreeEventsOnSockets(t *testing.T) {
 		l := connect(t, h, "", "X-Interlock-Session", "child-1")
 		l.say(`{"type":"subscribe","subject":"state.>"}`)
 		l.hear(`{"type":"error","subject":"state.>","code":"PERMISSION_DENIED","message":"events of the entity state tell of all trees, ` +
-			`which this token may not read; follow one state by its state_id instead of a subject"}`)
+			`which this token may not read; follow one state by its state_id instead of a subject, or ask for one approval"}`)
 		l.say(`{"type":"subscribe","subject":">","last_event_id":0}`)
 		l.hear(`{"type":"subscribed","subject":">"}`)
 		l.hear(`{"type":"event","id":1,"subject":"interlock.default.workflow.x.happened","event":{"of":"workflow"}}`)

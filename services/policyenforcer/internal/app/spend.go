@@ -33,7 +33,7 @@ func (a *App) corrections(namespace string, changes []rules.Change) []store.Coun
 	for i := range changes {
 		c := &changes[i]
 		counters[i] = store.Counter{
-			Owner: a.spendKey(namespace, c.Account), Name: c.Counter(), Delta: c.Delta, Limit: store.NoLimit, Window: c.Window,
+			Owner: a.spendKey(namespace, c.Account), Name: c.Counter(), Delta: c.Delta, Limit: store.NoLimit, Window: c.Window, Admitted: c.Admitted,
 		}
 	}
 	return counters
@@ -61,9 +61,10 @@ func (a *App) reserve(ctx context.Context, namespace string, spends []rules.Spen
 		for i, index := range at {
 			group[i] = counters[index]
 		}
-		_, err := a.store.Commit(ctx, store.Batch{Counters: group})
+		result, err := a.store.Commit(ctx, store.Batch{Counters: group})
 		if err == nil {
 			for _, index := range at {
+				spends[index].Admitted = result.Admitted
 				taken = append(taken, spends[index])
 			}
 			continue
