@@ -243,7 +243,7 @@ func (c *Cluster) authenticator(tokens *auth.Tokens) (all auth.Authenticator, ow
 		return nil, "", err
 	}
 	own = auth.Mint()
-	return auth.Chain(auth.One(auth.Principal{Name: "interlock", Role: auth.Service}, own), outer), own, nil
+	return auth.Chain(auth.One(auth.Principal{Name: auth.OwnName, Role: auth.Service}, own), outer), own, nil
 }
 
 func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *auth.Tokens) error {

@@ -32,11 +32,15 @@ func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals {
 
 // Request implements app.Approvals.
 func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) (app.Approval, error) {
-	resp, err := a.service.Create(rpc.InNamespace(ctx, namespace), &approvalv1.CreateRequest{
-		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil), Data: ask.Action.Data.AppendJSON(nil),
+	req := &approvalv1.CreateRequest{
+		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
 		Message: ask.Message, Terms: termsProto(ask.Terms), RunId: ask.RunID, Reuse: true,
-	})
+	}
+	if !ask.Action.Data.IsZero() { // no input is not the input null
+		req.Data = ask.Action.Data.AppendJSON(nil)
+	}
+	resp, err := a.service.Create(rpc.InNamespace(ctx, namespace), req)
 	if err != nil {
 		return app.Approval{}, err
 	}
