@@ -11,6 +11,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/bus"
 )
 
@@ -279,9 +280,9 @@ func invokes(t *testing.T, w *world) {
 	c.expect(t, child.GetRunId(), "Anything", allow, "") // it has reached its final state (S2.9)
 }
 
-// forceState: S6.3.
+// forceState: S6.3. Agents never force, whatever the workflow allows.
 func forceState(t *testing.T, w *world) {
-	c := w.as(t, auth.Agent)
+	c := w.as(t, auth.Operator)
 	c.register(t, bugfix)
 	c.register(t, strings.Replace(strings.Replace(bugfix, `"id": "bugfix"`, `"id": "debugged"`, 1), `"context"`, `"meta": {"debug": true}, "context"`, 1))
 	force := func(run, state, context string) *enginev1.ForceStateResponse {
@@ -292,6 +293,10 @@ func forceState(t *testing.T, w *world) {
 		t.Errorf("without debug: %v", got)
 	}
 	id := c.start(t, "debugged").GetRunId()
+	_, err := w.as(t, auth.Agent).runs.ForceState(within(t), &enginev1.ForceStateRequest{RunId: id, State: "testing"})
+	if fault.ReasonOf(err) != fault.PermissionDenied {
+		t.Errorf("an agent forces: %v", err)
+	}
 	if got := force(id, "nowhere", ""); got.GetAccepted() {
 		t.Errorf("to no state: %v", got)
 	}

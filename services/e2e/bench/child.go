@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -202,14 +203,26 @@ func (s *served) services(ctx context.Context, st store.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := register(server.GRPC(), st, server.Local(rpc.ClientConfig{}), server.Local(rpc.ClientConfig{Token: own})); err != nil {
+	work, err := register(server.GRPC(), st, server.Local(rpc.ClientConfig{}), server.Local(rpc.ClientConfig{Token: own}))
+	if err != nil {
 		return err
 	}
+	s.background(ctx, work)
 	s.at.GRPC = server.Addrs()[0].String()
 	s.onClose(server.Close)
 	server.SetServing(true)
 	go func() { _ = server.Serve(ctx) }()
 	return nil
+}
+
+// background does the work that ends with a context, until the server is closed.
+func (s *served) background(ctx context.Context, work []func(context.Context) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	for _, part := range work {
+		parts.Go(func() { _ = part(ctx) }) // ends with its context
+	}
+	s.onClose(func() { cancel(); parts.Wait() })
 }
 
 func (s *served) bare(ctx context.Context, st store.Store) (err error) {

@@ -42,7 +42,7 @@ func parse() (settings, error) {
 	flag.DurationVar(&s.round, "round", s.round, "length of one measurement")
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.StringVar(&callers, "callers", callers, "numbers of callers")
-	flag.StringVar(&s.only, "only", "", "one section: process, redis, sqlite, states-redis, states-sqlite, events or stored")
+	flag.StringVar(&s.only, "only", "", "one section: process, redis, sqlite, policies-redis, policies-sqlite, states-redis, states-sqlite, events or stored")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.Parse()
 	for text := range strings.SplitSeq(callers, ",") {
@@ -102,6 +102,8 @@ func bench(ctx context.Context) error {
 		{"process", b.inProcess},
 		{"redis", func(ctx context.Context) error { return b.overGRPC(ctx, "redis") }},
 		{"sqlite", func(ctx context.Context) error { return b.overGRPC(ctx, "sqlite") }},
+		{"policies-redis", func(ctx context.Context) error { return b.policies(ctx, "redis") }},
+		{"policies-sqlite", func(ctx context.Context) error { return b.policies(ctx, "sqlite") }},
 		{"states-redis", func(ctx context.Context) error { return b.states(ctx, "redis") }},
 		{"states-sqlite", func(ctx context.Context) error { return b.states(ctx, "sqlite") }},
 		{"events", b.events},

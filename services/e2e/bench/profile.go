@@ -61,7 +61,12 @@ func (b *bencher) profileOf(ctx context.Context, backend string) (err error) {
 		return err
 	}
 	loads = append(loads, &load{name: "patch", callers: 64, calls: 1, open: patches(ctx, p, own(sessions))})
-	for _, name := range []string{"check", "check, streamed", "check, 16 a message", "transition", "patch"} {
+	held, err := s.policyLoads(ctx, c, 64)
+	if err != nil {
+		return err
+	}
+	loads = append(loads, held...)
+	for _, name := range []string{"check", held[1].name, "check, streamed", "check, 16 a message", "transition", "patch"} {
 		l := find(loads, name)
 		file := filepath.Join(b.profile, backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name))
 		failed := make(chan error, 1)

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
+	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
@@ -60,7 +61,7 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 	}
 	defer server.Close()
 	local := server.Local(rpc.ClientConfig{})
-	if err := register(server.GRPC(), rec, local, local); err != nil {
+	if _, err := register(server.GRPC(), rec, local, local); err != nil {
 		return nil, err
 	}
 	ids, err := begin(ctx, local, 1)
@@ -88,15 +89,23 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 	return s, err
 }
 
-// register adds the services to a server, as all binaries do.
-func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientConnInterface) error {
-	engine.New(engine.Config{Store: st}).Register(r)
-	statestore.New(statestore.Config{Store: st}).Register(r)
-	policies, err := policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, State: self})
-	if err == nil {
-		policies.Register(r)
+// register adds the services to a server, as all binaries do, and answers what they
+// do beside serving, until a context ends.
+func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientConnInterface) ([]func(context.Context) error, error) {
+	policies, err := policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Approval: self, State: self})
+	if err != nil {
+		return nil, err
 	}
-	return err
+	approvals, err := approval.New(approval.Config{Store: st, Engine: self})
+	if err != nil {
+		return nil, err
+	}
+	runs, states := engine.New(engine.Config{Store: st, Approval: self, Sessions: self}), statestore.New(statestore.Config{Store: st})
+	runs.Register(r)
+	states.Register(r)
+	policies.Register(r)
+	approvals.Register(r)
+	return []func(context.Context) error{runs.Run, states.Run, policies.Run, approvals.Run}, nil
 }
 
 // begin registers the workflow and starts n runs of it.

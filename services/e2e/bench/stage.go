@@ -90,10 +90,13 @@ func (s *stage) storePID(ctx context.Context) (int, error) {
 func (s *stage) path(role string) string { return filepath.Join(s.dir, role+".db") }
 
 // dial makes the connections of a number of callers: sixteen share one.
-func (s *stage) dial(c *child, callers int) (pool, error) {
+func (s *stage) dial(c *child, callers int) (pool, error) { return s.dialIn(c, callers, "") }
+
+// dialIn is dial in a namespace.
+func (s *stage) dialIn(c *child, callers int, namespace string) (pool, error) {
 	p := make(pool, (callers+15)/16)
 	for i := range p {
-		conn, err := rpc.Dial(c.GRPC, rpc.ClientConfig{Token: s.token})
+		conn, err := rpc.Dial(c.GRPC, rpc.ClientConfig{Token: s.token, Namespace: namespace})
 		if err != nil {
 			return nil, err
 		}
