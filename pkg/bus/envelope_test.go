@@ -246,6 +246,8 @@ func setPayload(t *rapid.T, ev *eventv1.Event, text *rapid.Generator[string]) {
 		ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
 			CallId: text.Draw(t, "call"), Tool: text.Draw(t, "tool"), Decision: text.Draw(t, "decision"), Code: text.Draw(t, "code"),
 			Message: text.Draw(t, "message"), State: text.Draw(t, "state"), RunVersion: rapid.Int64().Draw(t, "run version"), InputDigest: text.Draw(t, "digest"),
+			Capability: text.Draw(t, "capability"), Policy: text.Draw(t, "policy"), PolicyVersion: rapid.Int64().Draw(t, "policy version"),
+			Rule: text.Draw(t, "rule"), ApprovalId: text.Draw(t, "approval"), Shadows: shadows(text).Draw(t, "shadows"),
 		}}
 	case 2:
 		ev.Payload = &eventv1.Event_ToolcallReported{ToolcallReported: &eventv1.ToolCallReported{
@@ -266,6 +268,15 @@ func setPayload(t *rapid.T, ev *eventv1.Event, text *rapid.Generator[string]) {
 	case 5:
 		ev.Payload = &eventv1.Event_RunResumed{RunResumed: &eventv1.RunResumed{State: text.Draw(t, "state")}}
 	}
+}
+
+func shadows(text *rapid.Generator[string]) *rapid.Generator[[]*eventv1.ShadowDecided] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *eventv1.ShadowDecided {
+		return &eventv1.ShadowDecided{
+			Policy: text.Draw(t, "policy"), PolicyVersion: rapid.Int64().Draw(t, "policy version"), Workflow: text.Draw(t, "workflow"),
+			Decision: text.Draw(t, "decision"), Code: text.Draw(t, "code"),
+		}
+	}), 0, 3)
 }
 
 // canonical is JSON with sorted keys and no blanks.
@@ -289,8 +300,9 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		m    proto.Message
 		want int
 	}{
-		{&eventv1.Event{}, 8 + 27},
-		{&eventv1.ToolCallDecided{}, 8},
+		{&eventv1.Event{}, 8 + 31},
+		{&eventv1.ToolCallDecided{}, 14},
+		{&eventv1.ShadowDecided{}, 5},
 		{&eventv1.ToolCallReported{}, 7},
 		{&eventv1.RunTransitioned{}, 7},
 		{&eventv1.StateChanged{}, 6},

@@ -66,7 +66,32 @@ func (o *object) decided(p *eventv1.ToolCallDecided) {
 	o.text("state", p.GetState())
 	o.integer("run_version", p.GetRunVersion())
 	o.text("input_digest", p.GetInputDigest())
+	o.text("capability", p.GetCapability())
+	o.text("policy", p.GetPolicy())
+	o.integer("policy_version", p.GetPolicyVersion())
+	o.text("rule", p.GetRule())
+	o.text("approval_id", p.GetApprovalId())
+	o.shadows(p.GetShadows())
 	o.Close()
+}
+
+func (o *object) shadows(shadows []*eventv1.ShadowDecided) {
+	if len(shadows) == 0 {
+		return
+	}
+	o.Name("shadows")
+	o.OpenList()
+	for _, p := range shadows {
+		o.slow = o.slow || len(p.ProtoReflect().GetUnknown()) > 0
+		o.Open()
+		o.text("policy", p.GetPolicy())
+		o.integer("policy_version", p.GetPolicyVersion())
+		o.text("workflow", p.GetWorkflow())
+		o.text("decision", p.GetDecision())
+		o.text("code", p.GetCode())
+		o.Close()
+	}
+	o.CloseList()
 }
 
 func (o *object) reported(p *eventv1.ToolCallReported) {

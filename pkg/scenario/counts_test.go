@@ -59,10 +59,12 @@ func TestEveryExpectationCounts(t *testing.T) {
 func spoil(key string, want document.Value) document.Value {
 	nobody := document.StringValue("nobody")
 	switch {
-	case key == "decision" && want.Str() == "ASK" || key == "status" && want.Str() == "BLOCKED":
-		return document.NullValue()
+	case key == "decision" && want.Str() == "ASK":
+		return document.StringValue("DENY")
 	case key == "decision":
 		return document.StringValue("ASK")
+	case key == "status" && want.Str() == "BLOCKED":
+		return document.StringValue("FAILED")
 	case key == "status":
 		return document.StringValue("BLOCKED")
 	}

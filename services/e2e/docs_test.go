@@ -15,6 +15,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/document"
+	questions "github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/scenario"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -27,6 +29,8 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 //	json workflow [FILE]   a definition without problems
 //	json schema [FILE]     a JSON Schema that states can conform to
 //	json component [FILE]  a state component without problems
+//	json policy [FILE]     a policy without problems
+//	json process [FILE]    a process without problems
 //	yaml scenario [FILE]   scenarios that all pass
 //	json event             an event as the product writes it
 //	sh program FILE        what commands of the document run; js program FILE, too
@@ -36,14 +40,14 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 // A block with a FILE is also written there. Commands run in a folder of the
 // document's own, which has those files and a copy of the examples. Those beside a
 // server share one shell, so that variables and functions hold.
-var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|yaml scenario|json event|sh program|js program|" +
+var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|json policy|json process|yaml scenario|json event|sh program|js program|" +
 	"console transcript|console server)(?: (\\S+))?\n((?s:.*?)\n)```$")
 
 // leastSnippets of each kind keep the documentation from losing its examples, and
 // this test from looking in the wrong place.
 var leastSnippets = map[string]int{
 	"json workflow": 8, "yaml scenario": 5, "json event": 33, "console transcript": 8,
-	"json schema": 2, "json component": 4, "sh program": 1, "js program": 1, "console server": 30,
+	"json schema": 2, "json component": 4, "json policy": 5, "json process": 2, "sh program": 1, "js program": 1, "console server": 30,
 }
 
 // guide is one file of the documentation, and the folder of its snippets.
@@ -70,7 +74,8 @@ func TestDocumentationSnippets(t *testing.T) {
 				}
 			}
 			map[string]func(*testing.T, string, string){
-				"json workflow": d.workflow, "json schema": d.schema, "json component": d.component, "yaml scenario": d.scenario,
+				"json workflow": d.workflow, "json schema": d.schema, "json component": d.component,
+				"json policy": d.policy, "json process": d.process, "yaml scenario": d.scenario,
 				"json event": d.event, "sh program": d.program, "js program": d.program, "console transcript": d.transcript, "console server": d.session,
 			}[kind](t, file, body)
 		}
@@ -94,6 +99,18 @@ func (d *guide) schema(t *testing.T, _, body string) {
 
 func (d *guide) component(t *testing.T, _, body string) {
 	if _, problems := document.ParseComponent([]byte(body)); len(problems) > 0 {
+		t.Errorf("%s: %v in\n%s", d.name, problems, body)
+	}
+}
+
+func (d *guide) policy(t *testing.T, _, body string) {
+	if _, problems := rules.ParsePolicy([]byte(body)); len(problems) > 0 {
+		t.Errorf("%s: %v in\n%s", d.name, problems, body)
+	}
+}
+
+func (d *guide) process(t *testing.T, _, body string) {
+	if _, problems := questions.Parse([]byte(body)); len(problems) > 0 {
 		t.Errorf("%s: %v in\n%s", d.name, problems, body)
 	}
 }
@@ -154,7 +171,7 @@ func TestExamplesValidate(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, problems := workflow.Parse(src)
+		problems := parseExample(src)
 		if problems.HasErrors() || (len(problems) > 0) != slices.Contains(warned, filepath.Base(file)) {
 			t.Errorf("%s: %v", file, problems)
 		}
@@ -163,6 +180,20 @@ func TestExamplesValidate(t *testing.T) {
 	if err != nil || found < 20 {
 		t.Fatalf("%d examples: %v", found, err)
 	}
+}
+
+// parseExample parses an example as what it is.
+func parseExample(src []byte) (problems document.Problems) {
+	value, _ := document.ParseAll(src, document.Limits{})
+	switch document.KindOf(value) {
+	case "policy":
+		_, problems = rules.ParsePolicy(src)
+	case "process":
+		_, problems = questions.Parse(src)
+	default:
+		_, problems = workflow.Parse(src)
+	}
+	return problems
 }
 
 // Relative links in the documentation lead somewhere, to headings too.

@@ -173,7 +173,7 @@ func newREST(cfg Config, on clients, events rest.EventSource) (http.Handler, err
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
-		Events: events, Ready: cfg.Ready, Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
+		Events: events, Identify: identify(cfg), Ready: cfg.Ready, Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
 		Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
@@ -195,14 +195,15 @@ func identify(cfg Config) func(context.Context, string) (auth.Principal, error) 
 	return cfg.Tokens.Authenticate
 }
 
-// authenticate checks tokens at the edge; nil leaves it to the services.
-func authenticate(cfg Config) func(context.Context, string, string) error {
+// authenticate checks tokens at the edge, and answers the sessions that they are
+// bound to; nil leaves it to the services.
+func authenticate(cfg Config) func(context.Context, string, string) (string, error) {
 	if cfg.Tokens == nil || cfg.AllowAnonymous {
 		return nil
 	}
-	return func(ctx context.Context, token, _ string) error {
-		_, err := cfg.Tokens.Authenticate(ctx, token)
-		return err
+	return func(ctx context.Context, token, _ string) (string, error) {
+		p, err := cfg.Tokens.Authenticate(ctx, token)
+		return p.Session, err
 	}
 }
 
@@ -212,7 +213,10 @@ func known(cfg Config) func(context.Context, string) error {
 	if check == nil {
 		return nil
 	}
-	return func(ctx context.Context, token string) error { return check(ctx, token, "") }
+	return func(ctx context.Context, token string) error {
+		_, err := check(ctx, token, "")
+		return err
+	}
 }
 
 // discovery tells where the gRPC services are.

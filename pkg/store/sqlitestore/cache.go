@@ -21,20 +21,35 @@ func (s recordState) current() int64 {
 	return s.version
 }
 
+// timerKey and timerState are a timer as it is stored.
+type timerKey struct{ key, name string }
+
+type timerState struct {
+	due  int64
+	data string
+}
+
 // cache remembers what the writer last read or wrote. It is exact because nobody
 // else writes; it is cleared whenever a transaction is rolled back.
 type cache struct {
 	records  map[string]recordState
 	counters map[string]map[string]int64
+	windows  map[string]map[string]window
+	timers   map[timerKey]timerState
 }
 
 func newCache() *cache {
-	return &cache{records: map[string]recordState{}, counters: map[string]map[string]int64{}}
+	return &cache{
+		records: map[string]recordState{}, counters: map[string]map[string]int64{},
+		windows: map[string]map[string]window{}, timers: map[timerKey]timerState{},
+	}
 }
 
 func (c *cache) clear() {
 	clear(c.records)
 	clear(c.counters)
+	clear(c.windows)
+	clear(c.timers)
 }
 
 func (c *cache) setRecord(key string, state recordState) {
@@ -49,23 +64,42 @@ func (c *cache) counter(owner, name string) (value int64, known bool) {
 	return value, known
 }
 
-func (c *cache) setCounter(owner, name string, value int64) {
-	names, ok := c.counters[owner]
+func (c *cache) setCounter(owner, name string, value int64) { setNamed(c.counters, owner, name, value) }
+
+func (c *cache) window(owner, name string) (state window, known bool) {
+	state, known = c.windows[owner][name]
+	return state, known
+}
+
+func (c *cache) setWindow(owner, name string, state window) { setNamed(c.windows, owner, name, state) }
+
+// forgetCounters forgets the counters of an owner, windowed ones too.
+func (c *cache) forgetCounters(owner string) {
+	delete(c.counters, owner)
+	delete(c.windows, owner)
+}
+
+func (c *cache) setTimer(key timerKey, state timerState) {
+	if len(c.timers) >= maxCached {
+		evict(c.timers)
+	}
+	c.timers[key] = state
+}
+
+func setNamed[V any](m map[string]map[string]V, owner, name string, value V) {
+	names, ok := m[owner]
 	if !ok {
-		if len(c.counters) >= maxCached {
-			evict(c.counters)
+		if len(m) >= maxCached {
+			evict(m)
 		}
-		names = map[string]int64{}
-		c.counters[owner] = names
+		names = map[string]V{}
+		m[owner] = names
 	}
 	names[name] = value
 }
 
-// forgetCounters forgets the counters of an owner.
-func (c *cache) forgetCounters(owner string) { delete(c.counters, owner) }
-
 // evict drops some entries, whichever come first.
-func evict[V any](m map[string]V) {
+func evict[K comparable, V any](m map[K]V) {
 	n := maxCached / 16
 	for key := range m {
 		if n--; n < 0 {

@@ -291,27 +291,45 @@ func (w *writer) applyRest(b *store.Batch, shard int, now int64) error {
 			return fail("storing an event", err)
 		}
 	}
-	for i := range b.ClearTimers {
-		if err := w.clearTimer.run(encodeKey(b.ClearTimers[i].Key), b.ClearTimers[i].Name); err != nil {
-			return fail("clearing a timer", err)
-		}
-	}
-	for i := range b.SetTimers {
-		t := &b.SetTimers[i]
-		if err := w.setTimer.run(encodeKey(t.Key), t.Name, t.Key.Kind, int64(shard), micros(t.Due), notNull(t.Data)); err != nil {
-			return fail("setting a timer", err)
-		}
-	}
-	for i := range b.Postpone {
-		t := &b.Postpone[i].Timer
-		if err := w.postpone.run(micros(b.Postpone[i].Until), encodeKey(t.Key), t.Name, micros(t.Due), notNull(t.Data)); err != nil {
-			return fail("postponing a timer", err)
-		}
+	if err := w.applyTimers(b, shard); err != nil {
+		return err
 	}
 	if b.Idempotency == nil {
 		return nil
 	}
 	return w.remember(b.Idempotency, now)
+}
+
+// applyTimers clears, sets and postpones timers. One that is set as it is already,
+// as by every decision of a short while, is not written again.
+func (w *writer) applyTimers(b *store.Batch, shard int) error {
+	for i := range b.ClearTimers {
+		key := timerKey{encodeKey(b.ClearTimers[i].Key), b.ClearTimers[i].Name}
+		delete(w.cache.timers, key)
+		if err := w.clearTimer.run(key.key, key.name); err != nil {
+			return fail("clearing a timer", err)
+		}
+	}
+	for i := range b.SetTimers {
+		t := &b.SetTimers[i]
+		key, state := timerKey{encodeKey(t.Key), t.Name}, timerState{micros(t.Due), string(t.Data)}
+		if known, ok := w.cache.timers[key]; ok && known == state {
+			continue
+		}
+		if err := w.setTimer.run(key.key, key.name, t.Key.Kind, int64(shard), state.due, notNull(t.Data)); err != nil {
+			return fail("setting a timer", err)
+		}
+		w.cache.setTimer(key, state)
+	}
+	for i := range b.Postpone {
+		t := &b.Postpone[i].Timer
+		key := timerKey{encodeKey(t.Key), t.Name}
+		delete(w.cache.timers, key)
+		if err := w.postpone.run(micros(b.Postpone[i].Until), key.key, key.name, micros(t.Due), notNull(t.Data)); err != nil {
+			return fail("postponing a timer", err)
+		}
+	}
+	return nil
 }
 
 // notNull is b, or no bytes when it is nil, which SQLite would store as NULL.

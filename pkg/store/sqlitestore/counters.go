@@ -2,32 +2,82 @@ package sqlitestore
 
 import (
 	"database/sql/driver"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
+// most counters of one batch that are judged first and then applied.
+const mostJudged = 8
+
 // count applies the resets and counters of a batch and answers the counters'
 // values, or leaves everything as it was and answers a *store.LimitError.
 func (w *writer) count(b *store.Batch, now int64) (values []int64, err error) {
-	steps := len(b.Reset) + len(b.Counters)
-	if steps == 0 {
+	switch {
+	case len(b.Reset) == 0 && len(b.Counters) == 0:
 		return nil, nil
+	case len(b.Reset) == 0 && distinct(b.Counters):
+		return w.countDistinct(b.Counters, now)
 	}
-	// A single step is refused before it changes anything. Of several, the
-	// later see what the earlier did, and take it with them when refused.
-	if steps > 1 {
-		if err := w.savepoint.run(); err != nil {
-			return nil, fail("setting a savepoint", err)
+	// What was counted before is written first: this may drop it, or be undone.
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	if len(b.Reset) == 1 && len(b.Counters) == 0 {
+		return nil, w.reset(encodeKey(b.Reset[0]))
+	}
+	return w.countInTurn(b, now)
+}
+
+// distinct reports that no counter is there twice, in a list that is short enough to
+// tell.
+func distinct(counters []store.Counter) bool {
+	if len(counters) > mostJudged {
+		return false
+	}
+	for i := range counters {
+		for j := range i {
+			if counters[i].Name == counters[j].Name && counters[i].Owner == counters[j].Owner {
+				return false
+			}
 		}
 	}
+	return true
+}
+
+// countDistinct judges all counters, which know nothing of each other, before it
+// changes any.
+func (w *writer) countDistinct(counters []store.Counter, now int64) ([]int64, error) {
+	var room [mostJudged]judgement
+	judged := room[:len(counters)]
+	for i := range counters {
+		if err := w.judge(&judged[i], &counters[i], i, now); err != nil {
+			return nil, err
+		}
+	}
+	values := make([]int64, len(counters))
+	for i := range counters {
+		var err error
+		if values[i], err = w.add(&judged[i], &counters[i], now); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// countInTurn applies steps of which the later see what the earlier did, and take it
+// with them when refused.
+func (w *writer) countInTurn(b *store.Batch, now int64) (values []int64, err error) {
+	if err := w.savepoint.run(); err != nil {
+		return nil, fail("setting a savepoint", err)
+	}
 	values, err = w.countAll(b, now)
-	if steps == 1 || failed(err) {
-		return values, err
+	if failed(err) {
+		return nil, err
 	}
 	if err == nil {
 		return values, fail("releasing a savepoint", w.keep.run())
 	}
+	w.pending.clear()
 	for i := range b.Counters {
 		w.cache.forgetCounters(encodeKey(b.Counters[i].Owner))
 	}
@@ -51,16 +101,14 @@ func (w *writer) countAll(b *store.Batch, now int64) ([]int64, error) {
 		values = make([]int64, len(b.Counters))
 	}
 	for i := range b.Counters {
-		c := &b.Counters[i]
-		value, refusal, err := w.add(c, now)
-		if err != nil {
+		var j judgement
+		if err := w.judge(&j, &b.Counters[i], i, now); err != nil {
 			return nil, err
 		}
-		if refusal != nil {
-			refusal.Index, refusal.Owner, refusal.Name, refusal.Limit = i, c.Owner, c.Name, c.Limit
-			return nil, refusal
+		var err error
+		if values[i], err = w.add(&j, &b.Counters[i], now); err != nil {
+			return nil, err
 		}
-		values[i] = value
 	}
 	return values, nil
 }
@@ -75,28 +123,63 @@ func (w *writer) reset(owner string) error {
 	return nil
 }
 
-// add adds to one counter. It changes nothing when it answers a refusal.
-func (w *writer) add(c *store.Counter, now int64) (value int64, refusal *store.LimitError, err error) {
-	owner := encodeKey(c.Owner)
+// judgement is what a counter holds before a batch.
+type judgement struct {
+	counterKey
+	value int64
+	// window is the state of a windowed counter, and expired the units in it that
+	// have left.
+	window  window
+	expired int64
+}
+
+// judge reads a counter, the one with this index in its batch, and refuses what
+// exceeds its limit. It changes nothing.
+func (w *writer) judge(j *judgement, c *store.Counter, index int, now int64) (err error) {
+	j.counterKey = counterKey{encodeKey(c.Owner), c.Name}
 	if c.Window > 0 {
-		return w.addWindowed(c, owner, now)
+		err = w.readWindow(j, c.Window.Microseconds(), now)
+	} else {
+		j.value, err = w.counter(j.counterKey)
 	}
-	value, known := w.cache.counter(owner, c.Name)
-	if !known {
-		if _, err := w.findCounter.first(func(row []driver.Value) { value = row[0].(int64) }, owner, c.Name); err != nil {
-			return 0, nil, fail("reading a counter", err)
+	if err != nil || !exceeds(j.value, c) {
+		return err
+	}
+	refusal := &store.LimitError{Index: index, Owner: c.Owner, Name: c.Name, Limit: c.Limit, Value: j.value}
+	if c.Window > 0 {
+		refusal.ReopensAt, err = w.reopensAt(c, j.owner, now, j.value)
+	}
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// add adds to a counter that was judged, and answers its value.
+func (w *writer) add(j *judgement, c *store.Counter, now int64) (int64, error) {
+	if c.Window > 0 {
+		return w.addWindowed(j, c, now)
+	}
+	value := max(0, j.value+c.Delta)
+	w.pending.counters[j.counterKey] = value
+	w.cache.setCounter(j.owner, j.name, value)
+	return value, nil
+}
+
+// counter answers the value of a plain counter.
+func (w *writer) counter(key counterKey) (value int64, err error) {
+	value, known := w.cache.counter(key.owner, key.name)
+	if known {
+		return value, nil
+	}
+	if value, known = w.pending.counters[key]; !known {
+		_, err = w.findCounter.first(func(row []driver.Value) { value = row[0].(int64) }, key.owner, key.name)
+		if err != nil {
+			return 0, fail("reading a counter", err)
 		}
 	}
-	if exceeds(value, c) {
-		w.cache.setCounter(owner, c.Name, value)
-		return 0, &store.LimitError{Value: value}, nil
-	}
-	value = max(0, value+c.Delta)
-	if err := w.setCounter.run(owner, c.Name, value); err != nil {
-		return 0, nil, fail("storing a counter", err)
-	}
-	w.cache.setCounter(owner, c.Name, value)
-	return value, nil, nil
+	w.cache.setCounter(key.owner, key.name, value)
+	return value, nil
 }
 
 // exceeds answers whether a counter's limit forbids its delta. A sum beyond all
@@ -107,116 +190,4 @@ func exceeds(value int64, c *store.Counter) bool {
 	}
 	sum := value + c.Delta
 	return sum < value || c.Limit != store.NoLimit && sum > c.Limit
-}
-
-// window is the state of a windowed counter.
-type window struct {
-	// span is the longest window that was asked for: units are kept as long.
-	// total is the sum of all that are kept.
-	span, total int64
-}
-
-// addWindowed adds to a windowed counter. Units are kept by the moment of their
-// admission, so the count is exact, and as long as their window, so there are
-// never more of them than the limit.
-func (w *writer) addWindowed(c *store.Counter, owner string, now int64) (value int64, refusal *store.LimitError, err error) {
-	var state window
-	_, err = w.findWindow.first(func(row []driver.Value) {
-		state = window{span: row[0].(int64), total: row[1].(int64)}
-	}, owner, c.Name)
-	if err != nil {
-		return 0, nil, fail("reading a counter", err)
-	}
-	length := c.Window.Microseconds()
-	state.span = max(state.span, length)
-
-	// All units after the window's begin count, also those that are later than
-	// now: a clock that steps back must not admit more.
-	expired, err := w.sum(owner, c.Name, now-state.span)
-	if err != nil {
-		return 0, nil, err
-	}
-	value = state.total - expired
-	if length < state.span {
-		older, err := w.sum(owner, c.Name, now-length)
-		if err != nil {
-			return 0, nil, err
-		}
-		value = state.total - older
-	}
-	if exceeds(value, c) {
-		refusal := &store.LimitError{Value: value}
-		refusal.ReopensAt, err = w.reopensAt(c, owner, now, value)
-		return 0, refusal, err
-	}
-
-	if expired > 0 {
-		if err := w.expireUnits.run(owner, c.Name, now-state.span); err != nil {
-			return 0, nil, fail("storing a counter", err)
-		}
-		state.total -= expired
-	}
-	switch {
-	case c.Delta > 0:
-		state.total += c.Delta
-		err = w.addUnits.run(owner, c.Name, now, c.Delta)
-	case c.Delta < 0:
-		var back int64
-		back, err = w.giveBack(c, owner, now, value)
-		state.total -= back
-		value -= back
-	}
-	if err == nil {
-		err = w.setWindow.run(owner, c.Name, state.span, state.total)
-	}
-	return value + max(0, c.Delta), nil, fail("storing a counter", err)
-}
-
-// sum answers the units admitted until then.
-func (w *writer) sum(owner, name string, until int64) (sum int64, err error) {
-	_, err = w.sumUnits.first(func(row []driver.Value) { sum = row[0].(int64) }, owner, name, until)
-	return sum, fail("reading a counter", err)
-}
-
-// reopensAt answers when enough of the units in the window will have left it,
-// or no time when there never are enough.
-func (w *writer) reopensAt(c *store.Counter, owner string, now, value int64) (at time.Time, err error) {
-	excess := value + c.Delta - c.Limit
-	length := c.Window.Microseconds()
-	err = w.oldestUnits.each(func(row []driver.Value) bool {
-		if excess -= row[1].(int64); excess > 0 {
-			return true
-		}
-		at = fromMicros(row[0].(int64) + length)
-		return false
-	}, owner, c.Name, now-length)
-	return at, fail("reading a counter", err)
-}
-
-// giveBack takes the oldest of the units in the window away, as many as the counter
-// gives back of those that were admitted in it, and answers how many that are.
-func (w *writer) giveBack(c *store.Counter, owner string, now, value int64) (int64, error) {
-	edge := now - c.Window.Microseconds()
-	back := min(-c.Delta, value)
-	if back == 0 || micros(c.Admitted) <= edge {
-		return 0, nil
-	}
-	left := back
-	var at, rest int64 // of the last that are touched
-	err := w.oldestUnits.each(func(row []driver.Value) bool {
-		at = row[0].(int64)
-		rest = row[1].(int64) - left
-		left -= row[1].(int64)
-		return left > 0
-	}, owner, c.Name, edge)
-	if err != nil {
-		return 0, err
-	}
-	if rest <= 0 {
-		return back, w.takeUnits.run(owner, c.Name, edge, at)
-	}
-	if err := w.takeUnits.run(owner, c.Name, edge, at-1); err != nil {
-		return 0, err
-	}
-	return back, w.setUnits.run(rest, owner, c.Name, at)
 }

@@ -29,7 +29,7 @@ type statements struct {
 // prepare prepares the writer to start with these heads.
 func (w *writer) prepare(h *heads) error {
 	w.heads = h
-	w.cache = newCache()
+	w.cache, w.pending = newCache(), newPending()
 	s := &w.statements
 	for _, p := range []struct {
 		statement **statement

@@ -42,6 +42,8 @@ type writer struct {
 
 	statements
 	cache *cache
+	// pending are written before the transaction is committed.
+	pending pending
 	heads *heads
 	// nextPurge is when to look for expired answers again, in microseconds.
 	nextPurge int64
@@ -204,6 +206,9 @@ func (w *writer) finish() error {
 			return fail("storing a sequence number", err)
 		}
 	}
+	if err := w.flush(); err != nil {
+		return err
+	}
 	return w.purgeAnswers(micros(w.clock()))
 }
 
@@ -223,6 +228,7 @@ func (w *writer) commitFailed(err error) error {
 // abandon rolls back and answers why.
 func (w *writer) abandon(why error) error {
 	w.cache.clear()
+	w.pending.clear()
 	w.heads.revert()
 	// SQLite has rolled back by itself after some errors: then there is no
 	// transaction any more and this one fails. If it fails otherwise, so will

@@ -48,6 +48,8 @@ var factWords = map[protoreflect.Name]string{
 	"schema_name": "schema %s", "session_name": "session %s", "pointers": "at %s", "expires_at": "until %s",
 	"parent_session_id": "parent %s", "workflow_state_id": "state %s", "state_id": "state %s", "attempts": "attempt %s",
 	"state_update_status": "state update %s", "callback_id": "callback %s", "child_session_id": "of %s", "callback_ids": "callbacks %s",
+	"run_id": "of %s", "approval_id": "%s", "roles": "asks role %s", "names": "asks %s",
+	"policy_version": "version %s", "attachment": "%s", "attached_to": "%s", "first": "from %s", "last": "to %s",
 	"kind": "%s", "persistence": "%s", "execution_id": "%s", "values_version": "values at version %s",
 }
 

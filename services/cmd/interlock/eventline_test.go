@@ -79,6 +79,25 @@ func TestEventLine(t *testing.T) {
 				Branches: []*eventv1.JoinedBranch{{Name: "x", Status: "FAILED"}, {Name: "y", Status: "CANCELLED"}},
 			}},
 		},
+		head + "requested  tool_call, of run_2, PENDING, asked by a, asks role approver, asks olga  by agent": {
+			Type: "requested", Payload: &eventv1.Event_ApprovalChanged{ApprovalChanged: &eventv1.ApprovalChanged{
+				Kind: "tool_call", RunId: "run_2", Status: "PENDING", AskedBy: "a", Message: "May I?", Roles: []string{"approver"}, Names: []string{"olga"},
+				Digest: "abc",
+			}},
+		},
+		head + "approval.parked  apr_1, GO, a -> b, \"Go?\"  by agent": {
+			Type: "approval.parked", Payload: &eventv1.Event_RunApprovalChanged{RunApprovalChanged: &eventv1.RunApprovalChanged{
+				ApprovalId: "apr_1", Event: "GO", From: "a", To: "b", Reason: "Go?",
+			}},
+		},
+		head + "attached  version 3, workflow, deploy  by agent": {
+			Type: "attached", Payload: &eventv1.Event_PolicyChanged{PolicyChanged: &eventv1.PolicyChanged{
+				PolicyVersion: 3, Attachment: "workflow", AttachedTo: "deploy",
+			}},
+		},
+		head + "sealed  from 1, to 2, head abc  by agent": {
+			Type: "sealed", Payload: &eventv1.Event_DecisionsSealed{DecisionsSealed: &eventv1.DecisionsSealed{First: 1, Last: 2, Head: "abc"}},
+		},
 		head + "shrugged  by agent": {Type: "shrugged"},
 		// Another namespace is told, and a terminal obeys nothing of it.
 		"14:50:52  run       team-a/run_1  paused  \"\\x1b[2J\\n␛\"  by agent": {

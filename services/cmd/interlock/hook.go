@@ -25,6 +25,8 @@ type hookCommand struct {
 	Project  string `hidden:"" env:"CLAUDE_PROJECT_DIR"`
 
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
+
+	Patience string `help:"How long to wait for an answer in all, where people may be asked first (meta.approval.wait_seconds)." env:"INTERLOCK_HOOK_PATIENCE" placeholder:"SECONDS"`
 }
 
 // errBlocked ends the hook with the exit code that blocks.

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,15 +50,17 @@ var hookEvents = []struct {
 
 func (c *initClaudeCode) Run(_ context.Context, io streams) error {
 	command := []string{c.binary(), "hook"}
+	wait := 0
 	if c.Workflow != "" {
-		name, err := c.workflowName(io)
+		def, err := c.workflow(io)
 		if err != nil {
 			return err
 		}
-		command = append(command, "--workflow", name)
+		command = append(command, "--workflow", def.ID)
+		wait = int(def.Meta.ApprovalWait / time.Second)
 	}
 	settings, err := editJSON(filepath.Join(c.Dir, ".claude", "settings.json"), func(doc []member, indent string) ([]member, error) {
-		doc, err := addHooks(doc, shellJoin(command), indent)
+		doc, err := addHooks(doc, shellJoin(command), wait, indent)
 		if err != nil {
 			return nil, err
 		}
@@ -113,17 +117,17 @@ func (c *initClaudeCode) binary() string {
 	return "interlock"
 }
 
-// workflowName validates the definition, so that a typo is found now.
-func (c *initClaudeCode) workflowName(io streams) (string, error) {
+// workflow reads and validates the definition, so that a typo is found now.
+func (c *initClaudeCode) workflow(io streams) (*workflow.Definition, error) {
 	src, err := definition(c.Workflow, io)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	def, problems := workflow.Parse(src)
 	if problems.HasErrors() {
-		return "", refuse(c.Workflow, problems, io)
+		return nil, refuse(c.Workflow, problems, io)
 	}
-	return def.ID, nil
+	return def, nil
 }
 
 // hookEntry and hookGroup are the parts of Claude Code's settings that are written.
@@ -139,7 +143,9 @@ type hookGroup struct {
 }
 
 // addHooks puts our command on each event, once, beside the hooks of others.
-func addHooks(doc []member, command, indent string) ([]member, error) {
+// Where the workflow has its agent wait for people, in seconds, the event that they
+// are asked for waits longer.
+func addHooks(doc []member, command string, wait int, indent string) ([]member, error) {
 	hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -150,6 +156,11 @@ func addHooks(doc []member, command, indent string) ([]member, error) {
 			return nil, fmt.Errorf("hooks: %w", err)
 		}
 		entry := hookEntry{Type: "command", Command: command, Timeout: hookTimeout}
+		if wait > 0 && event.name == "PreToolUse" {
+			patience := wait + hookTimeout
+			entry.Command += " --patience " + strconv.Itoa(patience)
+			entry.Timeout = patience + hookTimeout
+		}
 		if !event.stop {
 			// A missing binary is exit 127, after which the agent would go on.
 			entry.Command += " || exit 2"

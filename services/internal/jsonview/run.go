@@ -1,6 +1,7 @@
-// Package jsonview is how runs, decisions, workflows, shared states and sessions look
-// in JSON, the same over REST, MCP and the command line (the field names are fixed
-// interfaces). It translates contracts and must never decide anything.
+// Package jsonview is how runs, decisions, workflows, processes, policies, approvals,
+// shared states and sessions look in JSON, the same over REST, MCP and the command
+// line (the field names are fixed interfaces). It translates contracts and must never
+// decide anything.
 package jsonview
 
 import (

@@ -97,6 +97,26 @@ func TestEdited(t *testing.T) {
 		row("remove", "/list/0", "<pre>2</pre>", ""), row("remove", "/old", "<pre>true</pre>", ""), row("add", "/new", "", "<pre>&#34;x&#34;</pre>"))
 }
 
+// TestHiddenEdits: nothing of an edit hides.
+func TestHiddenEdits(t *testing.T) {
+	t.Parallel()
+	edits, more := editsOf([]byte("{\"a\u202e\":\"\u200b\"}"), []byte("[{\"op\":\"replace\",\"path\":\"/a\u202e\",\"value\":\"\u2066\"}]"))
+	want := editView{Op: "replace", At: "/a⟦U+202E⟧", Before: `"\u200b"`, After: `"\u2066"`}
+	if len(edits) != 1 || edits[0] != want || more != 0 {
+		t.Errorf("%+v, want %+v", edits, want)
+	}
+}
+
+// TestEditedWhole: an edit may replace all of the data.
+func TestEditedWhole(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.approval.EditedData, o.approval.EditedBy = []byte(`{"n":2}`), "bob"
+	o.approval.EditPatch = []byte(`[{"op":"replace","path":"","value":{"n":2}}]`)
+	o.logIn()
+	o.is(o.get("/approvals/apr_01"), 200, `<td>replace</td><td>all of it</td><td><pre>{"id":9007199254740993,"b":1.10}</pre></td><td><pre>{"n":2}</pre></td>`)
+}
+
 func TestManyEdits(t *testing.T) {
 	t.Parallel()
 	one := `{"op":"add","path":"/a","value":1},`
@@ -173,7 +193,7 @@ func TestWrongPaths(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	o.logIn()
-	o.is(o.get("/approvals/apr_02"), 404, "there is no approval apr_02")
+	o.is(o.get("/approvals/apr_02%E2%80%AE"), 404, "there is no approval apr_02⟦U+202E⟧")
 	o.leads(o.get("/approvals/"), "/approvals")
 	o.is(o.get("/approvals/apr_01/approve"), http.StatusMethodNotAllowed)
 	o.is(o.get("/approvals/logout/x"), 404)

@@ -185,6 +185,7 @@ func TestRecent(t *testing.T) {
 		"few":          {7, entries(1, 2, 7), "E1:", 3},
 		"many":         {50, entries(count(50, 1)...), "E31:", 20},
 		"far between":  {5000, entries(count(50, 100)...), "E3100:", 20},
+		"in between":   {300, entries(count(100, 3)...), "E243:", 20},
 		"long ago":     {900_000, entries(1, 2), "", 0},
 		"and just now": {900_000, entries(1, 2, 899_990), "E899990:", 1},
 	} {

@@ -46,10 +46,11 @@ type Config struct {
 	// workflow is loaded. By default they are refused: no run, no permission.
 	AllowUnbound bool
 
-	// Authenticate checks a bearer token before anything is answered over HTTP;
-	// its error is not shown. nil leaves it to the services, which see the token
-	// with every call. With it, a request without a good token gets 401.
-	Authenticate func(ctx context.Context, token, namespace string) error
+	// Authenticate checks a bearer token before anything is answered over HTTP, and
+	// answers the session that it is bound to, empty for none; nil leaves that to the
+	// services. An error that is not auth.ErrUnauthenticated means that it can not be
+	// told now.
+	Authenticate func(ctx context.Context, token, namespace string) (session string, err error)
 	// AllowedHosts are Host names, without port, that may be asked for on a
 	// loopback address, beside localhost itself: those of a reverse proxy on
 	// this machine. Others are refused (DNS rebinding).

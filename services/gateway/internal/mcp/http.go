@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	iauth "github.com/interlock-run/interlock/pkg/auth"
 )
 
 const (
@@ -121,10 +124,22 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 		}
 		c := callerOf(r2.Header)
 		if s.cfg.Authenticate != nil {
-			if c.Token == "" || s.cfg.Authenticate(r.Context(), c.Token, c.Namespace) != nil {
+			session, err := "", iauth.ErrUnauthenticated
+			if c.Token != "" {
+				session, err = s.cfg.Authenticate(r.Context(), c.Token, c.Namespace)
+			}
+			switch {
+			case errors.Is(err, iauth.ErrUnauthenticated):
 				w.Header().Set("WWW-Authenticate", `Bearer realm="interlock"`)
 				refuse(w, http.StatusUnauthorized, "a valid bearer token is needed: Authorization: Bearer TOKEN")
 				return
+			case err != nil:
+				refuse(w, http.StatusServiceUnavailable, "whose token it is can not be told now; try again in a moment")
+				return
+			case session != "" && c.SessionID == tokenSession(c.Token):
+				// The token says which session it is for, and the client named none.
+				r2.Header.Set(SessionHeader, session)
+				c = callerOf(r2.Header)
 			}
 		}
 		if c.Token == "" {

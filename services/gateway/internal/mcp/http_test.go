@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +12,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/interlock-run/interlock/pkg/auth"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
@@ -248,11 +251,15 @@ func TestStdioIdentity(t *testing.T) {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	s := server(t, newPlane(), func(c *Config) {
-		c.Authenticate = func(_ context.Context, token, namespace string) error {
-			if namespace == "" && (token == "alice" || token == "bob") {
-				return nil
+		c.Authenticate = func(_ context.Context, token, namespace string) (string, error) {
+			switch {
+			case token == "nobody-knows":
+				return "", errors.New("store secret")
+			case namespace == "" && (token == "alice" || token == "bob"):
+				return "", nil
+			default:
+				return "", fmt.Errorf("secret: %w", auth.ErrUnauthenticated)
 			}
-			return errors.New("store secret")
 		}
 	})
 	url := endpoint(t, s)
@@ -266,6 +273,9 @@ func TestAuthenticate(t *testing.T) {
 		if status != http.StatusUnauthorized || header.Get("WWW-Authenticate") == "" || strings.Contains(answer, "secret") {
 			t.Errorf("%v: %d %s", headers, status, answer)
 		}
+	}
+	if status, answer, _ := post(t, url, initialize, "Authorization", "Bearer nobody-knows"); status != http.StatusServiceUnavailable || strings.Contains(answer, "secret") {
+		t.Errorf("who can not be told now: %d %s", status, answer)
 	}
 	_, _, header := post(t, url, initialize, "Authorization", "Bearer alice")
 	id := header.Get(mcpSessionHeader)

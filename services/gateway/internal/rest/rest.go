@@ -20,6 +20,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
 )
 
 // Config is what the edge stands on. The clients of the services are required.
@@ -42,6 +43,9 @@ type Config struct {
 	// Events feeds /v1/events and /v1/ws, which have no events of subjects without
 	// it.
 	Events EventSource
+	// Identify tells whose a token is, for Events: who is bound to one session may
+	// not follow what tells of others. Nil when there are no such tokens.
+	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// Ready says whether calls would succeed now; nil means always. Its error is
 	// logged, never shown.
 	Ready func(context.Context) error

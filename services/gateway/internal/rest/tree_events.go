@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"google.golang.org/grpc/metadata"
+
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -29,6 +31,9 @@ func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all boo
 	if err := e.mayRead(ctx, namespace); err != nil {
 		return false, err
 	}
+	if err := e.unbound(ctx); err != nil {
+		return false, err
+	}
 	entity := entityOf(filter)
 	wild := entity == "*" || entity == ">"
 	if !wild && !treeEntities[entity] {
@@ -40,6 +45,31 @@ func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all boo
 			"events of the entity "+entity+" tell of all trees, which this token may not read; follow one state by its state_id instead of a subject, or ask for one approval")
 	}
 	return all, err
+}
+
+// unbound refuses who may act in one session only: events are not told apart by
+// session.
+func (e *edge) unbound(ctx context.Context) error {
+	if e.Identify == nil {
+		return nil
+	}
+	md, _ := metadata.FromOutgoingContext(ctx)
+	token := ""
+	if values := md.Get(metaAuthorization); len(values) == 1 {
+		token = strings.TrimPrefix(values[0], "Bearer ")
+	}
+	if token == "" {
+		return nil // anonymous callers are bound to nothing
+	}
+	p, err := e.Identify(ctx, token)
+	if err != nil {
+		return fault.From(err)
+	}
+	if p.Session != "" {
+		return newProblem(http.StatusForbidden, string(fault.PermissionDenied),
+			"this token is bound to session "+p.Session+", and events tell of others too; read your run, or follow one state by its state_id")
+	}
+	return nil
 }
 
 // mayReadTrees asks the state-store whether the caller may read sessions of all

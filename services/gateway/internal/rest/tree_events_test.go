@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bufio"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
@@ -189,4 +191,22 @@ func TestTreeEventsOnSockets(t *testing.T) {
 		l.hear(`{"type":"error","subject":">","code":"PERMISSION_DENIED","message":"you may no longer follow events of all trees; come back for the others"}`)
 		<-source.ended
 	})
+}
+
+// Who is bound to one session follows no subject, whatever it is asked for.
+func TestBoundTokensFollowNoSubjects(t *testing.T) {
+	t.Parallel()
+	for _, subject := range []string{"", "run.%3E", "toolcall.%3E", "state.%3E"} {
+		h := newHouse(t, func(c *Config) {
+			c.Events = mixed()
+			c.Identify = func(_ context.Context, token string) (auth.Principal, error) {
+				return auth.Principal{Name: "agent", Role: auth.Agent, Session: "s"}, nil
+			}
+		})
+		srv := httptest.NewServer(h)
+		t.Cleanup(srv.Close)
+		if resp := get(t, srv.URL+"/v1/events?last_event_id=0&subject="+subject); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%q: %s", subject, resp.Status)
+		}
+	}
 }

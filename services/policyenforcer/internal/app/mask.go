@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -89,9 +88,6 @@ func note(format string, args ...any) []byte {
 		{Name: omitted, Value: document.StringValue(fmt.Sprintf(format, args...))},
 	}).AppendJSON(nil)
 }
-
-// isNote reports a note in the place of an input.
-func isNote(kept []byte) bool { return bytes.HasPrefix(kept, []byte(`{"`+omitted+`":`)) }
 
 // value is a value without what the masks match.
 func (m *Masks) value(v document.Value) document.Value {

@@ -180,7 +180,6 @@ func putInIndex(text *indexText, v *PolicyVersion, shadow bool) *PolicyChange {
 	default:
 		p.Shadow = v.Number
 	}
-	p.Latest = max(p.Latest, v.Number)
 	text.Policies[v.Name] = p
 	if before == [2]int64{p.Live, p.Shadow} {
 		return nil

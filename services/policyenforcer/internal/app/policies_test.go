@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -164,6 +165,7 @@ func TestPutIsMadeOnce(t *testing.T) {
 func TestPutRollsForward(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
+		r.put("other", denies("bash"))
 		for n, f := range []storetest.Fault{storetest.Failed, storetest.FailedButApplied, storetest.Uncertain} {
 			for _, kind := range []string{"policy", "policy_index"} {
 				name := fmt.Sprintf("%s.%d", kind, n)
@@ -176,6 +178,9 @@ func TestPutRollsForward(t *testing.T) {
 				req := app.PutPolicy{Name: name, Definition: []byte(denies("bash")), IdempotencyKey: "k"}
 				if _, _, _, err := a.PutPolicy(r.Context(), operator, req); err == nil {
 					r.Fatalf("%s: no error", name)
+				}
+				if x, err := a.Index(r.Context(), ns); err != nil || x.Live(name) != 0 {
+					r.Errorf("%s: what failed is cached: %v", name, err)
 				}
 				p, _, _, err := r.PutPolicy(r.Context(), operator, req)
 				if err != nil || p.Number != 1 || p.Live != 1 {
@@ -362,6 +367,43 @@ func TestIndexIsCached(t *testing.T) {
 			r.Error("the fresh index was not cached")
 		}
 	})
+}
+
+// An index that was read late is not kept in the place of a newer one.
+func TestIndexGoesForward(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newSQLite(t))
+	r.put("p", denies("bash"))
+	old, err := r.store.Get(t.Context(), app.IndexKey(ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.put("q", denies("bash"))
+	s := &late{Store: r.store}
+	a := r.replica(s)
+	if _, err := a.Refresh(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	s.record = &old
+	if x, err := a.Refresh(t.Context(), ns); err != nil || x.Live("q") != 0 {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	if x, err := a.Index(t.Context(), ns); err != nil || x.Live("q") != 1 {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// late answers a record as it was.
+type late struct {
+	store.Store
+	record *store.Record
+}
+
+func (l *late) Get(ctx context.Context, key store.Key) (store.Record, error) {
+	if l.record != nil {
+		return *l.record, nil
+	}
+	return l.Store.Get(ctx, key)
 }
 
 // What cannot be judged by denies, and what cannot be read now is an error.

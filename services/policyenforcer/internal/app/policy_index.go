@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -42,10 +43,8 @@ const (
 type indexed struct {
 	// Live is the version that is enforced, and Shadow the one that is judged beside
 	// it; 0 for none.
-	Live   int64 `json:"live,omitempty"`
-	Shadow int64 `json:"shadow,omitempty"`
-	// Latest is the newest version that was put.
-	Latest      int64        `json:"latest"`
+	Live        int64        `json:"live,omitempty"`
+	Shadow      int64        `json:"shadow,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
@@ -129,6 +128,8 @@ type policyCaches struct {
 	machines *snapshot.Cache[shadowKey, *workflow.Machine]
 	// dropped are owners of counters whose end is set: see dropLater.
 	dropped *snapshot.Cache[store.Key, struct{}]
+	// retention is how long the log keeps decisions; 0 for ever.
+	retention time.Duration
 }
 
 func newPolicyCaches() policyCaches {

@@ -171,7 +171,7 @@ func (r *rig) verified(partition string) *app.ChainReport {
 type engine struct{ parents map[string]string }
 
 var machine = func() *workflow.Machine {
-	def, problems := workflow.Parse([]byte(`{"id":"w","initial":"work","states":{"work":{"on":{"DONE":"done"}},"done":{"type":"final"}}}`))
+	def, problems := workflow.Parse([]byte(`{"id":"w","initial":"work","states":{"work":{"allowed_commands":["ls"],"allowed_commands_tool":"console","on":{"DONE":"done"}},"done":{"type":"final"}}}`))
 	if err := problems.Err(); err != nil {
 		panic(err)
 	}

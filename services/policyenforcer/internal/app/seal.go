@@ -104,6 +104,13 @@ func (a *App) sealNext(ctx context.Context, decisions store.Key) (done bool, err
 	if err != nil {
 		return false, err
 	}
+	if a.caches.retention > 0 {
+		timer, err := a.forgetTimer(ctx, decisions)
+		if err != nil {
+			return false, err
+		}
+		batch.SetTimers = []store.Timer{timer}
+	}
 	if !last {
 		_, err := a.store.Commit(ctx, batch)
 		return false, err

@@ -89,6 +89,97 @@ func TestSealingWhileBusy(t *testing.T) {
 	})
 }
 
+// hooked answers a replica that does something before it commits a seal.
+func (r *rig) hooked(do func()) *app.App {
+	return r.faulty(func(_ int, batch *store.Batch) storetest.Fault {
+		if puts(batch, "decision_seal") {
+			do()
+		}
+		return storetest.Healthy
+	})
+}
+
+// A decision that comes while those before it are sealed keeps its timer.
+func TestSealingMissesNothing(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 1)
+		late := r.record("run_1", "late") // of the same stretch of time
+		var once sync.Once
+		a := r.hooked(func() {
+			once.Do(func() {
+				if err := r.Log(r.Context(), ns, "run_1", late); err != nil {
+					r.Error(err)
+				}
+			})
+		})
+		r.clock.Advance(app.SealEvery)
+		for range 3 {
+			a.SweepOnce(r.Context())
+		}
+		if got := r.verified("run_1"); !got.OK() || got.Sealed != 2 {
+			r.Errorf("%+v", got)
+		}
+	})
+}
+
+// Decisions that keep coming hold up no seal.
+func TestSealingNeverWaits(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 1)
+		a := r.hooked(func() { r.log("run_1", 1) })
+		r.clock.Advance(app.SealEvery)
+		for range 3 {
+			a.SweepOnce(r.Context())
+		}
+		if got := r.verified("run_1"); !got.OK() || got.Sealed < 3 {
+			r.Errorf("%+v", got)
+		}
+	})
+}
+
+// A partition that can not be sealed waits, and keeps no other from its turn.
+func TestSealingThatFailsWaits(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 1)
+		tries := 0
+		a := r.faulty(func(_ int, batch *store.Batch) storetest.Fault {
+			if puts(batch, "decision_seal") {
+				tries++
+				return storetest.Failed
+			}
+			return storetest.Healthy
+		})
+		r.clock.Advance(app.SealEvery)
+		for range 3 {
+			a.SweepOnce(r.Context())
+		}
+		if tries != 1 {
+			r.Errorf("%d tries at once", tries)
+		}
+		r.clock.Advance(app.FiredAgain)
+		a.SweepOnce(r.Context())
+		if tries != 2 {
+			r.Errorf("%d tries in the end", tries)
+		}
+	})
+}
+
+// Heads are kept elsewhere, so the way to one never changes.
+func TestHeadIsAFormat(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 2)
+		r.sealed()
+		const want = "355925b4f5499a36c2b3fe8fd9e7a7ff297904455945be025868c47b974e4a2a"
+		if got := r.verified("run_1"); got.Head != want {
+			r.Errorf("the head is %s, was %s", got.Head, want)
+		}
+	})
+}
+
 // Whoever seals while others write: nothing is sealed twice, nothing left out.
 func TestSealingUnderConcurrentWrites(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,8 @@ const (
 )
 
 // Simulate replays recorded calls against a candidate: see rules.Simulate. Inputs
-// are replayed as far as the log has them.
+// are replayed as far as the log has them: without, or masked, a candidate that needs
+// them denies.
 func (a *App) Simulate(ctx context.Context, caller Caller, req Simulation) (*Simulated, error) {
 	policy, problems := rules.ParsePolicy(req.Definition)
 	if problems.HasErrors() {
@@ -105,7 +106,7 @@ type recorder struct {
 func (c *recorder) call(ctx context.Context, r *DecisionRecord) (rules.Recorded, error) {
 	recorded := rules.Recorded{
 		Call: rules.Call{
-			Tool: r.Tool, Input: inputOf(r), Principal: r.Principal, Session: r.SessionID, Now: r.Time,
+			Tool: r.Tool, Input: r.Input, Principal: r.Principal, Session: r.SessionID, Now: r.Time,
 			Approved: r.ApprovalID != "" && r.Decision == toolcall.Allow,
 		},
 		Decision: r.Decision, Code: r.Code, Policy: r.Policy,
@@ -133,22 +134,10 @@ func (c *recorder) call(ctx context.Context, r *DecisionRecord) (rules.Recorded,
 
 // shell asks the workflow of the time whether the tool runs command lines there.
 func (c *recorder) shell(ctx context.Context, r *DecisionRecord, recorded rules.Recorded) (rules.Recorded, error) {
-	if r.Capability == rules.Shell {
-		recorded.Shell = true
-		return recorded, nil
-	}
 	definition, err := c.app.engine.Definition(ctx, c.namespace, r.Workflow, r.WorkflowVersion)
 	if err != nil {
 		return recorded, err
 	}
 	recorded.Shell = toolcall.Shell(definition.Machine.State(r.State), r.Tool)
 	return recorded, nil
-}
-
-// inputOf is the input of a record as it was kept; nil for a note that stands for it.
-func inputOf(r *DecisionRecord) []byte {
-	if isNote(r.Input) {
-		return nil
-	}
-	return r.Input
 }

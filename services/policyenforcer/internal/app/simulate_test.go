@@ -34,6 +34,7 @@ func TestSimulate(t *testing.T) {
 		}
 		log("run_1", "shell", func(*app.DecisionRecord) {})
 		log("run_1", "read", tool("Read"))
+		log("run_1", "console", tool("console")) // a shell in its state
 		log("run_2", "edit", tool("Edit"))
 		log("run_2", "denied by the state", func(d *app.DecisionRecord) { d.Decision, d.Code = toolcall.Deny, toolcall.CodeToolNotAllowed })
 		log("run_2", "denied by p", func(d *app.DecisionRecord) {
@@ -65,26 +66,26 @@ func TestSimulate(t *testing.T) {
 			return fmt.Sprintf("%d: %s", s.Replayed, strings.Join(out, ", "))
 		}
 		for name, c := range map[string]struct{ definition, want string }{
-			"denies shells": {`{"role":"agent","name":"p","deny":[{"capability":"bash"}]}`, "8: approved DENY POLICY_DENIED, shell DENY POLICY_DENIED"},
-			"asks":          {`{"role":"agent","name":"p","ask":[{"capability":"bash"}]}`, "8: denied by p ASK APPROVAL_REQUIRED, shell ASK APPROVAL_REQUIRED"},
-			"allows":        {`{"role":"agent","name":"p"}`, "8: denied by p ALLOW "},
-			"another":       {`{"role":"agent","name":"q"}`, "8: "},
-			"limits":        {`{"role":"agent","name":"q","allow":[{"capability":"*","rate_limit":{"max_calls":2,"window_seconds":86400,"scope":"session"}}]}`, "8: approved DENY RATE_LIMITED, edit DENY RATE_LIMITED, mail DENY RATE_LIMITED, mail without its input DENY RATE_LIMITED"},
+			"denies shells": {`{"role":"agent","name":"p","deny":[{"capability":"bash"}]}`, "9: approved DENY POLICY_DENIED, console DENY POLICY_DENIED, shell DENY POLICY_DENIED"},
+			"asks":          {`{"role":"agent","name":"p","ask":[{"capability":"bash"}]}`, "9: console ASK APPROVAL_REQUIRED, denied by p ASK APPROVAL_REQUIRED, shell ASK APPROVAL_REQUIRED"},
+			"allows":        {`{"role":"agent","name":"p"}`, "9: denied by p ALLOW "},
+			"another":       {`{"role":"agent","name":"q"}`, "9: "},
+			"limits":        {`{"role":"agent","name":"q","allow":[{"capability":"*","rate_limit":{"max_calls":2,"window_seconds":86400,"scope":"session"}}]}`, "9: approved DENY RATE_LIMITED, console DENY RATE_LIMITED, edit DENY RATE_LIMITED, mail DENY RATE_LIMITED, mail without its input DENY RATE_LIMITED"},
 			"mail": {
 				`{"role":"agent","name":"q","email_config":{"allowed_to":["*@x.test"]}}`,
-				"8: mail DENY EMAIL_DENIED, mail without its input DENY EMAIL_DENIED",
+				"9: mail DENY EMAIL_DENIED, mail without its input DENY EMAIL_DENIED",
 			},
-			"good mail": {`{"role":"agent","name":"q","email_config":{"allowed_to":["*@y.test"]}}`, "8: mail without its input DENY EMAIL_DENIED"},
+			"good mail": {`{"role":"agent","name":"q","email_config":{"allowed_to":["*@y.test"]}}`, "9: mail without its input DENY EMAIL_DENIED"},
 		} {
 			if got := changes(c.definition, time.Time{}, ""); got != c.want {
 				r.Errorf("%s: %s\nwant %s", name, got, c.want)
 			}
 		}
 		none := `{"role":"agent","name":"p","default":"deny"}`
-		if got := changes(none, begin.Add(5*time.Minute), ""); got != "3: approved DENY POLICY_DENIED, mail DENY POLICY_DENIED, mail without its input DENY POLICY_DENIED" {
+		if got := changes(none, begin.Add(6*time.Minute), ""); got != "3: approved DENY POLICY_DENIED, mail DENY POLICY_DENIED, mail without its input DENY POLICY_DENIED" {
 			r.Errorf("since: %s", got)
 		}
-		if got := changes(none, time.Time{}, "run_1"); got != "2: read DENY POLICY_DENIED, shell DENY POLICY_DENIED" {
+		if got := changes(none, time.Time{}, "run_1"); got != "3: console DENY POLICY_DENIED, read DENY POLICY_DENIED, shell DENY POLICY_DENIED" {
 			r.Errorf("of a run: %s", got)
 		}
 		_, err := r.Simulate(r.Context(), operator, app.Simulation{Definition: []byte(`{}`)})

@@ -19,7 +19,8 @@ const (
 // it does not keep others from their turn.
 const firedAgain = 30 * time.Second
 
-// Sweep seals decisions and drops counters of periods that are over, until ctx ends.
+// Sweep seals decisions, and drops old ones and counters of periods that are over,
+// until ctx ends.
 // Any number of processes may sweep one store.
 func (a *App) Sweep(ctx context.Context) {
 	ticker := time.NewTicker(sweepInterval)
@@ -53,10 +54,14 @@ func (a *App) SweepOnce(ctx context.Context) {
 }
 
 func (a *App) fire(ctx context.Context, timer store.Timer) error {
-	if timer.Key.Kind == kindSpend {
+	switch {
+	case timer.Key.Kind == kindSpend:
 		return a.drop(ctx, timer)
+	case timer.Name == forgetName:
+		return a.forget(ctx, timer)
+	default:
+		return a.sealAll(ctx, timer.Key)
 	}
-	return a.sealAll(ctx, timer.Key)
 }
 
 // postpone puts off a timer that could not be fired.

@@ -94,8 +94,33 @@ func (a *App) partitions(ctx context.Context, namespace, after string) (ids []st
 	return ids, next, nil
 }
 
-// verify verifies one partition; nil when there is none.
+// verify verifies one partition; nil when there is none. What was forgotten meanwhile
+// is no problem: then it is verified again.
 func (a *App) verify(ctx context.Context, decisions store.Key) (*ChainReport, error) {
+	for {
+		before, err := a.forgottenOf(ctx, decisions)
+		if err != nil && fault.ReasonOf(err) != fault.Internal {
+			return nil, err
+		}
+		if err != nil {
+			return &ChainReport{Partition: decisions.ID, Problem: "the record of what was forgotten can not be read"}, nil
+		}
+		report, err := a.verifyAfter(ctx, decisions, before)
+		if err != nil || report == nil || report.OK() {
+			return report, err
+		}
+		if now, err := a.forgottenOf(ctx, decisions); err != nil || now.version == before.version {
+			return report, err
+		}
+	}
+}
+
+// verifyAfter verifies what follows the records that were forgotten.
+func (a *App) verifyAfter(ctx context.Context, decisions store.Key, before *forgotten) (*ChainReport, error) {
+	chain, err := readLink(before.Hash)
+	if err != nil {
+		return &ChainReport{Partition: decisions.ID, Problem: "the record of what was forgotten has no hash"}, nil
+	}
 	through, err := a.sealedThrough(ctx, decisions)
 	if err != nil && fault.ReasonOf(err) != fault.Internal {
 		return nil, err
@@ -113,7 +138,7 @@ func (a *App) verify(ctx context.Context, decisions store.Key) (*ChainReport, er
 		return nil, err
 	}
 	v := verification{
-		app: a, decisions: decisions, through: through, chain: anchor(decisions.Namespace, decisions.ID),
+		app: a, decisions: decisions, before: before, through: through, chain: chain, head: chain, version: before.Seals,
 		report: &ChainReport{Partition: decisions.ID, Head: through.Head},
 	}
 	err = v.run(ctx, logged.Version)
@@ -141,6 +166,7 @@ func wrong(sequence int64, format string, args ...any) error {
 type verification struct {
 	app       *App
 	decisions store.Key
+	before    *forgotten
 	through   *sealed
 	report    *ChainReport
 
@@ -155,7 +181,10 @@ type verification struct {
 // run verifies the records up to one, which is the version of their own record:
 // each put of it has added one.
 func (v *verification) run(ctx context.Context, last int64) error {
-	var at int64
+	at := v.before.Through
+	if at > last || at > v.through.Through {
+		return wrong(at, "records up to %d were forgotten, and the log says that %d were made and %d sealed", at, last, v.through.Through)
+	}
 	for at < last {
 		entries, err := v.app.store.History(ctx, v.decisions, at, int(min(sealPage, last-at)))
 		if err != nil {
@@ -248,7 +277,10 @@ func (v *verification) readSeals(ctx context.Context, sequence int64) error {
 func (v *verification) end(ctx context.Context, last int64) error {
 	through := v.through.Through
 	if through > 0 {
-		s := v.seals[0]
+		s := &seal{To: v.before.Through, version: v.before.Seals}
+		if len(v.seals) > 0 {
+			s = v.seals[0]
+		}
 		if s.To != through || s.version != v.through.version {
 			return wrong(through, "seal %d covers records up to %d, and the record of the seals says seal %d and record %d",
 				s.version, s.To, v.through.version, through)

@@ -44,6 +44,7 @@ func TestTamperingIsFound(t *testing.T) {
 		"first missing":         {without(0), 1, "missing"},
 		"middle missing":        {without(2), 3, "missing"},
 		"last of sealed gone":   {without(5), 6, "missing"},
+		"unsealed missing":      {without(6), 7, "missing"},
 		"last unsealed missing": {without(7), 8, "missing"},
 		"all missing":           {func(x tampering) { x.setHistory(decisions, nil) }, 1, "missing"},
 		"all missing, and their record": {func(x tampering) {
@@ -102,7 +103,10 @@ func TestTamperingIsFound(t *testing.T) {
 		"last seal gone":   {func(x tampering) { x.setHistory(seals, x.history(seals)[:1]) }, 4, "seal is missing"},
 		"seals exchanged":  {func(x tampering) { exchange(x, seals) }, 1, "seal 1"},
 		"seal unreadable":  {func(x tampering) { x.setData(seals, "?") }, 0, "can not be read"},
-		"head changed":     {func(x tampering) { replaceData(x, seals, `"head":"`, 64) }, 6, "head"},
+		"head changed":     {func(x tampering) { replaceData(x, seals, `"head":"`, strings.Repeat("0", 64)) }, 6, "head"},
+		"count of seals":   {func(x tampering) { x.setVersion(seals, 3) }, 6, "seal"},
+		"sealed less":      {func(x tampering) { replaceData(x, seals, `"through":`, "5") }, 5, "seal"},
+		"sealed more":      {func(x tampering) { replaceData(x, seals, `"through":`, "8") }, 7, "seal"},
 		"seals taken back": {func(x tampering) { takeBack(x, seals) }, 4, "was sealed"},
 		"seals dropped":    {func(x tampering) { x.drop(seals) }, 1, "was sealed"},
 	} {
@@ -125,7 +129,11 @@ func TestTamperingIsFound(t *testing.T) {
 				if got := r.verified("run_2"); !got.OK() {
 					r.Errorf("another partition: %+v", got)
 				}
-				r.SweepOnce(r.Context()) // seals no gap, and mends nothing
+				r.events()
+				r.sealed() // seals no gap, and mends nothing
+				if name == "unsealed missing" && len(r.events()) != 1 {
+					r.Error("more than the other partition was sealed")
+				}
 				if got := r.verified("run_1"); name != "seals dropped" && name != "seals taken back" && got.OK() {
 					r.Errorf("after a sweep: %+v", got)
 				}
@@ -141,11 +149,11 @@ func exchange(x tampering, key store.Key) {
 	x.setHistory(key, all)
 }
 
-// replaceData writes zeros over what follows a text in a record.
-func replaceData(x tampering, key store.Key, after string, n int) {
+// replaceData writes over what follows a text in a record.
+func replaceData(x tampering, key store.Key, after, with string) {
 	data := x.data(key)
 	at := strings.Index(data, after) + len(after)
-	x.setData(key, data[:at]+strings.Repeat("0", n)+data[at+n:])
+	x.setData(key, data[:at]+with+data[at+len(with):])
 }
 
 // takeBack makes the record of seals what it was after the first.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,6 +51,10 @@ type Call struct {
 	Project  string // where to look from; empty for the working folder
 
 	Namespace string // empty for the default
+
+	// Patience is how long it waits in all for an answer, in seconds: longer than
+	// Timeout where people may be asked first. Empty for Timeout.
+	Patience string
 }
 
 // FromEnv is a call with what the environment says.
@@ -57,7 +62,7 @@ func FromEnv(getenv func(string) string) Call {
 	c := Call{
 		Agent: ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
 		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"), Project: getenv("CLAUDE_PROJECT_DIR"),
-		Namespace: getenv("INTERLOCK_NAMESPACE"),
+		Namespace: getenv("INTERLOCK_NAMESPACE"), Patience: getenv("INTERLOCK_HOOK_PATIENCE"),
 	}
 	if c.Server == "" {
 		c.Server = getenv("INTERLOCK_SERVER")
@@ -70,7 +75,7 @@ func FromEnv(getenv func(string) string) Call {
 func (c *Call) Parse(args []string) bool {
 	flags := map[string]*string{
 		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--ca": &c.CA,
-		"--data-dir": &c.Data, "--data": &c.Data, "--namespace": &c.Namespace,
+		"--data-dir": &c.Data, "--data": &c.Data, "--namespace": &c.Namespace, "--patience": &c.Patience,
 	}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, joined := strings.Cut(args[0], "=")
@@ -145,9 +150,29 @@ func (c *Call) folder() datadir.Dir {
 }
 
 // Run reads the event, asks the edge and answers the exit code. It takes at most
-// Timeout, however slow its parts are.
+// its patience, however slow its parts are.
 func (c *Call) Run(in io.Reader, out, errs io.Writer, post Transport) int {
-	return c.run(in, out, errs, post, time.Now().Add(Timeout))
+	patience, err := c.patience()
+	if err != nil {
+		fmt.Fprintf(errs, "Interlock blocks this: %v\n", err)
+		return ExitBlock
+	}
+	return c.run(in, out, errs, post, time.Now().Add(patience))
+}
+
+// longestPatience is the longest that a workflow may have an agent wait for people,
+// and some time to ask.
+const longestPatience = 3660
+
+func (c *Call) patience() (time.Duration, error) {
+	if c.Patience == "" {
+		return Timeout, nil
+	}
+	n, err := strconv.Atoi(c.Patience)
+	if err != nil || n < 1 || n > longestPatience {
+		return 0, fmt.Errorf("--patience must be 1 to %d seconds, not %q", longestPatience, c.Patience)
+	}
+	return max(Timeout, time.Duration(n)*time.Second), nil
 }
 
 func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline time.Time) int {
@@ -223,7 +248,7 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	req := Request{Body: event, Headers: [][2]string{
 		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
 	}}
-	for _, h := range [][2]string{{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Namespace", c.Namespace}} {
+	for _, h := range [][2]string{{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Namespace", c.Namespace}, {"X-Interlock-Patience", c.Patience}} {
 		if h[1] != "" {
 			req.Headers = append(req.Headers, h)
 		}

@@ -353,3 +353,20 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Patience is said to the server, and one that makes no sense blocks.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]time.Duration{"": Timeout, "5": Timeout, "90": 90 * time.Second} {
+		if got, err := (&Call{Patience: given}).patience(); err != nil || got != want {
+			t.Errorf("%q: %v, %v", given, got, err)
+		}
+	}
+	for _, given := range []string{"0", "-1", "x", "1h", "99999"} {
+		c := &Call{Patience: given}
+		var errs strings.Builder
+		if code := c.Run(strings.NewReader("{}"), io.Discard, &errs, nil); code != ExitBlock || !strings.Contains(errs.String(), "--patience") {
+			t.Errorf("%q: %d %s", given, code, errs.String())
+		}
+	}
+}

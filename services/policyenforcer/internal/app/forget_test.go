@@ -1,0 +1,196 @@
+package app_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+const day = 24 * time.Hour
+
+// What is old goes, and the rest can be verified as before.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.RetainDecisions(10 * day)
+		var heads []string
+		for range 3 {
+			r.log("run_1", 3)
+			r.sealed()
+			heads = append(heads, r.verified("run_1").Head)
+			r.clock.Advance(4 * day)
+			r.SweepOnce(r.Context())
+		}
+		for _, step := range []struct {
+			sealed, first int64
+			hash          string
+		}{{6, 4, heads[1]}, {3, 7, heads[2]}, {0, 0, ""}, {0, 0, ""}} {
+			report := r.verified("run_1")
+			if !report.OK() || report.Sealed != step.sealed || report.Head != heads[2] {
+				r.Errorf("%+v, want %d sealed", report, step.sealed)
+			}
+			found, _, err := r.Decisions(r.Context(), ns, app.DecisionQuery{Limit: 100})
+			if err != nil || int64(len(found)) != step.sealed {
+				r.Fatalf("%d records, want %d; %v", len(found), step.sealed, err)
+			}
+			if step.first > 0 && (found[0].Sequence != step.first || found[2].Hash != step.hash) {
+				r.Errorf("begins with %d, whose seal is %s; want %d and %s", found[0].Sequence, found[2].Hash, step.first, step.hash)
+			}
+			r.clock.Advance(4 * day)
+			r.SweepOnce(r.Context())
+		}
+		if due, err := r.store.Due(r.Context(), r.clock.Now().Add(100*day), 10, "decisions"); err != nil || len(due) != 0 {
+			r.Errorf("timers are left: %v, %v", due, err)
+		}
+		r.log("run_1", 2)
+		r.sealed()
+		found, _, err := r.Decisions(r.Context(), ns, app.DecisionQuery{Limit: 100})
+		if report := r.verified("run_1"); !report.OK() || report.Sealed != 2 || err != nil || found[0].Sequence != 10 || found[1].Hash != report.Head {
+			r.Errorf("later: %+v, %v", report, err)
+		}
+	})
+}
+
+// A partition that is never idle loses what is old too, and no more.
+func TestRetentionWhileBusy(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.RetainDecisions(10 * day)
+		for range 40 {
+			r.log("run_1", 1)
+			r.sealed()
+			r.clock.Advance(day)
+			r.SweepOnce(r.Context())
+		}
+		if got := r.verified("run_1"); !got.OK() || got.Sealed < 9 || got.Sealed > 11 {
+			r.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestNothingIsForgottenUnasked(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.log("run_1", 3)
+		r.sealed()
+		r.clock.Advance(1000 * day)
+		r.SweepOnce(r.Context())
+		if got := r.verified("run_1"); !got.OK() || got.Sealed != 3 {
+			r.Errorf("%+v", got)
+		}
+		// Nor what is asked to be kept for ever before it is old.
+		r.RetainDecisions(10 * day)
+		r.log("run_1", 1)
+		r.sealed()
+		r.RetainDecisions(0)
+		r.clock.Advance(1000 * day)
+		r.SweepOnce(r.Context())
+		if got := r.verified("run_1"); !got.OK() || got.Sealed != 4 {
+			r.Errorf("%+v", got)
+		}
+	})
+}
+
+// With retention, tampering is found as without, and nothing of it is dropped.
+func TestTamperingWithWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	decisions, seals := app.DecisionsKey(ns, "run_1"), app.SealKey(ns, "run_1")
+	gone := store.Key{Namespace: ns, Kind: "decision_forgotten", ID: "run_1"}
+	for name, c := range map[string]struct {
+		do       func(tampering)
+		sequence int64
+		problem  string
+	}{
+		"hash":       {func(x tampering) { replaceData(x, gone, `"hash":"`, strings.Repeat("0", 64)) }, 4, "not the one that was sealed"},
+		"no hash":    {func(x tampering) { replaceData(x, gone, `"hash":"`, "zz") }, 0, "no hash"},
+		"through":    {func(x tampering) { replaceData(x, gone, `"through":`, "4") }, 5, "seal"},
+		"all of it":  {func(x tampering) { replaceData(x, gone, `"through":`, "9") }, 9, "forgotten"},
+		"seals":      {func(x tampering) { replaceData(x, gone, `"seals":`, "2") }, 4, "seal"},
+		"unreadable": {func(x tampering) { x.setData(gone, "?") }, 0, "can not be read"},
+		"dropped":    {func(x tampering) { x.drop(gone) }, 1, "missing"},
+		"next record": {func(x tampering) {
+			all := x.history(decisions)
+			all[0].data = strings.Replace(all[0].data, "call 0", "call 9", 1)
+			x.setHistory(decisions, all)
+		}, 4, "not the one that was sealed"},
+		"a forgotten one is back": {func(x tampering) {
+			all := x.history(decisions)
+			back := all[0]
+			back.version = 3
+			x.setHistory(decisions, append([]entry{back}, all...))
+		}, 0, ""}, // it is not looked at
+		"next seal": {func(x tampering) { x.setHistory(seals, x.history(seals)[1:]) }, 4, "seal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everywhere(t, func(r *rig) {
+				r.RetainDecisions(10 * day)
+				for range 3 {
+					r.log("run_1", 3)
+					r.sealed()
+					r.clock.Advance(4 * day)
+				}
+				r.SweepOnce(r.Context())
+				if got := r.verified("run_1"); !got.OK() || got.Sealed != 6 {
+					r.Fatalf("before: %+v", got)
+				}
+				r.tampered(c.do)
+				r.RetainDecisions(10 * day)
+				if got := r.verified("run_1"); got.Sequence != c.sequence || !strings.Contains(got.Problem, c.problem) {
+					r.Errorf("%+v, want %d, %s", got, c.sequence, c.problem)
+				}
+				if c.problem == "" {
+					return
+				}
+				r.clock.Advance(100 * day)
+				r.SweepOnce(r.Context())
+				if got := r.verified("run_1"); got.OK() {
+					r.Errorf("the evidence is gone: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// Whoever verifies while old records go sees nothing wrong.
+func TestVerifyWhileForgetting(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.RetainDecisions(10 * day)
+		done := make(chan struct{})
+		var group sync.WaitGroup
+		for _, a := range r.replicas(2) {
+			group.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					reports, _, err := a.Verify(r.Context(), ns, "", "")
+					if err != nil {
+						r.Error(err)
+						return
+					}
+					for _, report := range reports {
+						if !report.OK() {
+							r.Errorf("%+v", report)
+						}
+					}
+				}
+			})
+		}
+		for range 60 {
+			r.log("run_1", 2)
+			r.sealed()
+			r.clock.Advance(3 * day)
+			r.SweepOnce(r.Context())
+		}
+		close(done)
+		group.Wait()
+	})
+}
