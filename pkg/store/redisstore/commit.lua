@@ -64,9 +64,9 @@ end
 local function window(key, length, dropped)
   local w = {at = now, sum = 0, drop = 0, len = 0, base = 0, total = 0, add = 0, take = 0}
   if dropped then return w end
-  local t, _, total = entry(key, -1)
+  local t, u, total = entry(key, -1)
   if not t then return w end
-  w.at, w.total, w.len = max(now, t), total, call('LLEN', key)
+  w.at, w.total, w.len, w.last, w.units = max(now, t), total, call('LLEN', key), t, u
   local edge = w.at - length
   if t <= edge then
     w.drop, w.base = w.len, total
@@ -103,9 +103,9 @@ local function save(key, w, length, owner, field)
   if drop > 0 then call('LTRIM', key, drop, -1) end
   local empty = drop == w.len
   if w.add > 0 then
-    local t, u, c
-    if not empty then t, u, c = entry(key, -1) end
-    if not t then
+    local t, u, c = w.last, w.units, w.total
+    if w.take > 0 and not empty then t, u, c = entry(key, -1) end
+    if empty then
       call('RPUSH', key, packed(w.at, w.add, w.add))
       call('HSET', owner, field, key)
     elseif t == w.at then
@@ -113,7 +113,10 @@ local function save(key, w, length, owner, field)
     else
       call('RPUSH', key, packed(w.at, w.add, w.total + w.add))
     end
-    if own then call('PEXPIRE', key, floor(length / 1000) + 60000) end
+    -- The first of each half minute is enough, for the entries stay a minute longer.
+    if own and (empty or floor(t / 30000000) ~= floor(w.at / 30000000)) then
+      call('PEXPIRE', key, floor(length / 1000) + 60000)
+    end
   end
 end
 
@@ -383,8 +386,11 @@ end
 function check.T(k, a) return k + 2, a + 4 end
 
 function write.T(k, a)
-  call('ZADD', KEYS[k], ARGV[a + 2], ARGV[a + 1])
-  call('HSET', KEYS[k + 1], ARGV[a + 1], ARGV[a + 3])
+  -- One that is set as it is already needs no write.
+  if call('HGET', KEYS[k + 1], ARGV[a + 1]) ~= ARGV[a + 3] then
+    call('ZADD', KEYS[k], ARGV[a + 2], ARGV[a + 1])
+    call('HSET', KEYS[k + 1], ARGV[a + 1], ARGV[a + 3])
+  end
   return k + 2, a + 4
 end
 

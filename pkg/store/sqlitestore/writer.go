@@ -44,7 +44,7 @@ type writer struct {
 	cache *cache
 	// pending are written before the transaction is committed.
 	pending pending
-	heads *heads
+	heads   *heads
 	// nextPurge is when to look for expired answers again, in microseconds.
 	nextPurge int64
 }

@@ -31,7 +31,7 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Status: statuses[r.Standing()],
 		Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable, Digest: r.Digest,
 		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
-		Message: r.Message, Terms: termsProto(&r.Terms), Escalated: r.Escalated, Reason: r.Reason, By: r.By,
+		Message: r.Message, Terms: wire.ApprovalTerms(r.Terms), Escalated: r.Escalated, Reason: r.Reason, By: r.By,
 		CreatedAt: timestamppb.New(r.CreatedAt), ExpiresAt: timestamppb.New(r.ExpiresAt), DecidedAt: stamp(r.DecidedAt), UsedAt: stamp(r.UsedAt),
 		UsedBy: r.UsedBy, RunId: r.RunID, Version: r.Version, Outcome: r.Outcome(),
 	}
@@ -45,21 +45,6 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: v.Role, Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
 	}
 	return out
-}
-
-func termsProto(t *consent.Terms) *approvalv1.Terms {
-	return &approvalv1.Terms{
-		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), // at most app.MaxApprovers
-		Eligible: approversProto(t.Eligible), ExpiresSeconds: int64(t.TTL / time.Second),
-		EscalateAfterSeconds: int64(t.Escalation.After / time.Second), EscalateTo: approversProto(t.Escalation.To),
-	}
-}
-
-func approversProto(a consent.Approvers) *approvalv1.Approvers {
-	if a.IsZero() {
-		return nil
-	}
-	return &approvalv1.Approvers{Roles: a.Roles, Names: a.Names}
 }
 
 func stamp(t time.Time) *timestamppb.Timestamp {

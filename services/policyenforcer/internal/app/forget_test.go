@@ -108,7 +108,7 @@ func TestTamperingWithWhatIsForgotten(t *testing.T) {
 		"hash":       {func(x tampering) { replaceData(x, gone, `"hash":"`, strings.Repeat("0", 64)) }, 4, "not the one that was sealed"},
 		"no hash":    {func(x tampering) { replaceData(x, gone, `"hash":"`, "zz") }, 0, "no hash"},
 		"through":    {func(x tampering) { replaceData(x, gone, `"through":`, "4") }, 5, "seal"},
-		"all of it":  {func(x tampering) { replaceData(x, gone, `"through":`, "9") }, 9, "forgotten"},
+		"all of it":  {func(x tampering) { replaceData(x, gone, `"through":`, "9") }, 9, "seal 1"},
 		"seals":      {func(x tampering) { replaceData(x, gone, `"seals":`, "2") }, 4, "seal"},
 		"unreadable": {func(x tampering) { x.setData(gone, "?") }, 0, "can not be read"},
 		"dropped":    {func(x tampering) { x.drop(gone) }, 1, "missing"},

@@ -26,11 +26,13 @@ var defaultPatterns = []struct {
 	{`(?i)\b(?:bearer|basic)\s+[^\s"']+`, []string{"bearer", "basic"}, false},
 	{
 		`(?i)(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)["']?\s*[=:]\s*(?:"[^"]*"?|'[^']*'?|[^\s"']+)`,
-		[]string{"password", "passwd", "pwd", "secret", "token", "key"}, false,
+		[]string{"password", "passwd", "pwd", "secret", "token", "key"},
+		false,
 	},
 	{
 		`(?i)--?[\w-]*(?:password|passwd|secret|token|api[_-]?key)\s+(?:"[^"]*"?|'[^']*'?|[^\s"']+)`,
-		[]string{"password", "passwd", "secret", "token", "key"}, false,
+		[]string{"password", "passwd", "secret", "token", "key"},
+		false,
 	},
 	{`\s(?:-u|--user)[\s=]+["']?[^\s:"']+:[^\s"']+`, []string{"-u"}, false},
 	{`(?i)\b(?:authorization|cookie)\s*:[^\r\n"']*`, []string{"authorization", "cookie"}, false},
@@ -39,7 +41,8 @@ var defaultPatterns = []struct {
 	{`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, []string{"akia", "asia"}, false},
 	{
 		`\bgh[pousr]_[0-9A-Za-z]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}`,
-		[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"}, false,
+		[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"},
+		false,
 	},
 	{`\bxox[a-z]-[\w-]{10,}`, []string{"xox"}, false},
 	{`\b[srp]k[-_][\w-]{16,}`, []string{"sk-", "sk_", "rk-", "rk_", "pk-", "pk_"}, false},

@@ -2,19 +2,12 @@ package app
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
-	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
-	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // Policy is a policy of a namespace: one of its versions, and what holds of it now.
@@ -26,16 +19,6 @@ type Policy struct {
 	Attachments  []Attachment
 }
 
-// PutPolicy is a policy to be stored.
-type PutPolicy struct {
-	// Name is that in the definition when empty.
-	Name       string
-	Definition []byte
-	// Shadow judges it beside the live version, and enforces nothing.
-	Shadow         bool
-	IdempotencyKey string
-}
-
 // Bounds of the policies of a namespace.
 const (
 	maxPolicies    = 1_000
@@ -43,126 +26,6 @@ const (
 	maxAttachments = 10_000
 	maxIndexBytes  = 1 << 20
 )
-
-// versions is what the record of a policy says of its versions.
-type versions struct {
-	// Digests of all of them; that of version 1 first.
-	Digests []string `json:"digests"`
-}
-
-// PutPolicy stores a policy as its next version, and makes it live or the shadow.
-// The same content as an older version makes no new one: that version is live, or
-// the shadow, again. The version comes first; a repeat finds it and goes on.
-func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *Policy, created bool, warnings document.Problems, err error) {
-	policy, problems := rules.ParsePolicy(req.Definition)
-	if problems.HasErrors() {
-		return nil, false, nil, invalidDefinition("policy", problems)
-	}
-	name := req.Name
-	if name == "" {
-		name = policy.Name
-	}
-	if err := checkPolicyName(name); err != nil {
-		return nil, false, nil, err
-	}
-	value, problem := document.Parse(req.Definition, document.Limits{})
-	if problem != nil {
-		return nil, false, nil, invalidDefinition("policy", document.Problems{*problem})
-	}
-	v := &PolicyVersion{Name: name, Digest: document.Digest(value), Definition: req.Definition, CreatedBy: caller.Principal.Name}
-	once := req.once(v)
-	if p, created, err := a.putBefore(ctx, caller.Namespace, name, once); p != nil || err != nil {
-		return p, created, problems, err
-	}
-	put := func(text *indexText) (*PolicyChange, error) { return putInIndex(text, v, req.Shadow), nil }
-	if _, err := a.edit(ctx, caller.Namespace, put); err != nil {
-		return nil, false, nil, err // there is no room for it
-	}
-	if created, err = a.addVersion(ctx, caller.Namespace, v); err != nil {
-		return nil, false, nil, err
-	}
-	once.answer(v.Number, created)
-	x, err := a.changeIndex(ctx, caller, once, put)
-	if err != nil {
-		return nil, false, nil, err
-	}
-	return x.policy(*v), created, problems, nil
-}
-
-// checkPolicyName refuses what can not name a policy. Those of processes are named
-// otherwise.
-func checkPolicyName(name string) error {
-	const form = "name it by 1 to 128 lower-case letters, digits, dots, dashes and underscores, with a letter or digit among them"
-	strange := func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-'
-	}
-	switch {
-	case name == "":
-		return fault.New(fault.InvalidRequest, "the policy has no name; %s, in the request or as \"name\" in the definition", form).
-			Violate("/name", "REQUIRED", "empty")
-	case len(name) > 128 || strings.ContainsFunc(name, strange) || strings.Trim(name, "._-") == "":
-		return fault.New(fault.InvalidRequest, "%s can not name a policy; %s", document.Quote(name), form).
-			Violate("/name", "NAME", "not a name")
-	}
-	return nil
-}
-
-// addVersion makes sure that a policy has a version of this content, and tells its
-// number.
-func (a *App) addVersion(ctx context.Context, namespace string, v *PolicyVersion) (created bool, err error) {
-	key := policyKey(namespace, v.Name)
-	for i := range contend.Attempts {
-		record, err := a.store.Get(ctx, key)
-		if errors.Is(err, store.ErrNotFound) {
-			record, err = store.Record{Version: store.Absent}, nil
-		}
-		if err != nil {
-			return false, fault.From(err)
-		}
-		var known versions
-		if record.Version != store.Absent {
-			if err := json.Unmarshal(record.Data, &known); err != nil {
-				return false, fault.From(fmt.Errorf("decode versions of policy: %w", err))
-			}
-		}
-		if at := slices.Index(known.Digests, v.Digest); at >= 0 {
-			before, err := a.loadPolicy(ctx, namespace, v.Name, int64(at)+1)
-			if err == nil {
-				*v = *before
-			}
-			return false, err
-		}
-		if len(known.Digests) >= maxVersions {
-			return false, fault.New(fault.LimitReached, "policy %q has %d versions, and can have no more; put it under another name", v.Name, maxVersions)
-		}
-		v.Number, v.CreatedAt = record.Version+1, a.clock().UTC()
-		known.Digests = append(known.Digests, v.Digest)
-		err = a.putVersion(ctx, key, record.Version, known, v)
-		if err == nil {
-			return true, nil
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			return false, fault.From(err)
-		}
-		if err := contend.Yield(ctx, i); err != nil {
-			return false, fault.From(err)
-		}
-	}
-	return false, contended("policy " + v.Name)
-}
-
-func (a *App) putVersion(ctx context.Context, key store.Key, before int64, known versions, v *PolicyVersion) error {
-	data, err := json.Marshal(known)
-	if err != nil {
-		return fmt.Errorf("encode versions of policy: %w", err)
-	}
-	history, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode policy: %w", err)
-	}
-	_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: key, Expect: before, Data: data, History: history}}})
-	return err
-}
 
 // putInIndex makes a version live, or the shadow. What is live already is no shadow
 // of itself: then there is none any more.
@@ -279,65 +142,6 @@ func (a *App) DeletePolicy(ctx context.Context, caller Caller, name string) erro
 
 func noPolicy(name string) error {
 	return fault.New(fault.NotFound, "there is no policy %s; put it first", document.Quote(name))
-}
-
-// once is a put that is made once, by its idempotency key.
-type once struct {
-	name, digest string
-	stored       []byte
-}
-
-// once names the put, whose answer is the version that it made.
-func (r *PutPolicy) once(v *PolicyVersion) *once {
-	if r.IdempotencyKey == "" {
-		return nil
-	}
-	return &once{name: "put/" + v.Name + "/" + r.IdempotencyKey, digest: fmt.Sprintf("%s %t", v.Digest, r.Shadow)}
-}
-
-// putAnswer is what is kept of a put.
-type putAnswer struct {
-	Digest  string `json:"digest"`
-	Version int64  `json:"version"`
-	Created bool   `json:"created"`
-}
-
-func (o *once) answer(version int64, created bool) {
-	if o != nil {
-		o.stored, _ = json.Marshal(putAnswer{o.digest, version, created}) // text and numbers always encode
-	}
-}
-
-// putBefore answers what a put with the same key has made (S6.5).
-func (a *App) putBefore(ctx context.Context, namespace, name string, o *once) (*Policy, bool, error) {
-	if o == nil {
-		return nil, false, nil
-	}
-	key := policyIndexKey(namespace)
-	stored, err := a.store.Answer(ctx, key, o.name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fault.From(err)
-	}
-	var answer putAnswer
-	if err := json.Unmarshal(stored, &answer); err != nil {
-		return nil, false, fault.From(fmt.Errorf("decode answer: %w", err))
-	}
-	if answer.Digest != o.digest {
-		return nil, false, fault.From(&store.ReplayMismatchError{Owner: key, Name: o.name})
-	}
-	p, err := a.Policy(ctx, namespace, name, answer.Version)
-	return p, answer.Created, err
-}
-
-// idempotency has a put of the index made once.
-func (o *once) idempotency(index store.Key) *store.Idempotency {
-	if o == nil {
-		return nil
-	}
-	return &store.Idempotency{Owner: index, Name: o.name, Digest: o.digest, Answer: o.stored, TTL: ledger.Kept}
 }
 
 // invalidDefinition says what is wrong with a definition.

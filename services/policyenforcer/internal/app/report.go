@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -288,40 +286,12 @@ func (r *Report) digest() string {
 	return digest(r.Tool, fmt.Appendf(nil, "%t %d %s %q", r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged))
 }
 
-// parseCost reads an amount of dollars, nothing as none: money is never a float. What
-// is finer than a micro-dollar is rounded up.
+// parseCost reads an amount of dollars, nothing as none: money is never a float.
 func parseCost(text string) (rules.MicroUSD, bool) {
 	if text == "" {
 		return 0, true
 	}
-	whole, fraction, dotted := strings.Cut(text, ".")
-	if !digits(whole) || dotted && !digits(fraction) {
-		return 0, false
-	}
-	whole = strings.TrimLeft(whole, "0")
-	finer := ""
-	if len(fraction) > microDigits {
-		fraction, finer = fraction[:microDigits], fraction[microDigits:]
-	}
-	amount := document.Decimal("0" + whole)
-	if whole != "" {
-		amount = document.Decimal(whole)
-	}
-	if fraction != "" {
-		amount += document.Decimal("." + fraction)
-	}
-	cost, ok := rules.ParseUSD(amount)
-	if ok && strings.Trim(finer, "0") != "" {
-		cost++
-	}
-	return cost, ok
-}
-
-// microDigits is how many decimals a micro-dollar has.
-const microDigits = 6
-
-func digits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
+	return rules.ParseCost(text)
 }
 
 // ParseCost reads the estimate of a call.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -111,7 +110,7 @@ func (c *recorder) call(ctx context.Context, r *DecisionRecord) (rules.Recorded,
 		},
 		Decision: r.Decision, Code: r.Code, Policy: r.Policy,
 	}
-	if cost, ok := rules.ParseUSD(document.Decimal(r.EstimatedCostUSD)); ok {
+	if cost, ok := parseCost(r.EstimatedCostUSD); ok {
 		recorded.EstimatedCost = cost
 	}
 	if r.SessionID == "" {

@@ -35,7 +35,10 @@ func TestSimulate(t *testing.T) {
 		log("run_1", "shell", func(*app.DecisionRecord) {})
 		log("run_1", "read", tool("Read"))
 		log("run_1", "console", tool("console")) // a shell in its state
-		log("run_2", "edit", tool("Edit"))
+		log("run_2", "edit", func(d *app.DecisionRecord) {
+			tool("Edit")(d)
+			d.SessionID = "child" // whose tree is that of the others
+		})
 		log("run_2", "denied by the state", func(d *app.DecisionRecord) { d.Decision, d.Code = toolcall.Deny, toolcall.CodeToolNotAllowed })
 		log("run_2", "denied by p", func(d *app.DecisionRecord) {
 			d.Decision, d.Code, d.Policy = toolcall.Deny, toolcall.CodePolicyDenied, "p"

@@ -3,11 +3,11 @@ package rpc
 import (
 	"context"
 	"strings"
-	"time"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/internal/wire"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -35,7 +35,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 	req := &approvalv1.CreateRequest{
 		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
-		Message: ask.Message, Terms: termsProto(ask.Terms), RunId: ask.RunID, Reuse: true,
+		Message: ask.Message, Terms: wire.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
 	}
 	if !ask.Action.Data.IsZero() { // no input is not the input null
 		req.Data = ask.Action.Data.AppendJSON(nil)
@@ -57,19 +57,4 @@ func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, 
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy,
 	})
 	return err
-}
-
-func termsProto(t consent.Terms) *approvalv1.Terms {
-	return &approvalv1.Terms{
-		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), //nolint:gosec // both are bounded by 1000
-		Eligible: approversProto(t.Eligible), ExpiresSeconds: int64(t.TTL / time.Second),
-		EscalateAfterSeconds: int64(t.Escalation.After / time.Second), EscalateTo: approversProto(t.Escalation.To),
-	}
-}
-
-func approversProto(a consent.Approvers) *approvalv1.Approvers {
-	if a.IsZero() {
-		return nil
-	}
-	return &approvalv1.Approvers{Roles: a.Roles, Names: a.Names}
 }
