@@ -134,6 +134,12 @@ func newEngineOf(t *testing.T, definition string) (*engine, *storetest.Faulty) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
+	return newEngineOn(t, st, definition)
+}
+
+// newEngineOn is newEngineOf in a store that is open.
+func newEngineOn(t *testing.T, st store.Store, definition string) (*engine, *storetest.Faulty) {
+	t.Helper()
 	def, problems := workflow.Parse([]byte(definition))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -109,6 +111,10 @@ type stage struct {
 func newStage(t *testing.T, workflow string) *stage {
 	t.Helper()
 	e, st := newEngineOf(t, workflow)
+	return stageOf(e, st)
+}
+
+func stageOf(e *engine, st store.Store) *stage {
 	return &stage{
 		engine: e, store: st, approvals: newApprovals(), sessions: tree{}, now: time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC),
 		index: indexText{Policies: map[string]indexed{}},
@@ -207,7 +213,7 @@ func onStores(t *testing.T, workflow string, test func(*testing.T, *stage)) {
 // replicas, and a denied call takes nothing.
 func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 	t.Parallel()
-	onStores(t, open, func(t *testing.T, s *stage) {
+	limits := func(t *testing.T, s *stage) {
 		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 50, "window_seconds": 3600}}, {"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`,
 			indexed{Attachments: toRole(auth.Agent)})
 		replicas := []*App{s.app(), s.app(), s.app()}
@@ -248,6 +254,16 @@ func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 				t.Errorf("%s: %d were admitted, want %d", name, admitted, c.want)
 			}
 		}
+	}
+	onStores(t, open, limits)
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		st, err := redisstore.Open(t.Context(), redisstore.Config{URL: redistest.Start(t).URL(), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		limits(t, stageOf(newEngineOn(t, st, open)))
 	})
 }
 
