@@ -39,10 +39,10 @@ func referencePipeline(t *testing.T) string {
 	return string(must[[]byte](t)(json.Marshal(def)))
 }
 
-// approvals is a client of a replica of the approval service.
+// approvalsAs is a client of a replica of the approval service.
 func (w *world) approvalsAs(t testing.TB, replica int, role auth.Role) approvalv1.ApprovalServiceClient {
 	t.Helper()
-	return approvalv1.NewApprovalServiceClient(w.dial(t, w.shape.approvals[replica], w.tokens[role]))
+	return approvalv1.NewApprovalServiceClient(w.dial(t, w.approvals[replica], w.tokens[role]))
 }
 
 // deploying drives the reference pipeline to where it deploys.

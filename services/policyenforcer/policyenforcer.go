@@ -29,15 +29,16 @@ type Config struct {
 	// state-store, with the enforcer's own credentials. Without the one whatever needs
 	// an approval is denied; without the other every session is its own tree.
 	Approval, State grpc.ClientConnInterface
-	Clock  func() time.Time // default time.Now
-	Logger *slog.Logger     // default slog.Default()
+	Clock           func() time.Time // default time.Now
+	Logger          *slog.Logger     // default slog.Default()
 	Flags
 }
 
 // Flags are the settings of the policy enforcer.
 type Flags struct {
-	MaskKeys    []string `help:"Parts of the names of input members that the log of decisions does not keep; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
-	MaskPattern []string `help:"Regular expressions of text that the log of decisions does not keep; replace the defaults. Can be given again." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
+	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 for ever." default:"0s" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
+	MaskKeys          []string      `help:"Parts of the names of input members that the log of decisions does not keep; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
+	MaskPattern       []string      `help:"Regular expressions of text that the log of decisions does not keep; replace the defaults. Can be given again." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
 }
 
 // masks are the defaults where no flag says otherwise.
@@ -80,6 +81,7 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Sessions = rpc.NewSessions(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
+	a.RetainDecisions(cfg.DecisionRetention)
 	return &Enforcer{app: a, service: rpc.NewEnforcer(a, runs)}, nil
 }
 

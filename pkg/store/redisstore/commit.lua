@@ -36,6 +36,15 @@ if ARGV[2] ~= '' then call('EXISTS', ARGV[2] .. '-', ARGV[2] .. '--') end
 local wrote = false -- whether the batch has written anything yet
 local timed = false -- whether the time is answered
 
+-- What earlier batches have read or left, for many of those that are sent together
+-- ask for the same. Forgotten when a batch breaks off.
+local versions -- by the key of a record
+local values   -- by the key of an owner's counters: plain value by field
+local recent   -- by the key of a windowed counter: see window
+
+local function forget() versions, values, recent = {}, {}, {} end
+forget()
+
 -- An entry of a windowed counter: when, how many units, and the running total.
 local function entry(key, i)
   local e = call('LINDEX', key, i)
@@ -58,12 +67,17 @@ local function first(key, lo, hi, is)
 end
 
 -- What a windowed counter holds: sum units in the window that ends at `at`, drop
--- entries before it, base the running total before it; and what the batch does:
--- add units, take away the oldest. A clock that steps back is held at the newest
--- entry, so it never admits more.
+-- entries before it, base the running total before it, the last entry's time and
+-- units; and what the batch does: add units, take away the oldest. A clock that steps
+-- back is held at the newest entry, so it never admits more.
 local function window(key, length, dropped)
   local w = {at = now, sum = 0, drop = 0, len = 0, base = 0, total = 0, add = 0, take = 0}
   if dropped then return w end
+  local r = recent[key]
+  if r and r.length == length then
+    w.at, w.sum, w.len, w.base, w.total, w.last, w.units, w.armed = r.at, r.sum, r.len, r.base, r.total, r.at, r.units, true
+    return w
+  end
   local t, u, total = entry(key, -1)
   if not t then return w end
   w.at, w.total, w.len, w.last, w.units = max(now, t), total, call('LLEN', key), t, u
@@ -113,10 +127,14 @@ local function save(key, w, length, owner, field)
     else
       call('RPUSH', key, packed(w.at, w.add, w.total + w.add))
     end
-    -- The first of each half minute is enough, for the entries stay a minute longer.
-    if own and (empty or floor(t / 30000000) ~= floor(w.at / 30000000)) then
-      call('PEXPIRE', key, floor(length / 1000) + 60000)
-    end
+    if own and (empty or not w.armed) then call('PEXPIRE', key, floor(length / 1000) + 60000) end
+  end
+  recent[key] = nil
+  if w.add > 0 and w.take == 0 then
+    local r = {length = length, at = w.at, sum = w.sum, len = w.len - drop, base = w.base, total = w.total + w.add, units = w.add}
+    if empty then r.base, r.total = 0, w.add end
+    if w.last == w.at and not empty then r.units = w.units + w.add else r.len = r.len + 1 end
+    recent[key] = r
   end
 end
 
@@ -177,7 +195,8 @@ function check.C(k, a)
   condition = condition + 1
   local want = ARGV[a + 1]
   if want ~= '-1' then
-    local have = call('HGET', KEYS[k], 'v') or '0'
+    local have = versions[KEYS[k]] or call('HGET', KEYS[k], 'v') or '0'
+    versions[KEYS[k]] = have
     if want ~= have then return k, a, {CONFLICT, condition, tonumber(have)} end
   end
   return k + 1, a + 2
@@ -209,6 +228,7 @@ function write.P(k, a)
   n = n + 1
   local record, index, id, labels, number = KEYS[k], KEYS[k + 1], ARGV[a + 2], ARGV[a + 4], tonumber(ARGV[a + 5])
   local version, old = known[k][1], known[k][2]
+  versions[record] = nil
   if old == labels then
     call('HSET', record, 'v', result[n], 'd', ARGV[a + 3], 't', now)
   else
@@ -242,6 +262,7 @@ end
 function write.D(k, a)
   local record, index, id = KEYS[k], KEYS[k + 1], ARGV[a + 2]
   local version, old = known[k][1], known[k][2]
+  versions[record] = nil
   if version then
     call('HSET', record, 'x', version) -- a record that comes back continues here
     call('HDEL', record, 'v', 'd', 't', 'l')
@@ -272,15 +293,22 @@ function check.R(k, a)
 end
 
 function write.R(k, a)
-  for _, key in ipairs(reset[KEYS[k]]) do call('DEL', key) end
+  for _, key in ipairs(reset[KEYS[k]]) do
+    call('DEL', key)
+    recent[key] = nil
+  end
   call('DEL', KEYS[k])
+  values[KEYS[k]] = nil
   return k + 1, a + 1
 end
 
 -- The values that an owner's counters have before the batch.
 local function stored(key, a, number)
   if reset[key] then return {} end
-  if number == 1 then return {call('HGET', key, ARGV[a + 2])} end
+  if number == 1 then
+    local left = values[key]
+    return {left and left[ARGV[a + 2]] or call('HGET', key, ARGV[a + 2])}
+  end
   local fields = {}
   for i = 1, number do fields[i] = ARGV[a - 1 + 3 * i] end
   return call('HMGET', key, unpack(fields))
@@ -289,32 +317,33 @@ end
 -- Plain counters of one owner: their number, and of each its field, delta, limit.
 function check.N(k, a)
   local key, number = KEYS[k], tonumber(ARGV[a + 1])
-  local values, before = plain[key] or {}, stored(key, a, number)
+  local sums, before = plain[key] or {}, stored(key, a, number)
   if plain == none then plain = {} end
-  plain[key] = values
+  plain[key] = sums
   for i = 1, number do
     counter = counter + 1
     local field, delta, limit = ARGV[a - 1 + 3 * i], tonumber(ARGV[a + 3 * i]), tonumber(ARGV[a + 1 + 3 * i])
-    local value = values[field] or tonumber(before[i] or 0)
+    local value = sums[field] or tonumber(before[i] or 0)
     local sum = value + delta
     if delta >= 0 and (limit >= 0 and sum > limit or sum > MOST) then return k, a, {LIMIT, counter, value} end
-    values[field] = max(sum, 0)
+    sums[field] = max(sum, 0)
     n = n + 1
-    result[n] = values[field]
+    result[n] = sums[field]
   end
   return k + 1, a + 2 + 3 * number
 end
 
 function write.N(k, a)
   local key, number = KEYS[k], tonumber(ARGV[a + 1])
-  local values = plain[key]
+  local sums = plain[key]
+  values[key] = sums
   if number == 1 then
-    call('HSET', key, ARGV[a + 2], values[ARGV[a + 2]])
+    call('HSET', key, ARGV[a + 2], sums[ARGV[a + 2]])
   else
     local pairs = {}
     for i = 1, number do
       local field = ARGV[a - 1 + 3 * i]
-      pairs[2 * i - 1], pairs[2 * i] = field, values[field]
+      pairs[2 * i - 1], pairs[2 * i] = field, sums[field]
     end
     call('HSET', key, unpack(pairs))
   end
@@ -436,6 +465,7 @@ while a <= last do
   local ok, answer = pcall(commit, k, a + 2, a + 2 + arguments)
   if not ok then
     if type(answer) == 'table' then answer = answer.err end
+    forget()
     answer = {wrote and BROKEN or REFUSED, tostring(answer)}
   end
   number = number + 1
