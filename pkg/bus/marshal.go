@@ -82,7 +82,6 @@ func (o *object) shadows(shadows []*eventv1.ShadowDecided) {
 	o.Name("shadows")
 	o.OpenList()
 	for _, p := range shadows {
-		o.slow = o.slow || len(p.ProtoReflect().GetUnknown()) > 0
 		o.Open()
 		o.text("policy", p.GetPolicy())
 		o.integer("policy_version", p.GetPolicyVersion())

@@ -27,6 +27,8 @@ else
   now = tonumber(ARGV[1])
 end
 
+local stamp = format('%.0f', now) -- a number would be printed anew by each call
+
 -- While a slot moves to another node, any key that is not there may be on the
 -- other one, also one that this script has just emptied: a write could fail half
 -- way. Asking for two keys that never exist is an error then, on either node, so
@@ -228,11 +230,12 @@ function write.P(k, a)
   n = n + 1
   local record, index, id, labels, number = KEYS[k], KEYS[k + 1], ARGV[a + 2], ARGV[a + 4], tonumber(ARGV[a + 5])
   local version, old = known[k][1], known[k][2]
+  local text = format('%.0f', result[n])
   versions[record] = nil
   if old == labels then
-    call('HSET', record, 'v', result[n], 'd', ARGV[a + 3], 't', now)
+    call('HSET', record, 'v', text, 'd', ARGV[a + 3], 't', stamp)
   else
-    call('HSET', record, 'v', result[n], 'd', ARGV[a + 3], 't', now, 'l', labels)
+    call('HSET', record, 'v', text, 'd', ARGV[a + 3], 't', stamp, 'l', labels)
     unindex(index, old, id)
     for i = 1, number do call('ZADD', KEYS[k + 1 + i], 0, id) end
   end
@@ -240,9 +243,10 @@ function write.P(k, a)
   local entries = tonumber(ARGV[a + 6])
   k, a = k + 2 + number, a + 7
   if entries == 0 then return k, a end
-  for i = 1 - entries, 0 do
-    call('XADD', KEYS[k], format('%.0f-0', result[n] + i), 't', now, 'd', ARGV[a - 1 + entries + i])
+  for i = 1 - entries, -1 do
+    call('XADD', KEYS[k], format('%.0f-0', result[n] + i), 't', stamp, 'd', ARGV[a - 1 + entries + i])
   end
+  call('XADD', KEYS[k], text .. '-0', 't', stamp, 'd', ARGV[a - 1 + entries])
   return k + 1, a + entries
 end
 

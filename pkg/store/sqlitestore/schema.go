@@ -44,7 +44,7 @@ CREATE TABLE history (
 	at      INTEGER NOT NULL,
 	data    BLOB    NOT NULL,
 	PRIMARY KEY (key, version)
-) WITHOUT ROWID;
+);
 CREATE TABLE counters (
 	owner TEXT    NOT NULL,
 	name  TEXT    NOT NULL,
@@ -94,7 +94,7 @@ CREATE TABLE answers (
 	answer  BLOB    NOT NULL,
 	expires INTEGER NOT NULL,
 	PRIMARY KEY (owner, name)
-) WITHOUT ROWID;
+);
 CREATE INDEX answers_expires ON answers (expires);
 `}
 

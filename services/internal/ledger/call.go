@@ -42,7 +42,7 @@ func InterruptName(callID string) string { return "interrupt/" + callID }
 // Encode writes a call by hand: it is on the path of every check.
 func (c *Call) Encode() []byte {
 	v := &c.Verdict
-	w := jsonobject.New(192 + len(c.Message))
+	w := jsonobject.New(224 + len(c.Message) + 192*len(c.Spends))
 	w.Open()
 	w.Name("verdict")
 	w.Open()
@@ -71,9 +71,7 @@ func (c *Call) Encode() []byte {
 	w.Integer("entry", c.Entry)
 	w.Integer("run_version", c.RunVersion)
 	w.OptionalText("message", c.Message)
-	if len(c.Spends) > 0 {
-		w.Raw("spends", encodeSpends(c.Spends))
-	}
+	encodeSpends(w, c.Spends)
 	w.OptionalText("approval_id", c.ApprovalID)
 	w.Close()
 	return w.Bytes()

@@ -1,9 +1,9 @@
 package ledger
 
 import (
-	"encoding/json"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/rules"
 )
 
@@ -53,10 +53,28 @@ func (c *Call) Spent() []rules.Spend {
 	return spends
 }
 
-func encodeSpends(spends []Spend) []byte {
-	data, err := json.Marshal(spends)
-	if err != nil {
-		panic(err) // text, numbers and times always encode
+func encodeSpends(w *jsonobject.Writer, spends []Spend) {
+	if len(spends) == 0 {
+		return
 	}
-	return data
+	w.Name("spends")
+	w.OpenList()
+	for i := range spends {
+		s := &spends[i]
+		w.Open()
+		w.Text("measure", s.Measure)
+		w.OptionalText("policy", s.Policy)
+		w.OptionalText("scope", s.Scope)
+		w.OptionalText("subject", s.Subject)
+		w.OptionalText("pattern", s.Pattern)
+		w.OptionalInteger("window_seconds", s.WindowSeconds)
+		w.OptionalText("period", s.Period)
+		if !s.Start.IsZero() {
+			w.Time("start", s.Start)
+		}
+		w.Integer("need", s.Need)
+		w.Integer("max", s.Max)
+		w.Close()
+	}
+	w.CloseList()
 }

@@ -128,10 +128,12 @@ func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, 
 		Approved: q.approved, Now: q.now,
 	}
 	verdicts := make([]rules.Verdict, len(sets))
+	taken := 0
 	for i, set := range sets {
 		verdicts[i] = set.Decide(call, nil)
+		taken += len(verdicts[i].Spends)
 	}
-	return rules.Combine(state, verdicts, nil)
+	return rules.Combine(state, verdicts, make([]rules.Spend, 0, taken))
 }
 
 // capabilityOf is what policies call the tool of a call.
@@ -225,12 +227,15 @@ func (a *App) commit(ctx context.Context, q *question, std *standard, d *Decisio
 	if !a.store.Spans() {
 		return a.commitReserved(ctx, q, std, spends, batch)
 	}
-	if err := a.dropLater(ctx, q.caller.Namespace, spends); err != nil {
-		return store.Result{}, err
+	counters := a.counters(q.caller.Namespace, spends)
+	if !a.dropKnown(spends, counters) {
+		if err := a.dropLater(ctx, q.caller.Namespace, spends); err != nil {
+			return store.Result{}, err
+		}
 	}
 	batch.Checks = append(batch.Checks, store.Check{Key: std.index.key(), Version: std.index.Version})
 	own := len(batch.Counters)
-	batch.Counters = append(batch.Counters, a.counters(q.caller.Namespace, spends)...)
+	batch.Counters = append(batch.Counters, counters...)
 	result, err := a.store.Commit(ctx, batch)
 	var limit *store.LimitError
 	if errors.As(err, &limit) && limit.Index >= own {

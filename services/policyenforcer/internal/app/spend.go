@@ -27,6 +27,20 @@ func (a *App) counters(namespace string, spends []rules.Spend) []store.Counter {
 	return counters
 }
 
+// dropKnown reports that dropLater has nothing to do for spends with these counters:
+// it need not name their owners again.
+func (a *App) dropKnown(spends []rules.Spend, counters []store.Counter) bool {
+	for i := range spends {
+		if spends[i].Period == "" {
+			continue
+		}
+		if _, ok := a.caches.dropped.Get(counters[i].Owner); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // corrections are what a store counts for changes.
 func (a *App) corrections(namespace string, changes []rules.Change) []store.Counter {
 	counters := make([]store.Counter, len(changes))
