@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
 
 // Set is one version of a policy, compiled: immutable, and safe for concurrent use.
 // A nil Set denies everything.
@@ -16,6 +20,12 @@ type Set struct {
 	email   *emailRules
 	// broken says why nothing can be decided; then everything is denied.
 	broken string
+}
+
+// Missing is the set of a policy that is wanted by its name and not there: it denies
+// everything (S7.2).
+func Missing(name string) *Set {
+	return &Set{broken: "there is no policy " + document.Quote(name)}
 }
 
 // Compile makes the tables of a version of a policy. A policy that ParsePolicy

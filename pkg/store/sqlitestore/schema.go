@@ -38,6 +38,8 @@ CREATE TABLE labels (
 	row   INTEGER NOT NULL,
 	PRIMARY KEY (scope, name, value, id)
 ) WITHOUT ROWID;
+-- Rows of history and answers lie in the order in which they are written, and only
+-- their keys in that of an index: a commit of many runs then touches few pages.
 CREATE TABLE history (
 	key     TEXT    NOT NULL,
 	version INTEGER NOT NULL,

@@ -49,6 +49,25 @@ func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, run
 	return nil, false, contended("of this action")
 }
 
+// mostPending is how many questions about the calls of one run wait at most, so that
+// an agent does not drown those who decide in variations of one call.
+const mostPending = 100
+
+// room refuses one question too many.
+func (a *App) room(ctx context.Context, namespace, runID string) error {
+	page, err := a.store.List(ctx, store.Query{
+		Namespace: namespace, Kind: KindApproval, Limit: mostPending,
+		Labels: map[string]string{"run_id": runID, "status": string(consent.Pending)},
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	if len(page.Records) >= mostPending {
+		return fault.New(fault.LimitReached, "%d approvals of run %s wait already; wait until people have decided some", mostPending, runID)
+	}
+	return nil
+}
+
 func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req consent.Request, runID string) (*Record, bool, error) {
 	last, version, err := a.asked(ctx, key)
 	if err != nil {
@@ -66,6 +85,9 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 		if r = r.at(a.now()); r.speaks() {
 			return r, false, nil
 		}
+	}
+	if err := a.room(ctx, caller.Namespace, runID); err != nil {
+		return nil, false, err
 	}
 	if req.ID == "" {
 		if req.ID, err = typeid.New(typeid.Approval); err != nil {

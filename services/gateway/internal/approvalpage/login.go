@@ -19,7 +19,7 @@ import (
 const maxLogin = 64 << 10
 
 // maxToken is the longest token, in bytes.
-const maxToken = 4 << 10
+const maxToken = 16 << 10
 
 // tokenPattern is any token that pkg/auth accepts.
 var tokenPattern = regexp.MustCompile(`^[!-~]+$`)

@@ -34,7 +34,7 @@ var (
 )
 
 // maxToken is the longest token in bytes.
-const maxToken = 4 << 10
+const maxToken = 16 << 10
 
 // handler wraps the routes in what every answer shares.
 func (e *edge) handler() http.Handler {

@@ -52,7 +52,8 @@ func (d *Decision) settle(c rules.Combined) {
 	if c.Decision == c.State.Decision {
 		d.Message = c.State.Message(d.Machine, d.Run)
 		for i := range c.Policies {
-			if p := &c.Policies[i]; p.By != nil && p.Decision == c.Decision && c.Decision == toolcall.Allow && p.Approved {
+			// What no rule is about is the state's decision.
+			if p := &c.Policies[i]; c.Decision == toolcall.Allow && p.By != nil && p.By.Pattern != "" {
 				d.By = p.By
 				break
 			}
@@ -69,7 +70,7 @@ func (d *Decision) settle(c rules.Combined) {
 	}
 }
 
-// counted reports that the call is enforced now: neither one of Interlock's own
+// enforced reports that the call is enforced now: neither one of Interlock's own
 // nor one that passes because nothing is enforced (S2.9, S6.2).
 func enforced(state toolcall.Verdict) bool {
 	return state.Decision != toolcall.Allow || state.Counted

@@ -95,7 +95,7 @@ func (a *App) hold(ctx context.Context, namespace string, std *standard, name st
 		replaces = len(std.live)
 		std.live = append(std.live, set)
 	case !isShadowed:
-		std.live = append(std.live, nil) // there is none: that denies (S7.2)
+		std.live = append(std.live, rules.Missing(name))
 	}
 	if !isShadowed {
 		return nil

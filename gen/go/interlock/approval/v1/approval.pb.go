@@ -685,7 +685,10 @@ type CreateRequest struct {
 	RunId    string `protobuf:"bytes,9,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Answer an approval of exactly this action that still waits, or was granted and
 	// not used, or was rejected, instead of asking again (S7.6).
-	Reuse         bool `protobuf:"varint,10,opt,name=reuse,proto3" json:"reuse,omitempty"`
+	Reuse bool `protobuf:"varint,10,opt,name=reuse,proto3" json:"reuse,omitempty"`
+	// What would use it: with reuse an approval that this has used already is answered
+	// again, so that a use that was cut short can be repeated.
+	UsedBy        string `protobuf:"bytes,11,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -788,6 +791,13 @@ func (x *CreateRequest) GetReuse() bool {
 		return x.Reuse
 	}
 	return false
+}
+
+func (x *CreateRequest) GetUsedBy() string {
+	if x != nil {
+		return x.UsedBy
+	}
+	return ""
 }
 
 type CreateResponse struct {
@@ -1706,7 +1716,7 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\aused_by\x18\x16 \x01(\tR\x06usedBy\x12\x15\n" +
 	"\x06run_id\x18\x17 \x01(\tR\x05runId\x12\x18\n" +
 	"\aversion\x18\x18 \x01(\x03R\aversion\x12\x18\n" +
-	"\aoutcome\x18\x19 \x01(\tR\aoutcome\"\x91\x03\n" +
+	"\aoutcome\x18\x19 \x01(\tR\aoutcome\"\xb4\x03\n" +
 	"\rCreateRequest\x12)\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\n" +
 	"approvalId\x12;\n" +
@@ -1720,7 +1730,8 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\x05terms\x18\b \x01(\v2\x1c.interlock.approval.v1.TermsR\x05terms\x12\x1f\n" +
 	"\x06run_id\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12\x14\n" +
 	"\x05reuse\x18\n" +
-	" \x01(\bR\x05reuse\"g\n" +
+	" \x01(\bR\x05reuse\x12!\n" +
+	"\aused_by\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06usedBy\"g\n" +
 	"\x0eCreateResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\"9\n" +

@@ -565,11 +565,14 @@ type Run struct {
 	Approval *RunApproval `protobuf:"bytes,41,opt,name=approval,proto3" json:"approval,omitempty"`
 	// True when the workflow is a process (S8).
 	Process bool `protobuf:"varint,42,opt,name=process,proto3" json:"process,omitempty"`
-	// How long a hook or tool may wait for a decision before it answers "ask"
+	// How long a hook or tool may wait for a decision before it denies
 	// (meta.approval.wait_seconds); 0 for not at all.
 	ApprovalWaitSeconds int64 `protobuf:"varint,43,opt,name=approval_wait_seconds,json=approvalWaitSeconds,proto3" json:"approval_wait_seconds,omitempty"`
 	// Policies of the registry that the workflow names (meta.policy).
-	Policies      []string `protobuf:"bytes,44,rep,name=policies,proto3" json:"policies,omitempty"`
+	Policies []string `protobuf:"bytes,44,rep,name=policies,proto3" json:"policies,omitempty"`
+	// The run that the session drives now, when that is another: nothing is judged by
+	// this one any more. Only set by Get.
+	SupersededBy  string `protobuf:"bytes,45,opt,name=superseded_by,json=supersededBy,proto3" json:"superseded_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -910,6 +913,13 @@ func (x *Run) GetPolicies() []string {
 		return x.Policies
 	}
 	return nil
+}
+
+func (x *Run) GetSupersededBy() string {
+	if x != nil {
+		return x.SupersededBy
+	}
+	return ""
 }
 
 // RunApproval is a transition that humans were asked about (S9.1).
@@ -3464,7 +3474,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xd9\r\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xfe\r\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -3517,7 +3527,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\bapproval\x18) \x01(\v2 .interlock.engine.v1.RunApprovalR\bapproval\x12\x18\n" +
 	"\aprocess\x18* \x01(\bR\aprocess\x122\n" +
 	"\x15approval_wait_seconds\x18+ \x01(\x03R\x13approvalWaitSeconds\x12\x1a\n" +
-	"\bpolicies\x18, \x03(\tR\bpolicies\"\xa2\x02\n" +
+	"\bpolicies\x18, \x03(\tR\bpolicies\x12#\n" +
+	"\rsuperseded_by\x18- \x01(\tR\fsupersededBy\"\xa2\x02\n" +
 	"\vRunApproval\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x12\x14\n" +
