@@ -203,7 +203,7 @@ func (p *parser) reported(f document.Fields) action {
 	}
 	a.files = document.Texts(files)
 	a.bytes, _ = r.Integer("result_bytes", 0)
-	a.cost = p.money(r, "cost_usd")
+	a.cost, a.costed = p.money(r, "cost_usd"), r.Has("cost_usd")
 	return a
 }
 

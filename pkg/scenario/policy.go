@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -25,12 +24,12 @@ type judged struct {
 // its run: the strictest answers (S7). What policies limit is counted when it is
 // allowed, and humans are asked when it needs them.
 func (w *world) judge(s seat, at *workflow.Run, a call, state toolcall.Verdict) judged {
-	if len(s.of.policies) == 0 && len(w.suite.policies) == 0 {
-		return judged{Combined: rules.Combine(state, nil, nil)}
-	}
 	action := a.action(at)
 	known := w.askedFor(action.Digest())
-	verdicts := w.verdicts(s, at, a, state, known.admits())
+	verdicts := w.verdicts(s, at, a, known.admits())
+	if len(verdicts) == 0 {
+		return judged{Combined: rules.Combine(state, nil, nil)}
+	}
 	j := judged{Combined: w.tally.Admit(rules.Combine(state, verdicts, nil), w.now)}
 	switch {
 	case j.Decision == toolcall.Allow && approved(j.Policies):
@@ -42,13 +41,18 @@ func (w *world) judge(s seat, at *workflow.Run, a call, state toolcall.Verdict) 
 	return j
 }
 
-// verdicts are what the policies say: those of the file, and while the state is
-// enforced those of its workflow or process.
-func (w *world) verdicts(s seat, at *workflow.Run, a call, state toolcall.Verdict, approved bool) []rules.Verdict {
-	policies := w.suite.policies
-	if state.Counted || state.Decision != toolcall.Allow {
-		policies = slices.Concat(s.of.policies, policies)
+// verdicts are what the policies say: those of the workflow or process and of all
+// that have invoked it, whatever the run's status, and those of the file.
+func (w *world) verdicts(s seat, at *workflow.Run, a call, approved bool) []rules.Verdict {
+	var policies []*rules.Set
+	for t := s.tracked; t != nil; {
+		policies = append(policies, t.of.policies...)
+		if t.run.Parent == nil {
+			break
+		}
+		t = w.runs[t.run.Parent.RunID]
 	}
+	policies = append(policies, w.suite.policies...)
 	verdicts := make([]rules.Verdict, len(policies))
 	for i, policy := range policies {
 		verdicts[i] = policy.Decide(rules.Call{

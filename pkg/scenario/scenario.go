@@ -56,7 +56,7 @@ type Suite struct {
 type definition struct {
 	machine *workflow.Machine
 	process *process.Process // nil for a workflow
-	// policies judge the calls of its runs while its states are enforced. A nil one
+	// policies judge the calls of its runs, and of those that they invoke. A nil one
 	// denies: it is named and not there.
 	policies []*rules.Set
 	// file that it was read from, and its digest: the same text is the same

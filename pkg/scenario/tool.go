@@ -93,6 +93,8 @@ type report struct {
 	files []string
 	bytes int64
 	cost  rules.MicroUSD
+	// costed is false when it does not say what the call has cost.
+	costed bool
 }
 
 func (a report) String() string {
@@ -111,9 +113,8 @@ func (a report) act(w *world) outcome {
 	if !called {
 		of = w.uncalled(s, &at, a.tool)
 	}
-	w.tally.Correct(rules.Settle(of.spends, a.cost), w.now)
-	if !a.ok {
-		w.tally.Correct(unsent(of.spends), w.now)
+	if a.costed || !a.ok { // otherwise what it has cost is not known, and the estimate stays
+		w.tally.Correct(rules.Settle(of.spends, a.cost), w.now)
 	}
 	n := s.count(at.Entry)
 	n.bytes = min(n.bytes, math.MaxInt64-a.bytes) + a.bytes
@@ -129,11 +130,6 @@ func (a report) act(w *world) outcome {
 		w.step(s.tracked, workflow.Divert{Interrupt: name, Files: files, Branch: at.Branch, Actor: actor})
 	}
 	return outcome{}
-}
-
-// unsent gives back the emails of a call that failed.
-func unsent(spends []rules.Spend) []rules.Change {
-	return slices.DeleteFunc(rules.Release(spends), func(c rules.Change) bool { return c.Measure != rules.Emails })
 }
 
 // reported takes the last call of a tool that was not reported yet: of this entry,
@@ -154,8 +150,7 @@ func (w *world) reported(in *tracked, entry int64, tool string) (made, bool) {
 // uncalled is a call that the case does not have: it has taken nothing, and its cost
 // belongs to the budgets that it would have been counted in.
 func (w *world) uncalled(s seat, at *workflow.Run, tool string) made {
-	state, _ := s.weigh(at, call{tool: tool})
-	verdicts := w.verdicts(s, at, call{tool: tool}, state, true)
+	verdicts := w.verdicts(s, at, call{tool: tool}, true)
 	verdicts = slices.DeleteFunc(verdicts, func(v rules.Verdict) bool { return v.Decision == toolcall.Deny })
 	return made{spends: rules.Combine(toolcall.Verdict{Decision: toolcall.Allow}, verdicts, nil).Spends}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // backend is the least that makes a check or a transition durable: as many keys
-// read and bytes written as the services do, and no decision.
+// read and bytes written as the services do, and neither a decision nor a log of it.
 type backend interface {
 	check(ctx context.Context, run string) error
 	transition(ctx context.Context, run string) error

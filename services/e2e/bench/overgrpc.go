@@ -12,9 +12,9 @@ import (
 
 // overGRPC measures the calls beside the bare server, for each number of callers.
 func (b *bencher) overGRPC(ctx context.Context, backend string) error {
-	title := "Over gRPC on Redis, appendfsync always. bare = grpc-go without interceptors and one EVALSHA per call (go-redis, a pooled connection per caller), same bytes written"
+	title := "Over gRPC on Redis, appendfsync always. bare = grpc-go without interceptors and one EVALSHA per call (go-redis, a pooled connection per caller), same bytes written but for the log of decisions"
 	if backend == "sqlite" {
-		title = "Over gRPC on SQLite, synchronous=FULL. bare = grpc-go without interceptors and one sqlitestore.Commit per call (they share fsyncs), same bytes written"
+		title = "Over gRPC on SQLite, synchronous=FULL. bare = grpc-go without interceptors and one sqlitestore.Commit per call (they share fsyncs), same bytes written but for the log of decisions"
 		fsyncs, err := b.fsyncs()
 		if err != nil {
 			return err

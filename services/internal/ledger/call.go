@@ -25,6 +25,8 @@ type Call struct {
 	Message    string `json:"message,omitempty"`
 	// Spends are what it has taken of the accounts of policies.
 	Spends []Spend `json:"spends,omitempty"`
+	// InputDigest tells whether a repeat is of the same call.
+	InputDigest string `json:"input_digest,omitempty"`
 	// ApprovalID is the approval that has admitted it; empty for none.
 	ApprovalID string `json:"approval_id,omitempty"`
 }
@@ -72,6 +74,7 @@ func (c *Call) Encode() []byte {
 	w.Integer("run_version", c.RunVersion)
 	w.OptionalText("message", c.Message)
 	encodeSpends(w, c.Spends)
+	w.OptionalText("input_digest", c.InputDigest)
 	w.OptionalText("approval_id", c.ApprovalID)
 	w.Close()
 	return w.Bytes()

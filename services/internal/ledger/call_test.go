@@ -23,7 +23,7 @@ func TestCallIsComplete(t *testing.T) {
 			Measure: "money", Policy: "p", Scope: "principal", Subject: "a", Pattern: "mcp:*", Period: "daily",
 			Start: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Need: 20_000, Max: 5_000_000,
 		}, {Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
-		ApprovalID: "apr_1",
+		InputDigest: "00ff", ApprovalID: "apr_1",
 	}
 	for _, of := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Verdict)} {
 		for i := range of.NumField() {

@@ -7,10 +7,12 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -32,8 +34,9 @@ type Target struct{ RunID, SessionID, Branch string }
 // Runs is the engine as the enforcer sees it.
 type Runs interface {
 	// Run answers the run whose rules are in force for a target, as it stands in
-	// the branch: the innermost of the runs that were invoked.
-	Run(ctx context.Context, namespace string, target Target) (*workflow.Run, error)
+	// the branch: the innermost of the runs that were invoked. superseded is the run
+	// that its session drives now, when that is another.
+	Run(ctx context.Context, namespace string, target Target) (run *workflow.Run, superseded string, err error)
 	// Lane answers a run itself, as it stands in a branch.
 	Lane(ctx context.Context, namespace, runID, branch string) (*workflow.Run, error)
 	// Interrupt diverts a run for a call that was allowed and has changed files.
@@ -72,8 +75,9 @@ type App struct {
 	clock    func() time.Time
 	log      *slog.Logger
 
-	runs   *snapshot.Cache[lane, *snapshotOf]
-	caches policyCaches
+	runs     *snapshot.Cache[lane, *snapshotOf]
+	ancestry *snapshot.Cache[store.Key, []*Definition]
+	caches   policyCaches
 }
 
 // Config is what the use cases know of other services, and their settings.
@@ -99,6 +103,13 @@ type snapshotOf struct {
 	// key is the run's, entry owns its counters, and root the idempotency keys of
 	// calls: it is the same for all runs that invoke each other.
 	key, entry, root store.Key
+	// all are the definitions whose policies hold: the run's own, and those of the runs
+	// that have invoked it, from inside out.
+	all []*Definition
+	// superseded is the run that the session drives now, when that is another.
+	superseded string
+	// unbound: there is no run, see standIn.
+	unbound bool
 }
 
 // New makes the use cases. clock is time.Now outside of tests.
@@ -108,7 +119,7 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 	}
 	return &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
-		runs: snapshot.New[lane, *snapshotOf](262_144), caches: newPolicyCaches(),
+		runs: snapshot.New[lane, *snapshotOf](262_144), ancestry: snapshot.New[store.Key, []*Definition](65_536), caches: newPolicyCaches(),
 	}
 }
 
@@ -121,7 +132,7 @@ func (strangers) Lineage(_ context.Context, _, session string) ([]string, error)
 
 // load asks the engine for what is in force now, and caches it.
 func (a *App) load(ctx context.Context, namespace string, target Target) (*snapshotOf, error) {
-	run, err := a.engine.Run(ctx, namespace, target)
+	run, superseded, err := a.engine.Run(ctx, namespace, target)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +140,7 @@ func (a *App) load(ctx context.Context, namespace string, target Target) (*snaps
 	if err != nil {
 		return nil, err
 	}
+	s.superseded = superseded
 	if target.RunID != "" {
 		a.runs.Put(lane{ledger.Run(namespace, target.RunID), target.Branch}, s, func(old *snapshotOf) bool {
 			return old.key == s.key && old.run.Version > run.Version
@@ -142,10 +154,48 @@ func (a *App) snapshot(ctx context.Context, namespace string, run *workflow.Run)
 	if err != nil {
 		return nil, err
 	}
+	above, err := a.above(ctx, namespace, run)
+	if err != nil {
+		return nil, err
+	}
 	key := ledger.Run(namespace, run.ID)
 	return &snapshotOf{
 		run: run, Definition: definition, key: key, entry: ledger.Entry(key, run.Entry), root: ledger.Run(namespace, run.Root()),
+		all: append([]*Definition{definition}, above...),
 	}, nil
+}
+
+// deepest bounds how many runs are followed; none is invoked as deep.
+const deepest = 64
+
+// above are the definitions of the runs that have invoked a run, from inside out: what
+// has invoked a run, and by which version, never changes.
+func (a *App) above(ctx context.Context, namespace string, run *workflow.Run) ([]*Definition, error) {
+	if run.Parent == nil {
+		return nil, nil
+	}
+	key := ledger.Run(namespace, run.ID)
+	if all, ok := a.ancestry.Get(key); ok {
+		return all, nil
+	}
+	var all []*Definition
+	for at := run; at.Parent != nil; {
+		if len(all) == deepest {
+			return nil, fault.From(fmt.Errorf("run %s is invoked through more than %d others", run.ID, deepest))
+		}
+		parent, err := a.engine.Lane(ctx, namespace, at.Parent.RunID, "")
+		if err != nil {
+			return nil, err
+		}
+		definition, err := a.engine.Definition(ctx, namespace, parent.Workflow, parent.WorkflowVersion)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, definition)
+		at = parent
+	}
+	a.ancestry.Put(key, all, nil)
+	return all, nil
 }
 
 // cached answers a snapshot that may be old: the commit must check its version.
@@ -154,7 +204,9 @@ func (a *App) snapshot(ctx context.Context, namespace string, run *workflow.Run)
 // the run is that one's.
 func (a *App) cached(ctx context.Context, caller Caller, target Target) (*snapshotOf, error) {
 	if target.RunID != "" && caller.Principal.Session == "" {
-		if s, ok := a.runs.Get(lane{ledger.Run(caller.Namespace, target.RunID), target.Branch}); ok {
+		s, ok := a.runs.Get(lane{ledger.Run(caller.Namespace, target.RunID), target.Branch})
+		// Whether its session has gone on to another run, a run's version does not tell.
+		if ok && s.run.Status != workflow.Paused && !s.run.Status.Ended() {
 			return s, nil
 		}
 	}

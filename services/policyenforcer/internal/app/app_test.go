@@ -34,6 +34,8 @@ const definition = `{
 type engine struct {
 	store   store.Store
 	machine *workflow.Machine
+	// superseded is the run that the session drives instead.
+	superseded string
 	// policies that the workflow names.
 	policies []string
 
@@ -48,21 +50,22 @@ type engine struct {
 
 var errDown = fault.New(fault.Unavailable, "the engine is down")
 
-func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run, error) {
+func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run, string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.down:
-		return nil, errDown
+		return nil, "", errDown
 	case target.RunID != e.run.ID && target.SessionID != "s":
-		return nil, fault.New(fault.NotFound, "no such run")
+		return nil, "", fault.New(fault.NotFound, "no such run")
 	}
 	run := e.run.At(target.Branch)
-	return &run, nil
+	return &run, e.superseded, nil
 }
 
 func (e *engine) Lane(ctx context.Context, namespace, runID, branch string) (*workflow.Run, error) {
-	return e.Run(ctx, namespace, Target{RunID: runID, Branch: branch})
+	run, _, err := e.Run(ctx, namespace, Target{RunID: runID, Branch: branch})
+	return run, err
 }
 
 func (e *engine) Interrupt(_ context.Context, _, callID string, _ []string) (*Interrupted, error) {

@@ -27,6 +27,8 @@ type Ask struct {
 	Message string
 	Terms   consent.Terms
 	RunID   string
+	// UsedBy is the call that would use it.
+	UsedBy string
 }
 
 // Approval is how such a question stands.
@@ -63,7 +65,7 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 			Asker:  consent.Asker{Principal: q.caller.Principal.Name, SessionID: session, RootID: root},
 			Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
 				document.Quote(q.caller.Principal.Name), document.Quote(d.Capability), document.Quote(s.run.State), document.Quote(s.run.Workflow)),
-			Terms: s.Machine.Meta().Approval, RunID: s.run.ID,
+			Terms: s.Machine.Meta().Approval, RunID: s.run.ID, UsedBy: q.req.CallID,
 		})
 		if err != nil {
 			return err

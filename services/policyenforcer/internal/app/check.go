@@ -6,8 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/document"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -57,7 +60,7 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 		return nil, fault.New(fault.InvalidRequest, "estimated_cost_usd must not be negative").Violate("/estimated_cost_usd", "RANGE", "negative")
 	}
 	q := &question{caller: caller, req: req, digest: digest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
-	s, err := a.cached(ctx, caller, req.Target)
+	s, err := a.found(ctx, caller, req.Target, a.cached)
 	for i := range contend.Attempts {
 		if err != nil {
 			return a.unavailable(ctx, q, err)
@@ -70,7 +73,7 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 			continue
 		}
 		if err = contend.Yield(ctx, i); err == nil {
-			s, err = a.again(ctx, caller, req.Target)
+			s, err = a.found(ctx, caller, req.Target, a.again)
 		}
 	}
 	return nil, fault.New(fault.VersionConflict, "run %s is being changed faster than this check could follow; try again", req.Target.RunID)
@@ -87,17 +90,27 @@ func (a *App) again(ctx context.Context, caller Caller, target Target) (*snapsho
 // attempt judges a call by a snapshot and makes the answer durable.
 func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decision, error) {
 	state := judge(s, q.req)
-	std, err := a.standardOf(ctx, q.caller, s, state)
+	if s.superseded != "" && lifted(state, q.req.Tool) {
+		state = toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeRunNotActive, Tool: q.req.Tool}
+	}
+	std, err := a.standardOf(ctx, q.caller, s, q.req.Tool)
 	if err != nil {
 		return nil, err
 	}
 	d := &Decision{
 		CallID: q.req.CallID, Tool: q.req.Tool, Capability: capabilityOf(s, q.req), InputDigest: q.digest,
-		Run: s.run, Machine: s.Machine, EstimatedCost: q.req.EstimatedCost,
+		Run: s.run, Machine: s.Machine, EstimatedCost: q.req.EstimatedCost, Unbound: s.unbound,
 	}
 	d.settle(combine(q, s, std, state, std.live))
+	if s.superseded != "" && d.Verdict.Code == toolcall.CodeRunNotActive {
+		d.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session drives run %s now. Name that run, or the session.",
+			document.Quote(q.req.Tool), s.run.ID, s.run.Status, s.superseded)
+	}
 	d.Shadows = a.shadows(ctx, q, s, std, d.combined)
 	if d.Verdict.Decision == toolcall.Ask {
+		if known, err := a.repeated(ctx, q, s, d); known || err != nil {
+			return d, err
+		}
 		if err = a.ask(ctx, q, s, std, d); exceeded(d, err) {
 			err = nil
 		}
@@ -114,6 +127,26 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 			return nil, err
 		}
 	}
+}
+
+// repeated answers a call whose id has been decided already: what would be asked now
+// has been admitted then.
+func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, d *Decision) (bool, error) {
+	data, err := a.store.Answer(ctx, s.root, ledger.CallName(d.CallID))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	first, err := ledger.DecodeCall(data)
+	if err != nil {
+		return false, fault.From(err)
+	}
+	if first.InputDigest != d.InputDigest {
+		return false, fault.From(&store.ReplayMismatchError{Owner: s.root, Name: d.CallID})
+	}
+	return true, a.repeat(ctx, q.caller, s, d, data)
 }
 
 // combine takes the strictest of what the state and the policies say.
@@ -188,12 +221,13 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 		return err
 	}
 	now := a.clock().UTC()
-	event, err := a.announce.Decided(q.caller.Namespace, q.caller.Principal.Name, d, now)
+	told := a.told(d)
+	event, err := a.announce.Decided(q.caller.Namespace, q.caller.Principal.Name, told, now)
 	if err != nil {
 		return fault.From(err)
 	}
 	batch.Events = []store.Event{event}
-	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, decisionRecord(q, s, d, a.Masks, now)))
+	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, decisionRecord(q, s, told, a.Masks, now)))
 	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
 	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
@@ -325,6 +359,7 @@ func callOf(d *Decision) *ledger.Call {
 	return &ledger.Call{
 		Verdict: d.Verdict, RunID: d.Run.ID, Branch: d.Run.Branch, Entry: d.Run.Entry,
 		RunVersion: d.Run.Version, Message: d.Message, ApprovalID: d.ApprovalID, Spends: ledger.SpendsOf(d.combined.Spends),
+		InputDigest: d.InputDigest,
 	}
 }
 

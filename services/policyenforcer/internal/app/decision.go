@@ -27,6 +27,8 @@ type Decision struct {
 	ApprovalID string
 	// Shadows are what shadows would have decided, where that differs.
 	Shadows []Shadow
+	// Unbound: the session drives no run, and what holds for it anyway has decided.
+	Unbound bool
 	// EstimatedCost was reserved of budgets until the report.
 	EstimatedCost rules.MicroUSD
 
@@ -70,8 +72,8 @@ func (d *Decision) settle(c rules.Combined) {
 	}
 }
 
-// enforced reports that the call is enforced now: neither one of Interlock's own
-// nor one that passes because nothing is enforced (S2.9, S6.2).
-func enforced(state toolcall.Verdict) bool {
-	return state.Decision != toolcall.Allow || state.Counted
+// lifted reports that a call passes because its state enforces nothing now (S2.9,
+// S6.2).
+func lifted(state toolcall.Verdict, tool string) bool {
+	return state.Decision == toolcall.Allow && !state.Counted && !toolcall.Own(tool)
 }

@@ -6,6 +6,24 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
+// told is a decision as others than the caller are told of it: messages quote what was
+// called.
+func (a *App) told(d *Decision) *Decision {
+	if d.Message == "" && len(d.Shadows) == 0 {
+		return d
+	}
+	told := *d
+	told.Message = a.Masks.Text(d.Message)
+	if len(d.Shadows) > 0 {
+		told.Shadows = make([]Shadow, len(d.Shadows))
+		for i, sh := range d.Shadows {
+			sh.Message = a.Masks.Text(sh.Message)
+			told.Shadows[i] = sh
+		}
+	}
+	return &told
+}
+
 // decisionRecord is what the log keeps of a decision.
 func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks, now time.Time) *DecisionRecord {
 	rec := &DecisionRecord{
@@ -17,6 +35,9 @@ func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks, now ti
 	}
 	if d.By != nil {
 		rec.Policy, rec.PolicyVersion, rec.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
+	}
+	if s.unbound {
+		rec.RunID, rec.RunVersion, rec.Workflow, rec.State = "", 0, "", ""
 	}
 	if d.EstimatedCost > 0 {
 		rec.EstimatedCostUSD = d.EstimatedCost.String()

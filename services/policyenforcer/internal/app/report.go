@@ -63,7 +63,7 @@ type Interrupted struct {
 // that was answered has interrupted, and one that failed can be sent again.
 func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported, error) {
 	if _, ok := parseCost(req.CostUSD); !ok {
-		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", not %q`, req.CostUSD).
+		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, req.CostUSD).
 			Violate("/cost_usd", "NUMBER", "not a decimal number")
 	}
 	s, err := a.cached(ctx, caller, req.Target)
@@ -183,22 +183,17 @@ func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *led
 }
 
 // settle corrects what policies have counted for a call, to what it has cost
-// (S7.5). A call that failed gives its emails back too; that it was made stays
-// counted. In a store that does not span shards that is done first, once.
+// (S7.5). That it was made stays counted, and so do its emails: a failed call may have
+// sent them. In a store that does not span shards that is done first, once.
 func (a *App) settle(ctx context.Context, namespace string, root store.Key, call *ledger.Call, r *Reported, batch *store.Batch) error {
 	if call == nil || len(call.Spends) == 0 {
 		return nil
 	}
 	cost, _ := parseCost(r.CostUSD) // it was checked
-	spends := call.Spent()
-	changes := rules.Settle(spends, cost)
-	if !r.OK {
-		for _, change := range rules.Release(spends) {
-			if change.Measure == rules.Emails {
-				changes = append(changes, change)
-			}
-		}
+	if r.CostUSD == "" && r.OK {
+		return nil // what it has cost is not known: what was estimated stays
 	}
+	changes := rules.Settle(call.Spent(), cost)
 	counters := a.corrections(namespace, changes)
 	if a.store.Spans() {
 		batch.Counters = append(batch.Counters, counters...)
@@ -291,14 +286,19 @@ func parseCost(text string) (rules.MicroUSD, bool) {
 	if text == "" {
 		return 0, true
 	}
-	return rules.ParseCost(text)
+	cost, ok := rules.ParseCost(text)
+	return cost, ok && cost <= maxCost
 }
+
+// maxCost is the most that one call can cost: sums of it stay far from where numbers
+// end.
+const maxCost rules.MicroUSD = 1_000_000_000_000
 
 // ParseCost reads the estimate of a call.
 func ParseCost(text string) (rules.MicroUSD, error) {
 	cost, ok := parseCost(text)
 	if !ok {
-		return 0, fault.New(fault.InvalidRequest, `estimated_cost_usd must be a decimal number of US dollars such as "0.02", not %q`, text).
+		return 0, fault.New(fault.InvalidRequest, `estimated_cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, text).
 			Violate("/estimated_cost_usd", "NUMBER", "not a decimal number")
 	}
 	return cost, nil

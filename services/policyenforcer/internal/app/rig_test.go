@@ -178,8 +178,9 @@ var machine = func() *workflow.Machine {
 	return workflow.Compile(def, 1)
 }()
 
-func (e *engine) Run(ctx context.Context, namespace string, target app.Target) (*workflow.Run, error) {
-	return e.Lane(ctx, namespace, target.RunID, "")
+func (e *engine) Run(ctx context.Context, namespace string, target app.Target) (*workflow.Run, string, error) {
+	run, err := e.Lane(ctx, namespace, target.RunID, "")
+	return run, "", err
 }
 
 func (e *engine) Lane(_ context.Context, _, runID, _ string) (*workflow.Run, error) {

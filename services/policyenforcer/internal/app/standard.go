@@ -10,8 +10,8 @@ import (
 
 // Sessions is the state-store as the enforcer sees it.
 type Sessions interface {
-	// Lineage names a session and all above it, the root first. A session that is not
-	// registered is its own root.
+	// Lineage names a session and all above it, the root's name first. A session that is
+	// not registered is its own root.
 	Lineage(ctx context.Context, namespace, session string) ([]string, error)
 }
 
@@ -35,15 +35,17 @@ type shadowSet struct {
 }
 
 // standardOf finds the policies that hold for a call: those of its process or
-// workflow while that is enforced, those attached to its session or one above, and
-// those of the caller's role. What is named and can not be had denies.
-func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, state toolcall.Verdict) (*standard, error) {
+// workflow and of all that have invoked it, those attached to its session or one
+// above, and those of the caller's role. They hold whatever the run's status: what a
+// state enforces ends with the run, or while it is paused; a policy does not. What is
+// named and can not be had denies.
+func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool string) (*standard, error) {
 	index, err := a.policies(ctx, caller.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	std := &standard{index: index}
-	if toolcall.Own(state.Tool) {
+	if toolcall.Own(tool) {
 		return std, nil
 	}
 	var names []string
@@ -54,14 +56,14 @@ func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, stat
 			}
 		}
 	}
-	if enforced(state) {
-		std.live = append(std.live, s.Rules...)
-		name(s.Policies...)
+	for _, of := range s.all {
+		std.live = append(std.live, of.Rules...)
+		name(of.Policies...)
 		kind := AttachedToWorkflow
-		if s.Process {
+		if of.Process {
 			kind = AttachedToProcess
 		}
-		name(index.attachedTo(kind, s.run.Workflow)...)
+		name(index.attachedTo(kind, of.Machine.Name())...)
 	}
 	name(index.attachedTo(AttachedToRole, string(caller.Principal.Role))...)
 	session := s.run.SessionID

@@ -18,8 +18,8 @@ func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallRespons
 		Decision: decisions[d.Verdict.Decision], Code: codes[d.Verdict.Code],
 		Message: d.Message, CallId: d.CallID, Iterations: d.Iterations, ApprovalId: d.ApprovalID,
 	}
-	if d.Run == nil {
-		return resp // nothing could be learnt of the run: a denial
+	if d.Run == nil || d.Unbound {
+		return resp // nothing could be learnt of the run: a denial; or there is none
 	}
 	state := d.Machine.State(d.Run.State)
 	resp.RunId, resp.RunVersion, resp.State, resp.Branch = d.Run.ID, d.Run.Version, d.Run.State, d.Run.Branch

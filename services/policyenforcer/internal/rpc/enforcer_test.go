@@ -21,10 +21,10 @@ type waiting struct {
 	release chan struct{}
 }
 
-func (w *waiting) Run(context.Context, string, app.Target) (*workflow.Run, error) {
+func (w *waiting) Run(context.Context, string, app.Target) (*workflow.Run, string, error) {
 	w.asked.Add(1)
 	<-w.release
-	return nil, fault.New(fault.NotFound, "no such run")
+	return nil, "", fault.New(fault.NotFound, "no such run")
 }
 
 func (w *waiting) Lane(context.Context, string, string, string) (*workflow.Run, error) {

@@ -31,14 +31,14 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 }
 
 // Run implements app.Runs. Only what decides is taken: not the context.
-func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (*workflow.Run, error) {
+func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.Run, superseded string, err error) {
 	resp, err := e.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{
 		RunId: target.RunID, SessionId: target.SessionID, Branch: target.Branch, Active: true,
 	})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return runOf(resp.GetRun()), nil
+	return runOf(resp.GetRun()), resp.GetRun().GetSupersededBy(), nil
 }
 
 // Lane implements app.Runs.

@@ -39,7 +39,8 @@ func NewSessions(service statev1.SessionServiceClient, clock func() time.Time) *
 	return &Sessions{service: service, clock: clock, known: snapshot.New[string, lineage](65_536)}
 }
 
-// Lineage implements app.Sessions. Of each session it answers the id and the name.
+// Lineage implements app.Sessions. Of each session it answers the name and the id: the
+// name of one is the same before it is registered and after.
 func (s *Sessions) Lineage(ctx context.Context, namespace, session string) ([]string, error) {
 	key := namespace + "\x00" + session
 	if l, ok := s.known.Get(key); ok && (l.until.IsZero() || s.clock().Before(l.until)) {
@@ -67,7 +68,7 @@ func (s *Sessions) ask(ctx context.Context, session string) (lineage, error) {
 			return lineage{}, fmt.Errorf("session %s: %w", at, err)
 		}
 		found := resp.GetSession()
-		names = append([]string{found.GetSessionId(), found.GetName()}, names...)
+		names = append([]string{found.GetName(), found.GetSessionId()}, names...)
 		at = found.GetParentSessionId()
 	}
 	return lineage{names: names}, nil
