@@ -88,7 +88,7 @@ type Vote struct {
 	At      time.Time `json:"at"`
 }
 
-// Request is what an approval is made of.
+// Request is what an approval is made of. See Question for when two are the same.
 type Request struct {
 	ID       string
 	Action   Action

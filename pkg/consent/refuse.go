@@ -25,10 +25,12 @@ const (
 	// CodeChanged: what was seen is not what would be approved.
 	CodeChanged Code = "ACTION_CHANGED"
 	CodeNote    Code = "NOTE_TOO_LONG"
-	// CodeNotGranted, CodeUsed and CodeOtherAction refuse the use.
+	// CodeNotGranted, CodeUsed, CodeOtherAction and CodeLapsed refuse the use.
 	CodeNotGranted  Code = "NOT_GRANTED"
 	CodeUsed        Code = "ALREADY_USED"
 	CodeOtherAction Code = "OTHER_ACTION"
+	// CodeLapsed: nobody has used it in time.
+	CodeLapsed Code = "GRANT_LAPSED"
 )
 
 // Refusal is why a command was refused; nothing has changed.
@@ -61,6 +63,9 @@ func (a *Approval) Outcome() string {
 		}
 		if !a.UsedAt.IsZero() {
 			text += ", and was used at " + stamp(a.UsedAt)
+		}
+		if until := a.LapsesAt(); !until.IsZero() {
+			text += ", and can be used until " + stamp(until)
 		}
 		return text
 	case Rejected:

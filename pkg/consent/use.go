@@ -1,8 +1,6 @@
 package consent
 
-import (
-	"time"
-)
+import "time"
 
 // Consume uses a granted approval for the action of a digest. That works once,
 // and for no other action than the one that was agreed to (S7.6, S9.2).
@@ -12,6 +10,8 @@ func (a *Approval) Consume(digest string, now time.Time) Result {
 		return a.refuse(CodeNotGranted, "%s, so it admits nothing", a.Outcome())
 	case !a.UsedAt.IsZero():
 		return a.refuse(CodeUsed, "%s; it admits one action once, so ask again", a.Outcome())
+	case a.Lapsed(now):
+		return a.refuse(CodeLapsed, "%s; that is over, so ask again", a.Outcome())
 	case digest != a.Digest && a.Edit != nil && digest == a.Action.Digest():
 		return a.refuse(CodeOtherAction, "%s; do it with that data", a.Outcome())
 	case digest != a.Digest:
@@ -21,6 +21,22 @@ func (a *Approval) Consume(digest string, now time.Time) Result {
 	r.Approval.UsedAt = now
 	r.announce(Event{Type: EventUsed})
 	return *r
+}
+
+// LapsesAt is when a grant admits nothing any more that nobody has used: as long after
+// the decision as people had time for it. It is zero for what is not such a grant, and
+// for what a run waits for: that is used as soon as the run can go on.
+func (a *Approval) LapsesAt() time.Time {
+	if a.Status != Granted || a.Action.Kind != ToolCall || !a.UsedAt.IsZero() {
+		return time.Time{}
+	}
+	return a.DecidedAt.Add(a.Terms.TTL)
+}
+
+// Lapsed reports that a grant was not used in time.
+func (a *Approval) Lapsed(now time.Time) bool {
+	at := a.LapsesAt()
+	return !at.IsZero() && !now.Before(at)
 }
 
 // Void notes that what was granted can not be done any more, such as a transition

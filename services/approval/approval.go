@@ -47,11 +47,14 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	receivers, err := cfg.receivers()
 	if err != nil {
 		return nil, err
 	}
-	parts := app.Config{Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger}
+	parts := app.Config{Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger, Retention: cfg.ApprovalRetention}
 	// A nil pointer in an interface would not be nil.
 	if receivers != nil {
 		parts.Webhooks = receivers
@@ -67,7 +70,7 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	approvalv1.RegisterApprovalServiceServer(r, &rpc.Approvals{App: s.app})
 }
 
-// Run lets approvals expire and escalate, and tells webhooks, until ctx ends.
+// Run lets approvals expire and escalate, drops old ones, and tells webhooks, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.app.Sweep(ctx) })

@@ -7,16 +7,29 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/interlock-run/interlock/services/approval/internal/webhook"
 )
 
 // Flags are the settings of the approval service.
 type Flags struct {
-	Webhooks            []string `name:"webhook" sep:" " help:"URL that is told of approvals by signed POST requests; several with blanks between, or the flag again." env:"INTERLOCK_WEBHOOKS" placeholder:"URL"`
-	WebhookSecretFile   string   `help:"File with the secret that these are signed with." env:"INTERLOCK_WEBHOOK_SECRET_FILE" type:"path" placeholder:"FILE"`
-	WebhookInsecureHTTP bool     `name:"webhook-insecure-http" help:"Allow http URLs of webhooks on other machines, where the network itself is trusted." env:"INTERLOCK_WEBHOOK_INSECURE_HTTP"`
-	PublicURL           string   `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
+	Webhooks            []string      `name:"webhook" sep:" " help:"URL that is told of approvals by signed POST requests; several with blanks between, or the flag again." env:"INTERLOCK_WEBHOOKS" placeholder:"URL"`
+	WebhookSecretFile   string        `help:"File with the secret that these are signed with." env:"INTERLOCK_WEBHOOK_SECRET_FILE" type:"path" placeholder:"FILE"`
+	WebhookInsecureHTTP bool          `name:"webhook-insecure-http" help:"Allow http URLs of webhooks on other machines, where the network itself is trusted." env:"INTERLOCK_WEBHOOK_INSECURE_HTTP"`
+	ApprovalRetention   time.Duration `help:"How long approvals are kept after they were decided, have expired or were cancelled, from 24h; 0 keeps them for ever." env:"INTERLOCK_APPROVAL_RETENTION" default:"0s"`
+	PublicURL           string        `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
+}
+
+// leastRetention is how long receivers of webhooks are told of an approval, and the
+// engine may be away.
+const leastRetention = 24 * time.Hour
+
+func (f *Flags) check() error {
+	if f.ApprovalRetention != 0 && f.ApprovalRetention < leastRetention {
+		return fmt.Errorf("--approval-retention %s: keep approvals %s or longer, or 0 for ever", f.ApprovalRetention, leastRetention)
+	}
+	return nil
 }
 
 // receivers are those that the flags name, or nil.

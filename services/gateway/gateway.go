@@ -135,9 +135,9 @@ func New(cfg Config) (*Gateway, error) {
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
 	}
-	mux.Handle("POST /v1/hook", hook.HTTP(&hook.Handler{
+	mux.Handle("POST /v1/hook", guarded(cfg, hook.HTTP(&hook.Handler{
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
-	}, known(cfg)))
+	}, known(cfg))))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
@@ -174,7 +174,7 @@ func newREST(cfg Config, on clients, events rest.EventSource) (http.Handler, err
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
 		Events: events, Identify: identify(cfg), Ready: cfg.Ready, Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
-		Version: cfg.Version, Logger: cfg.Logger,
+		AllowedHosts: publicHosts(cfg), Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
 
@@ -183,7 +183,7 @@ func newMCP(cfg Config, on clients) (*mcp.Server, error) {
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
-		Authenticate: authenticate(cfg), Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
+		AllowedHosts: publicHosts(cfg), Authenticate: authenticate(cfg), Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
 

@@ -22,8 +22,10 @@ const (
 	// KindApproval is also the entity of events about approvals, and the kind of the
 	// timers by which they expire and escalate.
 	KindApproval = "approval"
-	// kindAsk maps an action to the approval that was asked for it last. See question.
+	// kindAsk maps a question to the approval that it was asked by last. See asked.
 	kindAsk = "approval_ask"
+	// kindRetention is of the timers by which old approvals are dropped.
+	kindRetention = "approval_retention"
 	// kindWebhook, with the name of a receiver, is of the timers by which it is told.
 	kindWebhook = "approval_webhook"
 )
@@ -65,6 +67,8 @@ type Config struct {
 	Announce Announcer
 	Runs     Runs
 	Webhooks Webhooks
+	// Retention is how long approvals are kept after they became final; 0 for ever.
+	Retention time.Duration
 	// Clock is time.Now outside of tests.
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -78,6 +82,8 @@ type App struct {
 	webhooks Webhooks
 	clock    func() time.Time
 	log      *slog.Logger
+	// retention is how long approvals are kept after they became final; 0 for ever.
+	retention time.Duration
 
 	changes  *hub.Hub
 	watchers *watchers
@@ -92,7 +98,7 @@ type App struct {
 func New(cfg Config) *App {
 	return &App{
 		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, clock: cfg.Clock, log: cfg.Log,
-		changes: hub.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		retention: cfg.Retention, changes: hub.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
 		pageBytes: pageBytes,
 	}
 }

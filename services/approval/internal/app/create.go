@@ -31,9 +31,12 @@ type Question struct {
 	Message       string
 	Terms         consent.Terms
 	RunID         string
-	// Reuse answers the approval of this action that there is, as long as it says
+	// Reuse answers the approval of this question that there is, as long as it says
 	// something (S7.6).
 	Reuse bool
+	// UsedBy is what would use it: with Reuse, one that this has used just now is
+	// answered again.
+	UsedBy string
 }
 
 // Create asks humans. created is false when they have been asked before.
@@ -43,7 +46,7 @@ func (a *App) Create(ctx context.Context, caller Caller, q Question) (r *Record,
 		return nil, false, err
 	}
 	if q.Reuse {
-		return a.reuse(ctx, caller, req, q.RunID)
+		return a.reuse(ctx, caller, req, q.RunID, q.UsedBy)
 	}
 	if req.ID == "" {
 		if req.ID, err = typeid.New(typeid.Approval); err != nil {
@@ -69,18 +72,18 @@ func (a *App) open(ctx context.Context, caller Caller, req consent.Request, runI
 	case !lostRace(err):
 		return nil, false, err
 	}
-	r, err := a.same(ctx, caller, req)
+	r, err := a.same(ctx, caller, req, runID)
 	return r, false, err
 }
 
-// same answers the approval that has the id of a request, if it is for the same
-// action.
-func (a *App) same(ctx context.Context, caller Caller, req consent.Request) (*Record, error) {
+// same answers the approval that has the id of a request, if it is of the same
+// question.
+func (a *App) same(ctx context.Context, caller Caller, req consent.Request, runID string) (*Record, error) {
 	r, err := a.load(ctx, approvalKey(caller.Namespace, req.ID))
 	if err != nil {
 		return nil, err
 	}
-	if r.Action.Digest() != req.Action.Digest() {
+	if !r.of(&req, runID) {
 		return nil, fault.From(&store.ReplayMismatchError{Owner: r.key(), Name: req.ID})
 	}
 	return r.at(a.now()), nil

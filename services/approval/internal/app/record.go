@@ -51,6 +51,12 @@ func (r *Record) DecidedBy() string {
 	return ""
 }
 
+// of is true for the approval of a question: of this action and asker, on these terms,
+// for this run.
+func (r *Record) of(req *consent.Request, runID string) bool {
+	return r.RunID == runID && r.Question() == req.Question()
+}
+
 // with is the record of another form of its approval.
 func (r *Record) with(next *consent.Approval) *Record {
 	out := *r
@@ -81,11 +87,8 @@ func (r *Record) key() store.Key { return approvalKey(r.Namespace, r.ID) }
 func (r *Record) timer() store.TimerID { return store.TimerID{Key: r.key(), Name: "due"} }
 
 func (r *Record) labels() map[string]string {
-	labels := map[string]string{"status": string(r.Standing())}
-	if r.RunID != "" {
-		labels["run_id"] = r.RunID
-	}
-	return labels
+	name, value := crowd(r.RunID, r.Asker)
+	return map[string]string{"status": string(r.Standing()), name: value}
 }
 
 // stored is the stored form. Fields are only ever added to it.

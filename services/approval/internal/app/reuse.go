@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -14,31 +15,31 @@ import (
 	"github.com/interlock-run/interlock/services/internal/contend"
 )
 
-// asked is what is stored under an action: the approval that was asked for it last.
+// asked is what is stored under a question: the approval that it was asked by last.
 // It is stored before that approval, which may live in another shard: who finds that
 // there is none yet makes it.
 type asked struct {
 	ApprovalID string `json:"approval_id"`
 }
 
-// askKey is where it is found which approval an action has: of a run, for who asks.
-func askKey(namespace, runID string, req *consent.Request) store.Key {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", req.Action.Digest(), req.Asker.Principal, runID))
+// askKey is where it is found which approval a question has, for a run.
+func askKey(namespace, runID, question string) store.Key {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", question, runID))
 	return store.Key{Namespace: namespace, Kind: kindAsk, ID: hex.EncodeToString(sum[:])}
 }
 
-// reuse answers the approval that an action has, or asks anew when there is none that
+// reuse answers the approval that a question has, or asks anew when there is none that
 // says anything any more (S7.6). Of those who ask at once all get the same.
-func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, runID string) (*Record, bool, error) {
+func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, runID, usedBy string) (*Record, bool, error) {
 	if req.ID != "" {
-		r, err := a.same(ctx, caller, req)
+		r, err := a.same(ctx, caller, req, runID)
 		if fault.ReasonOf(err) != fault.NotFound {
 			return r, false, err
 		}
 	}
-	key := askKey(caller.Namespace, runID, &req)
+	key := askKey(caller.Namespace, runID, req.Question())
 	for i := range contend.Attempts {
-		r, created, err := a.tryReuse(ctx, caller, key, req, runID)
+		r, created, err := a.tryReuse(ctx, caller, key, req, runID, usedBy)
 		if !lostRace(err) {
 			return r, created, err
 		}
@@ -49,26 +50,7 @@ func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, run
 	return nil, false, contended("of this action")
 }
 
-// mostPending is how many questions about the calls of one run wait at most, so that
-// an agent does not drown those who decide in variations of one call.
-const mostPending = 100
-
-// room refuses one question too many.
-func (a *App) room(ctx context.Context, namespace, runID string) error {
-	page, err := a.store.List(ctx, store.Query{
-		Namespace: namespace, Kind: KindApproval, Limit: mostPending,
-		Labels: map[string]string{"run_id": runID, "status": string(consent.Pending)},
-	})
-	if err != nil {
-		return fault.From(err)
-	}
-	if len(page.Records) >= mostPending {
-		return fault.New(fault.LimitReached, "%d approvals of run %s wait already; wait until people have decided some", mostPending, runID)
-	}
-	return nil
-}
-
-func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req consent.Request, runID string) (*Record, bool, error) {
+func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req consent.Request, runID, usedBy string) (*Record, bool, error) {
 	last, version, err := a.asked(ctx, key)
 	if err != nil {
 		return nil, false, err
@@ -82,11 +64,13 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 		if err != nil {
 			return nil, false, err
 		}
-		if r = r.at(a.now()); r.speaks() {
+		now := a.now()
+		// Who named the id before it was made may have been overtaken by another question.
+		if r = r.at(now); r.of(&req, runID) && r.speaks(now, usedBy) {
 			return r, false, nil
 		}
 	}
-	if err := a.room(ctx, caller.Namespace, runID); err != nil {
+	if err := a.room(ctx, caller.Namespace, runID, req.Asker); err != nil {
 		return nil, false, err
 	}
 	if req.ID == "" {
@@ -108,18 +92,26 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 	return a.open(ctx, caller, req, runID)
 }
 
+// repeatable is how long what has used an approval is answered it again. It is shorter
+// than decisions on calls are known by their ids: one that was made is not made again.
+const repeatable = time.Hour
+
 // speaks is true for an approval that tells whether its action may be done, or that
 // is about to.
-func (r *Record) speaks() bool {
+func (r *Record) speaks(now time.Time, usedBy string) bool {
 	switch r.Standing() {
-	case consent.Pending, consent.Granted, consent.Rejected:
+	case consent.Pending, consent.Rejected:
 		return true
+	case consent.Granted:
+		return !r.Lapsed(now)
+	case Used:
+		return usedBy != "" && r.UsedBy == usedBy && now.Before(r.UsedAt.Add(repeatable))
 	default:
 		return false
 	}
 }
 
-// asked answers the approval that an action has, empty for none, and the version of
+// asked answers the approval that a question has, empty for none, and the version of
 // the record that says so.
 func (a *App) asked(ctx context.Context, key store.Key) (id string, version int64, err error) {
 	record, err := a.store.Get(ctx, key)

@@ -33,7 +33,7 @@ func every(ctx context.Context, interval time.Duration, work func(context.Contex
 	}
 }
 
-// Sweep lets approvals expire and escalate until ctx ends. Any number of processes
+// Sweep lets approvals expire and escalate, and drops old ones, until ctx ends. Any number of processes
 // may sweep one store.
 func (a *App) Sweep(ctx context.Context) {
 	every(ctx, sweepInterval, a.SweepOnce)
@@ -45,6 +45,13 @@ func (a *App) SweepOnce(ctx context.Context) {
 	for _, timer := range a.due(ctx, KindApproval, sweepPage) {
 		if err := a.fire(ctx, timer); err != nil && ctx.Err() == nil {
 			a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be fired and is tried again",
+				slog.String("of", timer.Key.String()), slog.Any("cause", err))
+			a.postpone(ctx, timer, a.now().Add(firedAgain))
+		}
+	}
+	for _, timer := range a.due(ctx, kindRetention, sweepPage) {
+		if err := a.forget(ctx, timer); err != nil && ctx.Err() == nil {
+			a.log.LogAttrs(ctx, slog.LevelWarn, "an old approval could not be dropped, which is tried again",
 				slog.String("of", timer.Key.String()), slog.Any("cause", err))
 			a.postpone(ctx, timer, a.now().Add(firedAgain))
 		}

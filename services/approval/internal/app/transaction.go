@@ -77,6 +77,9 @@ func (t *transaction) batch() (store.Batch, error) {
 	} else {
 		batch.SetTimers = []store.Timer{{TimerID: t.after.timer(), Due: due}}
 	}
+	if t.decided() && t.app.retention > 0 {
+		batch.SetTimers = append(batch.SetTimers, store.Timer{TimerID: t.after.retentionTimer(), Due: next.DecidedAt.Add(t.app.retention)})
+	}
 	for i := range t.said {
 		ev := &t.said[i].event
 		event, err := t.app.announce.ApprovalEvent(t.after.Namespace, t.said[i].actor, t.after, ev, t.at)

@@ -38,7 +38,7 @@ func (s *Approvals) Create(ctx context.Context, req *approvalv1.CreateRequest) (
 		Asker: consent.Asker{
 			Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId(),
 		},
-		Message: req.GetMessage(), Terms: termsOf(req.GetTerms()), RunID: req.GetRunId(), Reuse: req.GetReuse(),
+		Message: req.GetMessage(), Terms: termsOf(req.GetTerms()), RunID: req.GetRunId(), Reuse: req.GetReuse(), UsedBy: req.GetUsedBy(),
 	})
 	if err != nil {
 		return nil, err

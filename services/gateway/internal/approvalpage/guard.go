@@ -1,10 +1,9 @@
 package approvalpage
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
-	"strings"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/rebind"
 )
 
 // policy allows the style sheet and the forms of this server, and nothing else.
@@ -24,36 +23,10 @@ func (p *page) guard(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
-		if !p.hostAllowed(r) {
+		if !rebind.Served(r, p.host) {
 			p.fail(w, http.StatusForbidden, "This server is not known by that name; open it by its address, or set its public URL.")
 			return
 		}
 		guarded.ServeHTTP(w, r)
 	})
-}
-
-// hostAllowed refuses names that lead a browser to this machine's loopback (DNS
-// rebinding).
-func (p *page) hostAllowed(r *http.Request) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok || !loopback(hostname(local.String())) {
-		return true
-	}
-	host := hostname(r.Host)
-	return loopback(host) || p.host != "" && strings.EqualFold(host, p.host)
-}
-
-func hostname(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
-	}
-	return strings.Trim(hostport, "[]")
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }

@@ -144,6 +144,9 @@ func Events(events []*enginev1.LegalEvent) string {
 
 // Note says what the run's status asks of the agent; empty when nothing.
 func Note(run *enginev1.Run, prefix string) string {
+	if now := run.GetSupersededBy(); now != "" {
+		return "Its session drives run " + now + " now: nothing is judged by this one, and only Interlock's own tools are open to those who name it."
+	}
 	switch run.GetStatus() {
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
 		switch {

@@ -15,7 +15,7 @@ const (
 
 // StandingOf tells a run's standing. What it does not know is Closed.
 func StandingOf(run *enginev1.Run) Standing {
-	if run.GetBranchOver() {
+	if run.GetBranchOver() || run.GetSupersededBy() != "" {
 		return Closed
 	}
 	switch run.GetStatus() {

@@ -114,8 +114,8 @@ func (h *Handler) handle(ctx context.Context, ev *event, opts Options) (Answer, 
 	}
 }
 
-// before decides a tool call. Without a run there is nothing to enforce, and the
-// agent's own permissions go on as if there were no hook.
+// before decides a tool call. Where nothing holds for it, the agent's own permissions
+// go on as if there were no hook.
 func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, error) {
 	input, err := ev.rewritten()
 	if err != nil {
@@ -127,8 +127,10 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 		return Answer{}, err
 	case at == nil && input != nil:
 		return own(input)
-	case at == nil:
+	case at == nil && toolcall.Own(ev.Tool):
 		return Answer{}, nil
+	case at == nil:
+		return h.withoutRun(ctx, ev, opts)
 	}
 	asked := ev.input()
 	if input != nil {
@@ -140,16 +142,37 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 	if err != nil {
 		return Answer{}, err
 	}
+	return h.decided(d, input, opts.Agent)
+}
+
+// withoutRun decides a call of a session that drives no run: by the policies that hold
+// for its role, or for the session or one above it, all the same (S7). The enforcer
+// knows no such call where there are none.
+func (h *Handler) withoutRun(ctx context.Context, ev *event, opts Options) (Answer, error) {
+	call := &policyv1.CheckToolCallRequest{SessionId: ev.SessionID, Tool: ev.Tool, Input: ev.input(), CallId: ev.ToolUseID}
+	d, err := h.decide(ctx, call, 0, opts.Patience)
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return Answer{}, nil
+	case err != nil:
+		return Answer{}, err
+	}
+	return h.decided(d, nil, opts.Agent)
+}
+
+// decided is the answer to a call that was decided; input, when not nil, is what it is
+// to be made with.
+func (h *Handler) decided(d *policyv1.CheckToolCallResponse, input jsontext.Value, agent Agent) (Answer, error) {
 	message := d.GetMessage()
 	if message == "" {
-		message = "the workflow does not allow it" // agents refuse a denial without a reason
+		message = "Interlock does not allow it" // agents refuse a denial without a reason
 	}
 	switch d.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
 		if input != nil {
 			return own(input)
 		}
-		if !d.GetToolsRestricted() || opts.Agent == Codex {
+		if !d.GetToolsRestricted() || agent == Codex {
 			// Not refused is less than granted: the user's own permissions decide.
 			return Answer{}, nil
 		}

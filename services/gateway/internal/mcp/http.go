@@ -4,17 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
-	"net/netip"
-	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	iauth "github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/gateway/internal/rebind"
 )
 
 const (
@@ -101,7 +98,7 @@ func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
 // the size and the token.
 func (s *Server) admit(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.hostAllowed(r) {
+		if !rebind.Served(r, s.cfg.AllowedHosts...) {
 			refuse(w, http.StatusForbidden, "this Host is not served on a loopback address")
 			return
 		}
@@ -156,34 +153,6 @@ func ownSession(next http.Handler) http.Handler {
 	return auth.RequireBearerToken(func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: tokenDigest(token)}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
-}
-
-// hostAllowed refuses names that lead a browser to this machine's loopback (DNS
-// rebinding).
-func (s *Server) hostAllowed(r *http.Request) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok || !loopback(local.String()) || loopback(r.Host) {
-		return true
-	}
-	return slices.ContainsFunc(s.cfg.AllowedHosts, func(host string) bool {
-		return strings.EqualFold(host, hostname(r.Host))
-	})
-}
-
-func hostname(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
-	}
-	return strings.Trim(hostport, "[]")
-}
-
-func loopback(hostport string) bool {
-	host := hostname(hostport)
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // refuse answers a request that never reached the protocol, as a JSON-RPC error

@@ -15,12 +15,17 @@ import (
 
 // The endpoint for processes offers what the process of the session may use there,
 // and nothing else: a session without a process has no tools. What it offers is
-// gated like everywhere (S7.8).
+// gated like everywhere (S7.8). Interlock's own tools that only tell where the session
+// stands, and wait for people, are always among it: a process may have to wait for
+// them.
 
 const processInstructions = "Interlock leads you through a process, question by question. " +
 	"Call %[1]sprocess_step without an answer to hear the present question, and with one of its answers to go on."
 
 const codeNoProcess = "NO_PROCESS"
+
+// alwaysOffered are the own tools that every process has at its endpoint.
+var alwaysOffered = []string{"get_state", "wait_approval"}
 
 // offer is what a process may use at its endpoint.
 type offer struct {
@@ -56,7 +61,13 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 		r := refuseFault(err, "")
 		return offer{}, &r
 	}
-	return offer{got.GetProcess().GetName(), got.GetProcess().GetTools()}, nil
+	tools := slices.Clone(got.GetProcess().GetTools())
+	for _, name := range alwaysOffered {
+		if !slices.Contains(tools, name) {
+			tools = append(tools, name)
+		}
+	}
+	return offer{got.GetProcess().GetName(), tools}, nil
 }
 
 // has is whether a tool is offered: an own one by its name without prefix.

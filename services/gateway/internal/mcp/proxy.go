@@ -31,6 +31,9 @@ type gated struct {
 	admitted *policyv1.CheckToolCallResponse
 	// done is whether the tool says that it has done what it was asked.
 	done bool
+	// cost is what the tool says that the call has cost, in US dollars; empty for
+	// nothing.
+	cost string
 }
 
 // callUpstream puts a call before the gate and, when it is allowed, before the
@@ -77,24 +80,28 @@ func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
 
 // decide asks the gate. nil means allowed; every doubt is a refusal.
 func (s *Server) decide(ctx context.Context, g *gated) *refusal {
-	if !g.caller.Bound() {
-		if s.cfg.AllowUnbound {
-			return nil
-		}
-		r := s.notBound()
-		r.Decision, r.lead = "DENY", "Denied"
-		return &r
-	}
 	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
+	if !g.caller.Bound() {
+		return s.withoutRun(ctx, g)
+	}
 	var err error
-	if g.at, err = s.stand(ctx, g.caller); err != nil {
-		return s.undecided(g, err)
+	g.at, err = s.stand(ctx, g.caller)
+	switch {
+	case err != nil && isNotFound(err) && g.caller.RunID == "":
+		return s.withoutRun(ctx, g)
+	case err != nil:
+		r := refuseUndecided(err)
+		return &r
 	}
 	judged := g.judgedName()
 	res, err := s.check(ctx, g, judged, g.callID)
-	if err != nil {
-		return s.undecided(g, err)
+	switch {
+	case err != nil && isNotFound(err) && g.caller.RunID == "":
+		return s.unjudged(g) // the session has left its run just now, and nothing else holds for it
+	case err != nil:
+		r := refuseUndecided(err)
+		return &r
 	}
 	if r := s.verdict(g, res); r != nil {
 		s.noteDenial(g.caller, res)
@@ -140,8 +147,9 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 	}
 	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed meanwhile"}.result())
 	g.admitted = nil
-	if err != nil {
-		return s.undecided(g, err)
+	if err != nil && !isNotFound(err) {
+		r := refuseUndecided(err)
+		return &r
 	}
 	g.at = now
 	name := g.judgedName()
@@ -167,21 +175,6 @@ func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*pol
 	})
 }
 
-// undecided refuses a call that could not be judged. A session without a run is
-// let through only where the gateway was told to.
-func (s *Server) undecided(g *gated, err error) *refusal {
-	if isNotFound(err) && g.caller.RunID == "" {
-		if s.cfg.AllowUnbound {
-			return nil
-		}
-		r := s.noWorkflow(g.caller)
-		r.Decision, r.lead = "DENY", "Denied"
-		return &r
-	}
-	r := refuseUndecided(err)
-	return &r
-}
-
 // verdict is nil for an ALLOW of exactly this call.
 func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
@@ -195,6 +188,9 @@ func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal
 		}
 	}
 	r := s.refuseAsked(res)
+	if g.at.run.GetSupersededBy() != "" {
+		r.next = goOn(g.at.run)
+	}
 	return &r
 }
 
@@ -232,7 +228,7 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 	case err == nil && result.NeedsInput():
 		return failed(codeUpstreamFailed, fmt.Sprintf("the server %s asks the client for input, which Interlock does not relay", server))
 	case err == nil:
-		g.done = !result.IsError
+		g.done, g.cost = !result.IsError, s.costOf(result.Meta, g.name)
 		return s.bounded(g, result)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failed(codeUpstreamTimeout, fmt.Sprintf("the server %s gave no answer to %s within %s; what it did is not known",

@@ -57,11 +57,11 @@ type settled struct {
 // settle reports the result of a call that was admitted. The client may be gone:
 // the report is not.
 func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResult) settled {
-	if g.admitted == nil {
-		return settled{}
+	if g.admitted.GetRunId() == "" {
+		return settled{} // it was not judged by a run's rules, and reports are a run's
 	}
 	report := &policyv1.ReportToolCallRequest{
-		RunId: g.at.asked, CallId: g.callID, Tool: g.name, Ok: g.done, ResultBytes: resultBytes(result),
+		RunId: g.at.asked, CallId: g.callID, Tool: g.name, Ok: g.done, ResultBytes: resultBytes(result), CostUsd: g.cost,
 	}
 	if g.at.asked == g.admitted.GetRunId() {
 		report.Branch = g.admitted.GetBranch()

@@ -18,13 +18,15 @@ type runView struct {
 	IterationsLeft *int64 `json:"iterations_left,omitzero"`
 	// ActiveRun is the run whose rules are in force, where that is another one.
 	ActiveRun *runView `json:"active_run,omitzero"`
+	// SupersededBy is the run that the session drives now, where that is another.
+	SupersededBy string `json:"superseded_by,omitzero"`
 	// Question of a process, and the answers that it takes now.
 	Question string   `json:"question,omitzero"`
 	Answers  []string `json:"answers,omitzero"`
 }
 
 func viewRun(run *enginev1.Run) runView {
-	v := runView{Run: jsonview.RunOf(run)}
+	v := runView{Run: jsonview.RunOf(run), SupersededBy: run.GetSupersededBy()}
 	if limit := run.GetMaxIterations(); limit > 0 {
 		left := max(limit-run.GetIterations(), 0)
 		v.IterationsLeft = &left

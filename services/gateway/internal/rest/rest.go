@@ -54,6 +54,11 @@ type Config struct {
 	// AllowAnonymous lets calls without a bearer token through to the services,
 	// which then decide. Otherwise they get 401 here.
 	AllowAnonymous bool
+	// AllowedHosts are names, without port, that this server may be called by on a
+	// loopback address, beside loopback names: those of a reverse proxy on this
+	// machine. With AllowAnonymous others are refused (DNS rebinding); without it no
+	// page of another site has a token to send.
+	AllowedHosts []string
 	// Version of this build, shown in the OpenAPI document.
 	Version string
 	// Logger gets failures of the edge; nil means slog.Default.

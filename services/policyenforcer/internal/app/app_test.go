@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,8 @@ const definition = `{
 type engine struct {
 	store   store.Store
 	machine *workflow.Machine
+	// parentPolicies are named by the workflow of a run parent_N, which may have invoked the run.
+	parentPolicies []string
 	// superseded is the run that the session drives instead.
 	superseded string
 	// policies that the workflow names.
@@ -64,6 +67,9 @@ func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run,
 }
 
 func (e *engine) Lane(ctx context.Context, namespace, runID, branch string) (*workflow.Run, error) {
+	if strings.HasPrefix(runID, "parent_") {
+		return &workflow.Run{ID: runID, Workflow: "parent", WorkflowVersion: 1}, nil
+	}
 	run, _, err := e.Run(ctx, namespace, Target{RunID: runID, Branch: branch})
 	return run, err
 }
@@ -78,7 +84,10 @@ func (e *engine) Interrupt(_ context.Context, _, callID string, _ []string) (*In
 	return e.fires, nil
 }
 
-func (e *engine) Definition(context.Context, string, string, int64) (*Definition, error) {
+func (e *engine) Definition(_ context.Context, _, name string, _ int64) (*Definition, error) {
+	if name == "parent" {
+		return &Definition{Machine: e.machine, Policies: e.parentPolicies}, nil
+	}
 	return &Definition{Machine: e.machine, Policies: e.policies}, nil
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // narrow is a store that does not span shards, as a Redis Cluster.
@@ -418,8 +420,7 @@ func TestPoliciesChangeAtOnce(t *testing.T) {
 	})
 }
 
-// The stricter of state and policy wins; policies of the workflow end with it, those
-// of a role or a session do not.
+// The stricter of state and policy wins; what a policy says does not end with the run.
 func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 	t.Parallel()
 	deny := `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`
@@ -429,10 +430,10 @@ func TestWhatAPolicyIsAttachedTo(t *testing.T) {
 		after   toolcall.Decision // the run's end
 		matches bool
 	}{
-		"the workflow":          {as: []Attachment{{AttachedToWorkflow, "w"}}, after: toolcall.Allow, matches: true},
+		"the workflow":          {as: []Attachment{{AttachedToWorkflow, "w"}}, after: toolcall.Deny, matches: true},
 		"another workflow":      {as: []Attachment{{AttachedToWorkflow, "v"}}, after: toolcall.Allow},
 		"a process of its name": {as: []Attachment{{AttachedToProcess, "w"}}, after: toolcall.Allow},
-		"meta.policy":           {named: true, after: toolcall.Allow, matches: true},
+		"meta.policy":           {named: true, after: toolcall.Deny, matches: true},
 		"the role":              {as: toRole(auth.Agent), after: toolcall.Deny, matches: true},
 		"another role":          {as: toRole(auth.Operator), after: toolcall.Allow},
 		"the session":           {as: []Attachment{{AttachedToSession, "s"}}, after: toolcall.Deny, matches: true},
@@ -516,4 +517,136 @@ func TestARepeatSpendsNothing(t *testing.T) {
 		expect(t, ask(t, a, Check{Tool: "Read", CallID: "other"}), toolcall.Allow, "")
 		expect(t, ask(t, a, Check{Tool: "Read", CallID: "third"}), toolcall.Deny, toolcall.CodeRateLimited)
 	})
+}
+
+// A run that its session has left judges nothing any more: naming it lifts nothing.
+func TestALeftRunJudgesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	a := s.app()
+	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, "")
+	s.engine.fire(t, "END")
+	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Allow, "")
+	s.engine.mu.Lock()
+	s.engine.superseded = "run_2"
+	s.engine.mu.Unlock()
+	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Deny, toolcall.CodeRunNotActive, "run_2")
+	expect(t, ask(t, a, Check{Tool: "get_state"}), toolcall.Allow, "")
+}
+
+// A session that drives no run is held to the policies of its role and its tree.
+func TestASessionWithoutARun(t *testing.T) {
+	t.Parallel()
+	without := func(a *App, call string) (*Decision, error) {
+		return a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write", CallID: call, Input: []byte(`{}`)})
+	}
+	for name, as := range map[string][]Attachment{"the role": toRole(auth.Agent), "the tree": {{AttachedToSession, "root"}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onStores(t, open, func(t *testing.T, s *stage) {
+				s.sessions["lost"] = "root"
+				s.engine.run.ID = "another" // the engine knows no run of the session
+				a := s.app()
+				if _, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"}); fault.ReasonOf(err) != fault.NotFound {
+					t.Fatalf("without policies: %v", err)
+				}
+				s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 60}}]}`, indexed{Attachments: as})
+				d, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"})
+				if err != nil || !d.Unbound {
+					t.Fatalf("%+v, %v", d, err)
+				}
+				expect(t, d, toolcall.Allow, "")
+				if d, err = a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"}); err != nil {
+					t.Fatal(err)
+				}
+				expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+			})
+		})
+	}
+	s := newStage(t, open)
+	s.engine.run.ID = "another"
+	s.put(t, "p", `{"role": "operator", "deny": [{"capability": "*"}]}`, indexed{Attachments: toRole(auth.Operator)})
+	if _, err := without(s.app(), "x"); fault.ReasonOf(err) != fault.NotFound {
+		t.Errorf("another role's policy: %v", err)
+	}
+}
+
+// A repeat of a call that was admitted by an approval is answered as the first: the
+// approval is used, and the call is not asked about again.
+func TestARepeatOfAnApprovedCall(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		expect(t, ask(t, a, Check{Tool: "Write", CallID: "one"}), toolcall.Ask, toolcall.CodeApprovalRequired)
+		s.approvals.decide("apr_1", consent.Granted)
+		for range 3 {
+			d := ask(t, a, Check{Tool: "Write", CallID: "one"})
+			expect(t, d, toolcall.Allow, "")
+			if d.ApprovalID != "apr_1" {
+				t.Errorf("admitted by %q", d.ApprovalID)
+			}
+		}
+		_, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", CallID: "one", Input: []byte(`{"n":1}`)})
+		if fault.ReasonOf(err) != fault.IdempotencyMismatch {
+			t.Errorf("another call of the same id: %v", err)
+		}
+		expect(t, ask(t, a, Check{Tool: "Write", CallID: "two"}), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+	})
+}
+
+// An email counts whatever is reported of it, and a call whose cost is not told keeps
+// its estimate.
+func TestReportsGiveNothingBackThatMayBeSpent(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "mail", `{"role": "agent", "email_config": {"max_emails_per_session": 1}, "session_budget_usd": 1}`, indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		mail := Check{Tool: "resend-email", Input: []byte(`{"to":"a@example.com"}`), CallID: "one"}
+		expect(t, ask(t, a, mail), toolcall.Allow, "")
+		if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "one", Tool: "resend-email"}); err != nil {
+			t.Fatal(err)
+		}
+		mail.CallID = "two"
+		expect(t, ask(t, a, mail), toolcall.Deny, toolcall.CodeEmailDenied)
+		pay := Check{Tool: "Pay", EstimatedCost: 900_000, CallID: "three"}
+		expect(t, ask(t, a, pay), toolcall.Allow, "")
+		if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "three", Tool: "Pay", OK: true}); err != nil {
+			t.Fatal(err)
+		}
+		pay.CallID = "four"
+		expect(t, ask(t, a, pay), toolcall.Deny, toolcall.CodeBudgetExceeded)
+		if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "four", Tool: "Pay", OK: true, CostUSD: "9223372036854.7"}); fault.ReasonOf(err) != fault.InvalidRequest {
+			t.Errorf("a cost beyond all measure: %v", err)
+		}
+	})
+}
+
+// What invokes a run holds it to its policies.
+func TestPoliciesHoldInInvokedRuns(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	s.engine.parentPolicies = []string{"p"}
+	parent := ""
+	for i, shard := 0, ledger.Run("default", "run_1").Shard(s.store.Shards()); ; i++ {
+		// Runs that invoke each other share a shard.
+		if parent = fmt.Sprintf("parent_%d", i); ledger.Run("default", parent).Shard(s.store.Shards()) == shard {
+			break
+		}
+	}
+	s.engine.run.Parent = &workflow.Parent{RunID: parent, Root: parent}
+	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, indexed{})
+	expect(t, ask(t, s.app(), Check{Tool: "Write"}), toolcall.Deny, toolcall.CodePolicyDenied)
+}
+
+// Messages quote what was called; nobody else is told its secrets.
+func TestMessagesAreMasked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, `{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": ["Bash"], "allowed_commands": ["ls"], "on": {"GO": "z"}}, "z": {"type": "final"}}}`)
+	d := ask(t, s.app(), Check{Tool: "Bash", Input: []byte(`{"command":"curl --password hunter2 https://example.com"}`)})
+	expect(t, d, toolcall.Deny, toolcall.CodeCommandNotAllowed)
+	entries, err := s.store.History(t.Context(), decisionsKey("default", "run_1"), 0, 10)
+	if err != nil || len(entries) != 1 || strings.Contains(string(entries[0].Data), "hunter2") {
+		t.Errorf("the log has %+v, %v", entries, err)
+	}
 }

@@ -15,15 +15,21 @@ const masked = "[masked]"
 // keeps a note.
 const maxInput = 16 << 10
 
-// DefaultMaskKeys are parts of the names of members whose values are secrets.
+// DefaultMaskKeys are parts of the names of members whose values are secrets, and
+// after = whole names. Case, dashes and underscores do not matter.
 func DefaultMaskKeys() []string {
-	return []string{"password", "passwd", "secret", "token", "api_key", "api-key", "apikey", "authorization", "cookie", "private_key"}
+	return []string{
+		"password", "passwd", "pwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "signingkey", "encryptionkey",
+		"credential", "authorization", "cookie", "connectionstring", "=pass", "=pin", "=otp", "=auth", "=xauth",
+	}
 }
 
 // Masks are what the log of decisions does not keep of inputs. The zero Masks are
 // the defaults.
 type Masks struct {
+	// keys are parts of names, and whole ones are whole names, as foldedName has them.
 	keys     []string
+	whole    []string
 	patterns []maskPattern
 }
 
@@ -37,15 +43,22 @@ func mustMasks(keys, patterns []string) Masks {
 	return m
 }
 
-// NewMasks makes masks of parts of members' names, in whatever case, and of patterns
-// (RE2) of text.
+// NewMasks makes masks of parts of members' names in whatever spelling, or after = of
+// whole names, and of patterns (RE2) of text. Of what a pattern matches all is masked,
+// or what its group "secret" does.
 func NewMasks(keys, patterns []string) (Masks, error) {
 	m := Masks{keys: []string{}}
 	for _, key := range keys {
-		if key == "" {
-			return Masks{}, errors.New("an empty mask would match every name; remove it")
+		part, whole := strings.CutPrefix(key, "=")
+		folded := foldedName(part)
+		switch {
+		case folded == "":
+			return Masks{}, errors.New("a mask without letters would match every name; remove it")
+		case !whole:
+			m.keys = append(m.keys, folded)
+		default:
+			m.whole = append(m.whole, folded)
 		}
-		m.keys = append(m.keys, strings.ToLower(key))
 	}
 	for _, text := range patterns {
 		pattern, err := newMaskPattern(text)
@@ -60,9 +73,7 @@ func NewMasks(keys, patterns []string) (Masks, error) {
 // Input is what the log keeps of an input: the same JSON without what the masks
 // match, or a note when it is none, or too long. It is nil for no input.
 func (m Masks) Input(input []byte) []byte {
-	if m.keys == nil {
-		m = defaultMasks
-	}
+	m = m.orDefault()
 	switch {
 	case len(input) == 0:
 		return nil
@@ -80,6 +91,19 @@ func (m Masks) Input(input []byte) []byte {
 	return kept
 }
 
+// Text is what the log keeps of a text that may quote an input, such as a message.
+func (m Masks) Text(s string) string {
+	m = m.orDefault()
+	return m.text(s)
+}
+
+func (m Masks) orDefault() Masks {
+	if m.keys == nil {
+		return defaultMasks
+	}
+	return m
+}
+
 // omitted is the one member of a note.
 const omitted = "[omitted]"
 
@@ -89,43 +113,7 @@ func note(format string, args ...any) []byte {
 	}).AppendJSON(nil)
 }
 
-// value is a value without what the masks match.
-func (m *Masks) value(v document.Value) document.Value {
-	switch v.Kind() {
-	case document.String:
-		return document.StringValue(m.text(v.Str()))
-	case document.Array:
-		elements := make([]document.Value, 0, v.Len())
-		for _, e := range v.Elements() {
-			elements = append(elements, m.value(e))
-		}
-		return document.ArrayValue(elements)
-	case document.Object:
-		members := make([]document.Member, 0, v.Len())
-		for name, member := range v.Members() {
-			kept := document.Member{Name: m.text(name), Value: document.StringValue(masked)}
-			if !m.hides(name) {
-				kept.Value = m.value(member)
-			}
-			members = append(members, kept)
-		}
-		return document.ObjectValue(members)
-	default:
-		return v
-	}
-}
-
-// hides reports a name whose value is a secret.
-func (m *Masks) hides(name string) bool {
-	name = strings.ToLower(name)
-	for _, key := range m.keys {
-		if strings.Contains(name, key) {
-			return true
-		}
-	}
-	return false
-}
-
+// text is a text without what the patterns match.
 func (m *Masks) text(s string) string {
 	folded := fold(s)
 	for i := range m.patterns {

@@ -12,9 +12,21 @@ type maskPattern struct {
 	// hints are texts, folded, of which a line has one where the pattern matches: to
 	// look for them costs a hundredth. Without hints it is matched against all text.
 	hints []string
-	// across lines a pattern may match; then the hints are looked for in all text.
+	// across any number of lines a pattern may match; then the hints are looked for in
+	// all text. Else it may go on once, after blanks, on the next line that has more.
 	across bool
+	// secret is the group that is masked; 0 for the whole match.
+	secret int
 }
+
+// Parts of the patterns below.
+const (
+	// maskWord is part of the name of a secret, maskKey of that of a secret key.
+	maskWord = `pass(?:w(?:or)?d|phrase)|[_-]pass|pwd|secret|token|credential|connection[_-]?string|` + maskKey
+	maskKey  = `(?:api|access|private|signing|encryption|auth)[_-]?key`
+	// maskValue is a word of a command line, a document or source text.
+	maskValue = `(?:\\+"[^"\n]*"?|"(?:\\.|[^"\\\n])*"?|\\+'[^'\n]*'?|'[^'\n]*'?|[^\s"']+)`
+)
 
 // defaultPatterns match secrets of known issuers by their form, and others by what
 // introduces them.
@@ -23,27 +35,44 @@ var defaultPatterns = []struct {
 	hints  []string
 	across bool
 }{
-	{`(?i)\b(?:bearer|basic)\s+[^\s"']+`, []string{"bearer", "basic"}, false},
-	{
-		`(?i)(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)["']?\s*[=:]\s*(?:"[^"]*"?|'[^']*'?|[^\s"']+)`,
-		[]string{"password", "passwd", "pwd", "secret", "token", "key"},
-		false,
-	},
-	{
-		`(?i)--?[\w-]*(?:password|passwd|secret|token|api[_-]?key)\s+(?:"[^"]*"?|'[^']*'?|[^\s"']+)`,
-		[]string{"password", "passwd", "secret", "token", "key"},
-		false,
-	},
-	{`\s(?:-u|--user)[\s=]+["']?[^\s:"']+:[^\s"']+`, []string{"-u"}, false},
-	{`(?i)\b(?:authorization|cookie)\s*:[^\r\n"']*`, []string{"authorization", "cookie"}, false},
-	{`(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@`, []string{"://"}, false},
 	{`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`, []string{"private key-----"}, true},
+	{`(?i)\b(?:bearer|basic)\s+[^\s"']+`, []string{"bearer", "basic"}, false},
+	{`(?i)\b(?:authorization|cookie|x-auth[\w-]*)[ \t]*:[^\r\n"']*`, []string{"authorization", "cookie", "x-auth"}, false},
+	{ // DB_PASS=..., --token=..., password: ..., "apiKey": "..."
+		`(?i)(?:(?:pass|pwd|secret|token|key|credential|cookie|connection[_-]?string)[\w-]*[\\"']*[ \t]*=|` +
+			`(?:` + maskWord + `|authorization|cookie)[\w-]*[\\"']*[ \t]*:)[=:>]*\s*` + maskValue,
+		[]string{"pass", "pwd", "secret", "token", "key", "credential", "cookie", "authorization", "connection"},
+		false,
+	},
+	{ // --password ...
+		`(?i)--?[\w-]*(?:pass|` + maskWord + `)[\w-]*\s+` + maskValue,
+		[]string{"pass", "pwd", "secret", "token", "key", "credential", "connection"},
+		false,
+	},
+	{ // the token 4e1f...
+		`(?i)\b(?:pass(?:w(?:or)?d|phrase)|secret|token|` + maskKey + `)\s+["']?[^\s"']*[0-9][^\s"']*`,
+		[]string{"pass", "secret", "token", "key"},
+		false,
+	},
+	{ // <password>...
+		`(?i)<[\w:.-]*(?:pass|pwd|secret|token|key|credential)[\w:.-]*(?:[ \t][^<>\n]*)?>\s*(?P<secret>[^<\s][^<\n]*)`,
+		[]string{"pass", "pwd", "secret", "token", "key", "credential"},
+		false,
+	},
+	{`(?m:^|[ \t])(?:-[uU]|--(?:proxy-)?user)(?:\s+|=)?["']?[^\s:"']+:[^\s"']+`, []string{"-u"}, false},
+	{`(?m:^|[ \t])-[A-Za-z]{1,8}u[ \t]+["']?[^\s:"']+:[^\s"']+`, []string{"u ", "u\t"}, false},
+	{`\b(?:sshpass|login|mysql\w*|mariadb[\w-]*)\b.*?[ \t]-p=?\s*(?P<secret>` + maskValue + `)`, []string{"sshpass", "login", "mysql", "mariadb"}, false},
+	{`\bredis-cli\b.*?[ \t]-a\s*(?P<secret>` + maskValue + `)`, []string{"redis-cli"}, false},
+	{`\b(?:echo|printf)[ \t]+(?P<secret>[^|\n]+)\|.*(?:--password-stdin|\bsudo[ \t]+-S)`, []string{"--password-stdin", "sudo"}, false},
+	{`(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@`, []string{"://"}, false},
 	{`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, []string{"akia", "asia"}, false},
 	{
 		`\bgh[pousr]_[0-9A-Za-z]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}`,
 		[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"},
 		false,
 	},
+	{`\bil[ks]_[\w.~+/=-]{8,}`, []string{"ilk_", "ils_"}, false}, // Interlock's own
+	{`\bSG\.[\w-]{8,}\.[\w-]{8,}|\bhf_[0-9A-Za-z]{16,}`, []string{"sg.", "hf_"}, false},
 	{`\bxox[a-z]-[\w-]{10,}`, []string{"xox"}, false},
 	{`\b[srp]k[-_][\w-]{16,}`, []string{"sk-", "sk_", "rk-", "rk_", "pk-", "pk_"}, false},
 	{`\bAIza[\w-]{30,}`, []string{"aiza"}, false},
@@ -68,7 +97,7 @@ func newMaskPattern(text string) (maskPattern, error) {
 	if compiled.MatchString("") {
 		return maskPattern{}, fmt.Errorf("mask %q matches empty text, and so everywhere; make it match at least one character", text)
 	}
-	p := maskPattern{Regexp: compiled, across: true}
+	p := maskPattern{Regexp: compiled, across: true, secret: max(compiled.SubexpIndex("secret"), 0)}
 	for i := range defaultPatterns {
 		if known := &defaultPatterns[i]; known.text == text {
 			p.hints, p.across = known.hints, known.across
@@ -83,21 +112,59 @@ func (p *maskPattern) mask(s, folded string) string {
 	case !p.hinted(folded):
 		return s
 	case p.across:
+		return p.replace(s)
+	}
+	var kept strings.Builder
+	for s != "" {
+		length, foldedLength, hinted := p.passage(s, folded)
+		if passage := s[:length]; hinted {
+			kept.WriteString(p.replace(passage))
+		} else {
+			kept.WriteString(passage)
+		}
+		s, folded = s[length:], folded[foldedLength:]
+	}
+	return kept.String()
+}
+
+// passage is the next of a text that is matched as one: lines that have hints with
+// what may follow on the next line, or a line that has none.
+func (p *maskPattern) passage(s, folded string) (length, foldedLength int, hinted bool) {
+	for length < len(s) {
+		line, foldedLine := firstLine(s[length:]), firstLine(folded[foldedLength:])
+		has := p.hinted(foldedLine)
+		length, foldedLength = length+len(line), foldedLength+len(foldedLine)
+		if !has && (!hinted || strings.TrimSpace(line) != "") {
+			break
+		}
+		hinted = hinted || has
+	}
+	return length, foldedLength, hinted
+}
+
+// firstLine is a text up to its first newline, with that.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return s[:min(len(line)+1, len(s))]
+}
+
+// replace masks what is matched, or the group of it that is the secret.
+func (p *maskPattern) replace(s string) string {
+	if p.secret == 0 {
 		return p.ReplaceAllLiteralString(s, masked)
 	}
 	var kept strings.Builder
-	for more := true; more; {
-		var line, foldedLine string
-		line, s, more = strings.Cut(s, "\n")
-		foldedLine, folded, _ = strings.Cut(folded, "\n")
-		if p.hinted(foldedLine) {
-			line = p.ReplaceAllLiteralString(line, masked)
+	end := 0
+	for _, match := range p.FindAllStringSubmatchIndex(s, -1) {
+		from, to := match[2*p.secret], match[2*p.secret+1]
+		if from < 0 { // a match in which the group takes no part is a secret as a whole
+			from, to = match[0], match[1]
 		}
-		kept.WriteString(line)
-		if more {
-			kept.WriteByte('\n')
-		}
+		kept.WriteString(s[end:from])
+		kept.WriteString(masked)
+		end = to
 	}
+	kept.WriteString(s[end:])
 	return kept.String()
 }
 

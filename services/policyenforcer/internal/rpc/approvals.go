@@ -11,10 +11,13 @@ import (
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
-// statusOf is how an approval stands, in the core's word. One that was used is not
-// granted any more, and is never answered to who asks.
-func statusOf(s approvalv1.ApprovalStatus) consent.Status {
-	return consent.Status(strings.TrimPrefix(s.String(), "APPROVAL_STATUS_"))
+// statusOf is how an approval stands for a call, in the core's word. One that was used
+// is granted to the call that has used it, which may use it again, and to no other.
+func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
+	if a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED && usedBy != "" && a.GetUsedBy() == usedBy {
+		return consent.Granted
+	}
+	return consent.Status(strings.TrimPrefix(a.GetStatus().String(), "APPROVAL_STATUS_"))
 }
 
 // Approvals asks humans through the approval service's contract, with the
@@ -36,6 +39,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
 		Message: ask.Message, Terms: wire.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
+		UsedBy: ask.UsedBy,
 	}
 	if !ask.Action.Data.IsZero() { // no input is not the input null
 		req.Data = ask.Action.Data.AppendJSON(nil)
@@ -47,7 +51,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 	approval := resp.GetApproval()
 	return app.Approval{
 		ID: approval.GetApprovalId(), Created: resp.GetCreated(),
-		Status: statusOf(approval.GetStatus()), Outcome: approval.GetOutcome(),
+		Status: statusOf(approval, ask.UsedBy), Outcome: approval.GetOutcome(),
 	}, nil
 }
 

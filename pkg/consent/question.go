@@ -1,0 +1,29 @@
+package consent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Question is a digest of all that people are asked by a request: the action, who
+// asks, whether they may edit, and the terms. Two requests with the same are one
+// question, however their messages word it.
+func (r *Request) Question() string { return question(r.Action, r.Asker, r.Terms, r.Editable) }
+
+// Question is that of the request that the approval was made of.
+func (a *Approval) Question() string { return question(a.Action, a.Asker, a.Terms, a.Editable) }
+
+func question(action Action, asker Asker, terms Terms, editable bool) string {
+	text, err := json.Marshal(struct {
+		Action   string
+		Asker    Asker
+		Terms    Terms
+		Editable bool
+	}{action.Digest(), asker, terms.withDefaults(), editable})
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

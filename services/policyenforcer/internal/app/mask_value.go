@@ -1,0 +1,105 @@
+package app
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// value is a value without what the masks match.
+func (m *Masks) value(v document.Value) document.Value {
+	switch v.Kind() {
+	case document.String:
+		return document.StringValue(m.text(v.Str()))
+	case document.Array:
+		return m.array(v)
+	case document.Object:
+		return m.object(v)
+	default:
+		return v
+	}
+}
+
+func (m *Masks) object(v document.Value) document.Value {
+	pair := m.namesSecret(v)
+	members := make([]document.Member, 0, v.Len())
+	for name, member := range v.Members() {
+		kept := document.Member{Name: m.text(name), Value: document.StringValue(masked)}
+		if !m.hides(name) && (!pair || !holdsValue(name)) {
+			kept.Value = m.value(member)
+		}
+		members = append(members, kept)
+	}
+	return document.ObjectValue(members)
+}
+
+// namesSecret reports an object that names a secret which it has beside the name, as
+// {"name": "DB_PASSWORD", "value": "..."} does.
+func (m *Masks) namesSecret(v document.Value) bool {
+	for name, member := range v.Members() {
+		switch foldedName(name) {
+		case "name", "key", "header", "field", "variable", "var":
+			if member.Kind() == document.String && m.hides(member.Str()) {
+				return true
+			}
+		default:
+		}
+	}
+	return false
+}
+
+// holdsValue reports the other member of such an object.
+func holdsValue(name string) bool {
+	switch foldedName(name) {
+	case "value", "values", "val", "content", "data", "text", "default":
+		return true
+	default:
+		return false
+	}
+}
+
+// array hides what follows the name of a secret: in a pair ["Authorization", "..."],
+// and in arguments ["--password", "..."].
+func (m *Masks) array(v document.Value) document.Value {
+	elements := make([]document.Value, 0, v.Len())
+	hidden := false
+	for _, e := range v.Elements() {
+		kept := m.value(e)
+		if hidden {
+			kept = document.StringValue(masked)
+		}
+		hidden = !hidden && e.Kind() == document.String && (v.Len() == 2 || strings.HasPrefix(e.Str(), "-")) && m.introduces(e.Str())
+		elements = append(elements, kept)
+	}
+	return document.ArrayValue(elements)
+}
+
+// introduces reports a text that is the name of a secret, and no more than that.
+func (m *Masks) introduces(s string) bool {
+	return !strings.ContainsAny(s, "=: \t\r\n") && m.hides(strings.TrimLeft(s, "-"))
+}
+
+// hides reports a name whose value is a secret.
+func (m *Masks) hides(name string) bool {
+	name = foldedName(name)
+	if slices.Contains(m.whole, name) {
+		return true
+	}
+	for _, key := range m.keys {
+		if strings.Contains(name, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// foldedName is a name without case and what parts its words.
+func foldedName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '-' || c == '_' || c == '.' || c == ' ' {
+			return -1
+		}
+		return c
+	}, fold(name))
+}
