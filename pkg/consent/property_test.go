@@ -90,14 +90,14 @@ type court struct {
 // TestNoConsentWithoutPeople: whatever is asked of an approval, in whatever order,
 // it is granted only by enough eligible people, each counted once, who are not the
 // asker's; its decision is final, and it is used at most once, for what was agreed
-// to (S9.3, S9.4).
+// to (S9.3, S9.4); a call in time (S7.6).
 func TestNoConsentWithoutPeople(t *testing.T) {
 	t.Parallel()
 	reached := map[consent.Status]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		req := consent.Request{
 			ID:       "apr_1",
-			Action:   consent.Action{Kind: consent.ToolCall, Subject: document.StringValue("subject"), Data: drawData(t)},
+			Action:   consent.Action{Kind: rapid.SampledFrom([]consent.Kind{consent.ToolCall, consent.Transition}).Draw(t, "kind"), Subject: document.StringValue("subject"), Data: drawData(t)},
 			Editable: rapid.Bool().Draw(t, "editable"),
 			Asker:    consent.Asker{Principal: "agent-7", SessionID: "ses_child", RootID: "ses_root"},
 			Terms:    terms(t),
@@ -196,6 +196,9 @@ func (c *court) use(digest string) {
 		c.uses++
 		if c.uses > 1 || before.Status != consent.Granted || digest != before.Digest || digest != before.Bound().Digest() {
 			c.t.Fatalf("%s is used for %s, the %d. time", before.Outcome(), digest, c.uses)
+		}
+		if before.Action.Kind == consent.ToolCall && !c.now.Before(before.DecidedAt.Add(10*time.Minute)) {
+			c.t.Fatalf("%s is used at %s", before.Outcome(), c.now)
 		}
 	}
 	c.take(out)

@@ -11,7 +11,7 @@ func (a *Approval) Consume(digest string, now time.Time) Result {
 	case !a.UsedAt.IsZero():
 		return a.refuse(CodeUsed, "%s; it admits one action once, so ask again", a.Outcome())
 	case a.Lapsed(now):
-		return a.refuse(CodeLapsed, "%s; that is over, so ask again", a.Outcome())
+		return a.refuse(CodeLapsed, "%s; that time is over, so ask again", a.Outcome())
 	case digest != a.Digest && a.Edit != nil && digest == a.Action.Digest():
 		return a.refuse(CodeOtherAction, "%s; do it with that data", a.Outcome())
 	case digest != a.Digest:

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/interlock-run/interlock/services/approval"
 )
@@ -37,6 +38,9 @@ func TestFlags(t *testing.T) {
 		"read by others":   {approval.Flags{Webhooks: hook, WebhookSecretFile: file("open", strings.Repeat("s", 16), 0o644)}, "chmod 600"},
 		"in the clear":     {approval.Flags{Webhooks: []string{"http://hooks.example.com/"}, WebhookSecretFile: good}, "--webhook-insecure-http"},
 		"in a network":     {approval.Flags{Webhooks: []string{"http://hooks.example.com/"}, WebhookSecretFile: good, WebhookInsecureHTTP: true}, ""},
+		"kept for a month": {approval.Flags{ApprovalRetention: 30 * 24 * time.Hour}, ""},
+		"kept for an hour": {approval.Flags{ApprovalRetention: time.Hour}, "--approval-retention"},
+		"kept for less":    {approval.Flags{ApprovalRetention: -time.Hour}, "--approval-retention"},
 		"no place to link": {approval.Flags{Webhooks: hook, WebhookSecretFile: good, PublicURL: "here"}, "--public-url"},
 	} {
 		_, err := approval.New(approval.Config{Flags: tc.flags})

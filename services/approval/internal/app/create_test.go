@@ -48,9 +48,28 @@ func TestCreateByID(t *testing.T) {
 		if err != nil || created || again.Standing() != consent.Granted {
 			t.Errorf("again: %+v, created %t, %v", again, created, err)
 		}
-		q.Data = []byte(`{"build":9007199254740992}`)
-		_, _, err = r.Create(t.Context(), engine, q)
-		r.refused(err, fault.IdempotencyMismatch)
+		for what, change := range map[string]func(*app.Question){
+			"data":    func(q *app.Question) { q.Data = []byte(`{"build":9007199254740992}`) },
+			"kind":    func(q *app.Question) { q.Kind = consent.ProcessStep },
+			"asker":   func(q *app.Question) { q.Asker.Principal = "agent-8" },
+			"session": func(q *app.Question) { q.Asker.SessionID = "" },
+			"terms":   func(q *app.Question) { q.Terms.Required = 2 },
+			"edits":   func(q *app.Question) { q.Editable = false },
+			"run":     func(q *app.Question) { q.RunID = "run_2" },
+		} {
+			other := q
+			change(&other)
+			for _, other.Reuse = range []bool{false, true} {
+				if got, _, err := r.Create(t.Context(), engine, other); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+					t.Errorf("other %s: %+v, %v", what, got, err)
+				}
+			}
+		}
+		// The defaults, said or not, are the same terms.
+		q.Terms = consent.Terms{Required: 1, DenyThreshold: 1, TTL: 24 * time.Hour, Eligible: consent.Approvers{Roles: []string{"approver"}}}
+		if _, created, err := r.Create(t.Context(), engine, q); err != nil || created {
+			t.Errorf("with its terms spelled out: created %t, %v", created, err)
+		}
 		r.said(first.ID, "requested by agent-7", "voted by alice", "granted by alice")
 
 		// Namespaces have ids of their own.
@@ -130,16 +149,16 @@ func TestReuse(t *testing.T) {
 			}
 		}
 		first := ask("the first", true)
-		q.Message, q.Terms.Required = "Please?", 2 // how it is asked for makes no other action
+		q.Message = "Please?" // how it is worded makes no other question
 		if again := ask("while it is pending", false); again.ID != first.ID || again.Message != "Ship it?" {
 			t.Errorf("again it is %+v", again)
 		}
-		q.Terms.Required = 0
 		r.vote(alice, first.ID, app.Vote{Approve: true})
 		if again := ask("once it is granted", false); again.ID != first.ID || again.Standing() != consent.Granted {
 			t.Errorf("then it is %+v", again)
 		}
 		_, err := r.Consume(t.Context(), engine, first.ID, first.Digest, "call_1")
+		q.UsedBy = "call_2"
 		end("used", first, err)
 		second := ask("the second", false)
 		_, err = r.Cancel(t.Context(), olga, second.ID, "")
@@ -151,30 +170,44 @@ func TestReuse(t *testing.T) {
 		fourth := ask("the fourth", false)
 		r.clock.Advance(time.Hour) // nobody notes it
 		end("expired", fourth, nil)
-		fifth := ask("the fifth", false)
+		lapsing := ask("the fifth", false)
+		r.vote(alice, lapsing.ID, app.Vote{Approve: true})
+		r.clock.Advance(time.Hour - 1)
+		ask("before it lapses", false)
+		r.clock.Advance(1)
+		end("lapsed", lapsing, nil)
+		_, err = r.Consume(t.Context(), engine, lapsing.ID, lapsing.Digest, "call_2")
+		r.refused(err, fault.FailedPrecondition, "code", "GRANT_LAPSED", "status", "GRANTED")
+		fifth := ask("the sixth", false)
 		r.vote(alice, fifth.ID, app.Vote{})
 		if again := ask("once it is rejected", false); again.ID != fifth.ID || again.Standing() != consent.Rejected {
 			t.Errorf("then it is %+v", again)
 		}
-		// Another action, run or asker is none of this.
+		// Another action, run, asker or terms are another question.
 		for what, change := range map[string]func(*app.Question){
 			"kind":    func(q *app.Question) { q.Kind = consent.ProcessStep },
 			"subject": func(q *app.Question) { q.Subject = []byte(`{"run_id":"run_1","event":"SHIP2"}`) },
 			"data":    func(q *app.Question) { q.Data = nil },
 			"run":     func(q *app.Question) { q.RunID = "run_2" },
 			"asker":   func(q *app.Question) { q.Asker.Principal = "agent-8" },
+			"session": func(q *app.Question) { q.Asker.SessionID = "ses_3" },
+			"root":    func(q *app.Question) { q.Asker.RootID = "ses_2" },
+			"quorum":  func(q *app.Question) { q.Terms.Required = 2 },
+			"circle":  func(q *app.Question) { q.Terms.Eligible.Names = []string{"alice"} },
+			"time":    func(q *app.Question) { q.Terms.TTL = 2 * time.Hour },
+			"edits":   func(q *app.Question) { q.Editable = false },
 		} {
 			kept := q
 			change(&q)
 			ask("another "+what, true)
 			q = kept
 		}
-		// Who names the id gets that, however else the action was asked for.
+		// Who names the id gets that, however else the question was asked.
 		q.ID = "apr_named"
 		if got := ask("by another id", false); got.ID != fifth.ID {
 			t.Errorf("by another id it is %s", got.ID)
 		}
-		r.ask(func(q *app.Question) { q.ID = "apr_named" })
+		r.ask(func(q *app.Question) { q.ID, q.Terms.TTL = "apr_named", time.Hour })
 		q.Kind = consent.Transition
 		if got := ask("by its id", false); got.ID != "apr_named" {
 			t.Errorf("by its id it is %s", got.ID)

@@ -48,12 +48,13 @@ var (
 // rig is a test with a store of its own, and any number of replicas over it.
 type rig struct {
 	testing.TB
-	clock *storetest.Clock
-	store store.Store
-	open  func() store.Store // another connection to the same data
-	seen  *announced
-	runs  app.Runs
-	hooks app.Webhooks
+	clock     *storetest.Clock
+	store     store.Store
+	open      func() store.Store // another connection to the same data
+	seen      *announced
+	runs      app.Runs
+	hooks     app.Webhooks
+	retention time.Duration
 	*app.App
 }
 
@@ -171,7 +172,7 @@ func (r *rig) said(id string, want ...string) {
 // replica answers another process over a store.
 func (r *rig) replica(s store.Store) *app.App {
 	return app.New(app.Config{
-		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
 }
 

@@ -394,3 +394,27 @@ func TestEventsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// What would use an approval is answered that it has.
+func TestReuseByItsUser(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	service := d.as("service/policy")
+	q := question()
+	q.Kind, q.Reuse, q.UsedBy, q.Terms = approvalv1.Kind_KIND_TOOL_CALL, true, "call_1", nil
+	made, err := service.Create(t.Context(), q)
+	asked := ok(t, made, err).GetApproval()
+	_, err = d.as("approver/alice").Decide(t.Context(), &approvalv1.DecideRequest{ApprovalId: asked.GetApprovalId(), Approve: true})
+	ok(t, 0, err)
+	_, err = service.Consume(t.Context(), &approvalv1.ConsumeRequest{ApprovalId: asked.GetApprovalId(), Digest: asked.GetDigest(), UsedBy: "call_1"})
+	ok(t, 0, err)
+	again, err := service.Create(t.Context(), q)
+	if got := ok(t, again, err); got.GetCreated() || got.GetApproval().GetApprovalId() != asked.GetApprovalId() ||
+		got.GetApproval().GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_USED || got.GetApproval().GetUsedBy() != "call_1" {
+		t.Errorf("its user is answered %v", got)
+	}
+	q.UsedBy = "call_2"
+	if other, err := service.Create(t.Context(), q); !ok(t, other, err).GetCreated() {
+		t.Errorf("another is answered %v", other)
+	}
+}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -115,14 +114,17 @@ func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change)
 		}
 		return nil, noProcess(at.run)
 	}
-	escapes, err := a.escapes(ctx, caller, at.run, m, c)
-	if err == nil && !escapes {
-		escapes, err = a.escapesParents(ctx, caller, at.run, c)
-	}
+	kept, err := a.escapes(ctx, caller, at.run, m, c)
 	if err != nil {
 		return nil, err
 	}
-	if outcome, err := a.refuse(ctx, caller, asked, at, escapes, c); outcome != nil || err != nil {
+	if err := f.mayGoBack(ctx, at, c); err != nil {
+		if outcome, again := a.repeated(ctx, asked, c); outcome != nil || again != nil {
+			return outcome, again
+		}
+		return nil, err
+	}
+	if outcome, err := a.refuse(ctx, caller, asked, at, kept, c); outcome != nil || err != nil {
 		return outcome, err
 	}
 	if c.command, err = a.complete(ctx, caller, at, m, c.command); err != nil {
@@ -170,14 +172,14 @@ func (a *App) complete(ctx context.Context, caller Caller, at place, m definitio
 }
 
 // refuse answers what needs no step: a stale expected version, and what the
-// caller may not do. The cached run may be old, so it is read again before a
-// conflict is claimed.
-func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, escapes bool, c change) (*Outcome, error) {
+// caller may not do; kept is why it can not leave. The cached run may be old, so it
+// is read again before a conflict is claimed.
+func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, kept *fault.Error, c change) (*Outcome, error) {
 	run := at.run
 	agent := caller.Principal.Role == auth.Agent
 	conflict := c.expected != 0 && c.expected != run.Version
 	held := agent && run.Held && (c.leaves || c.resumes)
-	if !conflict && !held && !escapes {
+	if !conflict && !held && kept == nil {
 		return nil, nil
 	}
 	// The request may be a repeat, whose answer is the first one (S6.5).
@@ -199,54 +201,8 @@ func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, escape
 	case run.Status.Ended():
 		return nil, nil // the machine says why this can not be
 	default:
-		return nil, enforcedAlways(run)
+		return nil, kept
 	}
-}
-
-// escapes reports that an agent would leave a workflow that enforces always, in
-// the run itself or in one that it waits for (S6.6).
-func (a *App) escapes(ctx context.Context, caller Caller, run *workflow.Run, m definition.Compiled, c change) (bool, error) {
-	if !c.leaves || caller.Principal.Role != auth.Agent || run.Status.Ended() {
-		return false, nil
-	}
-	if m.AlwaysEnforce() {
-		return true, nil
-	}
-	escapes := false
-	err := a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m definition.Compiled) error {
-		deeper, err := a.escapes(ctx, caller, child, m, c)
-		escapes = escapes || deeper
-		return err
-	})
-	return escapes, err
-}
-
-// escapesParents is escapes of the runs that wait for this one: its end moves them
-// on.
-func (a *App) escapesParents(ctx context.Context, caller Caller, run *workflow.Run, c change) (bool, error) {
-	if !c.leaves || caller.Principal.Role != auth.Agent {
-		return false, nil
-	}
-	for run.Parent != nil && !run.Status.Ended() {
-		parent, err := a.loadRun(ctx, runKey(caller.Namespace, run.Parent.RunID))
-		if err != nil {
-			return false, err
-		}
-		if !slices.Contains(parent.Children(), run.ID) {
-			return false, nil
-		}
-		m, err := a.machine(ctx, caller.Namespace, parent.Workflow, parent.WorkflowVersion)
-		if err != nil || m.AlwaysEnforce() {
-			return err == nil, err
-		}
-		run = parent
-	}
-	return false, nil
-}
-
-func enforcedAlways(run *workflow.Run) error {
-	return fault.New(fault.EnforcementAlways,
-		"workflow %q enforces always: an agent can not leave it before a final state; an operator can", run.Workflow)
 }
 
 func runPut(key store.Key, expect int64, out *workflow.Result) store.Put {

@@ -31,6 +31,9 @@ type View struct {
 	FilesChanged int64
 	// AskedID is the run that was asked for: this one, or one that has invoked it.
 	AskedID string
+	// SupersededBy is the run that is driven instead of this one, which is paused or
+	// has ended. Only Get by a run's id tells it; see supersededBy.
+	SupersededBy string
 }
 
 func newView(at place, m definition.Compiled) *View {
@@ -88,6 +91,11 @@ func (a *App) Get(ctx context.Context, caller Caller, target Target, active bool
 			return nil, err
 		}
 		view.AskedID = asked.key.ID
+		if target.RunID != "" {
+			if view.SupersededBy, err = a.supersededBy(ctx, namespace, view.Run); err != nil {
+				return nil, err
+			}
+		}
 		return view, nil
 	}
 	return nil, contended("session " + target.SessionID)

@@ -220,6 +220,9 @@ func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batc
 	if err != nil {
 		return nil, err
 	}
+	if err := mayGoOn(caller, run, binding.Key.ID, branch); err != nil {
+		return nil, err
+	}
 	if left(run, binding.Key.ID) || run.Status == workflow.Paused && caller.Principal.Role != auth.Agent {
 		// An operator may take hold of it, or another resume it, until the commit.
 		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: run.Version})
@@ -255,12 +258,6 @@ func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batc
 	return f.addTo(batch)
 }
 
-// left is whether a session that is bound to a run may be bound to another one
-// without more ado.
-func left(run *workflow.Run, session string) bool {
-	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held || run.SessionID != session
-}
-
 func pauseForAnother(caller Caller) workflow.Pause {
 	return workflow.Pause{Reason: "another workflow was loaded", Actor: caller.Principal.Name}
 }
@@ -270,6 +267,9 @@ func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key, 
 	if err != nil {
 		return err
 	}
+	if err := mayGoOn(caller, run, session, branch); err != nil {
+		return err
+	}
 	if left(run, session) {
 		return a.mayLeaveBranch(ctx, caller, run, branch)
 	}
@@ -277,93 +277,6 @@ func (a *App) pauseElsewhere(ctx context.Context, caller Caller, key store.Key, 
 		target: Target{RunID: key.ID}, command: pauseForAnother(caller), family: true, leaves: true,
 	})
 	return err
-}
-
-// mayLeave refuses an agent that would escape enforcement by loading another
-// workflow (S6.6): that of the run, or of one that it waits for.
-func (a *App) mayLeave(ctx context.Context, caller Caller, m definition.Compiled, run *workflow.Run) error {
-	switch {
-	case caller.Principal.Role != auth.Agent:
-		return nil
-	case run.Held:
-		return runHeld(run)
-	case m.AlwaysEnforce():
-		return enforcedAlways(run)
-	}
-	return a.eachChild(ctx, caller.Namespace, run, func(child *workflow.Run, m definition.Compiled) error {
-		return a.mayLeave(ctx, caller, m, child)
-	})
-}
-
-// mayLeaveBranch refuses an agent that would leave a run in whose branch it works,
-// or has worked, as mayLeave does for the run's own session.
-func (a *App) mayLeaveBranch(ctx context.Context, caller Caller, run *workflow.Run, branch string) error {
-	if branch == "" || caller.Principal.Role != auth.Agent || run.Status.Ended() {
-		return nil
-	}
-	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
-	switch {
-	case err != nil:
-		return err
-	case run.Held:
-		return runHeld(run)
-	case m.AlwaysEnforce():
-		return enforcedAlways(run)
-	}
-	child := run.At(branch).Child
-	if child == nil {
-		return nil
-	}
-	invoked, err := a.loadRun(ctx, runKey(caller.Namespace, child.RunID))
-	if err != nil {
-		return err
-	}
-	if m, err = a.machine(ctx, caller.Namespace, invoked.Workflow, invoked.WorkflowVersion); err != nil {
-		return err
-	}
-	return a.mayLeave(ctx, caller, m, invoked)
-}
-
-func runHeld(run *workflow.Run) error {
-	return fault.New(fault.RunHeld, "run %s of this session is held by an operator; it must be resumed first", run.ID)
-}
-
-// mayLeaveBound refuses what pauseCurrent would refuse, and changes nothing.
-func (a *App) mayLeaveBound(ctx context.Context, caller Caller, binding store.Record) error {
-	if binding.Version == store.Absent || len(binding.Data) == 0 {
-		return nil
-	}
-	runID, branch := boundTo(binding)
-	run, err := a.loadRun(ctx, runKey(caller.Namespace, runID))
-	if err != nil {
-		return err
-	}
-	if left(run, binding.Key.ID) {
-		return a.mayLeaveBranch(ctx, caller, run, branch)
-	}
-	m, err := a.machine(ctx, caller.Namespace, run.Workflow, run.WorkflowVersion)
-	if err != nil {
-		return err
-	}
-	return a.mayLeave(ctx, caller, m, run)
-}
-
-// eachChild visits the runs that a run waits for.
-func (a *App) eachChild(ctx context.Context, namespace string, run *workflow.Run, visit func(*workflow.Run, definition.Compiled) error) error {
-	for _, id := range run.Children() {
-		child, err := a.loadRun(ctx, runKey(namespace, id))
-		if err != nil {
-			return err
-		}
-		m, err := a.machine(ctx, namespace, child.Workflow, child.WorkflowVersion)
-		if err != nil {
-			return err
-		}
-		if err := visit(child, m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // changed remembers new snapshots and wakes those who watch these runs.

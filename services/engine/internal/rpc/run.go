@@ -34,6 +34,7 @@ func (s *Runs) runProto(v *app.View) *enginev1.Run {
 		AlwaysEnforced: meta.AlwaysEnforce,
 		Process:        v.Process != nil, Policies: meta.Policies,
 		ApprovalWaitSeconds: int64(meta.ApprovalWait / time.Second),
+		SupersededBy:        v.SupersededBy,
 	}
 	for _, e := range state.EnvOverrides {
 		out.EnvOverrides = append(out.EnvOverrides, &enginev1.EnvVar{Name: e.Name, Value: e.Value})

@@ -65,6 +65,9 @@ func (s *services) Start(_ context.Context, in *enginev1.StartRequest, _ ...grpc
 
 func (s *services) CheckToolCall(_ context.Context, in *policyv1.CheckToolCallRequest, _ ...grpc.CallOption) (*policyv1.CheckToolCallResponse, error) {
 	s.asked = append(s.asked, in)
+	if s.decision == nil && s.checkErr == nil {
+		return nil, fault.New(fault.NotFound, "no run, and no policy").GRPCStatus().Err()
+	}
 	return s.decision, s.checkErr
 }
 
@@ -157,10 +160,11 @@ func TestPreToolUse(t *testing.T) {
 
 func TestSessionWithoutRun(t *testing.T) {
 	t.Parallel()
-	// Nothing is enforced where nobody asked for a workflow.
+	// Nothing is enforced where nobody asked for a workflow, and no policy holds.
 	s := &services{}
 	wantSilence(t, "no workflow", s.handle(preTool, hook.Options{}))
-	s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"})
+	s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"},
+		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
 
 	// With one, the session is put on it first.
 	s = &services{started: planning, decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_DENY, Message: "no"}}
@@ -317,7 +321,7 @@ func TestHTTP(t *testing.T) {
 	}
 	wantBlock(t, "nothing", serve("", nil), "")
 	wantBlock(t, "too large", serve(strings.Repeat(" ", 9<<20), nil), "could not be read")
-	s.run = nil
+	s.run, s.decision = nil, nil
 	wantSilence(t, "no run", serve(preTool, nil))
 }
 

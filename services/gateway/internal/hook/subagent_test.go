@@ -43,7 +43,7 @@ func TestSubagentsAreJudgedInTheirBranch(t *testing.T) {
 	}{
 		"call in the branch":         {"PreToolUse", planning, linting, "w", []proto.Message{getSubagent, check("s/a1")}},
 		"call without a branch":      {"PreToolUse", planning, nil, "w", []proto.Message{getSubagent, getAgent, check("s")}},
-		"call without any run":       {"PreToolUse", nil, nil, "", []proto.Message{getSubagent, getAgent}},
+		"call without any run":       {"PreToolUse", nil, nil, "", []proto.Message{getSubagent, getAgent, check("s")}},
 		"call that starts the agent": {"PreToolUse", nil, nil, "w", []proto.Message{getSubagent, getAgent, start, &enginev1.RunServiceGetRequest{RunId: "run_1"}, check("s")}},
 		"result in the branch":       {"PostToolUse", planning, linting, "", []proto.Message{getSubagent, report}},
 		"result without a branch":    {"PostToolUse", planning, nil, "", []proto.Message{getSubagent, getAgent, report}},

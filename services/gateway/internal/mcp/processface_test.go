@@ -59,18 +59,18 @@ func TestProcessEndpoint(t *testing.T) {
 				upstream := backendServer(t, "memory_read", "task_list", "write_file")
 				s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{upstream.as("notes")} })
 				session := overHTTP(t, processEndpoint(t, s)+path, version, nil, nil)
-				want := []string{"memory_read", "process_step"}
+				want := []string{"get_state", "memory_read", "process_step", "wait_approval"}
 				if got := allTools(t, session); !slices.Equal(got, want) {
 					t.Errorf("listed %v, want %v", got, want)
 				}
 				wantOK(t, call(t, session, "process_step", `{}`), "Walk through the checklist.\n[env]")
 				wantOK(t, call(t, session, "memory_read", `{}`), "memory_read {}")
 				for _, tool := range []string{
-					"get_state", "transition", "load_workflow", "wait_approval", "state_read", "force_state",
+					"transition", "load_workflow", "get_status", "wait", "state_read", "force_state",
 					"task_list", "write_file", "mcp__notes__memory_read", "mcp__notes__write_file", "nothing", "Process_step",
 				} {
 					refused := call(t, session, tool, `{}`)
-					wantRefused(t, refused, "TOOL_NOT_ALLOWED", "the process deploy-gate may not use", "it may use memory*, process_step")
+					wantRefused(t, refused, "TOOL_NOT_ALLOWED", "the process deploy-gate may not use", "it may use memory*, process_step, get_state, wait_approval")
 					if refused.StructuredContent.(map[string]any)["decision"] != "DENY" {
 						t.Errorf("%s: %v", tool, refused.StructuredContent)
 					}
@@ -148,7 +148,7 @@ func TestProcessEndpointPrefix(t *testing.T) {
 	p.startGate("s1")
 	s := server(t, p, func(c *Config) { c.ToolPrefix = "statewright_" })
 	session := overHTTP(t, processEndpoint(t, s)+"?session=s1", "2025-11-25", nil, nil)
-	if got := allTools(t, session); !slices.Equal(got, []string{"statewright_process_step"}) {
+	if got := allTools(t, session); !slices.Equal(got, []string{"statewright_get_state", "statewright_process_step", "statewright_wait_approval"}) {
 		t.Errorf("listed %v", got)
 	}
 	wantOK(t, call(t, session, "statewright_process_step", `{"answer":"yes"}`), "[load]")
@@ -196,4 +196,21 @@ func TestProcessEndpointAfterEnd(t *testing.T) {
 	if len(upstream.called()) != 0 {
 		t.Error("the tool was called")
 	}
+}
+
+// TestProcessEndpointWaits: an agent whose answer people must approve waits for them
+// there with the tool that it is told to use, which its process need not name.
+func TestProcessEndpointWaits(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.startGate("s1")
+	session := overHTTP(t, processEndpoint(t, server(t, p, nil))+"?session=s1", "2025-11-25", nil, nil)
+	wantOK(t, call(t, session, "process_step", `{"answer":"ask"}`), "wait_approval")
+	wantOK(t, call(t, session, "get_state", `{}`), "apr_1", "wait_approval")
+	answer := later(t, session, "wait_approval", `{}`)
+	eventually(t, "it waits", func() bool { return p.waited() > 0 })
+	p.decide("apr_1", rejected, "approval apr_1 was rejected")
+	eventually(t, "the run is watched", p.watched)
+	p.follow("run_1", "REJECTED", "no")
+	wantOK(t, <-answer, "Approval apr_1 was rejected.")
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,4 +211,43 @@ func TestBoundTokensFollowNoSubjects(t *testing.T) {
 			t.Errorf("%q: %s", subject, resp.Status)
 		}
 	}
+}
+
+// TestBoundTokensOnSockets: the same on a WebSocket, whether it is asked for with the
+// connection or on it; and a token that is bound later follows no longer.
+func TestBoundTokensOnSockets(t *testing.T) {
+	t.Parallel()
+	const message = `"message":"this token is bound to session s, and events tell of others too; read your run, or follow one state by its state_id"}`
+	agent := func(session string) auth.Principal { return auth.Principal{Name: "agent", Role: auth.Agent, Session: session} }
+	for _, subject := range []string{">", "run.>", "toolcall.>", "state.>", "interlock.default.run.*.started"} {
+		onLine(t, subject, func(t *testing.T) {
+			source := newLog()
+			h := newHouse(t, func(c *Config) {
+				c.Events = source
+				c.Identify = func(context.Context, string) (auth.Principal, error) { return agent("s"), nil }
+			})
+			l := connect(t, h, "?subject="+url.QueryEscape(subject))
+			want := `{"type":"error","subject":"` + subject + `","code":"PERMISSION_DENIED",` + message
+			l.hear(want)
+			l.say(`{"type":"subscribe","subject":"` + subject + `","last_event_id":0}`)
+			l.hear(want)
+			if source.filter != "" {
+				t.Errorf("subscribed to %s", source.filter)
+			}
+		})
+	}
+	onLine(t, "one that is bound later", func(t *testing.T) {
+		source := newLog()
+		var session atomic.Value
+		session.Store("")
+		h := newHouse(t, func(c *Config) {
+			c.Events = source
+			c.Identify = func(context.Context, string) (auth.Principal, error) { return agent(session.Load().(string)), nil }
+		})
+		l := connect(t, h, "?subject=run.%3E")
+		l.hear(`{"type":"subscribed","subject":"run.>"}`)
+		session.Store("s")
+		l.hear(`{"type":"error","subject":"run.>","code":"PERMISSION_DENIED",` + message)
+		<-source.ended
+	})
 }

@@ -627,7 +627,7 @@ func TestPoliciesHoldInInvokedRuns(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, open)
 	s.engine.parentPolicies = []string{"p"}
-	parent := ""
+	var parent string
 	for i, shard := 0, ledger.Run("default", "run_1").Shard(s.store.Shards()); ; i++ {
 		// Runs that invoke each other share a shard.
 		if parent = fmt.Sprintf("parent_%d", i); ledger.Run("default", parent).Shard(s.store.Shards()) == shard {

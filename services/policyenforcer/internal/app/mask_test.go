@@ -46,11 +46,11 @@ func TestMasks(t *testing.T) {
 
 func TestMasksOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	m, err := app.NewMasks([]string{"SSN"}, []string{`\d{4}-\d{4}`})
+	m, err := app.NewMasks([]string{"S-SN", "=P_IN"}, []string{`\d{4}-\d{4}`})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(m.Input([]byte(`{"my_ssn":1,"password":"x","card":"1234-5678"}`))), `{"my_ssn":"[masked]","password":"x","card":"[masked]"}`; got != want {
+	if got, want := string(m.Input([]byte(`{"my_ssn":1,"pin":2,"pins":3,"password":"x","card":"1234-5678"}`))), `{"my_ssn":"[masked]","pin":"[masked]","pins":3,"password":"x","card":"[masked]"}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	none, err := app.NewMasks(nil, nil)
@@ -60,10 +60,83 @@ func TestMasksOfOnesOwn(t *testing.T) {
 	if got := string(none.Input([]byte(`{"password":"x"}`))); got != `{"password":"x"}` {
 		t.Errorf("no masks keep %s", got)
 	}
-	for _, bad := range []struct{ keys, patterns []string }{{[]string{""}, nil}, {nil, []string{"("}}, {nil, []string{""}}} {
+	for _, bad := range []struct{ keys, patterns []string }{{[]string{""}, nil}, {[]string{"="}, nil}, {[]string{"-_"}, nil}, {nil, []string{"("}}, {nil, []string{""}}} {
 		if _, err := app.NewMasks(bad.keys, bad.patterns); err == nil {
 			t.Errorf("%q and %q are taken", bad.keys, bad.patterns)
 		}
+	}
+}
+
+// What people put secrets into, on command lines and in documents.
+func TestMasksKnowTheUsualForms(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{
+		`{"privateKey":"%s"}`, `{"pwd":"%s"}`, `{"passphrase":"%s"}`, `{"accessKey":"%s"}`, `{"credential":"%s"}`, `{"private-key":"%s"}`,
+		`{"signingKey":"%s"}`, `{"ENCRYPTION_KEY":"%s"}`, `{"connection_string":"%s"}`, `{"pin":"%s"}`, `{"Pass":"%s"}`, `{"x-auth":"%s"}`,
+		`{"env":[{"name":"DB_PASSWORD","value":"%s"}]}`, `{"env":[{"value":["%s"],"key":"api-key"}]}`, `{"headers":[["Authorization","%s"]]}`,
+		`{"args":["mysql","--password","%s","db"]}`, `{"args":["--api_key","%s"]}`,
+		`{"command":"SECRET_KEY=%s ./run"}`, `{"command":"export DJANGO_SECRET_KEY='%s'"}`, `{"command":"ENCRYPTION_KEY=%s x"}`,
+		`{"command":"PASS=%s x"}`, `{"command":"DB_PASS=%s x"}`, `{"command":"PGPASSWORD=%s psql"}`, `{"command":"MYSQL_PWD=%s mysql"}`,
+		`{"command":"x --pass %s"}`, `{"command":"x --db-password %s"}`, `{"command":"openssl rsa -passin pass:%s"}`, `{"command":"x --api-key=%s"}`,
+		`{"command":"mysql -uroot -p%s db"}`, `{"command":"mysqldump -h x -P 3306 -p'%s x' db"}`, `{"command":"mariadb-dump -p%s"}`,
+		`{"command":"sshpass -p %s ssh h"}`, `{"command":"sshpass -p'%s' ssh -p 22 h"}`, `{"command":"sshpass -p\n  %s"}`,
+		`{"command":"curl -uadmin:%s http://h"}`, `{"command":"curl -sSu admin:%s h"}`, `{"command":"curl --user=admin:%s h"}`, `{"command":"curl -U a:%s h"}`,
+		`{"command":"curl -H 'X-Api-Key: %s' h"}`, `{"command":"curl -H 'X-Auth: %s' h"}`, `{"command":"curl -H 'Authorization: Digest a=b, r=%s' h"}`,
+		`{"command":"docker login -u me -p %s"}`, `{"command":"podman login -p=%s r"}`, `{"command":"echo %s | docker login --password-stdin"}`,
+		`{"command":"printf '%%s' %s | sudo -S make"}`, `{"command":"redis-cli -p 6379 -a %s ping"}`, `{"command":"mysql://u:%s@h/db"}`,
+		`{"command":"https://h/?access_token=%s&sig=%[1]s"}`, `{"command":"curl -H 'Authorization: token %s'"}`, `{"text":"use token %s1"}`,
+		`{"k":"SG.%sxxxxxxxxxxxxxx.yyyyyyyyyyyyyyyyyyyyyyyy"}`, `{"k":"hf_%sabcdefghijklmnopqrstuv"}`, `{"k":"ilk_flrN%slglxKYY1ZzvDG1h2XhyvyBxHpU"}`,
+		`{"k":"ils_eyJhbGciOiJIUzI1NiJ9.%s.abc"}`, `{"content":"{\"password\": \"%s\"}"}`, `{"content":"{\\\"secretKey\\\": \\\"%s\\\"}"}`,
+		`{"content":"password:\n  %s"}`, `{"content":"password:\ntoken:\n\n  %s"}`, `{"content":"<password>%s</password>"}`,
+		`{"content":"<db:Password type=\"x\">\n%s\n</db:Password>"}`, `{"note":"-----BEGIN OPENSSH PRIVATE KEY-----\n%s"}`, `{"c":"password => '%s'"}`,
+		`{"c":"PASSWORD=\"a\\\"%s\""}`, `{"c":"AccountKey=%s;x"}`, `{"c":"db_pass: %s"}`,
+	} {
+		const secret = "zqSECRETVAL"
+		input = fmt.Sprintf(input, secret)
+		kept := string(app.Masks{}.Input([]byte(input)))
+		if strings.Contains(kept, "zqS") || !strings.Contains(kept, "[masked]") {
+			t.Errorf("%s\n is kept as %s", input, kept)
+		}
+	}
+}
+
+// What is no secret stays readable.
+func TestMasksLeaveTheRest(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{
+		`{"command":"mkdir -p a/b && docker run -p 80:80 web"}`, `{"command":"git login; ls"}`, `{"command":"grep -rn keyboard src"}`,
+		`{"key":"color","value":"red"}`, `{"name":"amir","value":"x"}`, `["token.go","b","c"]`, `["a","b"]`, `{"text":"the key: it is under the mat"}`,
+		`{"pinned":1,"spinner":2,"passed":3,"author":4}`, `{"text":"Compare tokens and keys, then pass the secret handshake"}`,
+	} {
+		if got := string(app.Masks{}.Input([]byte(input))); got != input {
+			t.Errorf("%s\n is kept as %s", input, got)
+		}
+	}
+}
+
+// Messages quote what was called, and are masked as texts.
+func TestMaskedText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                            "",
+		"State \"a\" allows no curl.": "State \"a\" allows no curl.",
+		`"curl --password hunter2 https://h" is denied`: `"curl [masked] https://h" is denied`,
+		`"PGPASSWORD=hunter2 psql" is denied`:           `"PG[masked] psql" is denied`,
+		`"mysql://u:hunter2@h/db" is denied`:            `"[masked]h/db" is denied`,
+		`"mysql -phunter2 -h x" is denied`:              `"mysql -p[masked] -h x" is denied`,
+		`"x --token \"hunter2 x\"" is denied`:           `"x [masked]" is denied`,
+		`"x --token \\\"hunter2 x\\\"" is denied`:       `"x [masked]" is denied`,
+	} {
+		if got := (app.Masks{}).Text(text); got != want {
+			t.Errorf("%s\n is kept as %s\n want       %s", text, got, want)
+		}
+	}
+	own, err := app.NewMasks(nil, []string{`id (?P<secret>\d+)|no \d+`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := own.Text("id 12, no 13, id x"), "id [masked], [masked], id x"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -133,7 +206,8 @@ func TestMaskHints(t *testing.T) {
 		"bearer", "Ba\u017fic", "PASSWORD", "pa\u017f\u017fwd", "pwd", "Secret", "to\u212aen", "api", "_", "-", "\u212aey", "access", "private", " ", "=", ":", "\n",
 		"\"", "'", "--", "-u", "--user", "authorization", "cookie", "://", "@", "a", "Z9", ".", "-----BEGIN ", "PRIVATE KEY-----", "-----END ",
 		"AKIA", "ASIA", "0123456789ABCDEF", "ghp_", "github_pat_", "glpat-", "xoxb-", "sk-", "rk_", "pk_", "AIza", "npm_", "eyJ", "\u0130", "\u00df",
-		"abcdefghijklmnopqrstuvwxyzabcdefgh",
+		"abcdefghijklmnopqrstuvwxyzabcdefgh", "\n\n", " -u ", "-ssu ", "\t-p", "mysql", "login", "redis-cli", " -a", "echo ", "|", "--password-stdin", "sudo -S",
+		"<", ">", "</", "hf_", "SG.", "ils_", "x-auth", "credential", "connection-string", "phrase", "1", "\\",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(fragments, 1, 12).Draw(t, "text"), "")

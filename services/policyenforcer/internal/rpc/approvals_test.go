@@ -15,12 +15,13 @@ import (
 // asked is an approval service that keeps what it is asked.
 type asked struct {
 	approvalv1.ApprovalServiceClient
-	last *approvalv1.CreateRequest
+	last   *approvalv1.CreateRequest
+	answer *approvalv1.Approval
 }
 
 func (a *asked) Create(_ context.Context, req *approvalv1.CreateRequest, _ ...grpc.CallOption) (*approvalv1.CreateResponse, error) {
 	a.last = req
-	return &approvalv1.CreateResponse{Approval: &approvalv1.Approval{ApprovalId: "apr_1", Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED}}, nil
+	return &approvalv1.CreateResponse{Approval: a.answer}, nil
 }
 
 // What arrives is the action that was digested, also when there is no input.
@@ -30,7 +31,7 @@ func TestRequestSendsExactlyTheAction(t *testing.T) {
 	for name, data := range map[string]document.Value{
 		"no input": {}, "null": document.NullValue(), "an object": document.ObjectValue(nil),
 	} {
-		service := &asked{}
+		service := &asked{answer: &approvalv1.Approval{ApprovalId: "apr_1", Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED}}
 		action := consent.Action{Kind: consent.ToolCall, Subject: subject, Data: data}
 		got, err := NewApprovals(service).Request(t.Context(), "default", app.Ask{Action: action})
 		if err != nil || got.Status != consent.Granted || got.ID != "apr_1" {
@@ -52,6 +53,29 @@ func TestRequestSendsExactlyTheAction(t *testing.T) {
 		}
 		if sent.Digest() != action.Digest() {
 			t.Errorf("%s: another action arrives: %s", name, service.last)
+		}
+	}
+}
+
+// A call that was cut short after it had used its approval has it still; to every
+// other call that is used.
+func TestUsedIsGrantedToItsUser(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status       approvalv1.ApprovalStatus
+		usedBy, asks string
+		want         consent.Status
+	}{
+		{approvalv1.ApprovalStatus_APPROVAL_STATUS_USED, "call_1", "call_1", consent.Granted},
+		{approvalv1.ApprovalStatus_APPROVAL_STATUS_USED, "call_1", "call_2", "USED"},
+		{approvalv1.ApprovalStatus_APPROVAL_STATUS_USED, "", "", "USED"},
+		{approvalv1.ApprovalStatus_APPROVAL_STATUS_STALE, "call_1", "call_1", consent.Stale},
+		{approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, "", "call_1", consent.Pending},
+	} {
+		service := &asked{answer: &approvalv1.Approval{ApprovalId: "apr_1", Status: tc.status, UsedBy: tc.usedBy}}
+		got, err := NewApprovals(service).Request(t.Context(), "default", app.Ask{UsedBy: tc.asks})
+		if err != nil || got.Status != tc.want || service.last.GetUsedBy() != tc.asks || !service.last.GetReuse() {
+			t.Errorf("%q asks for what is %s by %q: %+v, %v, asked %v", tc.asks, tc.status, tc.usedBy, got, err, service.last)
 		}
 	}
 }

@@ -1,0 +1,61 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestCosts: a tool's result tells what its call has cost, by text or number; what is
+// no amount is none (S7.5).
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]string{
+		`{}`: "", `{"interlock/cost_usd":"0.02"}`: "0.02", `{"cost_usd":"0.02"}`: "0.02", `{"cost_usd":0.02}`: "0.02", `{"cost_usd":3}`: "3",
+		`{"interlock/cost_usd":"0.5","cost_usd":"9"}`: "0.5", `{"interlock/cost_usd":"x","cost_usd":"9"}`: "",
+		`{"cost_usd":"0"}`: "0", `{"cost_usd":0}`: "0", `{"cost_usd":"007.10"}`: "7.1", `{"cost_usd":1e-7}`: "0.000001", `{"cost_usd":1.5e3}`: "1500",
+		`{"cost_usd":"` + strings.Repeat("0", 99) + `1.0000001"}`: "1.000001",
+		`{"cost_usd":-1}`: "", `{"cost_usd":"-1"}`: "", `{"cost_usd":"+1"}`: "", `{"cost_usd":"1e3"}`: "", `{"cost_usd":"1,5"}`: "", `{"cost_usd":".5"}`: "",
+		`{"cost_usd":" 1"}`: "", `{"cost_usd":""}`: "", `{"cost_usd":"NaN"}`: "", `{"cost_usd":"Infinity"}`: "", `{"cost_usd":1e300}`: "",
+		`{"cost_usd":"` + strings.Repeat("9", 40) + `"}`: "", `{"cost_usd":null}`: "", `{"cost_usd":true}`: "", `{"cost_usd":["1"]}`: "", `{"cost_usd":{"usd":1}}`: "",
+		`{"COST_USD":"1"}`: "",
+	} {
+		for _, failed := range []bool{false, true} {
+			t.Run(fmt.Sprint(meta, failed), func(t *testing.T) {
+				t.Parallel()
+				p := newPlane()
+				p.start("s1")
+				fs := backendServer(t)
+				fs.add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+					result := &sdk.CallToolResult{IsError: failed, Content: []sdk.Content{&sdk.TextContent{Text: "x"}}}
+					return result, json.Unmarshal([]byte(meta), &result.Meta)
+				})
+				s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+				call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`)
+				if last := p.lastReport(); last == nil || last.GetCostUsd() != want || last.GetOk() == failed {
+					t.Errorf("reported %v, want a cost of %q", last, want)
+				}
+			})
+		}
+	}
+}
+
+// TestCostOfWithheldResult: what was done has cost, whoever sees the result.
+func TestCostOfWithheldResult(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.start("s1")
+	fs := backendServer(t)
+	fs.add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Meta: sdk.Meta{"cost_usd": "2"}, Content: []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 5000)}}}, nil
+	})
+	s := server(t, p, func(c *Config) { c.Upstreams, c.MaxResultBytes = []Upstream{fs.as("fs")}, 4096 })
+	wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`), "RESULT_TOO_LARGE")
+	if last := p.lastReport(); last.GetCostUsd() != "2" {
+		t.Errorf("reported %v", last)
+	}
+}
