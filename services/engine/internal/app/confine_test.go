@@ -138,6 +138,7 @@ func TestBoundStarts(t *testing.T) {
 		t.Error(err)
 	}
 	g.is(mine, workflow.Paused, "ready")
+	completeProcess(t, g, "s")
 	if view, resumed, err := g.Start(t.Context(), of("s", ""), Start{Workflow: "shipping", Resume: true}); err != nil || !resumed || view.Run.ID != mine {
 		t.Errorf("resumed %t, %v", resumed, err)
 	}

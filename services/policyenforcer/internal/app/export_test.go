@@ -81,6 +81,8 @@ func (a *App) SpendKey(namespace string, account rules.Account) store.Key {
 	return a.spendKey(namespace, account)
 }
 
+func (a *App) RegisterKey(decisions store.Key) store.Key { return a.registerKey(decisions) }
+
 func (a *App) PolicySet(ctx context.Context, namespace, name string, version int64) (*rules.Set, error) {
 	return a.policySet(ctx, namespace, name, version)
 }

@@ -1,9 +1,7 @@
 package app
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
 )
@@ -15,21 +13,20 @@ const masked = "[masked]"
 // keeps a note.
 const maxInput = 16 << 10
 
-// DefaultMaskKeys are parts of the names of members whose values are secrets, and
-// after = whole names. Case, dashes and underscores do not matter.
+// DefaultMaskKeys are names of secrets, as NewMasks reads them.
 func DefaultMaskKeys() []string {
 	return []string{
 		"password", "passwd", "pwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "signingkey", "encryptionkey",
-		"credential", "authorization", "cookie", "connectionstring", "=pass", "=pin", "=otp", "=auth", "=xauth",
+		"credential", "authorization", "cookie", "connectionstring", "=pass", "=pin", "=otp", "=auth", "=xauth", "dbpass",
+		"pass=", "key=",
 	}
 }
 
 // Masks are what the log of decisions does not keep of inputs. The zero Masks are
 // the defaults.
 type Masks struct {
-	// keys are parts of names, and whole ones are whole names, as foldedName has them.
-	keys     []string
-	whole    []string
+	made     bool
+	names    maskNames
 	patterns []maskPattern
 }
 
@@ -43,21 +40,15 @@ func mustMasks(keys, patterns []string) Masks {
 	return m
 }
 
-// NewMasks makes masks of parts of members' names in whatever spelling, or after = of
-// whole names, and of patterns (RE2) of text. Of what a pattern matches all is masked,
-// or what its group "secret" does.
-func NewMasks(keys, patterns []string) (Masks, error) {
-	m := Masks{keys: []string{}}
-	for _, key := range keys {
-		part, whole := strings.CutPrefix(key, "=")
-		folded := foldedName(part)
-		switch {
-		case folded == "":
-			return Masks{}, errors.New("a mask without letters would match every name; remove it")
-		case !whole:
-			m.keys = append(m.keys, folded)
-		default:
-			m.whole = append(m.whole, folded)
+// NewMasks makes masks of names and of patterns (RE2). A name is part of those of
+// members, in whatever case, with or without dashes and underscores; "=pin" is a whole
+// one, and "key=" is part of what a text assigns by =, beside those. Of what a pattern
+// matches in a text all is masked, or what its group "secret" does.
+func NewMasks(names, patterns []string) (Masks, error) {
+	m := Masks{made: true}
+	for _, name := range names {
+		if err := m.names.add(name); err != nil {
+			return Masks{}, err
 		}
 	}
 	for _, text := range patterns {
@@ -93,12 +84,15 @@ func (m Masks) Input(input []byte) []byte {
 
 // Text is what the log keeps of a text that may quote an input, such as a message.
 func (m Masks) Text(s string) string {
+	if len(s) > maxInput {
+		return fmt.Sprintf("the text has %d bytes, more than the %d that are kept", len(s), maxInput)
+	}
 	m = m.orDefault()
 	return m.text(s)
 }
 
 func (m Masks) orDefault() Masks {
-	if m.keys == nil {
+	if !m.made {
 		return defaultMasks
 	}
 	return m
@@ -121,5 +115,8 @@ func (m *Masks) text(s string) string {
 			s, folded = kept, fold(kept)
 		}
 	}
-	return s
+	if len(m.names.parts)+len(m.names.whole)+len(m.names.assigned) == 0 {
+		return s
+	}
+	return m.names.text(s)
 }

@@ -35,11 +35,11 @@ func hostileText(length int) string {
 func BenchmarkMaskText(b *testing.B) {
 	for name, text := range map[string]string{
 		"message":        `Tool "Bash" is denied: state "review" allows no "curl --silent https://example.com"; use another tool.`,
-		"hostile 64KiB":  hostileText(64 << 10),
-		"keys 64KiB":     strings.Repeat("key", 64<<10/3),
-		"dashes 64KiB":   strings.Repeat("--pass-", 64<<10/7),
-		"sources 64KiB":  strings.Repeat("func f(tokens []string) error { return nil } // the key\n", 64<<10/56),
-		"mysql -p 64KiB": strings.Repeat("mysql ", 64<<10/6),
+		"hostile 16KiB":  hostileText(64 << 10),
+		"keys 16KiB":     strings.Repeat("key", 16<<10/3),
+		"dashes 16KiB":   strings.Repeat("--pass-", 16<<10/7),
+		"sources 16KiB":  strings.Repeat("func f(tokens []string) error { return nil } // the key\n", 16<<10/57),
+		"mysql -p 16KiB": strings.Repeat("mysql ", 16<<10/6),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

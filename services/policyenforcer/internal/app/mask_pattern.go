@@ -19,14 +19,8 @@ type maskPattern struct {
 	secret int
 }
 
-// Parts of the patterns below.
-const (
-	// maskWord is part of the name of a secret, maskKey of that of a secret key.
-	maskWord = `pass(?:w(?:or)?d|phrase)|[_-]pass|pwd|secret|token|credential|connection[_-]?string|` + maskKey
-	maskKey  = `(?:api|access|private|signing|encryption|auth)[_-]?key`
-	// maskValue is a word of a command line, a document or source text.
-	maskValue = `(?:\\+"[^"\n]*"?|"(?:\\.|[^"\\\n])*"?|\\+'[^'\n]*'?|'[^'\n]*'?|[^\s"']+)`
-)
+// maskWord is a word of a command line.
+const maskWord = `(?:"[^"\n]*"?|'[^'\n]*'?|[^\s"']+)`
 
 // defaultPatterns match secrets of known issuers by their form, and others by what
 // introduces them.
@@ -38,46 +32,21 @@ var defaultPatterns = []struct {
 	{`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`, []string{"private key-----"}, true},
 	{`(?i)\b(?:bearer|basic)\s+[^\s"']+`, []string{"bearer", "basic"}, false},
 	{`(?i)\b(?:authorization|cookie|x-auth[\w-]*)[ \t]*:[^\r\n"']*`, []string{"authorization", "cookie", "x-auth"}, false},
-	{ // DB_PASS=..., --token=..., password: ..., "apiKey": "..."
-		`(?i)(?:(?:pass|pwd|secret|token|key|credential|cookie|connection[_-]?string)[\w-]*[\\"']*[ \t]*=|` +
-			`(?:` + maskWord + `|authorization|cookie)[\w-]*[\\"']*[ \t]*:)[=:>]*\s*` + maskValue,
-		[]string{"pass", "pwd", "secret", "token", "key", "credential", "cookie", "authorization", "connection"},
-		false,
-	},
-	{ // --password ...
-		`(?i)--?[\w-]*(?:pass|` + maskWord + `)[\w-]*\s+` + maskValue,
-		[]string{"pass", "pwd", "secret", "token", "key", "credential", "connection"},
-		false,
-	},
-	{ // the token 4e1f...
-		`(?i)\b(?:pass(?:w(?:or)?d|phrase)|secret|token|` + maskKey + `)\s+["']?[^\s"']*[0-9][^\s"']*`,
-		[]string{"pass", "secret", "token", "key"},
-		false,
-	},
-	{ // <password>...
-		`(?i)<[\w:.-]*(?:pass|pwd|secret|token|key|credential)[\w:.-]*(?:[ \t][^<>\n]*)?>\s*(?P<secret>[^<\s][^<\n]*)`,
-		[]string{"pass", "pwd", "secret", "token", "key", "credential"},
-		false,
-	},
-	{`(?m:^|[ \t])(?:-[uU]|--(?:proxy-)?user)(?:\s+|=)?["']?[^\s:"']+:[^\s"']+`, []string{"-u"}, false},
-	{`(?m:^|[ \t])-[A-Za-z]{1,8}u[ \t]+["']?[^\s:"']+:[^\s"']+`, []string{"u ", "u\t"}, false},
-	{`\b(?:sshpass|login|mysql\w*|mariadb[\w-]*)\b.*?[ \t]-p=?\s*(?P<secret>` + maskValue + `)`, []string{"sshpass", "login", "mysql", "mariadb"}, false},
-	{`\bredis-cli\b.*?[ \t]-a\s*(?P<secret>` + maskValue + `)`, []string{"redis-cli"}, false},
+	{`\B(?:-[uU]\s*|-[A-Za-z]{1,8}[uU]\s+|--(?:proxy-)?user(?:=|\s+))["']?[^\s:"']+:[^\s"']+`, []string{"-u", "u ", "u\t", "u\n", "-user"}, false},
+	{`\b(?:sshpass|login|mysql\w*|mariadb[\w-]*)\b.*?[ \t]-p=?\s*(?P<secret>` + maskWord + `)`, []string{"sshpass", "login", "mysql", "mariadb"}, false},
+	{`\bredis-cli\b.*?[ \t]-a\s*(?P<secret>` + maskWord + `)`, []string{"redis-cli"}, false},
 	{`\b(?:echo|printf)[ \t]+(?P<secret>[^|\n]+)\|.*(?:--password-stdin|\bsudo[ \t]+-S)`, []string{"--password-stdin", "sudo"}, false},
 	{`(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@`, []string{"://"}, false},
-	{`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, []string{"akia", "asia"}, false},
-	{
-		`\bgh[pousr]_[0-9A-Za-z]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}`,
-		[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"},
+	{ // of AWS, GitHub, GitLab, Slack, Stripe and others, Google, npm, SendGrid, Hugging Face, Interlock; JWT
+		`\b(?:A[KS]IA[0-9A-Z]{16}\b|gh[pousr]_[0-9A-Za-z]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|` +
+			`[srp]k[-_][\w-]{16,}|AIza[\w-]{30,}|npm_[0-9A-Za-z]{30,}|SG\.[\w-]{8,}\.[\w-]{8,}|hf_[0-9A-Za-z]{16,}|` +
+			`il[ks]_[\w.~+/=-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]*)`,
+		[]string{
+			"akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "sk_", "rk-", "rk_", "pk-", "pk_",
+			"aiza", "npm_", "sg.", "hf_", "ilk_", "ils_", "eyj",
+		},
 		false,
 	},
-	{`\bil[ks]_[\w.~+/=-]{8,}`, []string{"ilk_", "ils_"}, false}, // Interlock's own
-	{`\bSG\.[\w-]{8,}\.[\w-]{8,}|\bhf_[0-9A-Za-z]{16,}`, []string{"sg.", "hf_"}, false},
-	{`\bxox[a-z]-[\w-]{10,}`, []string{"xox"}, false},
-	{`\b[srp]k[-_][\w-]{16,}`, []string{"sk-", "sk_", "rk-", "rk_", "pk-", "pk_"}, false},
-	{`\bAIza[\w-]{30,}`, []string{"aiza"}, false},
-	{`\bnpm_[0-9A-Za-z]{30,}`, []string{"npm_"}, false},
-	{`\beyJ[\w-]+\.[\w-]+\.[\w-]*`, []string{"eyj"}, false},
 }
 
 // DefaultMaskPatterns are the patterns of the default masks (RE2).

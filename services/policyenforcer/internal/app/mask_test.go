@@ -22,11 +22,11 @@ func TestMasks(t *testing.T) {
 		`{"env":{"AWS_SECRET_ACCESS_KEY":"x","Set-Cookie":"y","PRIVATE_KEY":"z"}}`: `{"env":{"AWS_SECRET_ACCESS_KEY":"[masked]","Set-Cookie":"[masked]","PRIVATE_KEY":"[masked]"}}`,
 		`{"command":"curl -H \"Authorization: Bearer abc.def\" https://x.test"}`:   `{"command":"curl -H \"[masked]\" https://x.test"}`,
 		`{"h":"bearer   abc"}`:                                                              `{"h":"[masked]"}`,
-		`{"command":"export DB_PASSWORD=hunter2; make"}`:                                    `{"command":"export DB_[masked] make"}`,
-		`{"command":"login --password 'a b' now"}`:                                          `{"command":"login [masked] now"}`,
-		`{"command":"curl -u amir:hunter2 x.test"}`:                                         `{"command":"curl[masked] x.test"}`,
+		`{"command":"export DB_PASSWORD=hunter2; make"}`:                                    `{"command":"export DB_PASSWORD=[masked] make"}`,
+		`{"command":"login --password 'a b' now"}`:                                          `{"command":"login --password [masked] now"}`,
+		`{"command":"curl -u amir:hunter2 x.test"}`:                                         `{"command":"curl [masked] x.test"}`,
 		`{"url":"https://amir:hunter2@x.test/a"}`:                                           `{"url":"[masked]x.test/a"}`,
-		`{"c":"{\"token\": \"abc\", \"n\": 1}"}`:                                            `{"c":"{\"[masked], \"n\": 1}"}`,
+		`{"c":"{\"token\": \"abc\", \"n\": 1}"}`:                                            `{"c":"{\"token\": [masked], \"n\": 1}"}`,
 		`{"k":"AKIAIOSFODNN7EXAMPLE."}`:                                                     `{"k":"[masked]."}`,
 		`{"k":"ghp_0123456789abcdefghij"}`:                                                  `{"k":"[masked]"}`,
 		`{"k":"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nrest"}`: `{"k":"[masked]\nrest"}`,
@@ -87,7 +87,7 @@ func TestMasksKnowTheUsualForms(t *testing.T) {
 		`{"command":"https://h/?access_token=%s&sig=%[1]s"}`, `{"command":"curl -H 'Authorization: token %s'"}`, `{"text":"use token %s1"}`,
 		`{"k":"SG.%sxxxxxxxxxxxxxx.yyyyyyyyyyyyyyyyyyyyyyyy"}`, `{"k":"hf_%sabcdefghijklmnopqrstuv"}`, `{"k":"ilk_flrN%slglxKYY1ZzvDG1h2XhyvyBxHpU"}`,
 		`{"k":"ils_eyJhbGciOiJIUzI1NiJ9.%s.abc"}`, `{"content":"{\"password\": \"%s\"}"}`, `{"content":"{\\\"secretKey\\\": \\\"%s\\\"}"}`,
-		`{"content":"password:\n  %s"}`, `{"content":"password:\ntoken:\n\n  %s"}`, `{"content":"<password>%s</password>"}`,
+		`{"content":"password:\n  %s"}`, `{"content":"password:\n\n  %s"}`, `{"content":"<password>%s</password>"}`,
 		`{"content":"<db:Password type=\"x\">\n%s\n</db:Password>"}`, `{"note":"-----BEGIN OPENSSH PRIVATE KEY-----\n%s"}`, `{"c":"password => '%s'"}`,
 		`{"c":"PASSWORD=\"a\\\"%s\""}`, `{"c":"AccountKey=%s;x"}`, `{"c":"db_pass: %s"}`,
 	} {
@@ -120,12 +120,12 @@ func TestMaskedText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "",
 		"State \"a\" allows no curl.": "State \"a\" allows no curl.",
-		`"curl --password hunter2 https://h" is denied`: `"curl [masked] https://h" is denied`,
-		`"PGPASSWORD=hunter2 psql" is denied`:           `"PG[masked] psql" is denied`,
+		`"curl --password hunter2 https://h" is denied`: `"curl --password [masked] https://h" is denied`,
+		`"PGPASSWORD=hunter2 psql" is denied`:           `"PGPASSWORD=[masked] psql" is denied`,
 		`"mysql://u:hunter2@h/db" is denied`:            `"[masked]h/db" is denied`,
 		`"mysql -phunter2 -h x" is denied`:              `"mysql -p[masked] -h x" is denied`,
-		`"x --token \"hunter2 x\"" is denied`:           `"x [masked]" is denied`,
-		`"x --token \\\"hunter2 x\\\"" is denied`:       `"x [masked]" is denied`,
+		`"x --token \"hunter2 x\"" is denied`:           `"x --token [masked]" is denied`,
+		`"x --token \\\"hunter2 x\\\"" is denied`:       `"x --token [masked]" is denied`,
 	} {
 		if got := (app.Masks{}).Text(text); got != want {
 			t.Errorf("%s\n is kept as %s\n want       %s", text, got, want)
@@ -150,6 +150,9 @@ func TestMaskedInputIsBounded(t *testing.T) {
 	grows := `[` + strings.Repeat(`{"token":1},`, 1300) + `1]`
 	if len(grows) > app.MaxInput {
 		t.Fatalf("%d bytes", len(grows))
+	}
+	if got := (app.Masks{}).Text(long); !strings.HasPrefix(got, "the text has ") || len(got) > 100 {
+		t.Errorf("%.80s", got)
 	}
 	if got := string(app.Masks{}.Input([]byte(grows))); !strings.HasPrefix(got, `{"[omitted]":"the masked input has `) {
 		t.Errorf("%.80s", got)

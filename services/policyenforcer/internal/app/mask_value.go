@@ -1,7 +1,6 @@
 package app
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -26,7 +25,7 @@ func (m *Masks) object(v document.Value) document.Value {
 	members := make([]document.Member, 0, v.Len())
 	for name, member := range v.Members() {
 		kept := document.Member{Name: m.text(name), Value: document.StringValue(masked)}
-		if !m.hides(name) && (!pair || !holdsValue(name)) {
+		if !m.names.hide(name) && (!pair || !holdsValue(name)) {
 			kept.Value = m.value(member)
 		}
 		members = append(members, kept)
@@ -40,7 +39,7 @@ func (m *Masks) namesSecret(v document.Value) bool {
 	for name, member := range v.Members() {
 		switch foldedName(name) {
 		case "name", "key", "header", "field", "variable", "var":
-			if member.Kind() == document.String && m.hides(member.Str()) {
+			if member.Kind() == document.String && m.names.hide(member.Str()) {
 				return true
 			}
 		default:
@@ -77,29 +76,5 @@ func (m *Masks) array(v document.Value) document.Value {
 
 // introduces reports a text that is the name of a secret, and no more than that.
 func (m *Masks) introduces(s string) bool {
-	return !strings.ContainsAny(s, "=: \t\r\n") && m.hides(strings.TrimLeft(s, "-"))
-}
-
-// hides reports a name whose value is a secret.
-func (m *Masks) hides(name string) bool {
-	name = foldedName(name)
-	if slices.Contains(m.whole, name) {
-		return true
-	}
-	for _, key := range m.keys {
-		if strings.Contains(name, key) {
-			return true
-		}
-	}
-	return false
-}
-
-// foldedName is a name without case and what parts its words.
-func foldedName(name string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '-' || c == '_' || c == '.' || c == ' ' {
-			return -1
-		}
-		return c
-	}, fold(name))
+	return !strings.ContainsAny(s, "=: \t\r\n") && m.names.hide(strings.TrimLeft(s, "-"))
 }

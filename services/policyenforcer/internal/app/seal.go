@@ -178,10 +178,11 @@ func (a *App) sealBatch(decisions store.Key, before *sealed, next *seal, chain l
 	if err != nil {
 		return store.Batch{}, fault.From(err)
 	}
-	return store.Batch{
-		Puts:   []store.Put{{Key: sealKey(decisions.Namespace, decisions.ID), Expect: before.version, Data: data, History: history}},
-		Events: []store.Event{event},
-	}, nil
+	puts := []store.Put{{Key: sealKey(decisions.Namespace, decisions.ID), Expect: before.version, Data: data, History: history}}
+	if before.version == store.Absent {
+		puts = append(puts, a.registration(decisions))
+	}
+	return store.Batch{Puts: puts, Events: []store.Event{event}}, nil
 }
 
 // sealedThrough is how far a partition is sealed: nothing when it has no seal.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -32,11 +34,15 @@ const (
 )
 
 // Verify recomputes the chains of the log: of one partition, or of all by their
-// ids, a page at a time. What was rewritten from end to end, hashes and seals and
+// ids, a page at a time, and then what the registers say of them. What was rewritten from end to end, hashes and seals and
 // all, only heads that were kept elsewhere can tell.
 func (a *App) Verify(ctx context.Context, namespace, partition, after string) (reports []*ChainReport, next string, err error) {
 	if partition != "" {
-		report, err := a.verify(ctx, decisionsKey(namespace, partition))
+		decisions := decisionsKey(namespace, partition)
+		report, err := a.verify(ctx, decisions)
+		if err == nil {
+			report, err = a.verifyRegistered(ctx, decisions, report)
+		}
 		if err != nil {
 			return nil, "", fault.From(err)
 		}
@@ -44,6 +50,13 @@ func (a *App) Verify(ctx context.Context, namespace, partition, after string) (r
 			return nil, "", fault.New(fault.NotFound, "no decision on a call of run %q is logged; name the root of runs that invoke each other", partition)
 		}
 		return []*ChainReport{report}, "", nil
+	}
+	if strings.HasPrefix(after, registersAfter) {
+		reports, next, err = a.verifyRegister(ctx, namespace, after)
+		if err != nil {
+			return nil, "", fault.From(err)
+		}
+		return reports, next, nil
 	}
 	ids, next, err := a.partitions(ctx, namespace, after)
 	if err != nil {
@@ -63,6 +76,9 @@ func (a *App) Verify(ctx context.Context, namespace, partition, after string) (r
 		}
 		reports = append(reports, report)
 		records += report.Sealed + report.Unsealed
+	}
+	if next == "" {
+		next = registersAfter
 	}
 	return reports, next, nil
 }
@@ -117,6 +133,7 @@ func (a *App) verify(ctx context.Context, decisions store.Key) (*ChainReport, er
 
 // verifyAfter verifies what follows the records that were forgotten.
 func (a *App) verifyAfter(ctx context.Context, decisions store.Key, before *forgotten) (*ChainReport, error) {
+	began := a.clock() // before the seals are read: what is old then has one
 	chain, err := readLink(before.Hash)
 	if err != nil {
 		return &ChainReport{Partition: decisions.ID, Problem: "the record of what was forgotten has no hash"}, nil
@@ -139,7 +156,7 @@ func (a *App) verifyAfter(ctx context.Context, decisions store.Key, before *forg
 	}
 	v := verification{
 		app: a, decisions: decisions, before: before, through: through, chain: chain, head: chain, version: before.Seals,
-		report: &ChainReport{Partition: decisions.ID, Head: through.Head},
+		report: &ChainReport{Partition: decisions.ID, Head: through.Head}, began: began,
 	}
 	err = v.run(ctx, logged.Version)
 	var wrong *chainError
@@ -169,6 +186,7 @@ type verification struct {
 	before    *forgotten
 	through   *sealed
 	report    *ChainReport
+	began     time.Time
 
 	// chain is the hash of the last record that was verified, and head that of the
 	// last sealed one.
@@ -216,7 +234,7 @@ func (v *verification) record(ctx context.Context, entry store.HistoryEntry) err
 	v.chain = v.chain.next(entry.Version, entry.Data)
 	if entry.Version > v.through.Through {
 		v.report.Unsealed++
-		return nil
+		return v.unsealed(entry)
 	}
 	s, err := v.sealFor(ctx, entry.Version)
 	if err != nil {
@@ -228,6 +246,23 @@ func (v *verification) record(ctx context.Context, entry store.HistoryEntry) err
 	v.report.Sealed++
 	v.head = v.chain
 	return nil
+}
+
+// sealWithin is how long a record can be without a seal: many times what it takes.
+const sealWithin = time.Minute
+
+// unsealed holds a record without a seal to having been made just now, by the time of
+// its commit: what a record says itself is its author's word.
+func (v *verification) unsealed(entry store.HistoryEntry) error {
+	switch age := v.began.Sub(entry.At); {
+	case age > sealWithin:
+		return wrong(entry.Version, "the record is not sealed, though it was made at %s; seals follow within seconds of Interlock running",
+			entry.At.UTC().Format(time.RFC3339))
+	case age < -sealWithin:
+		return wrong(entry.Version, "the record is not sealed, and is of a time to come: %s", entry.At.UTC().Format(time.RFC3339))
+	default:
+		return nil
+	}
 }
 
 // sealFor is the seal of the next record.

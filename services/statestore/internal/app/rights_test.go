@@ -40,6 +40,93 @@ func TestRightsWithinATree(t *testing.T) {
 	})
 }
 
+// A token that is bound to a session makes that session and those below it, under names
+// that no other token is bound to, and stops and resumes no others.
+func TestBoundTokens(t *testing.T) {
+	t.Parallel()
+	everywhere(t, app.Config{}, func(r *rig) {
+		bound := func(session string) app.Caller {
+			caller := agent(session)
+			caller.Principal.Session = session
+			return caller
+		}
+		create := func(as string, req app.NewSession) error {
+			_, _, err := r.CreateSession(r.Context(), bound(as), req)
+			return err
+		}
+		allowed := func(what string, err error) {
+			if err != nil {
+				r.Errorf("%s: %v", what, err)
+			}
+		}
+		denied := func(what string, err error) {
+			if fault.ReasonOf(err) != fault.PermissionDenied {
+				r.Errorf("%s: %v", what, err)
+			}
+		}
+		for range 2 {
+			allowed("itself", create("mine", app.NewSession{Name: "mine"}))
+		}
+		denied("itself below another's", create("early", app.NewSession{Name: "early", Parent: "mine"}))
+		denied("before it is there", create("early", app.NewSession{Name: "early/a", Parent: "mine"}))
+		allowed("itself, without a name", create("mine", app.NewSession{}))
+		allowed("itself, by its id", create("by id", app.NewSession{ID: "by id"}))
+		allowed("itself, with its state", func() error {
+			r.schema("any", anything)
+			_, err := r.CreateState(r.Context(), bound("stated"), app.NewState{Schema: "any", Data: []byte(`{}`)})
+			return err
+		}())
+		r.session(app.NewSession{Name: "root"})
+		r.session(app.NewSession{ID: "x", Name: "team", Parent: "root"})
+		r.session(app.NewSession{Name: "sibling", Parent: "root"})
+		for what, req := range map[string]app.NewSession{
+			"another's root":           {Name: "victim"},
+			"another's id":             {Name: "x", ID: "victim"},
+			"an id of its own as well": {Name: "x", ID: "x/1"},
+			"another root":             {Name: "x/root"},
+			"another's name":           {Name: "victim", Parent: "x"},
+			"another's id below":       {Name: "x/1", ID: "victim", Parent: "x"},
+			"a name alike":             {Name: "xx/1", Parent: "x"},
+			"a sibling's":              {Name: "sibling/1", Parent: "x"},
+			"below a sibling":          {Name: "x/1", Parent: "sibling"},
+			"below the root":           {Parent: "root"},
+		} {
+			denied(what, create("x", req))
+		}
+		if _, err := r.Member(r.Context(), "default", "victim"); fault.ReasonOf(err) != fault.NotFound {
+			r.Errorf("there is another's session: %v", err)
+		}
+		allowed("below itself", create("x", app.NewSession{Name: "x/1", Parent: "x"}))
+		allowed("by its other name", create("x", app.NewSession{Name: "team/1", ID: "x/one", Parent: "team"}))
+		allowed("without a name", create("x", app.NewSession{Parent: "x"}))
+		allowed("below what it has made", create("x", app.NewSession{Name: "x/1/1", Parent: "x/1"}))
+		allowed("itself again, below its parent", create("sibling", app.NewSession{Name: "sibling", Parent: "root"}))
+
+		stop := func(as, name string, end bool) error {
+			_, _, err := r.StopSession(r.Context(), bound(as), name, session.Stop{End: end, InPlace: true}, "")
+			return err
+		}
+		resume := func(as, name string) error {
+			_, err := r.ResumeSession(r.Context(), bound(as), name, "", "")
+			return err
+		}
+		for _, name := range []string{"root", "sibling", "mine"} {
+			denied("stop "+name, stop("x", name, false))
+			denied("end "+name, stop("x", name, true))
+			denied("resume "+name, resume("x", name))
+		}
+		denied("stop what is above", stop("x/1", "x", false))
+		for _, name := range []string{"x/1/1", "x"} {
+			allowed("stop "+name, stop("x", name, false))
+			allowed("resume "+name, resume("x", name))
+			allowed("end "+name, stop("x", name, true))
+		}
+		if _, _, err := r.StopSession(r.Context(), agent("sibling"), "root", session.Stop{}, ""); err != nil {
+			r.Errorf("one that is not bound: %v", err)
+		}
+	})
+}
+
 // S6.5: a key that comes back with another request is refused, and nothing dropped.
 func TestKeysOfStopAndResume(t *testing.T) {
 	t.Parallel()

@@ -31,11 +31,15 @@ type NewSession struct {
 // CreateSession makes a session at the root, or under a parent (S11.1). The same
 // request again answers the same session and created = false.
 func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) (m *Member, created bool, err error) {
+	req = ownSession(caller, req)
 	if err := req.check(); err != nil {
 		return nil, false, err
 	}
 	parent, err := a.parentOf(ctx, caller, req)
 	if err != nil {
+		return nil, false, err
+	}
+	if err := a.mayCreate(ctx, caller, req, parent); err != nil {
 		return nil, false, err
 	}
 	in, err := a.newIntent(ctx, caller, req, parent)
@@ -215,10 +219,8 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	if err != nil {
 		return nil, "", err
 	}
-	if cmd.End {
-		if err := a.mayEnd(ctx, caller, m); err != nil {
-			return nil, "", err
-		}
+	if err := a.mayStop(ctx, caller, m, cmd.End); err != nil {
+		return nil, "", err
 	}
 	once := onceOf(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
 	m, err = a.step(ctx, caller, m.Key, once, func(m *Member, c session.Clock) (session.Result, error) {
@@ -234,31 +236,14 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	return m, prompt, err
 }
 
-// mayEnd refuses a session that would end another than itself or one below it.
-func (a *App) mayEnd(ctx context.Context, caller Caller, m *Member) error {
-	if caller.Session == "" {
-		return nil
-	}
-	acting, err := a.actor(ctx, caller)
-	if err != nil {
-		return err
-	}
-	for at := m; at.Key != acting.Key; {
-		if at.ParentHome == "" {
-			return fault.New(fault.PermissionDenied, "session %q can end itself and those below it, not %q", clip(acting.Name), clip(m.Name))
-		}
-		if at, err = a.cachedMember(ctx, sessionKey(m.Key.Namespace, at.ParentHome)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // ResumeSession says that a session's agent works again, or with a prompt has a
 // runner resume it.
 func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, key string) (*Member, error) {
 	m, err := a.Session(ctx, caller, name)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.mayResume(ctx, caller, m); err != nil {
 		return nil, err
 	}
 	return a.step(ctx, caller, m.Key, onceOf(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {

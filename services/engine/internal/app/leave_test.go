@@ -1,0 +1,213 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// completeProcess answers the process that a session drives up to its end.
+func completeProcess(t *testing.T, g *gated, session string) {
+	t.Helper()
+	parked := say(t, g.App, Target{SessionID: session}, "yes", "")
+	g.humans.decide(t, parked.ApprovalID, true, "", "")
+	g.settle(parked.View.Run.ID, parked.ApprovalID, true)
+	say(t, g.App, Target{SessionID: session}, "yes", "")
+}
+
+// S8: an agent does not leave a process before its end, whichever of the runs it names;
+// an operator does, and the agent afterwards.
+func TestProcessesAreNotLeft(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerEscapes(t, g.App)
+	forked := mustStart(t, g.App, agent, Start{Workflow: "nfork", SessionID: "F"})
+	accepted(t, g.App, Target{SessionID: "F"}, "GO", "", "")
+	direct := g.start("signoff", "s")
+	parent := g.start("outer", "p")
+	child := accepted(t, g.App, Target{SessionID: "p"}, "CHECK", "", "").Run.ID
+	leave := func(caller Caller, session string, runs ...string) map[string]error {
+		ways := map[string]error{}
+		for _, run := range runs {
+			_, ways["pause "+run] = g.Pause(t.Context(), caller, run, "", "")
+			_, ways["cancel "+run] = g.Cancel(t.Context(), caller, run, "", "")
+		}
+		_, _, ways["load"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: session})
+		_, _, ways["load or resume"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: session, Resume: true})
+		_, ways["start a process"] = g.StartProcess(t.Context(), caller, Start{Workflow: "signoff", SessionID: session})
+		_, ways["take a branch"] = g.Bind(t.Context(), caller, Bind{RunID: forked.ID, Branch: "b", SessionID: session})
+		return ways
+	}
+	for _, state := range []string{"before an answer", "while humans are asked"} {
+		for _, caller := range []Caller{agent, of("s", "")} {
+			for way, err := range leave(caller, "s", direct) {
+				if fault.ReasonOf(err) != fault.EnforcementAlways || !strings.Contains(fault.From(err).Message, `process "signoff"`) {
+					t.Errorf("%s, bound to %q: %s: %v", state, caller.Principal.Session, way, err)
+				}
+			}
+		}
+		for _, caller := range []Caller{agent, of("p", "")} {
+			for way, err := range leave(caller, "p", parent, child) {
+				if fault.ReasonOf(err) != fault.EnforcementAlways {
+					t.Errorf("invoked, %s, bound to %q: %s: %v", state, caller.Principal.Session, way, err)
+				}
+			}
+		}
+		say(t, g.App, Target{SessionID: "s"}, "yes", "")
+		say(t, g.App, Target{SessionID: "p"}, "yes", "")
+	}
+
+	completeProcess(t, g, g.load("done"))
+	if got := loads(t, g.App, "done"); got != "" {
+		t.Errorf("after its end: %v", got)
+	}
+	for i, op := range []func(run string) error{
+		func(run string) error { _, err := g.Pause(t.Context(), operator, run, "", ""); return err },
+		func(run string) error { _, err := g.Cancel(t.Context(), operator, run, "", ""); return err },
+		func(string) error {
+			_, _, err := g.Start(t.Context(), operator, Start{Workflow: "free", SessionID: "op2"})
+			return err
+		},
+	} {
+		if err := op(g.start("signoff", fmt.Sprint("op", i))); err != nil {
+			t.Errorf("an operator: %v", err)
+		}
+	}
+	if got := loads(t, g.App, "op0"); got != fault.RunHeld {
+		t.Errorf("after an operator's pause: %v", got)
+	}
+	for _, session := range []string{"op1", "op2"} {
+		if got := loads(t, g.App, session); got != "" {
+			t.Errorf("%s: %v", session, got)
+		}
+	}
+}
+
+// load starts a process in a session, and answers the session.
+func (g *gated) load(session string) string {
+	g.Helper()
+	g.start("signoff", session)
+	return session
+}
+
+// S5.3: nor is a process left that a branch has invoked.
+func TestProcessOfABranchIsNotLeft(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerEscapes(t, g.App)
+	fork := strings.NewReplacer(`"nfork"`, `"pfork"`, `"locked"`, `"signoff"`).Replace(looseFork)
+	if _, _, _, err := g.Register(t.Context(), operator, []byte(fork), ""); err != nil {
+		t.Fatal(err)
+	}
+	run := g.start("pfork", "m")
+	accepted(t, g.App, Target{SessionID: "m"}, "GO", "", "")
+	mustBind(t, g.App, run, "b", "m/x")
+	accepted(t, g.App, Target{SessionID: "m/x"}, "SUB", "", "")
+	if own, branch := loads(t, g.App, "m"), loads(t, g.App, "m/x"); own != fault.EnforcementAlways || branch != fault.EnforcementAlways {
+		t.Errorf("%v and %v", own, branch)
+	}
+	if _, err := g.Pause(t.Context(), agent, run, "", ""); fault.ReasonOf(err) != fault.EnforcementAlways {
+		t.Errorf("pause: %v", err)
+	}
+}
+
+// S8.3: in a session whose run has ended BLOCKED no agent goes on to another one, until
+// an operator has.
+func TestBlockedSessionsStop(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerEscapes(t, g.App)
+	forked := mustStart(t, g.App, agent, Start{Workflow: "nfork", SessionID: "F"})
+	accepted(t, g.App, Target{SessionID: "F"}, "GO", "", "")
+	paused := g.start("free", "s")
+	first := mustStart(t, g.App, agent, Start{Workflow: "signoff", SessionID: "s", IdempotencyKey: "k"}).ID
+	say(t, g.App, Target{SessionID: "s"}, "no", "")
+	g.is(first, workflow.Blocked, "$blocked")
+
+	for _, caller := range []Caller{agent, of("s", "")} {
+		ways := map[string]error{}
+		_, _, ways["load"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: "s"})
+		_, _, ways["load with the key of another"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: "s", IdempotencyKey: "k2"})
+		_, _, ways["load or resume"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: "s", Resume: true})
+		_, ways["start a process"] = g.StartProcess(t.Context(), caller, Start{Workflow: "signoff", SessionID: "s"})
+		_, ways["take a branch"] = g.Bind(t.Context(), caller, Bind{RunID: forked.ID, Branch: "b", SessionID: "s"})
+		if caller.Principal.Session == "" {
+			_, ways["resume by id"] = g.Resume(t.Context(), caller, paused, "")
+		}
+		for way, err := range ways {
+			if fault.ReasonOf(err) != fault.FailedPrecondition || !strings.Contains(fault.From(err).Message, "an operator can") {
+				t.Errorf("bound to %q: %s: %v", caller.Principal.Session, way, err)
+			}
+		}
+		if again := mustStart(t, g.App, caller, Start{Workflow: "signoff", SessionID: "s", IdempotencyKey: "k"}); again.ID != first {
+			t.Errorf("the repeat started %s", again.ID)
+		}
+		if outcome, err := g.Cancel(t.Context(), caller, first, "", ""); err != nil || outcome.Rejection == nil {
+			t.Errorf("a blocked run is cancelled: %+v, %v", outcome, err)
+		}
+	}
+	if now := driven(t, g.App, "s"); now.ID != first {
+		t.Errorf("the session drives %s", now.ID)
+	}
+	g.is(paused, workflow.Paused, "x")
+	mustStart(t, g.App, operator, Start{Workflow: "free", SessionID: "s"})
+	if got := loads(t, g.App, "s"); got != "" {
+		t.Errorf("after an operator's start: %v", got)
+	}
+}
+
+// A run that ends BLOCKED in another session than it began in stops that one, wherever
+// its binding is, and not the first.
+func TestBlockedElsewhere(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerEscapes(t, g.App)
+	for i := range 4 { // whose bindings are in several shards
+		from, to := fmt.Sprint("from", i), fmt.Sprint("to", i)
+		run := mustStart(t, g.App, operator, Start{Workflow: "signoff", SessionID: from}).ID
+		if _, err := g.Pause(t.Context(), operator, run, "", ""); err != nil {
+			t.Fatal(err)
+		}
+		if moved := mustStart(t, g.App, operator, Start{Workflow: "signoff", SessionID: to, Resume: true}); moved.ID != run {
+			t.Fatalf("resumed %s, not %s", moved.ID, run)
+		}
+		say(t, g.App, Target{SessionID: to}, "no", "")
+		if there, here := loads(t, g.App, to), loads(t, g.App, from); there != fault.FailedPrecondition || here != "" {
+			t.Errorf("%s: %v, %s: %v", to, there, from, here)
+		}
+	}
+}
+
+// S6.6: what a session has paused is not resumed beside a run that it can not leave.
+func TestNoWayBack(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	registerEscapes(t, g.App)
+	old := g.start("free", "s")
+	g.start("locked", "s")
+	if _, err := g.Resume(t.Context(), agent, old, "k"); fault.ReasonOf(err) != fault.EnforcementAlways {
+		t.Errorf("by an agent: %v", err)
+	}
+	g.is(old, workflow.Paused, "x")
+	if _, err := g.Resume(t.Context(), operator, old, ""); err != nil {
+		t.Errorf("by an operator: %v", err)
+	}
+
+	// One that may be left is no hindrance.
+	old = g.start("free", "t")
+	g.start("around", "t")
+	if _, err := g.Resume(t.Context(), agent, old, "k"); err != nil {
+		t.Error(err)
+	}
+	if _, err := g.Pause(t.Context(), agent, old, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	mustStart(t, g.App, operator, Start{Workflow: "locked", SessionID: "t"})
+	if outcome, err := g.Resume(t.Context(), agent, old, "k"); err != nil || outcome.Rejection != nil {
+		t.Errorf("the repeat: %+v, %v", outcome, err) // which changes nothing
+	}
+	g.is(old, workflow.Paused, "x")
+}

@@ -1,0 +1,31 @@
+package engine_test
+
+import (
+	"testing"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+)
+
+// Whoever judges by a run that is named by its id learns that another one is driven.
+func TestSupersededOverTheContract(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var runs []string
+	for _, name := range []string{"one", "two"} {
+		definition := `{"id": "` + name + `", "initial": "a", "states": {"a": {"on": {"GO": "z"}}, "z": {"type": "final"}}}`
+		if _, err := r.workflows.Register(t.Context(), &enginev1.RegisterRequest{Definition: []byte(definition)}); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := r.runs.Start(t.Context(), &enginev1.StartRequest{Workflow: name, SessionId: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, resp.GetRun().GetRunId())
+	}
+	for i, want := range []string{runs[1], ""} {
+		resp, err := r.runs.Get(t.Context(), &enginev1.RunServiceGetRequest{RunId: runs[i], Active: true})
+		if err != nil || resp.GetRun().GetSupersededBy() != want {
+			t.Errorf("run %d is superseded by %q, %v; want %q", i, resp.GetRun().GetSupersededBy(), err, want)
+		}
+	}
+}
