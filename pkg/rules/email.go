@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"bytes"
-
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
@@ -14,13 +12,6 @@ type emailRules struct {
 	limit    *limit // nil for none
 	by       *Source
 }
-
-// defaultEmailTool is an email tool on whatever server, besides all of the server
-// resend.
-const (
-	defaultEmailTool   = ":resend-email"
-	defaultEmailServer = "mcp:resend:"
-)
 
 func compileEmail(e *EmailLimits, by *Source) *emailRules {
 	compiled := &emailRules{named: e.Tools != nil, from: e.AllowedFrom, to: e.AllowedTo, by: by}
@@ -35,7 +26,7 @@ func (e *emailRules) covers(said *outcome, capability []byte) bool {
 	if e.named {
 		return said.email
 	}
-	return bytes.HasSuffix(capability, []byte(defaultEmailTool)) || bytes.HasPrefix(capability, []byte(defaultEmailServer))
+	return sendsEmail(capability)
 }
 
 // mail is what an input says about who writes to whom.
@@ -62,6 +53,7 @@ func (e *emailRules) check(input []byte) (count int64, wrong string) {
 	}
 	m := mail{rules: e}
 	m.object(v, nil, false)
+	m.lines(v, nil, false)
 	switch {
 	case m.wrong != "":
 	case e.to != nil && m.count == 0:
@@ -74,7 +66,9 @@ func (e *emailRules) check(input []byte) (count int64, wrong string) {
 
 // object reads an object. sent is true when what holds it names a sender.
 func (m *mail) object(v document.Value, at *document.Path, sent bool) {
-	recipients := false
+	means, n := m.pair(v, at)
+	sent = sent || means == sender && n > 0
+	recipients := means == recipient && n > 0
 	for name, field := range v.Members() {
 		switch meaningOf(name) {
 		case sender:
@@ -86,6 +80,9 @@ func (m *mail) object(v document.Value, at *document.Path, sent bool) {
 		case either:
 			recipients = m.texts(field, at.Key(name)) > 0 || recipients
 		default:
+			if isHeaders(name) {
+				recipients = m.headers(field, at.Key(name)) > 0 || recipients
+			}
 		}
 	}
 	if recipients {

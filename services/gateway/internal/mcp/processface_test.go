@@ -205,6 +205,7 @@ func TestProcessEndpointWaits(t *testing.T) {
 	p := newPlane()
 	p.startGate("s1")
 	session := overHTTP(t, processEndpoint(t, server(t, p, nil))+"?session=s1", "2025-11-25", nil, nil)
+	wantOK(t, call(t, session, "process_step", `{"answer":"yes"}`))
 	wantOK(t, call(t, session, "process_step", `{"answer":"ask"}`), "wait_approval")
 	wantOK(t, call(t, session, "get_state", `{}`), "apr_1", "wait_approval")
 	answer := later(t, session, "wait_approval", `{}`)

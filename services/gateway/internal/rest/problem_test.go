@@ -147,7 +147,7 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "no token", method: "GET", path: "/v1/runs", headers: []string{"Authorization", ""}, status: 401, code: "UNAUTHENTICATED", header: map[string]string{"WWW-Authenticate": `Bearer realm="interlock"`}},
 		{name: "other scheme", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Basic abc"}, status: 401, code: "UNAUTHENTICATED"},
 		{name: "token with a line end", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Bearer a\x01b"}, status: 401, code: "UNAUTHENTICATED"},
-		{name: "endless token", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Bearer " + strings.Repeat("a", 5000)}, status: 401, code: "UNAUTHENTICATED"},
+		{name: "endless token", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Bearer " + strings.Repeat("a", maxToken+1)}, status: 401, code: "UNAUTHENTICATED"},
 		{name: "unknown path", method: "GET", path: "/v2/runs", status: 404, code: "NOT_FOUND"},
 		{name: "unclean path", method: "GET", path: "/v1//runs", status: 404, code: "NOT_FOUND"},
 		{name: "trailing slash", method: "GET", path: "/v1/runs/", status: 404, code: "NOT_FOUND"},

@@ -27,7 +27,7 @@ func of(seq uint64, entity string) Event {
 // mixed has one event of every entity.
 func mixed() *log {
 	return newLog(of(1, "workflow"), of(2, "state"), of(3, "run"), of(4, "session"), of(5, "task"),
-		of(6, "toolcall"), of(7, "component"), of(8, "schema"), Event{Seq: 9, Subject: "interlock.odd", Data: []byte(`{}`)}, of(10, "approval"), of(11, "policy"))
+		of(6, "toolcall"), of(7, "component"), of(8, "schema"), Event{Seq: 9, Subject: "interlock.odd", Data: []byte(`{}`)}, of(10, "approval"), of(11, "policy"), of(12, "audit"), of(13, "process"))
 }
 
 // refused are the answers of the state-store to those who may not read all trees.
@@ -49,16 +49,16 @@ func TestTreeEventsLeftOut(t *testing.T) {
 				srv := httptest.NewServer(h)
 				t.Cleanup(srv.Close)
 				resp := get(t, srv.URL+"/v1/events?last_event_id=0&subject="+subject, "X-Interlock-Session", "child-1")
-				text := read(t, bufio.NewReader(resp.Body), "id: 11")
+				text := read(t, bufio.NewReader(resp.Body), "id: 13")
 				var got []string
 				for line := range strings.Lines(text) {
 					if id, is := strings.CutPrefix(strings.TrimSpace(line), "id: "); is {
 						got = append(got, id)
 					}
 				}
-				want := "1 2 3 4 5 6 7 8 9 10 11"
+				want := "1 2 3 4 5 6 7 8 9 10 11 12 13"
 				if refusal != nil {
-					want = "1 3 6 8 9"
+					want = "1 3 6 8 9 13"
 				}
 				if strings.Join(got, " ") != want {
 					t.Errorf("got %v, want %s", got, want)
@@ -76,7 +76,7 @@ func TestTreeEventsLeftOut(t *testing.T) {
 // nobody is asked for one that names another.
 func TestTreeEventsByName(t *testing.T) {
 	t.Parallel()
-	for _, entity := range []string{"state", "session", "task", "component", "approval"} {
+	for _, entity := range []string{"state", "session", "task", "component", "approval", "policy", "audit"} {
 		for _, subject := range []string{entity, entity + ".%3E", entity + ".*.updated", "interlock.default." + entity + ".x.%3E"} {
 			for who, refusal := range refused {
 				source := newLog()
@@ -218,7 +218,9 @@ func TestBoundTokensFollowNoSubjects(t *testing.T) {
 func TestBoundTokensOnSockets(t *testing.T) {
 	t.Parallel()
 	const message = `"message":"this token is bound to session s, and events tell of others too; read your run, or follow one state by its state_id"}`
-	agent := func(session string) auth.Principal { return auth.Principal{Name: "agent", Role: auth.Agent, Session: session} }
+	agent := func(session string) auth.Principal {
+		return auth.Principal{Name: "agent", Role: auth.Agent, Session: session}
+	}
 	for _, subject := range []string{">", "run.>", "toolcall.>", "state.>", "interlock.default.run.*.started"} {
 		onLine(t, subject, func(t *testing.T) {
 			source := newLog()

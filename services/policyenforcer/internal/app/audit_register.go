@@ -87,8 +87,9 @@ func (a *App) problem(ctx context.Context, r *register, decisions store.Key) (st
 	return "", err
 }
 
-// registersAfter begins the page tokens of the registers, which follow all partitions.
-const registersAfter = "\x00register/"
+// registersAfter begins the page tokens of the registers, which follow all partitions;
+// no run has such an id.
+const registersAfter = " register/"
 
 // verifyRegister verifies the next register of a namespace. It reports what is wrong
 // and nothing else.

@@ -1,0 +1,147 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// Mail has headers in more forms than fields: as objects that have a name beside a
+// value, as lists, as lines. All of them are held to the lists as fields of that name.
+
+// pair holds an object that names a header to what the header means:
+// {"name": "Bcc", "value": "x@example.com"}. It answers what that is. Whatever stands
+// beside the name may be its value.
+func (m *mail) pair(v document.Value, at *document.Path) (means meaning, addresses int) {
+	for name, field := range v.Members() {
+		if isHeaderName(name) && field.Kind() == document.String && means == neither {
+			means = headerOf(field.Str())
+		}
+	}
+	if means == neither {
+		return neither, 0
+	}
+	for name, field := range v.Members() {
+		if !isHeaderName(name) && meaningOf(name) == neither {
+			addresses += m.header(means, field, at.Key(name))
+		}
+	}
+	return means, addresses
+}
+
+func isHeaderName(name string) bool {
+	switch folded(name) {
+	case "name", "key", "header", "headername", "field", "fieldname":
+		return true
+	default:
+		return false
+	}
+}
+
+// headerOf is what a header means; one that may be a recipient is.
+func headerOf(name string) meaning {
+	means := meaningOf(strings.Trim(name, " \t:"))
+	if means == either {
+		means = recipient
+	}
+	return means
+}
+
+// header holds the value of a header to the list of what it means.
+func (m *mail) header(means meaning, v document.Value, at *document.Path) (addresses int) {
+	switch means {
+	case sender:
+		if addresses = m.addresses(v, at, m.rules.from, "allowed_from"); addresses > 0 {
+			m.from = true
+		}
+	case recipient:
+		addresses = m.addresses(v, at, m.rules.to, "allowed_to")
+	default:
+	}
+	return addresses
+}
+
+// isHeaders reports the fields that hold headers.
+func isHeaders(name string) bool { return strings.Contains(folded(name), "header") }
+
+// headers reads the field of an email that has its headers, for those that are no
+// members of objects: lines, "Bcc: x@example.com", and lists of names and values,
+// ["Bcc", "x@example.com"]. It answers how many recipients they have.
+func (m *mail) headers(v document.Value, at *document.Path) (recipients int) {
+	switch v.Kind() {
+	case document.String:
+		name, value, ok := strings.Cut(v.Str(), ":")
+		if means := headerOf(name); ok && means != neither {
+			return counted(means, m.header(means, document.StringValue(strings.TrimSpace(value)), at))
+		}
+	case document.Array:
+		named := neither
+		for i, element := range v.Elements() {
+			if named != neither {
+				recipients += counted(named, m.header(named, element, at.At(i)))
+				named = neither
+				continue
+			}
+			if element.Kind() == document.String {
+				named = headerOf(element.Str())
+			}
+			recipients += m.headers(element, at.At(i))
+		}
+	default:
+	}
+	return recipients
+}
+
+func counted(means meaning, addresses int) (recipients int) {
+	if means == recipient {
+		return addresses
+	}
+	return 0
+}
+
+// lines refuses line breaks in all but bodies: in what becomes a header they begin
+// another one. body is true for the value of a body.
+func (m *mail) lines(v document.Value, at *document.Path, body bool) {
+	switch v.Kind() {
+	case document.String:
+		if !body && breaks(v.Str()) {
+			m.blame(at, "has a line break, which only the text of an email may have")
+		}
+	case document.Array:
+		for i, element := range v.Elements() {
+			m.lines(element, at.At(i), body)
+		}
+	case document.Object:
+		for name, field := range v.Members() {
+			if breaks(name) {
+				m.blame(at, "has a field with a line break in its name")
+			}
+			m.lines(field, at.Key(name), isBody(name) || body && isBodyValue(name))
+		}
+	default:
+	}
+}
+
+func breaks(s string) bool { return strings.ContainsAny(s, "\r\n") }
+
+// isBody reports the fields that hold the text of an email, or what is attached.
+func isBody(name string) bool {
+	switch folded(name) {
+	case "text", "html", "body", "content", "contents", "message", "plain", "plaintext", "markdown", "amp", "amphtml", "react",
+		"textbody", "htmlbody", "bodytext", "bodyhtml", "bodyplain", "textcontent", "htmlcontent", "messagebody", "emailbody",
+		"messagetext", "messagehtml", "textpart", "htmlpart":
+		return true
+	default:
+		return false
+	}
+}
+
+// isBodyValue reports what holds the text where a body is an object.
+func isBodyValue(name string) bool {
+	switch folded(name) {
+	case "value", "data":
+		return true
+	default:
+		return false
+	}
+}
