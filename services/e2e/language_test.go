@@ -277,7 +277,9 @@ func invokes(t *testing.T, w *world) {
 	}
 	c.expect(t, id, "Outer", allow, "")
 	c.expect(t, id, "UnitTest", deny, "TOOL_NOT_ALLOWED")
-	c.expect(t, child.GetRunId(), "Anything", allow, "") // it has reached its final state (S2.9)
+	// It has reached its final state (S2.9), but naming it must not lift what the run
+	// that goes on enforces.
+	c.expect(t, child.GetRunId(), "Anything", deny, "RUN_NOT_ACTIVE")
 }
 
 // forceState: S6.3. Agents never force, whatever the workflow allows.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -132,10 +134,26 @@ func (c *approvalWait) await(ctx context.Context, approvals approvalv1.ApprovalS
 			return last, nil
 		}
 	}
-	if errors.Is(err, io.EOF) || last != nil && waiting.Err() != nil {
-		err = nil
+	switch {
+	case errors.Is(err, io.EOF):
+		return last, nil
+	case !c.over(ctx, waiting, err):
+		return last, err
+	case last != nil:
+		return last, nil
 	}
-	return last, err
+	resp, err := approvals.Get(ctx, &approvalv1.GetRequest{ApprovalId: c.ApprovalID})
+	return resp.GetApproval(), err
+}
+
+// over reports that the wait has ended because its time is over: the server may
+// notice that first.
+func (c *approvalWait) over(ctx, waiting context.Context, err error) bool {
+	if c.Timeout <= 0 || ctx.Err() != nil {
+		return false
+	}
+	code := status.Code(err)
+	return waiting.Err() != nil || code == codes.Canceled || code == codes.DeadlineExceeded
 }
 
 // printOutcome says how an approval stands.
