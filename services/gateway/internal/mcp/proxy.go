@@ -171,7 +171,7 @@ func (g *gated) ownServer() bool { return g.caller.alone && len(g.target.upstrea
 
 func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*policyv1.CheckToolCallResponse, error) {
 	return s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, Input: g.input, CallId: callID,
+		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, QualifiedTool: g.target.qualified, Input: g.input, CallId: callID,
 	})
 }
 

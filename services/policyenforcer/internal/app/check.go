@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -30,6 +31,8 @@ type Check struct {
 	CallID string
 	// EstimatedCost is reserved of budgets until the report (S7.5).
 	EstimatedCost rules.MicroUSD
+	// Qualified is the tool's full name where Tool is not: policies judge that.
+	Qualified string
 }
 
 // question is a check while it is worked on.
@@ -156,7 +159,7 @@ func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, 
 	}
 	session, root := std.root(s)
 	call := rules.Call{
-		Tool: q.req.Tool, Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
+		Tool: q.req.Tool, Capability: qualified(q.req), Shell: toolcall.Shell(s.Machine.State(s.run.State), q.req.Tool), Input: q.req.Input,
 		EstimatedCost: q.req.EstimatedCost, Principal: q.caller.Principal.Name, Session: session, Root: root,
 		Approved: q.approved, Now: q.now,
 	}
@@ -169,8 +172,22 @@ func combine(q *question, s *snapshotOf, std *standard, state toolcall.Verdict, 
 	return rules.Combine(state, verdicts, make([]rules.Spend, 0, taken))
 }
 
+// qualified is the capability of a tool of an MCP server that is called by its plain
+// name, and empty for any other: a full name must be that of the tool. What restricts
+// shells restricts it all the same when it is one.
+func qualified(req Check) string {
+	plain := !strings.HasPrefix(rules.CapabilityOf(req.Tool), "mcp:")
+	if c := rules.CapabilityOf(req.Qualified); plain && strings.HasPrefix(c, "mcp:") && strings.HasSuffix(c, ":"+req.Tool) {
+		return c
+	}
+	return ""
+}
+
 // capabilityOf is what policies call the tool of a call.
 func capabilityOf(s *snapshotOf, req Check) string {
+	if c := qualified(req); c != "" {
+		return c
+	}
 	v := rules.Verdict{Tool: req.Tool}
 	if c := v.Capability(); c == rules.Shell || !toolcall.Shell(s.Machine.State(s.run.State), req.Tool) {
 		return c

@@ -650,3 +650,21 @@ func TestMessagesAreMasked(t *testing.T) {
 		t.Errorf("the log has %+v, %v", entries, err)
 	}
 }
+
+// A tool of an MCP server is judged by its full name, also when it is called by its
+// plain one (S7.1); a name that is another tool's changes nothing.
+func TestPlainNamesAreNoWayRound(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "mcp:fs:write_file"}, {"capability": "bash"}]}`, indexed{Attachments: toRole(auth.Agent)})
+	a := s.app()
+	d := ask(t, a, Check{Tool: "write_file", Qualified: "mcp__fs__write_file"})
+	expect(t, d, toolcall.Deny, toolcall.CodePolicyDenied, "mcp:fs:write_file")
+	if d.Capability != "mcp:fs:write_file" {
+		t.Errorf("it is %s", d.Capability)
+	}
+	expect(t, ask(t, a, Check{Tool: "read_file", Qualified: "mcp__fs__read_file"}), toolcall.Allow, "")
+	expect(t, ask(t, a, Check{Tool: "bash", Qualified: "mcp__box__bash"}), toolcall.Deny, toolcall.CodePolicyDenied)
+	expect(t, ask(t, a, Check{Tool: "Bash", Qualified: "mcp__fs__read_file"}), toolcall.Deny, toolcall.CodePolicyDenied)
+	expect(t, ask(t, a, Check{Tool: "mcp__fs__write_file", Qualified: "mcp__x__write_file"}), toolcall.Deny, toolcall.CodePolicyDenied)
+}

@@ -193,7 +193,10 @@ type CheckToolCallRequest struct {
 	EstimatedCostUsd string `protobuf:"bytes,6,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
 	// The branch of the run's fork that the call is made in; by default the
 	// session's own, or the one that unbound callers work in.
-	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	Branch string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	// The tool's full name, mcp__SERVER__TOOL, where the caller knows it by TOOL alone:
+	// policies judge that, states the name in tool.
+	QualifiedTool string `protobuf:"bytes,8,opt,name=qualified_tool,json=qualifiedTool,proto3" json:"qualified_tool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -273,6 +276,13 @@ func (x *CheckToolCallRequest) GetEstimatedCostUsd() string {
 func (x *CheckToolCallRequest) GetBranch() string {
 	if x != nil {
 		return x.Branch
+	}
+	return ""
+}
+
+func (x *CheckToolCallRequest) GetQualifiedTool() string {
+	if x != nil {
+		return x.QualifiedTool
 	}
 	return ""
 }
@@ -952,7 +962,7 @@ var File_interlock_policy_v1_policy_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dinterlock/engine/v1/run.proto\"\x92\x02\n" +
+	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xc3\x02\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -962,7 +972,8 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\x05input\x18\x04 \x01(\fR\x05input\x12!\n" +
 	"\acall_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
 	"\x12estimated_cost_usd\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\x12 \n" +
-	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\x9e\x04\n" +
+	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12/\n" +
+	"\x0equalified_tool\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\rqualifiedTool\"\x9e\x04\n" +
 	"\x15CheckToolCallResponse\x129\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
