@@ -91,18 +91,18 @@ func (a advance) act(w *world) outcome {
 	return outcome{}
 }
 
-// pause is the agent's own (S6.2). Under meta.enforcement "always" it can not
-// leave (S6.6).
+// pause is the agent's own (S6.2). It can not leave a process, nor a workflow with
+// meta.enforcement "always" (S6.6).
 type pause struct{}
 
 func (pause) String() string { return "pause" }
 
 func (pause) act(w *world) outcome {
 	first := w.outermost()
-	if first.of.machine.AlwaysEnforce() && !first.run.Status.Ended() {
+	if stays := first.of.machine.AlwaysEnforce() || first.of.process != nil; stays && !first.run.Status.Ended() {
 		return outcome{
 			rejected: "ENFORCEMENT_ALWAYS",
-			message:  "pause refused: the workflow enforces always: an agent can not leave it before a final state.",
+			message:  "pause refused: an agent can not leave a process, or a workflow that enforces always, before its end.",
 		}
 	}
 	out := w.family(workflow.Pause{Actor: actor})

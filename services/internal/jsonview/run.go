@@ -33,13 +33,15 @@ type Run struct {
 	CreatedAt    time.Time    `json:"created_at"`
 	UpdatedAt    time.Time    `json:"updated_at"`
 
-	Held        bool          `json:"held,omitzero" doc:"True while an operator holds the run."`
-	Branch      string        `json:"branch,omitzero" doc:"The branch that state, context, counters and limits are of."`
-	BranchOver  bool          `json:"branch_over,omitzero" doc:"True when that branch has ended."`
-	Interrupt   *Interruption `json:"interrupt,omitzero" doc:"Set while the handler of an interrupt is at work."`
-	Fork        *Fork         `json:"fork,omitzero" doc:"Set while the run is in branches."`
-	Child       *Invocation   `json:"child,omitzero" doc:"Set while the run, or this branch of it, waits for a run that it invoked."`
-	ParentRunID string        `json:"parent_run_id,omitzero" doc:"The run that invoked this one."`
+	// SupersededBy is told where it matters: of runs that judge nothing any more.
+	SupersededBy string        `json:"superseded_by,omitzero" doc:"The run that the session drives now, when that is another."`
+	Held         bool          `json:"held,omitzero" doc:"True while an operator holds the run."`
+	Branch       string        `json:"branch,omitzero" doc:"The branch that state, context, counters and limits are of."`
+	BranchOver   bool          `json:"branch_over,omitzero" doc:"True when that branch has ended."`
+	Interrupt    *Interruption `json:"interrupt,omitzero" doc:"Set while the handler of an interrupt is at work."`
+	Fork         *Fork         `json:"fork,omitzero" doc:"Set while the run is in branches."`
+	Child        *Invocation   `json:"child,omitzero" doc:"Set while the run, or this branch of it, waits for a run that it invoked."`
+	ParentRunID  string        `json:"parent_run_id,omitzero" doc:"The run that invoked this one."`
 
 	DisallowedTools []string `json:"disallowed_tools,omitempty"`
 	// AllowedCommands is nil when the state does not restrict commands.
@@ -96,7 +98,7 @@ func RunOf(r *enginev1.Run) Run {
 		Instructions: r.GetInstructions(), LegalEvents: LegalEvents(r.GetLegalEvents()),
 		CreatedAt: timeOf(r.GetCreatedAt()), UpdatedAt: timeOf(r.GetUpdatedAt()),
 
-		Held: r.GetHeld(), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
+		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
 		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
 		DisallowedTools: r.GetDisallowedTools(), AllowedCommands: listOf(r.GetCommandsRestricted(), r.GetAllowedCommands()),
 		BlockedEnv: r.GetBlockedEnv(), EnvOverrides: variablesOf(r.GetEnvOverrides()),
