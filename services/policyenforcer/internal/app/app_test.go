@@ -37,6 +37,8 @@ type engine struct {
 	machine *workflow.Machine
 	// parentPolicies are named by the workflow of a run parent_N, which may have invoked the run.
 	parentPolicies []string
+	// any session drives the run, not s alone.
+	any bool
 	// superseded is the run that the session drives instead.
 	superseded string
 	// policies that the workflow names.
@@ -59,7 +61,7 @@ func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run,
 	switch {
 	case e.down:
 		return nil, "", errDown
-	case target.RunID != e.run.ID && target.SessionID != "s":
+	case target.RunID != e.run.ID && target.SessionID != "s" && (!e.any || target.SessionID == ""):
 		return nil, "", fault.New(fault.NotFound, "no such run")
 	}
 	run := e.run.At(target.Branch)

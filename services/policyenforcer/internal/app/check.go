@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
@@ -389,7 +390,14 @@ func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decis
 	if err != nil {
 		return fault.From(err)
 	}
+	if s.unbound && first.RunID == s.run.ID {
+		d.Verdict, d.Message, d.ApprovalID = first.Verdict, first.Message, first.ApprovalID
+		return nil
+	}
 	run, err := a.engine.Lane(ctx, caller.Namespace, first.RunID, first.Branch)
+	if fault.ReasonOf(err) == fault.NotFound { // it was decided before there was a run
+		run, err = &workflow.Run{}, nil
+	}
 	if err != nil {
 		return err
 	}

@@ -560,6 +560,23 @@ func TestASessionWithoutARun(t *testing.T) {
 					t.Fatal(err)
 				}
 				expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+				// The same call again is answered the same, and never with NOT_FOUND, which
+				// would let it pass.
+				for range 2 {
+					if d, err = without(a, "again"); err != nil {
+						t.Fatal(err)
+					}
+					expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+				}
+				s.engine.mu.Lock()
+				s.engine.run.ID = "run_1" // the session begins a run
+				s.engine.run.SessionID = "lost"
+				s.engine.any = true
+				s.engine.mu.Unlock()
+				if d, err = without(a, "again"); err != nil { // the run's calls are other calls
+					t.Fatal(err)
+				}
+				expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
 			})
 		})
 	}
