@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -73,7 +74,12 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 		d.ApprovalID = asked.ID
 		switch asked.Status {
 		case consent.Granted:
-			if err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID); err != nil {
+			err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID)
+			if fault.ReasonOf(err) == fault.FailedPrecondition || fault.ReasonOf(err) == fault.ApprovalDecided {
+				// Another call was faster, or nothing was left of it: this one asks anew.
+				return &store.ConflictError{Key: s.key, Want: s.run.Version, Have: s.run.Version}
+			}
+			if err != nil {
 				return err
 			}
 			q.consumed[digest] = asked.ID

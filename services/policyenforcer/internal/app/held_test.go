@@ -330,7 +330,11 @@ func TestAskedCalls(t *testing.T) {
 				req := write
 				req.Target = Target{RunID: "run_1"}
 				d, err := []*App{a, b}[i%2].Check(t.Context(), agent, req)
-				admitted[i] = err == nil && d.Verdict.Decision == toolcall.Allow
+				if err != nil {
+					t.Errorf("the others ask anew, instead: %v", err)
+					return
+				}
+				admitted[i] = d.Verdict.Decision == toolcall.Allow
 			})
 		}
 		group.Wait()
