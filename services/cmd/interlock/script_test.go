@@ -34,6 +34,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"interlock": main})
 }
 
+// builtFolder is a folder with an interlock that is built as users have it. The test binary
+// starts many times slower with -race, and scripts start hundreds.
+func builtFolder(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "interlock"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		tb.Fatalf("build interlock: %v\n%s", err, out)
+	}
+	return dir
+}
+
 // patience is how long anything that scripts wait for may take.
 const patience = 30 * time.Second
 
@@ -52,12 +65,12 @@ const patience = 30 * time.Second
 //	gone FILE          wait until there are none of the processes whose ids a file has
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	built := builtFolder(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "*")
-			// Each command would sleep for a second at its end, with -race.
-			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Setenv("PATH", built+string(os.PathListSeparator)+env.Getenv("PATH"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
