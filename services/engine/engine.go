@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/engine/internal/rpc"
+	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
 // Config is what the engine needs. The zero value of all but Store works.
@@ -29,6 +30,8 @@ type Config struct {
 	Sessions grpc.ClientConnInterface
 	Clock    func() time.Time // default time.Now
 	Logger   *slog.Logger     // default slog.Default()
+	// Definitions are the settings that definitions are compiled by.
+	Definitions definition.Flags
 }
 
 // Engine serves WorkflowService, RunService and ProcessService.
@@ -46,6 +49,7 @@ func New(cfg Config) *Engine {
 		cfg.Logger = slog.Default()
 	}
 	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
+	e.app.Definitions = cfg.Definitions
 	if cfg.Approval != nil {
 		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}

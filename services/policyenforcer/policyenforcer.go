@@ -14,6 +14,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
@@ -32,6 +33,8 @@ type Config struct {
 	Clock           func() time.Time // default time.Now
 	Logger          *slog.Logger     // default slog.Default()
 	Flags
+	// Definitions are the settings that definitions are compiled by.
+	Definitions definition.Flags
 }
 
 // Flags are the settings of the policy enforcer.
@@ -68,7 +71,7 @@ func New(cfg Config) (*Enforcer, error) {
 		cfg.Logger = slog.Default()
 	}
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
-	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs)
+	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, cfg.Definitions)
 	masks, err := cfg.masks()
 	if err != nil {
 		return nil, err

@@ -26,16 +26,17 @@ type upCommand struct {
 	gateway.Flags
 	daemon.ServeFlags
 	daemon.AuthFlags
-	State           statestore.Flags     `embed:""`
-	Policy          policyenforcer.Flags `embed:""`
-	Approval        approval.Flags       `embed:""`
-	Data            string               `aliases:"data-dir" help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
-	HTTP            string               `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
-	GRPC            string               `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
-	NATS            string               `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`
-	Store           string               `help:"sqlite, or redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
-	AllowLossyStore bool                 `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
-	NATSURL         string               `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	State           statestore.Flags        `embed:""`
+	Policy          policyenforcer.Flags    `embed:""`
+	Approval        approval.Flags          `embed:""`
+	Definitions     cluster.DefinitionFlags `embed:""`
+	Data            string                  `aliases:"data-dir" help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	HTTP            string                  `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
+	GRPC            string                  `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
+	NATS            string                  `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`
+	Store           string                  `help:"sqlite, or redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
+	AllowLossyStore bool                    `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
+	NATSURL         string                  `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
 func (c *upCommand) Run(ctx context.Context, streams streams) (err error) {
@@ -60,7 +61,7 @@ func (c *upCommand) Run(ctx context.Context, streams streams) (err error) {
 		Data: datadir.Dir(c.Data), HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS, TLS: c.TLS(), Insecure: c.InsecurePlaintext,
 		Auth:  c.AuthFlags,
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, NATSURL: c.NATSURL,
-		State: c.State, Policy: c.Policy, Approval: c.Approval, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
+		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
 		Version: version, Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {

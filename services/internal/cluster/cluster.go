@@ -30,6 +30,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	defs "github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 	"github.com/interlock-run/interlock/services/policyenforcer"
 	"github.com/interlock-run/interlock/services/statestore"
@@ -40,6 +41,9 @@ const (
 	embeddedSync  = time.Second
 	embeddedGrace = 5 * time.Second
 )
+
+// DefinitionFlags are the settings that definitions are compiled by.
+type DefinitionFlags = defs.Flags
 
 // Config of a cluster. The zero value runs on free loopback ports in the default
 // data folder.
@@ -60,9 +64,10 @@ type Config struct {
 
 	// State are the settings of the state-store, Policy those of the policy enforcer,
 	// Approval those of the approval service.
-	State    statestore.Flags
-	Policy   policyenforcer.Flags
-	Approval approval.Flags
+	State       statestore.Flags
+	Policy      policyenforcer.Flags
+	Approval    approval.Flags
+	Definitions DefinitionFlags
 	// Auth says whose tokens count beside those of the tokens file.
 	Auth daemon.AuthFlags
 
@@ -302,9 +307,9 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
 func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *rpc.Server, local, self grpc.ClientConnInterface) error {
-	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger})
+	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions})
 	policies, err := policyenforcer.New(policyenforcer.Config{
-		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy,
+		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
 	})
 	if err != nil {
 		return err

@@ -18,10 +18,18 @@ type Compiled struct {
 	Process *process.Process
 }
 
+// Flags are settings of who compiles. All services of an installation want the same.
+type Flags struct {
+	ProcessTools []string `help:"Tools that are safe in processes: allowed_tools can name no others. A trailing * stands for any rest; replaces the defaults." env:"INTERLOCK_PROCESS_TOOLS" placeholder:"TOOL"`
+}
+
+// Compile is Flags.Compile with the default settings.
+func Compile(src []byte, version int64) (Compiled, error) { return Flags{}.Compile(src, version) }
+
 // Compile reads a text that was valid when it was registered, and tells by its shape
 // what it is. A validator that has grown stricter since must not guess what the old
 // meaning was: the error is document.Problems then.
-func Compile(src []byte, version int64) (Compiled, error) {
+func (f Flags) Compile(src []byte, version int64) (Compiled, error) {
 	v, problems := document.ParseAll(src, document.Limits{})
 	if problems.HasErrors() {
 		return Compiled{}, invalid(problems)
@@ -31,7 +39,7 @@ func Compile(src []byte, version int64) (Compiled, error) {
 		if problems.HasErrors() {
 			return Compiled{}, invalid(problems)
 		}
-		p := process.Compile(def, version)
+		p := process.Options{SafeTools: f.ProcessTools}.Compile(def, version)
 		return Compiled{p.Machine(), p}, nil
 	}
 	def, problems := workflow.ParseValue(v)

@@ -44,3 +44,18 @@ func TestCompileRefuses(t *testing.T) {
 		}
 	}
 }
+
+// What is safe in processes is a setting (S7.8).
+func TestProcessTools(t *testing.T) {
+	t.Parallel()
+	src := []byte(strings.Replace(gate, `"states"`, `"allowed_tools": ["notes_read", "memory_read"], "states"`, 1))
+	for _, c := range []struct {
+		flags definition.Flags
+		want  string
+	}{{definition.Flags{}, "memory_read"}, {definition.Flags{ProcessTools: []string{"process_step", "notes_*"}}, "notes_read"}} {
+		got, err := c.flags.Compile(src, 1)
+		if err != nil || len(got.Process.Tools()) != 1 || got.Process.Tools()[0] != c.want {
+			t.Errorf("%v: %v, %v", c.flags, got.Process.Tools(), err)
+		}
+	}
+}

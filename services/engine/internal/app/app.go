@@ -65,6 +65,9 @@ type App struct {
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	changes  *hub.Hub
 
+	// Definitions are the settings that definitions are compiled by.
+	Definitions definition.Flags
+
 	pageBytes int // see the constant; less in tests
 }
 

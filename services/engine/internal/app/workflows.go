@@ -118,7 +118,7 @@ func (a *App) machine(ctx context.Context, namespace, name string, number int64)
 	if err != nil {
 		return definition.Compiled{}, err
 	}
-	m, err := definition.Compile(v.Definition, number)
+	m, err := a.Definitions.Compile(v.Definition, number)
 	if err != nil {
 		return m, fault.New(fault.InvalidDefinition, "%s version %d: %s", v.what(), number, err)
 	}

@@ -19,6 +19,7 @@ import (
 type Engine struct {
 	workflows enginev1.WorkflowServiceClient
 	runs      enginev1.RunServiceClient
+	compile   definition.Flags
 	// definitions by namespace, name and version.
 	definitions *snapshot.Cache[string, *app.Definition]
 }
@@ -26,8 +27,8 @@ type Engine struct {
 var _ app.Runs = (*Engine)(nil)
 
 // NewEngine makes the adapter.
-func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient) *Engine {
-	return &Engine{workflows: workflows, runs: runs, definitions: snapshot.New[string, *app.Definition](4096)}
+func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient, compile definition.Flags) *Engine {
+	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *app.Definition](4096)}
 }
 
 // Run implements app.Runs. Only what decides is taken: not the context.
@@ -90,7 +91,7 @@ func (e *Engine) Definition(ctx context.Context, namespace, name string, version
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := definition.Compile(resp.GetWorkflow().GetDefinition(), version)
+	compiled, err := e.compile.Compile(resp.GetWorkflow().GetDefinition(), version)
 	if err != nil {
 		return nil, fmt.Errorf("workflow %s version %d: %w", name, version, err)
 	}
