@@ -24,9 +24,9 @@ func TestApprovalsInRandomStories(t *testing.T) {
 		run := g.start("shipping", "")
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			g.App = replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
-			fault := crash{}
+			fault := &crash{}
 			if rapid.IntRange(0, 3).Draw(t, "fault") == 0 {
-				fault = crash{at: rapid.IntRange(1, 6).Draw(t, "at"), late: rapid.Bool().Draw(t, "late")}
+				fault = &crash{at: rapid.IntRange(1, 6).Draw(t, "at"), late: rapid.Bool().Draw(t, "late")}
 			}
 			fault.arm(g)
 			g.act(run, rapid.SampledFrom(acting).Draw(t, "act"))

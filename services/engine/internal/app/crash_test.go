@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,12 +85,17 @@ var errCrash = errors.New("the engine crashed")
 // crash fails the nth step of an engine - a commit or a call - and all that follow,
 // until the engine is started again. When late, that step is done before.
 type crash struct {
-	at, steps int
-	late      bool
+	at   int
+	late bool
+
+	mu    sync.Mutex // a sweep does several things at once
+	steps int
 }
 
 // step is true when this step must not be done, and lost when its answer is.
 func (c *crash) step() (fails, lost bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.steps++
 	switch {
 	case c.at == 0 || c.steps < c.at:
