@@ -1,0 +1,108 @@
+package app
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// S7.6: one approval for exactly this call, and one call for the approval.
+func TestAskedCalls(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "mcp:fs:write", "rate_limit": {"max_calls": 2, "window_seconds": 3600}}]}`,
+			indexed{Attachments: toRole(auth.Agent)})
+		a, b := s.app(), s.app()
+		write := Check{Tool: "mcp__fs__write", Input: []byte(`{"path":"a","n":1}`)}
+		d := ask(t, a, write)
+		expect(t, d, toolcall.Ask, toolcall.CodeApprovalRequired, "apr_1", "mcp__fs__write")
+		if d.ApprovalID != "apr_1" || s.approvals.asked[0].Asker != (consent.Asker{Principal: "amir", SessionID: "s", RootID: "s"}) {
+			t.Errorf("asked %+v as %s", s.approvals.asked, d.ApprovalID)
+		}
+		same := write
+		same.Input = []byte(`{ "n": 1.0, "path": "a" }`) // the same, written otherwise
+		expect(t, ask(t, b, same), toolcall.Ask, toolcall.CodeApprovalPending, "apr_1")
+		other := write
+		other.Input = []byte(`{"path":"b"}`)
+		expect(t, ask(t, b, other), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+
+		s.approvals.decide("apr_1", consent.Granted)
+		var group sync.WaitGroup
+		admitted := make([]bool, 8)
+		for i := range admitted {
+			group.Go(func() {
+				req := write
+				req.Target = Target{RunID: "run_1"}
+				d, err := []*App{a, b}[i%2].Check(t.Context(), agent, req)
+				if err != nil {
+					t.Errorf("the others ask anew, instead: %v", err)
+					return
+				}
+				admitted[i] = d.Verdict.Decision == toolcall.Allow
+			})
+		}
+		group.Wait()
+		n := 0
+		for _, ok := range admitted {
+			if ok {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("the approval has admitted %d calls", n)
+		}
+		s.approvals.outcome = "REJECTED by \"bob\"."
+		s.approvals.decide("apr_2", consent.Rejected)
+		expect(t, ask(t, a, other), toolcall.Deny, toolcall.CodePolicyDenied, "bob")
+
+		// Over a limit nobody is asked any more.
+		id := ask(t, a, write).ApprovalID
+		s.approvals.decide(id, consent.Granted)
+		expect(t, ask(t, a, write), toolcall.Allow, "")
+		before := len(s.approvals.asked)
+		expect(t, ask(t, a, write), toolcall.Deny, toolcall.CodeRateLimited)
+		if len(s.approvals.asked) != before {
+			t.Error("a human was asked about what the limit denies")
+		}
+	})
+}
+
+// An approval is for the run as it stood.
+func TestAnotherRunVersionIsAnotherQuestion(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+	a := s.app()
+	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired)
+	s.approvals.decide("apr_1", consent.Granted)
+	s.engine.fire(t, "GO")
+	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+}
+
+// A repeat of a call that was admitted by an approval is answered as the first: the
+// approval is used, and the call is not asked about again.
+func TestARepeatOfAnApprovedCall(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		expect(t, ask(t, a, Check{Tool: "Write", CallID: "one"}), toolcall.Ask, toolcall.CodeApprovalRequired)
+		s.approvals.decide("apr_1", consent.Granted)
+		for range 3 {
+			d := ask(t, a, Check{Tool: "Write", CallID: "one"})
+			expect(t, d, toolcall.Allow, "")
+			if d.ApprovalID != "apr_1" {
+				t.Errorf("admitted by %q", d.ApprovalID)
+			}
+		}
+		_, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", CallID: "one", Input: []byte(`{"n":1}`)})
+		if fault.ReasonOf(err) != fault.IdempotencyMismatch {
+			t.Errorf("another call of the same id: %v", err)
+		}
+		expect(t, ask(t, a, Check{Tool: "Write", CallID: "two"}), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+	})
+}

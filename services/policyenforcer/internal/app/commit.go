@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// record commits a decision: the conditions that the run and the policies are
+// unchanged, the counters of an allowed call, the record in the log, and the event.
+func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
+	batch := store.Batch{Checks: []store.Check{{Key: s.key, Version: s.run.Version}}}
+	if err := a.countFiles(ctx, s, d, &batch); err != nil {
+		return err
+	}
+	now := a.clock().UTC()
+	told := a.told(d)
+	event, err := a.announce.Decided(q.caller.Namespace, q.caller.Principal.Name, told, now)
+	if err != nil {
+		return fault.From(err)
+	}
+	batch.Events = []store.Event{event}
+	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, decisionRecord(q, s, told, a.Masks, now)))
+	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
+	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
+		batch.Idempotency = &store.Idempotency{
+			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Answer: callOf(d).Encode(), TTL: ledger.Kept,
+		}
+	}
+	v := &d.Verdict
+	if v.Counted {
+		batch.Counters = []store.Counter{{Owner: s.entry, Name: ledger.Iterations, Delta: 1, Limit: limitOr(v.MaxIterations)}}
+		if v.ContextBudget > 0 {
+			// Adds nothing: it is refused when the budget is spent (S3.7).
+			batch.Counters = append(batch.Counters, store.Counter{Owner: s.entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
+		}
+	}
+	result, err := a.commit(ctx, q, std, d, batch)
+	switch {
+	case err != nil:
+		return err
+	case result.Replayed:
+		return a.repeat(ctx, q.caller, s, d, result.Answer)
+	case v.Counted:
+		d.Iterations = result.Counters[0]
+	}
+	return nil
+}
+
+// commit commits a decision with what policies count, and on condition that they
+// are unchanged.
+func (a *App) commit(ctx context.Context, q *question, std *standard, d *Decision, batch store.Batch) (store.Result, error) {
+	spends := d.combined.Spends
+	if !a.store.Spans() {
+		return a.commitReserved(ctx, q, std, spends, batch)
+	}
+	counters := a.counters(q.caller.Namespace, spends)
+	if !a.dropKnown(spends, counters) {
+		if err := a.dropLater(ctx, q.caller.Namespace, spends); err != nil {
+			return store.Result{}, err
+		}
+	}
+	batch.Checks = append(batch.Checks, store.Check{Key: std.index.key(), Version: std.index.Version})
+	own := len(batch.Counters)
+	batch.Counters = append(batch.Counters, counters...)
+	result, err := a.store.Commit(ctx, batch)
+	var limit *store.LimitError
+	if errors.As(err, &limit) && limit.Index >= own {
+		return result, &spendError{index: limit.Index - own, value: limit.Value, reopensAt: limit.ReopensAt}
+	}
+	return result, err
+}
+
+// commitReserved is commit in a store that does not span shards.
+func (a *App) commitReserved(ctx context.Context, q *question, std *standard, spends []rules.Spend, batch store.Batch) (store.Result, error) {
+	if err := a.reserve(ctx, q.caller.Namespace, spends); err != nil {
+		return store.Result{}, err
+	}
+	err := a.unchanged(ctx, std.index)
+	if err == nil {
+		var result store.Result
+		if result, err = a.store.Commit(ctx, batch); err == nil && !result.Replayed {
+			return result, nil
+		} else if err == nil {
+			a.release(ctx, q.caller.Namespace, spends)
+			return result, nil
+		}
+	}
+	if !errors.Is(err, store.ErrUncertain) { // it may have been applied: then it is spent
+		a.release(ctx, q.caller.Namespace, spends)
+	}
+	return store.Result{}, err
+}
+
+// unchanged reports a conflict when policies are not what was judged by.
+func (a *App) unchanged(ctx context.Context, index *policyIndex) error {
+	record, err := a.store.Get(ctx, index.key())
+	if errors.Is(err, store.ErrNotFound) {
+		record, err = store.Record{Version: store.Absent}, nil
+	}
+	if err == nil && record.Version != index.Version {
+		err = &store.ConflictError{Key: index.key(), Want: index.Version, Have: record.Version}
+	}
+	return err
+}
+
+func limitOr(limit int64) int64 {
+	if limit > 0 {
+		return limit
+	}
+	return store.NoLimit
+}
+
+// countFiles counts the files that an allowed call would change, where the state
+// limits them; over the limit it makes the decision a denial (S3.6).
+func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch *store.Batch) error {
+	v := &d.Verdict
+	if !v.Counted || v.MaxFiles == 0 || len(v.Paths) == 0 {
+		return nil
+	}
+	key := ledger.FilesOf(s.key)
+	record, err := a.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		record, err = store.Record{Version: store.Absent}, nil
+	}
+	if err != nil {
+		return err
+	}
+	kept, err := ledger.DecodeFiles(record.Data)
+	if err != nil {
+		return fault.From(err)
+	}
+	before := kept.Of(s.run.Branch, s.run.Entry)
+	files, added, fits := before.Add(v.Paths, v.MaxFiles)
+	if !fits {
+		d.denyByState(toolcall.FileLimitReached(s.Machine, s.run, before, added))
+		return nil
+	}
+	if len(added) == 0 {
+		batch.Checks = append(batch.Checks, store.Check{Key: key, Version: record.Version})
+		return nil
+	}
+	data, err := kept.With(s.run.Branch, s.run.Entry, files).Encode()
+	if err != nil {
+		return fault.From(err)
+	}
+	batch.Puts = []store.Put{{Key: key, Expect: record.Version, Data: data}}
+	return nil
+}
+
+func callOf(d *Decision) *ledger.Call {
+	return &ledger.Call{
+		Verdict: d.Verdict, RunID: d.Run.ID, Branch: d.Run.Branch, Entry: d.Run.Entry,
+		RunVersion: d.Run.Version, Message: d.Message, ApprovalID: d.ApprovalID, Spends: ledger.SpendsOf(d.combined.Spends),
+		InputDigest: d.InputDigest,
+	}
+}

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// A shadow is judged and told, and changes nothing.
+func TestShadowsAreToldAndNotEnforced(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+	s.put(t, "p", `{"role": "agent", "deny": [{"capability": "tool:Write"}]}`, indexed{Live: 1, Shadow: 2, Attachments: toRole(auth.Agent)})
+	a := s.app()
+	d := ask(t, a, Check{Tool: "Write"})
+	expect(t, d, toolcall.Allow, "")
+	if len(d.Shadows) != 1 || d.Shadows[0].Policy != "p" || d.Shadows[0].PolicyVersion != 2 || d.Shadows[0].Decision != toolcall.Deny {
+		t.Errorf("shadows %+v", d.Shadows)
+	}
+	if d := ask(t, a, Check{Tool: "Read"}); len(d.Shadows) != 0 {
+		t.Errorf("shadows that agree: %+v", d.Shadows)
+	}
+	entries, err := s.store.History(t.Context(), decisionsKey("default", "run_1"), 0, 10)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("%d decisions in the log, %v", len(entries), err)
+	}
+	rec, err := decodeDecision("run_1", entries[0])
+	if err != nil || len(rec.Shadows) != 1 || rec.Decision != toolcall.Allow || rec.Tool != "Write" || rec.Principal != "amir" {
+		t.Errorf("%+v, %v", rec, err)
+	}
+}

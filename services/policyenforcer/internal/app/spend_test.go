@@ -1,0 +1,165 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// S7.4: no more than the limit is admitted, whatever the number of callers and of
+// replicas, and a denied call takes nothing.
+func TestLimitsHoldOnThreeReplicas(t *testing.T) {
+	t.Parallel()
+	limits := func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 50, "window_seconds": 3600}}, {"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`,
+			indexed{Attachments: toRole(auth.Agent)})
+		replicas := []*App{s.app(), s.app(), s.app()}
+		for name, c := range map[string]struct {
+			req  Check
+			want int
+			code toolcall.Code
+		}{
+			"calls": {Check{Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, 50, toolcall.CodeRateLimited},
+			"money": {Check{Tool: "Pay", EstimatedCost: 30_000}, 33, toolcall.CodeBudgetExceeded},
+		} {
+			var group sync.WaitGroup
+			results := make([]*Decision, 64)
+			for i := range results {
+				group.Go(func() {
+					req := c.req
+					req.Target, req.CallID = Target{RunID: "run_1"}, fmt.Sprintf("%s-%d", name, i)
+					d, err := replicas[i%3].Check(t.Context(), agent, req)
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+					results[i] = d
+				})
+			}
+			group.Wait()
+			admitted := 0
+			for _, d := range results {
+				switch {
+				case d == nil:
+				case d.Verdict.Decision == toolcall.Allow:
+					admitted++
+				default:
+					expect(t, d, toolcall.Deny, c.code)
+				}
+			}
+			if admitted != c.want {
+				t.Errorf("%s: %d were admitted, want %d", name, admitted, c.want)
+			}
+		}
+	}
+	onStores(t, open, limits)
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		st, err := redisstore.Open(t.Context(), redisstore.Config{URL: redistest.Start(t).URL(), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		limits(t, stageOf(newEngineOn(t, st, open)))
+	})
+}
+
+// S7.5: an estimate is reserved, the report settles it, and nothing is counted
+// twice when it comes again.
+func TestReportSettlesWhatWasReserved(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "hourly"}}]}`,
+			indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		pay := Check{Tool: "Pay", EstimatedCost: 600_000}
+		pay.CallID = "one"
+		expect(t, ask(t, a, pay), toolcall.Allow, "")
+		pay.CallID = "two"
+		expect(t, ask(t, a, pay), toolcall.Deny, toolcall.CodeBudgetExceeded, "2026-11-20T11:00")
+		for range 2 {
+			if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "one", Tool: "Pay", OK: true, CostUSD: "0.1"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pay.CallID = "three"
+		expect(t, ask(t, a, pay), toolcall.Allow, "") // 0.1 + 0.6
+		if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "three", Tool: "Pay", OK: false}); err != nil {
+			t.Fatal(err)
+		}
+		pay.CallID, pay.EstimatedCost = "four", 900_000
+		expect(t, ask(t, a, pay), toolcall.Allow, "") // a failed call gives back all
+		pay.CallID, pay.EstimatedCost = "five", 0
+		expect(t, ask(t, a, pay), toolcall.Deny, toolcall.CodeBudgetExceeded) // spent
+		s.advance(time.Hour)
+		pay.CallID = "six"
+		expect(t, ask(t, a, pay), toolcall.Allow, "")
+	})
+}
+
+// A session's budget is its whole tree's.
+func TestTreesShareTheirRootsBudget(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, open)
+	s.sessions = tree{"s": "root", "sibling": "root"}
+	s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": 2, "window_seconds": 60, "scope": "session"}}]}`,
+		indexed{Attachments: toRole(auth.Agent)})
+	a := s.app()
+	expect(t, ask(t, a, Check{Tool: "Read"}), toolcall.Allow, "")
+	s.engine.mu.Lock()
+	s.engine.run.SessionID = "sibling"
+	s.engine.mu.Unlock()
+	b := s.app()
+	expect(t, ask(t, b, Check{Tool: "Read"}), toolcall.Allow, "")
+	expect(t, ask(t, a, Check{Tool: "Read"}), toolcall.Deny, toolcall.CodeRateLimited)
+}
+
+// The call id is the idempotency key: a repeat spends nothing.
+func TestARepeatSpendsNothing(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": 2, "window_seconds": 60}}]}`,
+			indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		for range 3 {
+			expect(t, ask(t, a, Check{Tool: "Read", CallID: "same"}), toolcall.Allow, "")
+		}
+		expect(t, ask(t, a, Check{Tool: "Read", CallID: "other"}), toolcall.Allow, "")
+		expect(t, ask(t, a, Check{Tool: "Read", CallID: "third"}), toolcall.Deny, toolcall.CodeRateLimited)
+	})
+}
+
+// An email counts whatever is reported of it, and a call whose cost is not told keeps
+// its estimate.
+func TestReportsGiveNothingBackThatMayBeSpent(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "mail", `{"role": "agent", "email_config": {"max_emails_per_session": 1}, "session_budget_usd": 1}`, indexed{Attachments: toRole(auth.Agent)})
+		a := s.app()
+		mail := Check{Tool: "resend-email", Input: []byte(`{"to":"a@example.com"}`), CallID: "one"}
+		expect(t, ask(t, a, mail), toolcall.Allow, "")
+		if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "one", Tool: "resend-email"}); err != nil {
+			t.Fatal(err)
+		}
+		mail.CallID = "two"
+		expect(t, ask(t, a, mail), toolcall.Deny, toolcall.CodeEmailDenied)
+		pay := Check{Tool: "Pay", EstimatedCost: 900_000, CallID: "three"}
+		expect(t, ask(t, a, pay), toolcall.Allow, "")
+		if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "three", Tool: "Pay", OK: true}); err != nil {
+			t.Fatal(err)
+		}
+		pay.CallID = "four"
+		expect(t, ask(t, a, pay), toolcall.Deny, toolcall.CodeBudgetExceeded)
+		if _, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: "four", Tool: "Pay", OK: true, CostUSD: "9223372036854.7"}); fault.ReasonOf(err) != fault.InvalidRequest {
+			t.Errorf("a cost beyond all measure: %v", err)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// A session that drives no run is held to the policies of its role and its tree.
+func TestASessionWithoutARun(t *testing.T) {
+	t.Parallel()
+	without := func(a *App, call string) (*Decision, error) {
+		return a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write", CallID: call, Input: []byte(`{}`)})
+	}
+	for name, as := range map[string][]Attachment{"the role": toRole(auth.Agent), "the tree": {{AttachedToSession, "root"}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onStores(t, open, func(t *testing.T, s *stage) {
+				s.sessions["lost"] = "root"
+				s.engine.run.ID = "another" // the engine knows no run of the session
+				a := s.app()
+				if _, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"}); fault.ReasonOf(err) != fault.NotFound {
+					t.Fatalf("without policies: %v", err)
+				}
+				s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Write", "rate_limit": {"max_calls": 1, "window_seconds": 60}}]}`, indexed{Attachments: as})
+				d, err := a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"})
+				if err != nil || !d.Unbound {
+					t.Fatalf("%+v, %v", d, err)
+				}
+				expect(t, d, toolcall.Allow, "")
+				if d, err = a.Check(t.Context(), agent, Check{Target: Target{SessionID: "lost"}, Tool: "Write"}); err != nil {
+					t.Fatal(err)
+				}
+				expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+				// The same call again is answered the same, and never with NOT_FOUND, which
+				// would let it pass.
+				for range 2 {
+					if d, err = without(a, "again"); err != nil {
+						t.Fatal(err)
+					}
+					expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+				}
+				s.engine.mu.Lock()
+				s.engine.run.ID = "run_1" // the session begins a run
+				s.engine.run.SessionID = "lost"
+				s.engine.any = true
+				s.engine.mu.Unlock()
+				if d, err = without(a, "again"); err != nil { // the run's calls are other calls
+					t.Fatal(err)
+				}
+				expect(t, d, toolcall.Deny, toolcall.CodeRateLimited)
+			})
+		})
+	}
+	s := newStage(t, open)
+	s.engine.run.ID = "another"
+	s.put(t, "p", `{"role": "operator", "deny": [{"capability": "*"}]}`, indexed{Attachments: toRole(auth.Operator)})
+	if _, err := without(s.app(), "x"); fault.ReasonOf(err) != fault.NotFound {
+		t.Errorf("another role's policy: %v", err)
+	}
+}
