@@ -133,6 +133,9 @@ func (strangers) Lineage(_ context.Context, _, session string) ([]string, error)
 // load asks the engine for what is in force now, and caches it.
 func (a *App) load(ctx context.Context, namespace string, target Target) (*snapshotOf, error) {
 	run, superseded, err := a.engine.Run(ctx, namespace, target)
+	if fault.ReasonOf(err) == fault.NotFound {
+		return nil, &noRunError{err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +155,11 @@ func (a *App) load(ctx context.Context, namespace string, target Target) (*snaps
 func (a *App) snapshot(ctx context.Context, namespace string, run *workflow.Run) (*snapshotOf, error) {
 	definition, err := a.engine.Definition(ctx, namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
-		return nil, err
+		return nil, incomplete(run, err)
 	}
 	above, err := a.above(ctx, namespace, run)
 	if err != nil {
-		return nil, err
+		return nil, incomplete(run, err)
 	}
 	key := ledger.Run(namespace, run.ID)
 	return &snapshotOf{

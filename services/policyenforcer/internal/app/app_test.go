@@ -37,6 +37,8 @@ type engine struct {
 	machine *workflow.Machine
 	// parentPolicies are named by the workflow of a run parent_N, which may have invoked the run.
 	parentPolicies []string
+	// incomplete: the workflow of the run is missing.
+	incomplete bool
 	// any session drives the run, not s alone.
 	any bool
 	// superseded is the run that the session drives instead.
@@ -87,6 +89,9 @@ func (e *engine) Interrupt(_ context.Context, _, callID string, _ []string) (*In
 }
 
 func (e *engine) Definition(_ context.Context, _, name string, _ int64) (*Definition, error) {
+	if e.incomplete {
+		return nil, fault.New(fault.NotFound, "no such workflow")
+	}
 	if name == "parent" {
 		return &Definition{Machine: e.machine, Policies: e.parentPolicies}, nil
 	}

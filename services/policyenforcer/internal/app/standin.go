@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -28,23 +30,37 @@ var standInFor = func() *Definition {
 func (a *App) found(
 	ctx context.Context, caller Caller, target Target, look func(context.Context, Caller, Target) (*snapshotOf, error),
 ) (*snapshotOf, error) {
-	s, err := look(ctx, caller, target)
-	if err == nil || target.RunID != "" || target.SessionID == "" || fault.ReasonOf(err) != fault.NotFound {
-		return s, err
+	s, noRun := look(ctx, caller, target)
+	if !errors.As(noRun, new(*noRunError)) || target.RunID != "" || target.SessionID == "" {
+		return s, noRun
 	}
-	if held, heldErr := a.heldWithoutRun(ctx, caller, target.SessionID); heldErr != nil || !held {
-		return nil, firstOf(heldErr, err)
+	held, err := a.heldWithoutRun(ctx, caller, target.SessionID)
+	switch {
+	case err != nil:
+		return nil, err
+	case !held:
+		return nil, noRun
+	default:
+		return standIn(caller.Namespace, target.SessionID), nil
 	}
-	return standIn(caller.Namespace, target.SessionID), nil
 }
 
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// noRunError is the engine's word that there is no run. Nothing else that is missing
+// means that: what can not be found of a run that there is denies.
+type noRunError struct{ cause error }
+
+func (e *noRunError) Error() string { return e.cause.Error() }
+
+// Unwrap is the engine's error.
+func (e *noRunError) Unwrap() error { return e.cause }
+
+// incomplete is the failure to find a part of a run that there is. It must not look
+// like the lack of the run, which some callers let pass.
+func incomplete(run *workflow.Run, err error) error {
+	if fault.ReasonOf(err) != fault.NotFound {
+		return err
 	}
-	return nil
+	return fault.From(fmt.Errorf("run %s is incomplete: %v", run.ID, err)) //nolint:errorlint // its reason must not be this one's
 }
 
 // heldWithoutRun reports that policies hold for the caller, or for a session or one

@@ -61,3 +61,22 @@ func TestASessionWithoutARun(t *testing.T) {
 		t.Errorf("another role's policy: %v", err)
 	}
 }
+
+// What is missing of a run that there is denies: it is not taken for the lack of a run,
+// by which a hook lets a call pass, and by which only some policies would judge.
+func TestAnIncompleteRunDenies(t *testing.T) {
+	t.Parallel()
+	for name, as := range map[string][]Attachment{"with policies": toRole(auth.Agent), "without": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, open)
+			s.put(t, "p", `{"role": "agent", "allow": [{"capability": "*"}]}`, indexed{Attachments: as})
+			s.engine.incomplete = true
+			d, err := s.app().Check(t.Context(), agent, Check{Target: Target{SessionID: "s"}, Tool: "Write"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, d, toolcall.Deny, toolcall.CodePolicyUnavailable)
+		})
+	}
+}
