@@ -29,7 +29,7 @@ type Endpoint struct {
 	Options []nats.Option
 }
 
-// Connect opens a connection for subscribers, which reconnects for ever. The
+// Connect opens a connection for subscribers, which reconnects forever. The
 // caller closes it. The relay makes its own connections and never uses this one.
 func (e Endpoint) Connect(name string) (*nats.Conn, error) {
 	return e.connect(

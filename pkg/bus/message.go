@@ -41,7 +41,7 @@ const rearm = 5 * pullHeartbeat
 
 // next waits for a message, a while at a time: the client looks for missing
 // heartbeats only from the beginning of a wait, and stops looking when it loses
-// the connection. One that comes back unnoticed would be waited on for ever.
+// the connection. One that comes back unnoticed would be waited on forever.
 func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, rearm)

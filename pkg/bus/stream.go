@@ -20,7 +20,7 @@ type Stream struct {
 	// Replicas; 0 leaves a stream as it is and creates one with 1.
 	Replicas int
 	// MaxAge is how long the stream keeps an event, default 7 days; negative
-	// keeps it for ever.
+	// keeps it forever.
 	MaxAge time.Duration
 	// Duplicates is the window in which JetStream drops a second message with
 	// the same id, default 2 minutes. The relay raises it to twice its grace.
@@ -35,7 +35,7 @@ func (s Stream) withDefaults() Stream {
 	case s.MaxAge == 0:
 		s.MaxAge = 7 * 24 * time.Hour
 	case s.MaxAge < 0:
-		s.MaxAge = 0 // JetStream's "for ever"
+		s.MaxAge = 0 // JetStream's "forever"
 	}
 	if s.Duplicates == 0 {
 		s.Duplicates = 2 * time.Minute

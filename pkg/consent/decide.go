@@ -140,7 +140,7 @@ func (a *Approval) edited(by Approver, d Decision) (*Edit, *Result) {
 	case d.Digest != "" && d.Digest != a.Digest:
 		refused = a.refuse(CodeChanged, "approval %s is for another action than the one that was shown; look at it again", a.ID)
 	case edits && !a.Editable:
-		refused = a.refuse(CodeNotEditable, "the data of approval %s can not be edited; approve it as it is, or reject it", a.ID)
+		refused = a.refuse(CodeNotEditable, "the data of approval %s cannot be edited; approve it as it is, or reject it", a.ID)
 	case edits && d.Data.Kind() != document.Object:
 		refused = a.refuse(CodeInvalidEdit, "the edited data must be a JSON object, not a %s", d.Data.Kind())
 	case edits && a.Action.With(d.Data).Digest() == a.Digest:

@@ -50,7 +50,7 @@ func (a *Approval) decided() Result {
 }
 
 // Outcome says in one sentence how the approval stands, for the agent that waits
-// for it. What people have written is quoted, so that it can not pose as more.
+// for it. What people have written is quoted, so that it cannot pose as more.
 func (a *Approval) Outcome() string {
 	what := "approval " + a.ID
 	switch a.Status {

@@ -84,7 +84,7 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// TestOutcomeIsOneLine: what people write is shown as data: it can not pose as the
+// TestOutcomeIsOneLine: what people write is shown as data: it cannot pose as the
 // engine's words, nor reach a terminal (S9.2).
 func TestOutcomeIsOneLine(t *testing.T) {
 	t.Parallel()

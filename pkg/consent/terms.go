@@ -70,9 +70,9 @@ func (t Terms) Check(asker Asker) error {
 	t = t.withDefaults()
 	switch {
 	case t.Required < 0 || t.DenyThreshold < 0:
-		return fmt.Errorf("an approval can not want %d approvals and %d rejections; give numbers from 1", t.Required, t.DenyThreshold)
+		return fmt.Errorf("an approval cannot want %d approvals and %d rejections; give numbers from 1", t.Required, t.DenyThreshold)
 	case t.TTL < 0 || t.Escalation.After < 0:
-		return fmt.Errorf("an approval can not expire after %s or escalate after %s; give times to come", t.TTL, t.Escalation.After)
+		return fmt.Errorf("an approval cannot expire after %s or escalate after %s; give times to come", t.TTL, t.Escalation.After)
 	case t.Escalation.After >= t.TTL:
 		return fmt.Errorf("the approval would escalate after %s, and expires after %s already; escalate before", t.Escalation.After, t.TTL)
 	case t.Escalation.After == 0 && !t.Escalation.To.nobody():

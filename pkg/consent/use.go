@@ -39,14 +39,14 @@ func (a *Approval) Lapsed(now time.Time) bool {
 	return !at.IsZero() && !now.Before(at)
 }
 
-// Void notes that what was granted can not be done any more, such as a transition
+// Void notes that what was granted cannot be done any more, such as a transition
 // whose guards fail by now (S9.1). A used approval is not void.
 func (a *Approval) Void(reason string, now time.Time) Result {
 	switch {
 	case a.Status != Granted:
-		return a.refuse(CodeNotGranted, "%s, so it can not become stale", a.Outcome())
+		return a.refuse(CodeNotGranted, "%s, so it cannot become stale", a.Outcome())
 	case !a.UsedAt.IsZero():
-		return a.refuse(CodeUsed, "%s, so it can not become stale", a.Outcome())
+		return a.refuse(CodeUsed, "%s, so it cannot become stale", a.Outcome())
 	}
 	r := a.begin()
 	// It was decided before, and by others: neither is changed.

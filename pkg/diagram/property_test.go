@@ -203,7 +203,7 @@ func checkDOT(text string) error {
 			depth += strings.Count(token, "{") - strings.Count(token, "}")
 		default:
 			if strings.ContainsFunc(token, func(c rune) bool { return !unicode.IsPrint(c) }) {
-				return fmt.Errorf("%q holds what can not be seen", token)
+				return fmt.Errorf("%q holds what cannot be seen", token)
 			}
 			shape.WriteByte('i')
 		}

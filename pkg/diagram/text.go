@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// shown is text with every character that can not be seen replaced: control
+// shown is text with every character that cannot be seen replaced: control
 // and format characters, and those that turn the direction of writing. Line
 // ends become blanks.
 func shown(text string) string {

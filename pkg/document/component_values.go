@@ -30,7 +30,7 @@ func (c *Component) Start() Instance {
 //   - A field that was never set may stay null or be left out, `required` or not,
 //     and stays unset; the instance has it as null. Fields that a newer definition
 //     declares count as never set.
-//   - Any other field must validate. Once set, a field is set for ever: null is
+//   - Any other field must validate. Once set, a field is set forever: null is
 //     then valid only if its schema admits null.
 //   - A field that was set must not be left out (REQUIRED), also where the schema
 //     does not require it: every declared field is always there, and values that

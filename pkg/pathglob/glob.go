@@ -50,7 +50,7 @@ const (
 )
 
 // Compile reads a pattern. One that can match no file in the workspace is an
-// error, and so is one with an alternative that can not; the error says the mend.
+// error, and so is one with an alternative that cannot; the error says the mend.
 func Compile(pattern string) (Glob, error) {
 	if mend := textMend(pattern); mend != "" {
 		return Glob{}, errors.New(mend)

@@ -52,7 +52,7 @@ func bind(ctx context.Context, request any) error {
 	pkg := message.Descriptor().ParentFile().Package()
 	b, known := bindings[pkg]
 	if !known {
-		return fault.New(fault.PermissionDenied, "a token that is bound to a session can not call %s", pkg)
+		return fault.New(fault.PermissionDenied, "a token that is bound to a session cannot call %s", pkg)
 	}
 	if b == (binding{}) {
 		return nil

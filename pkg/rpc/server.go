@@ -138,7 +138,7 @@ func (s *Server) Addrs() []net.Addr {
 }
 
 // SetServing says over the health service whether the server and each of its
-// services serve. It begins with false, and is false for ever when draining.
+// services serve. It begins with false, and is false forever when draining.
 func (s *Server) SetServing(serving bool) {
 	status := healthpb.HealthCheckResponse_NOT_SERVING
 	if serving {

@@ -193,7 +193,7 @@ func TestEmailCount(t *testing.T) {
 	}
 	asks := compile(t, `{"role": "agent", "ask": [{"capability": "*"}], "deny": [{"capability": "tool:resend-email"}], "email_config": {"allowed_to": []}}`)
 	if v := asks.Decide(rules.Call{Tool: "mcp__resend__x", Session: "s"}, nil); v.Code != toolcall.CodeEmailDenied {
-		t.Errorf("a human is asked for what can not be: %s", v.Decision)
+		t.Errorf("a human is asked for what cannot be: %s", v.Decision)
 	}
 	if v := asks.Decide(rules.Call{Tool: "resend-email", Session: "s"}, nil); v.Code != toolcall.CodePolicyDenied {
 		t.Errorf("deny goes first: %s", v.Code)

@@ -80,11 +80,11 @@ func (v *Verdict) deny(code toolcall.Code, by *Source, detail string) Verdict {
 	}
 }
 
-// unavailable is the denial of a policy that can not be judged by (S7.2).
+// unavailable is the denial of a policy that cannot be judged by (S7.2).
 func (v *Verdict) unavailable(s *Set) Verdict {
 	why := "there is none"
 	if s != nil {
 		why = s.broken
 	}
-	return v.deny(toolcall.CodePolicyUnavailable, nil, "its policy can not be judged by: "+why)
+	return v.deny(toolcall.CodePolicyUnavailable, nil, "its policy cannot be judged by: "+why)
 }

@@ -91,7 +91,7 @@ func (a advance) act(w *world) outcome {
 	return outcome{}
 }
 
-// pause is the agent's own (S6.2). It can not leave a process, nor a workflow with
+// pause is the agent's own (S6.2). It cannot leave a process, nor a workflow with
 // meta.enforcement "always" (S6.6).
 type pause struct{}
 
@@ -102,7 +102,7 @@ func (pause) act(w *world) outcome {
 	if stays := first.of.machine.AlwaysEnforce() || first.of.process != nil; stays && !first.run.Status.Ended() {
 		return outcome{
 			rejected: "ENFORCEMENT_ALWAYS",
-			message:  "pause refused: an agent can not leave a process, or a workflow that enforces always, before its end.",
+			message:  "pause refused: an agent cannot leave a process, or a workflow that enforces always, before its end.",
 		}
 	}
 	out := w.family(workflow.Pause{Actor: actor})

@@ -36,7 +36,7 @@ func (p *parser) testCase(v document.Value, at *document.Path) {
 	p.suite.cases = append(p.suite.cases, c)
 }
 
-// given starts the run of a case, so that what can not be started is a problem of
+// given starts the run of a case, so that what cannot be started is a problem of
 // the file.
 func (p *parser) given(f document.Fields, c *testCase) {
 	given, _ := f.Object("given")

@@ -69,7 +69,7 @@ func TestMergeKeepsTheRest(t *testing.T) {
 		"a list of few members":             {`{"tasks": [{"id": 1}]}`, func(v *view) { v.Tasks[0].Done = true }, `{"tasks":[{"id":1,"done":true}]}`},
 		"a list that was null":              {`{"tasks": null}`, func(v *view) { v.Tasks = []task{{ID: 1}} }, `{"tasks":[{"id":1,"done":false}]}`},
 		"null stays null":                   {`{"tasks": null, "title": null}`, func(v *view) { v.N = 1 }, `{"tasks":null,"title":null,"n":1}`},
-		"a list it can not hold, untouched": {`{"tasks": [{"id": 1, "who": "a"}]}`, func(v *view) { v.N = 1 }, `{"tasks":[{"id":1,"who":"a"}],"n":1}`},
+		"a list it cannot hold, untouched": {`{"tasks": [{"id": 1, "who": "a"}]}`, func(v *view) { v.N = 1 }, `{"tasks":[{"id":1,"who":"a"}],"n":1}`},
 		"a map":                             {`{"tags": {"a": "1", "b": "2"}}`, func(v *view) { delete(v.Tags, "a"); v.Tags["c"] = "3" }, `{"tags":{"b":"2","c":"3"}}`},
 		"an omitted zero":                   {`{"ratio": 0}`, func(v *view) { v.Ratio = 0.5 }, `{"ratio":0.5}`},
 		"omitted again":                     {`{"ratio": 0.5, "n": 1}`, func(v *view) { v.Ratio = 0 }, `{"n":1}`},
@@ -103,7 +103,7 @@ func TestMergeLosesNothing(t *testing.T) {
 	}
 }
 
-// A whole document that T can not hold is no document for T.
+// A whole document that T cannot hold is no document for T.
 func TestMergeOfTheWhole(t *testing.T) {
 	t.Parallel()
 	if got, err := edited(t, `[1, 2]`, func(v *[]int) { *v = append(*v, 3) }); err != nil || got != "[1,2,3]" {

@@ -10,7 +10,7 @@ import (
 
 // UpdateAs is [Client.Update] for documents as a Go value. T need not have all that
 // the document has: only what change makes different is written, and the rest stays
-// as it is, numbers to the last digit. When that can not be, because a list or a
+// as it is, numbers to the last digit. When that cannot be, because a list or a
 // value would be replaced that T holds only in part, nothing is written.
 func UpdateAs[T any](ctx context.Context, c *Client, id string, change func(*T) error) (State, error) {
 	return c.Update(ctx, id, func(text json.RawMessage) (json.RawMessage, error) {

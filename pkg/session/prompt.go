@@ -62,7 +62,7 @@ Failure to update state will be treated as a task failure.
 ` + fmt.Sprintf("\nThe current state is version %d.\n", state.Version)
 }
 
-// block shows JSON between fences that it can not close itself.
+// block shows JSON between fences that it cannot close itself.
 func block(title, text string) string {
 	if len(text) > maxInlined {
 		return fmt.Sprintf("**%s:** %d bytes, too long to show; read what you need with `state_read` and its pointers, or `state_schema`.\n", title, len(text))

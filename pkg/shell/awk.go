@@ -10,7 +10,7 @@ func awkEffects(program string) filterEffects {
 	for r.token() {
 	}
 	if r.failed && strings.ContainsAny(program, "|>@") || r.failed && (strings.Contains(program, "system") || strings.Contains(program, "getline")) {
-		r.effects.runs, r.effects.why = true, "runs a program of awk that can not be judged"
+		r.effects.runs, r.effects.why = true, "runs a program of awk that cannot be judged"
 	}
 	for _, name := range []string{"ENVIRON", "SYMTAB", "PROCINFO", "ARGV", "getline"} {
 		r.effects.reads = r.effects.reads || strings.Contains(program, name)

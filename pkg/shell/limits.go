@@ -97,7 +97,7 @@ var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 // parse reads a script. The error tells where it stops making sense.
 func (p *planner) parse(script string, d dialect) (file *syntax.File, err error) {
 	defer func() {
-		if recover() != nil { // the parser panics on what it thinks can not be
+		if recover() != nil { // the parser panics on what it thinks cannot be
 			p.parser = syntax.NewParser()
 			file, err = nil, errUnsupported
 		}

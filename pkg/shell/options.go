@@ -93,7 +93,7 @@ type spec struct {
 	runs     int
 	joins    bool // the command is joined to a script
 	shell    bool // without a command it runs a shell
-	hides    bool // it runs what can not be told
+	hides    bool // it runs what cannot be told
 	dumps    bool // it shows the environment
 	remote   bool // what it runs runs elsewhere
 	doubt    Kind // what a word is found for that may be any option

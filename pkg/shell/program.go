@@ -64,7 +64,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	sc := p.scanWords(s, name, c, at)
 	switch {
 	case s.hides:
-		sc.note(Hidden, c, at, "runs commands that can not be told from the line")
+		sc.note(Hidden, c, at, "runs commands that cannot be told from the line")
 	case s.dumps:
 		sc.note(Dumps, c, at, "shows the environment")
 	case sc.moduleOf != "":

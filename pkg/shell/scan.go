@@ -174,7 +174,7 @@ func part(w Word, from int) Word {
 // unknownOption is a word that is an option, but not known which.
 func (s *scan) unknownOption(at int) {
 	if s.spec.doubt != 0 {
-		s.note(s.spec.doubt, s.c, at, "has an option that can not be judged")
+		s.note(s.spec.doubt, s.c, at, "has an option that cannot be judged")
 	}
 	s.unclear = true
 }

@@ -101,11 +101,11 @@ func (p *planner) shell(name string, c, at int) {
 			return
 		case strings.HasPrefix(text, "--"):
 			if !slices.Contains(bashOptions, text) {
-				p.note(Hidden, c, i, "runs a shell with an option that can not be judged")
+				p.note(Hidden, c, i, "runs a shell with an option that cannot be judged")
 				return
 			}
 		case strings.ContainsAny(text, "sHk"):
-			p.note(Hidden, c, i, "runs a shell with an option that can not be judged")
+			p.note(Hidden, c, i, "runs a shell with an option that cannot be judged")
 			return
 		default:
 			inline = inline || text[0] == '-' && strings.Contains(text, "c")
@@ -113,7 +113,7 @@ func (p *planner) shell(name string, c, at int) {
 				continue
 			}
 			if i++; i < len(words) && !plainOption(words[i]) {
-				p.note(Hidden, c, i, "runs a shell with an option that can not be judged")
+				p.note(Hidden, c, i, "runs a shell with an option that cannot be judged")
 				return
 			}
 		}

@@ -3,13 +3,13 @@ package shell
 import "strings"
 
 // sedEffects reads a program of GNU sed: what writes (w, W, s///w), what runs (e,
-// s///e). What it can not read it takes for something that runs.
+// s///e). What it cannot read it takes for something that runs.
 func sedEffects(program string) filterEffects {
 	r := &sedReader{text: program}
 	for r.command() {
 	}
 	if r.failed {
-		return filterEffects{runs: true, why: "runs a program of sed that can not be judged"}
+		return filterEffects{runs: true, why: "runs a program of sed that cannot be judged"}
 	}
 	return r.effects
 }

@@ -3,7 +3,7 @@
 // syntax tree, never the text.
 //
 // It is pure: it must never run anything, read a file or a variable, or trust
-// what a line says about itself. What it can not see it reports as hidden, so
+// what a line says about itself. What it cannot see it reports as hidden, so
 // that whoever judges a plan can refuse it.
 package shell
 

@@ -67,7 +67,7 @@ func (p *planner) walk(cmd syntax.Command) {
 	case *syntax.CoprocClause:
 		p.coprocess(c)
 	default:
-		p.hide("has syntax that can not be judged", "")
+		p.hide("has syntax that cannot be judged", "")
 	}
 }
 

@@ -50,7 +50,7 @@ func hasModule(s *spec) bool {
 	return false
 }
 
-// TestSedPrograms: R3. What a program of sed does; what can not be read runs.
+// TestSedPrograms: R3. What a program of sed does; what cannot be read runs.
 func TestSedPrograms(t *testing.T) {
 	t.Parallel()
 	for program, want := range map[string]string{

@@ -84,7 +84,7 @@ func (p *planner) set(name string, w Word, by route) {
 	}
 }
 
-// lacking is what a value can not be relied on to be. What it takes from other
+// lacking is what a value cannot be relied on to be. What it takes from other
 // variables is told by them.
 func lacking(w Word) property {
 	var l property

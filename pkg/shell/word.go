@@ -89,7 +89,7 @@ func (b *wordBuilder) parts(parts []syntax.WordPart, quoted bool) {
 			}
 			b.unknown(hole{start: startsSafe, many: b.use == argument})
 		default:
-			b.hide("has syntax that can not be judged", "")
+			b.hide("has syntax that cannot be judged", "")
 		}
 	}
 }

@@ -80,7 +80,7 @@ type Store interface {
 	GetLease(ctx context.Context, key Key) (Lease, error)
 	// AcquireLease takes a lease, free or lapsed, for holder; the holder itself
 	// gets a new token. *HeldError when another holds it. Tokens of one lease
-	// only grow, for ever.
+	// only grow, forever.
 	AcquireLease(ctx context.Context, key Key, holder string, ttl time.Duration) (Lease, error)
 	// RenewLease extends a lease that is still held with this token, else
 	// ErrFenced. The token stays.
@@ -102,7 +102,7 @@ type Store interface {
 	// Due answers timers of records of these kinds that are due at now, oldest first:
 	// of each shard and kind the oldest, at most limit, so that none fills the page
 	// of another. A timer stays until a Commit clears, sets or postpones it, so firing
-	// is at least once. When some shards can not be read it answers what the others
+	// is at least once. When some shards cannot be read it answers what the others
 	// have, with the error.
 	Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]Timer, error)
 

@@ -32,7 +32,7 @@ func checkList(state *workflow.StateView, plan *shell.Plan) (named []int, why st
 	}
 	for _, f := range plan.Findings {
 		if f.Kind == shell.Hidden {
-			return nil, fmt.Sprintf("it %s, so what it runs can not be compared with the list. %s", describe(f), listed(state))
+			return nil, fmt.Sprintf("it %s, so what it runs cannot be compared with the list. %s", describe(f), listed(state))
 		}
 	}
 	return named, ""

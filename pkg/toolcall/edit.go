@@ -16,7 +16,7 @@ type change struct {
 	// wrong says why the input is not what the tool takes, or is empty. The paths
 	// that could be read are there all the same.
 	wrong string
-	// unseen says why the lines can not be counted although the input is right.
+	// unseen says why the lines cannot be counted although the input is right.
 	unseen string
 }
 
@@ -51,7 +51,7 @@ func checkEdit(run *workflow.Run, state *workflow.StateView, c *change) (e edit,
 	switch {
 	case state.MaxEditLines == 0 && state.MaxFilesPerState == 0:
 	case c.wrong != "":
-		return e, CodeInvalidInput, "the state limits edits, and this one can not be measured: " + c.wrong
+		return e, CodeInvalidInput, "the state limits edits, and this one cannot be measured: " + c.wrong
 	case state.MaxEditLines == 0:
 	case c.unseen != "":
 		return e, CodeInvalidInput, "the state limits the lines of an edit, and " + c.unseen
@@ -165,7 +165,7 @@ func (c *change) patch(text string) {
 	c.paths = append(c.paths, p.paths...)
 	c.lines += p.lines
 	if err != nil {
-		c.blame("its patch can not be read: " + err.Error())
+		c.blame("its patch cannot be read: " + err.Error())
 	}
 }
 
@@ -187,7 +187,7 @@ func (a *arguments) editor() *change {
 		c.lines = countLines(a.new.value)
 	case "undo_edit":
 		ok = ok && a.contents() == 0
-		c.unseen = "how many lines an undo brings back can not be seen in the call; make the edit itself"
+		c.unseen = "how many lines an undo brings back cannot be seen in the call; make the edit itself"
 	default:
 		ok = false
 	}

@@ -88,7 +88,7 @@ func TestEditIsMeasured(t *testing.T) {
 	}
 }
 
-// TestEditShapes: S3.6. What can not be measured is denied where a limit applies,
+// TestEditShapes: S3.6. What cannot be measured is denied where a limit applies,
 // and nowhere else.
 func TestEditShapes(t *testing.T) {
 	t.Parallel()

@@ -79,7 +79,7 @@ func (p *patch) oldAndNew(line string) error {
 const devNull = "/dev/null"
 
 // name adds the two names of a file, without what git puts in front. It answers
-// false when that can not be told from the name of a folder.
+// false when that cannot be told from the name of a folder.
 func (p *patch) name(oldName, newName string) bool {
 	plainOld, plainNew := withoutTrees(oldName, newName)
 	if plainOld == oldName && plainNew == newName && (inTree(oldName) || inTree(newName)) {

@@ -5,7 +5,7 @@
 // It is pure: a compiled workflow, a run and a call in, a verdict out. It must
 // never look at the clock, read anything, or keep count: what has to be counted
 // is said in the verdict and counted by whoever makes it durable. Whatever it
-// can not decide it denies.
+// cannot decide it denies.
 package toolcall
 
 import (

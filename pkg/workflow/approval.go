@@ -130,7 +130,7 @@ func (r *Run) Asked(kind consent.Kind) consent.Action {
 	}
 }
 
-// CheckData says why data can not be merged into a context, and is empty when it
+// CheckData says why data cannot be merged into a context, and is empty when it
 // can (S2.6): an approver learns that before the decision is made.
 func CheckData(data document.Value) string {
 	_, why := badData(data)

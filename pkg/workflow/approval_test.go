@@ -211,7 +211,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestCheckData: approvers learn what can not be merged before they decide (S2.6).
+// TestCheckData: approvers learn what cannot be merged before they decide (S2.6).
 func TestCheckData(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{`{}`: true, `{"a": 1}`: true, `{"_a": 1}`: false, `[]`: false} {

@@ -126,7 +126,7 @@ func checkEntries(before, after *workflow.Run) error {
 	return nil
 }
 
-// checkStatus: what can not move waits, what has ended keeps nothing (S6.1).
+// checkStatus: what cannot move waits, what has ended keeps nothing (S6.1).
 func checkStatus(run *workflow.Run) error {
 	open := run.Fork != nil || run.Child != nil
 	if run.Status.Ended() && (open || run.Interrupt != nil) {

@@ -5,7 +5,7 @@ import (
 )
 
 // MaxContextBytes is the largest context of a run, as JSON. A run whose context
-// can not be read back would be lost.
+// cannot be read back would be lost.
 const MaxContextBytes = document.DefaultBytes
 
 // MaxRunBytes is the most that the contexts of a run and of all its branches have
@@ -53,7 +53,7 @@ func engineKey(data document.Value) (string, bool) {
 	return "", false
 }
 
-// badData says why data can not be merged into a context, with its code; the
+// badData says why data cannot be merged into a context, with its code; the
 // code is empty when it can.
 func badData(data document.Value) (RejectionCode, string) {
 	switch data.Kind() {

@@ -61,7 +61,7 @@ type Outcome string
 const (
 	Success Outcome = "success"
 	Failure Outcome = "failure"
-	// Block ends a run as BLOCKED. Workflows can not ask for it (S8.2).
+	// Block ends a run as BLOCKED. Workflows cannot ask for it (S8.2).
 	Block Outcome = "block"
 )
 

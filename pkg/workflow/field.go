@@ -10,7 +10,7 @@ import (
 // segment is one step of a path: a key, and the index that it is in an array.
 type segment struct {
 	key   string
-	index int // -1 when it can not be one
+	index int // -1 when it cannot be one
 }
 
 // pathOf compiles a field that may be more than a top-level key: a JSON Pointer

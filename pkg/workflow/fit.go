@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// mergeFitting merges what has happened already, and so can not be refused, into a
+// mergeFitting merges what has happened already, and so cannot be refused, into a
 // context. When that is too large it leaves out the largest of what has changed,
 // and why says so. Of what is left out the earlier value goes too: no guard must
 // take what was true then for what is true now.

@@ -30,7 +30,7 @@ func (r *Run) Root() string {
 	return r.Parent.Root
 }
 
-// uninvokable says why a child can not be started, with its code; the code is
+// uninvokable says why a child cannot be started, with its code; the code is
 // empty when it can.
 func (m *Machine) uninvokable(run *Run, invoke *Invoke, c *Fire) (RejectionCode, string) {
 	switch {

@@ -92,7 +92,7 @@ func TestSpawned(t *testing.T) {
 	}
 }
 
-// TestUninvokable: nothing is started, and nothing waits, when the child can not
+// TestUninvokable: nothing is started, and nothing waits, when the child cannot
 // be what the event names.
 func TestUninvokable(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func oneKey(name, text string) document.Value {
 	return document.ObjectValue([]document.Member{{Name: name, Value: document.StringValue(text)}})
 }
 
-// TestLargeResults: what has happened can not be refused. A child whose context
+// TestLargeResults: what has happened cannot be refused. A child whose context
 // does not fit ends all the same, and so does the fork that it decides.
 func TestLargeResults(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ var nowhere = &StateView{State: State{ToolsRestricted: true}}
 
 // Compile turns a definition that Parse found valid into a Machine. The
 // definition belongs to the machine from then on and must not be changed. What
-// can not be resolved (which validation rules out) is never taken: a guard that
+// cannot be resolved (which validation rules out) is never taken: a guard that
 // does not exist fails, a target that does not exist is not reached.
 func Compile(def *Definition, version int64) *Machine {
 	m := &Machine{version: version, definition: def, states: make(map[string]*StateView, len(def.States))}

@@ -149,7 +149,7 @@ func TestContextStaysReadable(t *testing.T) {
 			t.Errorf("%d bytes of %q...: code %q, want %q", len(text), text[:1], got, want)
 		}
 		if _, problem := document.Parse(out.Run.Context.AppendJSON(nil), document.Limits{}); problem != nil {
-			t.Errorf("the context can not be read back: %v", problem)
+			t.Errorf("the context cannot be read back: %v", problem)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestReturnOutsideInterrupt(t *testing.T) {
 	}
 }
 
-// TestUnresolvedIsNeverTaken: Compile can not fail, so what validation rules out
+// TestUnresolvedIsNeverTaken: Compile cannot fail, so what validation rules out
 // must be harmless.
 func TestUnresolvedIsNeverTaken(t *testing.T) {
 	t.Parallel()

@@ -182,7 +182,7 @@ func (w *walker) opening(names []string) document.Value {
 				continue
 			}
 			if g.Op != "eq" && g.Op != "gte" && g.Op != "lte" {
-				w.t.Fatalf("the walk can not open guard %s with operator %s", g.Name, g.Op)
+				w.t.Fatalf("the walk cannot open guard %s with operator %s", g.Name, g.Op)
 			}
 			members = append(members, document.Member{Name: g.Field, Value: g.Value})
 		}

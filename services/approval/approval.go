@@ -18,7 +18,6 @@ import (
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 	"github.com/interlock-run/interlock/services/approval/internal/rpc"
 	"github.com/interlock-run/interlock/services/approval/internal/webhook"
-	"github.com/interlock-run/interlock/services/internal/follow"
 )
 
 // Config is what the approval service needs. The zero value of all but Store works.
@@ -86,5 +85,5 @@ func (s *Service) Run(ctx context.Context) error {
 // changed in another one, until its context ends. Without NATS who waits still learns
 // of it, up to a second later; who watches all does not.
 func (s *Service) Follow(endpoint bus.Endpoint) func(context.Context) error {
-	return follow.Events(endpoint, "interlock-approval-watch", s.app.Changed, app.KindApproval)
+	return bus.Follow(endpoint, "interlock-approval-watch", s.app.Changed, app.KindApproval)
 }

@@ -17,7 +17,7 @@ type Flags struct {
 	Webhooks            []string      `name:"webhook" sep:" " help:"URL that is told of approvals by signed POST requests; several with blanks between, or the flag again." env:"INTERLOCK_WEBHOOKS" placeholder:"URL"`
 	WebhookSecretFile   string        `help:"File with the secret that these are signed with." env:"INTERLOCK_WEBHOOK_SECRET_FILE" type:"path" placeholder:"FILE"`
 	WebhookInsecureHTTP bool          `name:"webhook-insecure-http" help:"Allow http URLs of webhooks on other machines, where the network itself is trusted." env:"INTERLOCK_WEBHOOK_INSECURE_HTTP"`
-	ApprovalRetention   time.Duration `help:"How long approvals are kept after they were decided, have expired or were cancelled, from 24h; 0 keeps them for ever." env:"INTERLOCK_APPROVAL_RETENTION" default:"0s" placeholder:"DURATION"`
+	ApprovalRetention   time.Duration `help:"How long approvals are kept after they were decided, have expired or were cancelled, from 24h; 0 keeps them forever." env:"INTERLOCK_APPROVAL_RETENTION" default:"0s" placeholder:"DURATION"`
 	PublicURL           string        `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
 }
 
@@ -27,7 +27,7 @@ const leastRetention = 24 * time.Hour
 
 func (f *Flags) check() error {
 	if f.ApprovalRetention != 0 && f.ApprovalRetention < leastRetention {
-		return fmt.Errorf("--approval-retention %s: keep approvals %s or longer, or 0 for ever", f.ApprovalRetention, leastRetention)
+		return fmt.Errorf("--approval-retention %s: keep approvals %s or longer, or 0 forever", f.ApprovalRetention, leastRetention)
 	}
 	return nil
 }

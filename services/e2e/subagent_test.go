@@ -44,7 +44,7 @@ func TestSubagentsWorkInBranches(t *testing.T) {
 		t.Fatalf("sub-1 ends its branch: %+v", said)
 	}
 	s.judged("sub-1", "Types", "deny")
-	// The main agent can not pass for a subagent.
+	// The main agent cannot pass for a subagent.
 	if input := s.rewritten("", "transition", map[string]any{"event": "OK", "agent": "sub-2"}); input["agent"] != nil {
 		t.Errorf("the main agent's call goes as %v", input)
 	}

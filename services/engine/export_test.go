@@ -2,5 +2,5 @@ package engine
 
 import "github.com/interlock-run/interlock/pkg/bus"
 
-// ObeyApproval handles an event as the durable consumer of approvals does.
-func (e *Engine) ObeyApproval() bus.Handler { return e.approvals().Handler }
+// ConsumeApproval handles an event as the durable consumer of approvals does.
+func (e *Engine) ConsumeApproval() bus.Handler { return e.approvals().Handler }

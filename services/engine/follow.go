@@ -4,12 +4,11 @@ import (
 	"context"
 
 	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/services/internal/follow"
 )
 
 // Follow answers work that wakes the watchers of this process when a run changed
 // in another one, until its context ends. Without NATS they still learn of
 // changes, up to a second later.
 func (e *Engine) Follow(endpoint bus.Endpoint) func(context.Context) error {
-	return follow.Events(endpoint, "interlock-engine-watch", func(namespace, _, id string) { e.app.RunChanged(namespace, id) }, "run")
+	return bus.Follow(endpoint, "interlock-engine-watch", func(namespace, _, id string) { e.app.RunChanged(namespace, id) }, "run")
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/interlock-run/interlock/services/gateway/internal/rebind"
+	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
 )
 
 // publicHosts are the names that this server is called by on loopback addresses,
@@ -25,7 +25,7 @@ func guarded(cfg Config, next http.Handler) http.Handler {
 	}
 	hosts := publicHosts(cfg)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !rebind.Served(r, hosts...) {
+		if !dnsrebind.Served(r, hosts...) {
 			http.Error(w, "this server is not known by that name; call it by its address", http.StatusForbidden)
 			return
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/follow"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
 )
@@ -35,7 +34,7 @@ type Flags struct {
 	TaskLease          time.Duration `help:"How long a runner may be silent before its task is given to another." default:"30s" env:"INTERLOCK_TASK_LEASE" placeholder:"DURATION"`
 	MaxStateBytes      int           `help:"Longest state." default:"1048576" env:"INTERLOCK_MAX_STATE_BYTES" placeholder:"BYTES"`
 	StateHistory       int64         `help:"How many versions of a state are kept at least; 0 for all." default:"0" env:"INTERLOCK_STATE_HISTORY" placeholder:"N"`
-	StateRetention     time.Duration `help:"How long a state is kept after its root session has ended; 0 for ever." default:"0s" env:"INTERLOCK_STATE_RETENTION" placeholder:"DURATION"`
+	StateRetention     time.Duration `help:"How long a state is kept after its root session has ended; 0 forever." default:"0s" env:"INTERLOCK_STATE_RETENTION" placeholder:"DURATION"`
 }
 
 // Store serves the services of interlock.state.v1.
@@ -76,5 +75,5 @@ func (s *Store) Run(ctx context.Context) error {
 // something changed in another one, until its context ends. Without NATS they still
 // learn of changes, up to a second later.
 func (s *Store) Follow(endpoint bus.Endpoint) func(context.Context) error {
-	return follow.Events(endpoint, "interlock-state-store-watch", s.app.Changed, app.KindState, "task")
+	return bus.Follow(endpoint, "interlock-state-store-watch", s.app.Changed, app.KindState, "task")
 }

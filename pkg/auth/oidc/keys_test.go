@@ -84,7 +84,7 @@ func TestIssuerThatIsDown(t *testing.T) {
 		t.Fatalf("up: %v", err)
 	}
 
-	// Its keys serve on while it is down, but not for ever.
+	// Its keys serve on while it is down, but not forever.
 	i.set(func() { i.down = true })
 	i.clock.pass(maxAge - time.Second)
 	if err := ask(es); err != nil {

@@ -1,7 +1,7 @@
 #!lua
 -- Acquires, renews or releases the lease KEYS[1]. ARGV: the time in microseconds
 -- or empty for the server's own, the verb, the holder or the token, the time to
--- live. The token is kept for ever, so that it only grows. Answers the token (0
+-- live. The token is kept forever, so that it only grows. Answers the token (0
 -- when refused), the time at which the lease lapses, and who holds it.
 
 local now

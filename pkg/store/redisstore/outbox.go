@@ -215,7 +215,7 @@ func (s *Store) readStreamsAtOnce(ctx context.Context, positions []position, cou
 	args := &redis.XReadArgs{Count: int64(count), Block: -1}
 	db := s.db
 	if wait > 0 {
-		db, args.Block = s.tails, max(wait, time.Millisecond) // 0 would be for ever
+		db, args.Block = s.tails, max(wait, time.Millisecond) // 0 would be forever
 	}
 	places := make(map[string]int, len(positions))
 	for i, p := range positions {

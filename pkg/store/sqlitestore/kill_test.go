@@ -21,7 +21,7 @@ const victimVariable = "SQLITESTORE_TEST_VICTIM"
 // victims is how many writers the process has.
 const victims = 16
 
-// victim writes as fast as it can and prints each answered commit, for ever.
+// victim writes as fast as it can and prints each answered commit, forever.
 func victim(path string) {
 	s, err := sqlitestore.Open(context.Background(), sqlitestore.Config{Path: path})
 	if err != nil {

@@ -101,7 +101,7 @@ type answered struct {
 // RecordHistory lets clients put, delete, forget, get and count at random and
 // records what they see. An operation that was surely not applied (ErrUnavailable) leaves
 // no trace in the history; one that answers ErrUncertain or runs into its context
-// stays open for ever. Errors that a client must not see fail the test.
+// stays open forever. Errors that a client must not see fail the test.
 func RecordHistory(t testing.TB, s store.Store, w Workload) History {
 	t.Helper()
 	var mu sync.Mutex

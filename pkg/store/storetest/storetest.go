@@ -17,7 +17,7 @@
 //     time would be; one that is nil is kept as an empty one.
 //   - What is forgotten below version 1 is nothing.
 //   - A negative Delta is never refused. A zero Delta is refused when the value
-//     exceeds the limit already. Units of a window can not be given back without
+//     exceeds the limit already. Units of a window cannot be given back without
 //     saying when they were admitted.
 //   - A lease is held while now is before Expires, an idempotency key is known
 //     while now is before its commit plus TTL, and a timer is due when now is

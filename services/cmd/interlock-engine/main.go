@@ -37,7 +37,7 @@ func main() {
 		e.Register(d.Server.GRPC())
 		d.Go(e.Run)
 		d.Go(e.Follow(d.NATS))
-		d.Go(e.Obey(d.NATS))
+		d.Go(e.ConsumeEvents(d.NATS))
 		return nil
 	})
 }

@@ -20,7 +20,7 @@ import (
 type approvalCommand struct {
 	List    approvalList    `cmd:"" help:"List approvals."`
 	Get     approvalGet     `cmd:"" aliases:"show" help:"Show exactly what is asked for, who asks, and what the run did before."`
-	Approve approvalApprove `cmd:"" set:"caller=approver" help:"Approve. Whoever has asked can not."`
+	Approve approvalApprove `cmd:"" set:"caller=approver" help:"Approve. Whoever has asked cannot."`
 	Reject  approvalReject  `cmd:"" set:"caller=approver" help:"Reject."`
 	Wait    approvalWait    `cmd:"" help:"Wait for the decision; exit code 1 unless it is granted."`
 }

@@ -48,13 +48,13 @@ type approvalView struct {
 }
 
 // show writes an approval with the last changes of its run. Those help to decide,
-// and are not what is decided: when they can not be read, it says so.
+// and are not what is decided: when they cannot be read, it says so.
 func (f formatFlag) show(ctx context.Context, io streams, conn grpc.ClientConnInterface, approval *jsonview.Approval) error {
 	view := &approvalView{Approval: approval, History: []jsonview.HistoryEntry{}}
 	if approval.RunID != "" {
 		history, err := lately(ctx, enginev1.NewRunServiceClient(conn), approval.RunID)
 		if err != nil {
-			fmt.Fprintf(io.err, "interlock: what run %s did lately can not be read: %s\n", visible(approval.RunID), explain(err))
+			fmt.Fprintf(io.err, "interlock: what run %s did lately cannot be read: %s\n", visible(approval.RunID), explain(err))
 		} else {
 			view.History = history
 		}

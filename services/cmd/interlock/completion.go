@@ -15,7 +15,7 @@ type completionCommand struct {
 }
 
 // Run prints a script that completes commands, flags and the values of flags
-// that have a choice. Its words are those of the parser itself, so it can not
+// that have a choice. Its words are those of the parser itself, so it cannot
 // fall behind.
 func (c *completionCommand) Run(parser *kong.Kong, io streams) error {
 	t := words{next: map[string][]string{}, values: map[string][]string{}}

@@ -40,7 +40,7 @@ func discover(ctx context.Context, edge *url.URL, ca string) (string, error) {
 		if wrong := misdirected(edge, err); wrong != nil {
 			return "", wrong
 		}
-		return "", fmt.Errorf("the server can not be reached: %w; is `interlock up` running?", err)
+		return "", fmt.Errorf("the server cannot be reached: %w; is `interlock up` running?", err)
 	}
 	defer resp.Body.Close()
 	var found struct {
@@ -142,7 +142,7 @@ func misdirected(edge *url.URL, err error) error {
 	case errors.As(err, &plain) || strings.Contains(text, "server gave HTTP response to HTTPS client"):
 		return fmt.Errorf("%s does not speak TLS: write http:// for the edge, or leave out https:// when that is a gRPC port", edge.Redacted())
 	case errors.As(err, &untrusted):
-		return fmt.Errorf("%s can not be trusted: %w; give --ca with the CA of its certificate", edge.Redacted(), untrusted)
+		return fmt.Errorf("%s cannot be trusted: %w; give --ca with the CA of its certificate", edge.Redacted(), untrusted)
 	default:
 		return nil
 	}

@@ -23,7 +23,7 @@ func explain(err error) string {
 	switch {
 	case st.Code() == codes.Unavailable && len(st.Details()) == 0:
 		// The transport's own: the services say more.
-		text = "the server can not be reached: is `interlock up` running? --server names another one"
+		text = "the server cannot be reached: is `interlock up` running? --server names another one"
 	case st.Code() == codes.Unauthenticated:
 		text += ": give --token or INTERLOCK_TOKEN, or --data-dir with the folder of that server's `interlock up`"
 	case f.Reason == fault.SessionRequired:

@@ -49,7 +49,7 @@ func (c *fmtCommand) format(file string, io streams) (bool, error) {
 	case isYAML(file):
 		return false, fmt.Errorf("%s is YAML: only JSON is formatted", file)
 	case c.Write && file == "-":
-		return false, errors.New("standard input can not be written: name files, or leave -w out")
+		return false, errors.New("standard input cannot be written: name files, or leave -w out")
 	}
 	before, err := readFile(file, io)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestFormatLosesNothing(t *testing.T) {
 			t.Fatalf("formatted again,\n%s became\n%s", once, twice)
 		}
 		for line := range strings.Lines(string(once)) {
-			// Only what can not be parted may be longer.
+			// Only what cannot be parted may be longer.
 			if text := strings.TrimSuffix(line, "\n"); len([]rune(text)) > formatWidth && strings.Contains(strings.Trim(text, " ,"), ", ") && !strings.Contains(text, longText) {
 				t.Fatalf("a line of %d columns: %s", len([]rune(text)), text)
 			}

@@ -191,7 +191,7 @@ func TestApprovalShowWithoutHistory(t *testing.T) {
 		enginev1.RegisterRunServiceServer(s, runOf{fails: fault.New(fault.NotFound, "no run").GRPCStatus().Err()})
 	})
 	out, told, code := interlock("approval", "show", "apr_1")
-	if code != exitDone || !strings.Contains(out, "digest") || !strings.Contains(told, "what run run_1 did lately can not be read: no run") {
+	if code != exitDone || !strings.Contains(out, "digest") || !strings.Contains(told, "what run run_1 did lately cannot be read: no run") {
 		t.Errorf("exit %d, told %q: %s", code, told, out)
 	}
 }

@@ -33,7 +33,7 @@ type initClaudeCode struct {
 const hookTimeout = 15
 
 // hookEvents are those that the hook answers. Tool events need a matcher. A stop
-// must not be blocked for ever by a binary that is gone.
+// must not be blocked forever by a binary that is gone.
 var hookEvents = []struct {
 	name       string
 	tool, stop bool

@@ -157,7 +157,7 @@ func TestExplain(t *testing.T) {
 		"service":     {fault.New(fault.NotFound, "no run \"x\"").GRPCStatus().Err(), `no run "x"`},
 		"wrapped":     {fmt.Errorf("more: %w", fault.New(fault.NotFound, "no run").GRPCStatus().Err()), "no run"},
 		"store":       {fault.New(fault.Unavailable, "the store is away").GRPCStatus().Err(), "the store is away"},
-		"transport":   {status.Error(codes.Unavailable, "dial tcp 10.0.0.1:1"), "the server can not be reached: is `interlock up` running? --server names another one"},
+		"transport":   {status.Error(codes.Unavailable, "dial tcp 10.0.0.1:1"), "the server cannot be reached: is `interlock up` running? --server names another one"},
 		"internal":    {status.Error(codes.Unknown, "secret"), fault.From(status.Error(codes.Unknown, "secret")).Message},
 		"violation":   {fault.New(fault.InvalidRequest, "bad").Violate("/a", "TYPE", "must be text").GRPCStatus().Err(), "bad\n  /a: must be text"},
 		"no pointer":  {fault.New(fault.InvalidRequest, "bad").Violate("", "TYPE", "must be text").GRPCStatus().Err(), "bad\n  must be text"},

@@ -322,7 +322,7 @@ func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *r
 	for _, service := range []interface{ Register(grpc.ServiceRegistrar) }{e, policies, states, approvals} {
 		service.Register(server.GRPC())
 	}
-	for _, work := range []func(context.Context) error{e.Run, e.Obey(endpoint), policies.Run, states.Run, approvals.Run} {
+	for _, work := range []func(context.Context) error{e.Run, e.ConsumeEvents(endpoint), policies.Run, states.Run, approvals.Run} {
 		c.background(work)
 	}
 	return nil

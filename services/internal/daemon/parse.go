@@ -9,7 +9,7 @@ import (
 )
 
 // Parse reads the command line of a service into its flags, and ends the process
-// with 2 when it can not. grpc is the default of --grpc.
+// with 2 when it cannot. grpc is the default of --grpc.
 func Parse(flags any, name, about, grpc string) {
 	if code, done := parse(flags, name, about, grpc, os.Args[1:], os.Stdout, os.Stderr); done {
 		os.Exit(code)

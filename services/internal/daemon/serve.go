@@ -30,7 +30,7 @@ func (f ServeFlags) exposure(anonymous bool) rpc.Exposure {
 	return rpc.Exposure{TLS: f.TLS(), Anonymous: anonymous, Insecure: f.InsecurePlaintext}
 }
 
-// Check refuses an address that can not or must not be served, and names the
+// Check refuses an address that cannot or must not be served, and names the
 // flags that mend it. flag is the one that the address came by.
 func (f ServeFlags) Check(flag, address string, anonymous bool) error {
 	if t := f.TLS(); t != (rpc.ServerTLS{}) && (t.CertFile == "" || t.KeyFile == "") {

@@ -32,7 +32,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 		st, err := redisstore.Open(ctx, redisstore.Config{URL: cfg.URL, AllowLossy: cfg.AllowLossy, Logger: cfg.Logger})
 		switch {
 		case errors.Is(err, store.ErrUnavailable):
-			return nil, fmt.Errorf("the Redis of --store can not be reached: %w; is it running there?", err)
+			return nil, fmt.Errorf("the Redis of --store cannot be reached: %w; is it running there?", err)
 		case err != nil:
 			return nil, fmt.Errorf("--store: %w", err)
 		default:

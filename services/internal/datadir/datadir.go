@@ -119,7 +119,7 @@ func (d Dir) ReadEndpoints() (Endpoints, error) {
 		return e, fmt.Errorf("read endpoints: %w", err)
 	}
 	if err := json.Unmarshal(data, &e); err != nil {
-		return Endpoints{}, fmt.Errorf("%s can not be read: %w; restart `interlock up`", d.endpoints(), err)
+		return Endpoints{}, fmt.Errorf("%s cannot be read: %w; restart `interlock up`", d.endpoints(), err)
 	}
 	return e, nil
 }

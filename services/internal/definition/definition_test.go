@@ -31,7 +31,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// What can not be read is no machine at all.
+// What cannot be read is no machine at all.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for name, src := range map[string]string{

@@ -22,7 +22,7 @@ const (
 )
 
 // gate lets this process publish, by a password that nobody else has; whoever has
-// no login is an observer, who can not.
+// no login is an observer, who cannot.
 //
 // NATS answers a request wherever its sender wants the answer, under the subject
 // of an event too. So observers have an account of their own: what they bring

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/hub"
+	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
 // Kinds of the records that the approval service owns.
@@ -67,7 +67,7 @@ type Config struct {
 	Announce Announcer
 	Runs     Runs
 	Webhooks Webhooks
-	// Retention is how long approvals are kept after they became final; 0 for ever.
+	// Retention is how long approvals are kept after they became final; 0 forever.
 	Retention time.Duration
 	// Clock is time.Now outside of tests.
 	Clock func() time.Time
@@ -82,10 +82,10 @@ type App struct {
 	webhooks Webhooks
 	clock    func() time.Time
 	log      *slog.Logger
-	// retention is how long approvals are kept after they became final; 0 for ever.
+	// retention is how long approvals are kept after they became final; 0 forever.
 	retention time.Duration
 
-	changes  *hub.Hub
+	changes  *wakeup.Hub
 	watchers *watchers
 	// settling has a slot for each decision that the engine is told of behind.
 	settling chan struct{}
@@ -98,7 +98,7 @@ type App struct {
 func New(cfg Config) *App {
 	return &App{
 		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, clock: cfg.Clock, log: cfg.Log,
-		retention: cfg.Retention, changes: hub.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		retention: cfg.Retention, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
 		pageBytes: pageBytes,
 	}
 }

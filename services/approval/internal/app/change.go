@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // command is what a caller wants of an approval.
@@ -31,12 +31,12 @@ type once struct{ name, digest string }
 // the start when somebody else was faster. It answers the approval afterwards.
 func (a *App) change(ctx context.Context, id string, c command) (*Record, error) {
 	key := approvalKey(c.caller.Namespace, id)
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		r, err := a.try(ctx, key, c)
 		if !lostRace(err) {
 			return r, err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, fault.From(err)
 		}
 	}

@@ -105,7 +105,7 @@ func TestCreateRefuses(t *testing.T) {
 		"nobody may":          {func(q *app.Question) { q.Terms.Eligible.Names = []string{"agent-7"} }, fault.InvalidRequest, "/terms"},
 		"too many must":       {func(q *app.Question) { q.Terms.Required = 1001 }, fault.InvalidRequest, "/terms"},
 		"too many may reject": {func(q *app.Question) { q.Terms.DenyThreshold = 1001 }, fault.InvalidRequest, "/terms"},
-		"for ever":            {func(q *app.Question) { q.Terms.TTL = 1<<63 - 1 }, fault.InvalidRequest, "/terms"},
+		"forever":             {func(q *app.Question) { q.Terms.TTL = 1<<63 - 1 }, fault.InvalidRequest, "/terms"},
 		"escalates too late":  {func(q *app.Question) { q.Terms.Escalation.After = 24 * time.Hour }, fault.InvalidRequest, "/terms"},
 	} {
 		q := question()

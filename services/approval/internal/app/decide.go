@@ -60,7 +60,7 @@ func checkEdit(before *Record, out consent.Result) consent.Result {
 	}
 	if why := workflow.CheckData(out.Approval.Edit.Data); why != "" {
 		return consent.Result{Approval: before.Approval, Refusal: &consent.Refusal{
-			Code: consent.CodeInvalidEdit, Message: "the edited data can not go with the transition: " + why,
+			Code: consent.CodeInvalidEdit, Message: "the edited data cannot go with the transition: " + why,
 		}}
 	}
 	return out

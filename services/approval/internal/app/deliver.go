@@ -125,7 +125,7 @@ func (a *App) deliverTo(ctx context.Context, receiver string) {
 		all.Go(func() {
 			defer func() { <-slots }()
 			if err := a.deliver(ctx, receiver, timer); err != nil && ctx.Err() == nil {
-				a.log.LogAttrs(ctx, slog.LevelWarn, "a message to a webhook can not be handled and is tried again",
+				a.log.LogAttrs(ctx, slog.LevelWarn, "a message to a webhook cannot be handled and is tried again",
 					slog.String("of", timer.Key.String()), slog.Any("cause", err))
 				a.postpone(ctx, timer, a.now().Add(firedAgain))
 			}

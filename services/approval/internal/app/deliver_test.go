@@ -308,7 +308,7 @@ func TestWebhookOfADeadProcess(t *testing.T) {
 		in := newInbox(t, r.clock)
 		r.with(nil, receivers(t, in.URL))
 		r.ask(nil)
-		// It has sent the message, and can not note that.
+		// It has sent the message, and cannot note that.
 		r.faulty(storetest.Nth(2, storetest.Failed)).DeliverOnce(t.Context())
 		in.has(t, "approval.requested PENDING")
 		r.deliver(30*time.Second - 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // asked is what is stored under a question: the approval that it was asked by last.
@@ -38,12 +38,12 @@ func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, run
 		}
 	}
 	key := askKey(caller.Namespace, runID, req.Question())
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		r, created, err := a.tryReuse(ctx, caller, key, req, runID, usedBy)
 		if !lostRace(err) {
 			return r, created, err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, false, fault.From(err)
 		}
 	}

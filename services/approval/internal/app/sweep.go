@@ -62,7 +62,7 @@ func (a *App) SweepOnce(ctx context.Context) {
 func (a *App) due(ctx context.Context, kind string, page int) []store.Timer {
 	timers, err := a.store.Due(ctx, a.now(), page, kind)
 	if err != nil && ctx.Err() == nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.String("kind", kind), slog.Any("cause", err))
+		a.log.LogAttrs(ctx, slog.LevelWarn, "timers cannot be read", slog.String("kind", kind), slog.Any("cause", err))
 	}
 	return timers
 }

@@ -118,7 +118,7 @@ func TestLateSweep(t *testing.T) {
 	})
 }
 
-// A timer without its approval, or of a decided one, is cleared; one that can not be
+// A timer without its approval, or of a decided one, is cleared; one that cannot be
 // fired now is fired later.
 func TestTimersThatHaveNothingToDo(t *testing.T) {
 	t.Parallel()

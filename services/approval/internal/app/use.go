@@ -18,7 +18,7 @@ func (a *App) Consume(ctx context.Context, caller Caller, id, digest, usedBy str
 	}})
 }
 
-// Void notes that what was granted can not be done any more (S9.1), once.
+// Void notes that what was granted cannot be done any more (S9.1), once.
 func (a *App) Void(ctx context.Context, caller Caller, id, reason string) (*Record, error) {
 	return a.change(ctx, id, command{caller: caller, apply: func(r *Record, now time.Time) consent.Result {
 		if r.Status == consent.Stale {

@@ -8,7 +8,7 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // The core's words in the contract's.
 var (
-	statuses = wire.Enums[consent.Status, approvalv1.ApprovalStatus](approvalv1.ApprovalStatus_value, statusPrefix)
+	statuses = protomap.Enums[consent.Status, approvalv1.ApprovalStatus](approvalv1.ApprovalStatus_value, statusPrefix)
 	kinds    = map[consent.Kind]approvalv1.Kind{
 		consent.Transition:  approvalv1.Kind_KIND_TRANSITION,
 		consent.ToolCall:    approvalv1.Kind_KIND_TOOL_CALL,
@@ -31,7 +31,7 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Status: statuses[r.Standing()],
 		Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable, Digest: r.Digest,
 		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
-		Message: r.Message, Terms: wire.ApprovalTerms(r.Terms), Escalated: r.Escalated, Reason: r.Reason, By: r.By,
+		Message: r.Message, Terms: protomap.ApprovalTerms(r.Terms), Escalated: r.Escalated, Reason: r.Reason, By: r.By,
 		CreatedAt: timestamppb.New(r.CreatedAt), ExpiresAt: timestamppb.New(r.ExpiresAt), DecidedAt: stamp(r.DecidedAt), UsedAt: stamp(r.UsedAt),
 		UsedBy: r.UsedBy, RunId: r.RunID, Version: r.Version, Outcome: r.Outcome(),
 	}

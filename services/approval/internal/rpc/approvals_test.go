@@ -271,7 +271,7 @@ func TestRefusals(t *testing.T) {
 		}, fault.NotFound},
 		"no kind":           {change(func(q *approvalv1.CreateRequest) { q.Kind = 0 }), fault.InvalidRequest},
 		"no terms of sense": {change(func(q *approvalv1.CreateRequest) { q.Terms.EscalateAfterSeconds = 0 }), fault.InvalidRequest},
-		"for ever":          {change(func(q *approvalv1.CreateRequest) { q.Terms.ExpiresSeconds = 1<<63 - 1 }), fault.InvalidRequest},
+		"forever":           {change(func(q *approvalv1.CreateRequest) { q.Terms.ExpiresSeconds = 1<<63 - 1 }), fault.InvalidRequest},
 		"escalates never":   {change(func(q *approvalv1.CreateRequest) { q.Terms.EscalateAfterSeconds = 1<<63 - 1 }), fault.InvalidRequest},
 		"no asker":          {change(func(q *approvalv1.CreateRequest) { q.Asker = nil }), fault.InvalidRequest},
 		"no JSON":           {change(func(q *approvalv1.CreateRequest) { q.Subject = []byte("{]") }), fault.InvalidRequest},

@@ -55,7 +55,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// A receiver has its name for ever, however many others there are.
+// A receiver has its name forever, however many others there are.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	names := func(urls ...string) []string {

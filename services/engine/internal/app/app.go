@@ -13,9 +13,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/hub"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
 // Kinds of the records that the engine owns.
@@ -63,7 +63,7 @@ type App struct {
 
 	machines *snapshot.Cache[machineKey, definition.Compiled]
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
-	changes  *hub.Hub
+	changes  *wakeup.Hub
 
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
@@ -80,7 +80,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		log:      log,
 		machines: snapshot.New[machineKey, definition.Compiled](4096),
 		runs:     snapshot.New[store.Key, *workflow.Run](262_144),
-		changes:  hub.New(),
+		changes:  wakeup.New(),
 
 		pageBytes: pageBytes,
 	}

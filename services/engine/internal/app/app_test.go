@@ -397,7 +397,7 @@ func TestCancelUnbinds(t *testing.T) {
 			t.Errorf("cancelled by %s: free is %t, %v", c.by.Principal.Role, free, err)
 		}
 		if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); err != nil {
-			t.Errorf("afterwards a run can not start: %v", err)
+			t.Errorf("afterwards a run cannot start: %v", err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // A transition that waits for humans is parked in its run's record, by the id of an
 // approval; the approval service has the approval of that id, and its votes. Whatever
-// happens in between - a service that can not be reached, a crash after any step -
+// happens in between - a service that cannot be reached, a crash after any step -
 // the run's own record decides, and the effect of a decision happens once: by the
 // commit that takes the id out of the run. A durable timer of the run, set by the
 // commit that parks, makes certain that both sides come to know: that the approval is
@@ -32,7 +32,7 @@ type Approvals interface {
 	Get(ctx context.Context, namespace, approvalID string) (*Approval, error)
 	// Consume uses a granted approval, once; the same usedBy may again.
 	Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error
-	// Void notes that what was granted can not be done any more.
+	// Void notes that what was granted cannot be done any more.
 	Void(ctx context.Context, namespace, approvalID, reason string) error
 	// Cancel withdraws a question.
 	Cancel(ctx context.Context, namespace, approvalID, reason string) error
@@ -146,7 +146,7 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 // note logs what the timer will try again.
 func (a *App) note(ctx context.Context, what, approvalID string, err error) {
 	if err != nil {
-		a.log.LogAttrs(ctx, slog.LevelInfo, "an approval can not be "+what+" now, and is later",
+		a.log.LogAttrs(ctx, slog.LevelInfo, "an approval cannot be "+what+" now, and is later",
 			slog.String("approval", approvalID), slog.Any("cause", err))
 	}
 }

@@ -70,7 +70,7 @@ func TestDecisions(t *testing.T) {
 			func(g *gated, id string) { g.humans.decide(g.T, id, true, "", `{"n": 8}`) },
 			"shipped", workflow.Running, "", "", "USED", `{"n":8}`,
 		},
-		"approved, edited to what can not be merged": {
+		"approved, edited to what cannot be merged": {
 			func(g *gated, id string) { g.humans.decide(g.T, id, true, "", `{"_n": 8}`) },
 			"ready", workflow.Running, workflow.ApprovalStale, `"_n"`, "STALE", `{"n":0}`,
 		},
@@ -159,7 +159,7 @@ func TestWhoCanNotBeAsked(t *testing.T) {
 	}
 }
 
-// What the service can not take at all does not keep the run waiting.
+// What the service cannot take at all does not keep the run waiting.
 func TestQuestionThatIsRefused(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)

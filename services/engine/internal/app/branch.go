@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Bind is a request to give a branch to a session (S5.3).
@@ -63,7 +63,7 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 	if outcome.Rejection != nil {
 		return nil, fault.New(fault.FailedPrecondition, "%s", outcome.Rejection.Message)
 	}
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		err := a.rebind(ctx, caller, runID, stays, req)
 		if err == nil {
 			return a.Get(ctx, caller, Target{SessionID: req.SessionID}, true)
@@ -71,7 +71,7 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 		if !lostRace(err) {
 			return nil, err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, fault.From(err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // change is one command on one run.
@@ -82,12 +82,12 @@ func (a *App) change(ctx context.Context, caller Caller, c change) (*Outcome, er
 	if asked.run, err = a.cachedRun(ctx, asked.key); err != nil {
 		return nil, err
 	}
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		outcome, err := a.attempt(ctx, caller, asked, c)
 		if !lostRace(err) {
 			return outcome, err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, fault.From(err)
 		}
 		if asked.run, err = a.loadRun(ctx, asked.key); err != nil {
@@ -139,7 +139,7 @@ func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change)
 	return f.commit(ctx, asked, s, c)
 }
 
-// complete adds to a command what the core can not know: the branch that it is
+// complete adds to a command what the core cannot know: the branch that it is
 // meant for, the workflow that it would invoke, and the id of the approval that it
 // would wait for.
 func (a *App) complete(ctx context.Context, caller Caller, at place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
@@ -172,7 +172,7 @@ func (a *App) complete(ctx context.Context, caller Caller, at place, m definitio
 }
 
 // refuse answers what needs no step: a stale expected version, and what the
-// caller may not do; kept is why it can not leave. The cached run may be old, so it
+// caller may not do; kept is why it cannot leave. The cached run may be old, so it
 // is read again before a conflict is claimed.
 func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, kept *fault.Error, c change) (*Outcome, error) {
 	run := at.run
@@ -199,7 +199,7 @@ func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, kept *
 	case held:
 		return nil, fault.New(fault.RunHeld, "run %s is held by an operator; only an operator can resume or cancel it", run.ID)
 	case run.Status.Ended():
-		return nil, nil // the machine says why this can not be
+		return nil, nil // the machine says why this cannot be
 	default:
 		return nil, kept
 	}

@@ -224,7 +224,7 @@ func TestLargeContextsAreReadBack(t *testing.T) {
 			t.Fatalf("%q: %+v, %v", text, outcome, err)
 		}
 		if view, err := newApp(st).Get(t.Context(), operator, Target{RunID: run.ID}, false); err != nil || view.Run.Version != outcome.View.Run.Version {
-			t.Errorf("%q can not be read back: %v", text, err)
+			t.Errorf("%q cannot be read back: %v", text, err)
 		}
 	}
 }

@@ -13,28 +13,28 @@ import (
 )
 
 // An agent leaves the run that its session drives by pausing or cancelling it, and by
-// going on to another. It can not where that would be a way around the run's rules:
+// going on to another. It cannot where that would be a way around the run's rules:
 // before a process, or a workflow that enforces always, has ended (S6.6, S8).
 
-// keepsAgents reports that agents can not leave runs of a definition before they have
+// keepsAgents reports that agents cannot leave runs of a definition before they have
 // ended.
 func keepsAgents(m definition.Compiled) bool { return m.AlwaysEnforce() || m.Process != nil }
 
-// keptBy is why an agent can not leave a run.
+// keptBy is why an agent cannot leave a run.
 func keptBy(run *workflow.Run, m definition.Compiled) *fault.Error {
 	if m.Process != nil {
 		return fault.New(fault.EnforcementAlways,
-			"an agent can not leave process %q before it has ended: answer its questions; an operator can pause or cancel it", run.Workflow)
+			"an agent cannot leave process %q before it has ended: answer its questions; an operator can pause or cancel it", run.Workflow)
 	}
 	return fault.New(fault.EnforcementAlways,
-		"workflow %q enforces always: an agent can not leave it before a final state; an operator can", run.Workflow)
+		"workflow %q enforces always: an agent cannot leave it before a final state; an operator can", run.Workflow)
 }
 
 func runHeld(run *workflow.Run) error {
 	return fault.New(fault.RunHeld, "run %s of this session is held by an operator; it must be resumed first", run.ID)
 }
 
-// escapes answers why an agent can not leave a run by a change: for the sake of the run
+// escapes answers why an agent cannot leave a run by a change: for the sake of the run
 // itself, of one that it waits for, or of one that waits for it. It is nil where it can.
 func (a *App) escapes(ctx context.Context, caller Caller, run *workflow.Run, m definition.Compiled, c change) (*fault.Error, error) {
 	if !c.leaves || caller.Principal.Role != auth.Agent {
@@ -172,7 +172,7 @@ func (a *App) mayLeaveBound(ctx context.Context, caller Caller, binding store.Re
 }
 
 // mayGoBack refuses an agent that would resume a run whose session has gone on to
-// another that it can not leave: it would choose between their rules by naming one.
+// another that it cannot leave: it would choose between their rules by naming one.
 func (f *family) mayGoBack(ctx context.Context, at place, c change) error {
 	session := cmp.Or(c.session, at.run.SessionID)
 	if !c.resumes || f.caller.Principal.Role != auth.Agent || at.run.Status != workflow.Paused || session == "" {

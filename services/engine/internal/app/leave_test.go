@@ -181,7 +181,7 @@ func TestBlockedElsewhere(t *testing.T) {
 	}
 }
 
-// S6.6: what a session has paused is not resumed beside a run that it can not leave.
+// S6.6: what a session has paused is not resumed beside a run that it cannot leave.
 func TestNoWayBack(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)

@@ -78,7 +78,7 @@ func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	}
 }
 
-// mustJSON encodes plain values, which can not fail.
+// mustJSON encodes plain values, which cannot fail.
 func mustJSON(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {

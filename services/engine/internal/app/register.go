@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Validate reports every problem of a workflow.
@@ -79,7 +79,7 @@ func (a *App) register(ctx context.Context, caller Caller, next *Version, idempo
 	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
 		return v, true, err
 	}
-	for range contend.Attempts {
+	for range retry.Attempts {
 		latest, err := a.loadLatest(ctx, key)
 		switch {
 		case fault.ReasonOf(err) == fault.NotFound:
@@ -87,7 +87,7 @@ func (a *App) register(ctx context.Context, caller Caller, next *Version, idempo
 		case err != nil:
 			return nil, false, err
 		case latest.Process != next.Process:
-			return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s can not have it too; choose another name",
+			return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s cannot have it too; choose another name",
 				next.Name, latest.what(), next.what())
 		case latest.Digest == next.Digest:
 			if err := a.claim(ctx, caller, latest); lostRace(err) {
@@ -118,7 +118,7 @@ func (a *App) register(ctx context.Context, caller Caller, next *Version, idempo
 
 func nameTaken(v *Version) error {
 	return fault.New(fault.NameTaken,
-		"%s %q was registered by an operator, and an agent can not change it; register yours under another name", v.what(), v.Name)
+		"%s %q was registered by an operator, and an agent cannot change it; register yours under another name", v.what(), v.Name)
 }
 
 func claimKey(workflow store.Key) store.Key {

@@ -9,9 +9,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // View is a run together with what its state allows.
@@ -62,7 +62,7 @@ func (a *App) Get(ctx context.Context, caller Caller, target Target, active bool
 		return nil, err
 	}
 	namespace := caller.Namespace
-	for range contend.Attempts {
+	for range retry.Attempts {
 		at, err := a.resolve(ctx, namespace, target)
 		if err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (a *App) Get(ctx context.Context, caller Caller, target Target, active bool
 // parent was read, the parent has gone on, and is read again.
 func (a *App) innermost(ctx context.Context, at place) (place, error) {
 	outer := at
-	for range contend.Attempts {
+	for range retry.Attempts {
 		child := at.run.At(at.lane()).Child
 		if child == nil {
 			if at.run.Status.Ended() && at.key != outer.key {

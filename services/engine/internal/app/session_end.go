@@ -48,7 +48,7 @@ func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names
 	})
 }
 
-// settle applies what follows for a run, once. A refusal says that it can not be any
+// settle applies what follows for a run, once. A refusal says that it cannot be any
 // more: then there is nothing to do.
 func (a *App) settle(ctx context.Context, namespace, runID string, command workflow.Command, cause string) error {
 	_, err := a.change(ctx, system(namespace), change{

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Settle does what follows from a decided approval: the parked transition fires, or is
@@ -43,7 +43,7 @@ type settlement struct {
 // settleOnce brings a run and an approval together, from wherever an earlier attempt,
 // or another replica, has left them.
 func (a *App) settleOnce(ctx context.Context, key store.Key, approvalID string) (settlement, error) {
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		run, err := a.loadRun(ctx, key)
 		if err != nil {
 			return settlement{nothing: fault.ReasonOf(err) == fault.NotFound}, err
@@ -77,7 +77,7 @@ func (a *App) settleOnce(ctx context.Context, key store.Key, approvalID string) 
 		case !lostRace(err):
 			return settlement{}, err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return settlement{}, fault.From(err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Start is a request for a run.
@@ -50,7 +50,7 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, 
 	if err != nil {
 		return nil, false, err
 	}
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		outcome, resumed, err := a.startOrResume(ctx, caller, req, m, context)
 		if err == nil {
 			return outcome.View, resumed, nil
@@ -58,7 +58,7 @@ func (a *App) Start(ctx context.Context, caller Caller, req Start) (view *View, 
 		if !lostRace(err) {
 			return nil, false, err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, false, fault.From(err)
 		}
 	}
@@ -250,7 +250,7 @@ func (a *App) pauseCurrent(ctx context.Context, caller Caller, batch *store.Batc
 	case top.key != key: // it has changed since the child was read
 		return nil, &store.ConflictError{Key: top.key}
 	default:
-		return nil, fault.New(fault.FailedPrecondition, "run %s of this session is %s and can not be left now", run.ID, run.Status)
+		return nil, fault.New(fault.FailedPrecondition, "run %s of this session is %s and cannot be left now", run.ID, run.Status)
 	}
 	if err := f.follow(ctx, s, pause); err != nil {
 		return nil, err

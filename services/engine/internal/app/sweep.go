@@ -49,7 +49,7 @@ func (a *App) Sweep(ctx context.Context) {
 func (a *App) SweepOnce(ctx context.Context) {
 	timers, err := a.store.Due(ctx, a.clock(), sweepPage, KindRun)
 	if err != nil && ctx.Err() == nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.Any("cause", err))
+		a.log.LogAttrs(ctx, slog.LevelWarn, "timers cannot be read", slog.Any("cause", err))
 	}
 	// Without the service none can be looked after: the rest waits for the next time.
 	within, stop := context.WithCancel(ctx)
@@ -72,7 +72,7 @@ func (a *App) SweepOnce(ctx context.Context) {
 				stop()
 			}
 			if failures.Add(1) == 1 && ctx.Err() == nil {
-				a.log.LogAttrs(ctx, slog.LevelWarn, "an approval can not be looked after, and is later",
+				a.log.LogAttrs(ctx, slog.LevelWarn, "an approval cannot be looked after, and is later",
 					slog.String("timer", timer.Name), slog.String("of", timer.Key.String()), slog.Any("cause", err))
 			}
 		})

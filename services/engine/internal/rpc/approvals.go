@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // kinds of what the engine asks for; nobody is asked for another.
@@ -42,7 +42,7 @@ func (a *Approvals) Create(ctx context.Context, namespace, runID string, r conse
 	req := &approvalv1.CreateRequest{
 		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable,
 		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
-		Message: message, Terms: wire.ApprovalTerms(r.Terms), RunId: runID,
+		Message: message, Terms: protomap.ApprovalTerms(r.Terms), RunId: runID,
 	}
 	if !r.Action.Data.IsZero() {
 		req.Data = r.Action.Data.AppendJSON(nil)

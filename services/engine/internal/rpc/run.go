@@ -8,11 +8,11 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // branchStatuses are the core's words in the contract's.
-var branchStatuses = wire.Enums[workflow.BranchStatus, enginev1.BranchStatus](enginev1.BranchStatus_value, "BRANCH_STATUS_")
+var branchStatuses = protomap.Enums[workflow.BranchStatus, enginev1.BranchStatus](enginev1.BranchStatus_value, "BRANCH_STATUS_")
 
 func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	run, at, state := v.Run, &v.At, v.State()

@@ -11,25 +11,25 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // statuses and rejectionCodes are the core's words in the contract's.
 var (
-	statuses       = wire.Enums[workflow.Status, enginev1.RunStatus](enginev1.RunStatus_value, "RUN_STATUS_")
-	rejectionCodes = wire.Enums[workflow.RejectionCode, enginev1.RejectionCode](enginev1.RejectionCode_value, "REJECTION_CODE_")
+	statuses       = protomap.Enums[workflow.Status, enginev1.RunStatus](enginev1.RunStatus_value, "RUN_STATUS_")
+	rejectionCodes = protomap.Enums[workflow.RejectionCode, enginev1.RejectionCode](enginev1.RejectionCode_value, "REJECTION_CODE_")
 )
 
 // Runs serves RunService.
 type Runs struct {
 	enginev1.UnimplementedRunServiceServer
 	app   *app.App
-	legal wire.LegalEvents
+	legal protomap.LegalEvents
 }
 
 // NewRuns makes the service.
 func NewRuns(a *app.App) *Runs {
-	return &Runs{app: a, legal: wire.NewLegalEvents()}
+	return &Runs{app: a, legal: protomap.NewLegalEvents()}
 }
 
 // Start implements RunService.

@@ -3,7 +3,7 @@ package approvalpage
 import (
 	"net/http"
 
-	"github.com/interlock-run/interlock/services/gateway/internal/rebind"
+	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
 )
 
 // policy allows the style sheet and the forms of this server, and nothing else.
@@ -23,7 +23,7 @@ func (p *page) guard(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
-		if !rebind.Served(r, p.host) {
+		if !dnsrebind.Served(r, p.host) {
 			p.fail(w, http.StatusForbidden, "This server is not known by that name; open it by its address, or set its public URL.")
 			return
 		}

@@ -31,7 +31,7 @@ func (p *page) recent(v *visit, runID string) (changes []changeView, none string
 	}
 	entries, err := p.newest(v, runID)
 	if err != nil {
-		return nil, visible.Text("The history can not be read: "+fault.From(err).Message, false)
+		return nil, visible.Text("The history cannot be read: "+fault.From(err).Message, false)
 	}
 	now := p.now()
 	for _, h := range entries {
@@ -45,7 +45,7 @@ func (p *page) recent(v *visit, runID string) (changes []changeView, none string
 }
 
 // newest are the last entries of a run's history, without tool results: history is
-// read from its beginning, so it is looked for ever further back.
+// read from its beginning, so it is looked forever further back.
 func (p *page) newest(v *visit, runID string) ([]*enginev1.HistoryEntry, error) {
 	run, err := p.Runs.Get(v.ctx, &enginev1.RunServiceGetRequest{RunId: runID})
 	if err != nil {

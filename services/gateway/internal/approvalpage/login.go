@@ -92,7 +92,7 @@ func (p *page) identify(ctx context.Context, token string) (auth.Principal, erro
 	case errors.Is(err, auth.ErrUnauthenticated):
 		return who, unknown
 	case err != nil:
-		return who, fault.New(fault.Unavailable, "It can not be told whose token that is; try again.").Wrap(err)
+		return who, fault.New(fault.Unavailable, "It cannot be told whose token that is; try again.").Wrap(err)
 	}
 	return who, nil
 }

@@ -207,7 +207,7 @@ func TestRecent(t *testing.T) {
 		o := newOffice(t)
 		o.errs["History"] = fault.New(fault.Unavailable, "try again")
 		o.logIn()
-		o.is(o.get("/approvals/apr_01"), 200, "The history can not be read: try again", "Deploy it?")
+		o.is(o.get("/approvals/apr_01"), 200, "The history cannot be read: try again", "Deploy it?")
 		o.approval = proto.CloneOf(o.approval)
 		o.approval.RunId = ""
 		o.is(o.get("/approvals/apr_01"), 200, "outside of a run")

@@ -57,7 +57,7 @@ func (p *page) visited(serve func(*visit) error) http.HandlerFunc {
 	}
 }
 
-// answerFault shows why a page can not be served. A token that is not known any
+// answerFault shows why a page cannot be served. A token that is not known any
 // more ends the session.
 func (p *page) answerFault(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	if f.Reason == fault.Unauthenticated {

@@ -12,7 +12,7 @@ import (
 
 // approvalFacts tell of the transition that waits for humans, or of what has become
 // of the last one that did (S9.1). What people and agents have written is quoted:
-// it is data, and can not pose as more.
+// it is data, and cannot pose as more.
 func approvalFacts(run *enginev1.Run, size int) []string {
 	a := run.GetApproval()
 	if a == nil {

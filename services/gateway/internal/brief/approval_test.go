@@ -104,7 +104,7 @@ Run: run_1 of deploy-gate version 1, RUNNING.`
 			r.Status, r.Approval = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL, &enginev1.RunApproval{ApprovalId: "apr_1", Event: "yes", Pending: true}
 		}, "no answer is taken. x_wait_approval answers when that is decided.", "Answers:"},
 		{"awaiting, no more is known", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL }, "no answer is taken. x_wait answers", "Answers:"},
-		{"blocked", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_BLOCKED }, "It is blocked, and this session can not go on", "Question:"},
+		{"blocked", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_BLOCKED }, "It is blocked, and this session cannot go on", "Question:"},
 		{"complete", func(r *enginev1.Run) { r.Status, r.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, "begin another", "Answers:"},
 		{"paused", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_PAUSED }, `x_load_workflow(name="deploy-gate", resume=true)`, "Answers:"},
 	} {

@@ -186,7 +186,7 @@ func awaitingNote(run *enginev1.Run, prefix string) string {
 
 func endedNote(run *enginev1.Run, prefix string) string {
 	if run.GetProcess() && run.GetStatus() == enginev1.RunStatus_RUN_STATUS_BLOCKED {
-		return "It is blocked, and this session can not go on: stop, and tell the person you work for."
+		return "It is blocked, and this session cannot go on: stop, and tell the person you work for."
 	}
 	return "It has ended; begin another with " + prefix + "load_workflow."
 }

@@ -181,7 +181,7 @@ func TestAskTeaches(t *testing.T) {
 	}
 }
 
-// TestPatienceHeader: a hook says how long it waits; what can not be read is as if it
+// TestPatienceHeader: a hook says how long it waits; what cannot be read is as if it
 // had not.
 func TestPatienceHeader(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ const (
 func parseEvent(data []byte) (*event, error) {
 	var ev event
 	if err := json.Unmarshal(data, &ev, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, fmt.Errorf("the hook event can not be read: %w", err)
+		return nil, fmt.Errorf("the hook event cannot be read: %w", err)
 	}
 	if ev.SessionID == "" {
 		return nil, errors.New("the hook event has no session_id")
@@ -56,7 +56,7 @@ func parseEvent(data []byte) (*event, error) {
 }
 
 // stoppedBefore is an agent's second try to stop. What nobody counts, such as a
-// service that is away, must not block it again: that could go on for ever.
+// service that is away, must not block it again: that could go on forever.
 func (ev *event) stoppedBefore() bool {
 	return ev.StopHookActive && (ev.Name == stop || ev.Name == subagentStop)
 }

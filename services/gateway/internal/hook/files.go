@@ -6,14 +6,14 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/services/gateway/internal/realname"
+	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
 )
 
 // maxFiles is how many files one report may name.
 const maxFiles = 10_000
 
 // filesChanged names the files that a successful call has changed by what the
-// enforcer can not know, who has read the input: the folder that the agent worked
+// enforcer cannot know, who has read the input: the folder that the agent worked
 // in and, on this machine, where links lead and how names are really written.
 // Tools of meta.edit_tools only the enforcer knows.
 func (ev *event) filesChanged(workspace string, local bool) []string {
@@ -31,7 +31,7 @@ func (ev *event) filesChanged(workspace string, local bool) []string {
 		if !local {
 			continue
 		}
-		other := realname.Within(workspace, realname.Of(file))
+		other := realpath.Within(workspace, realpath.Of(file))
 		if !filepath.IsAbs(other) {
 			other = strings.TrimRight(workspace, `/\`) + "/" + other
 		}

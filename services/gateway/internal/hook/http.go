@@ -59,7 +59,7 @@ func HTTP(h *Handler, known func(ctx context.Context, token string) error) http.
 	})
 }
 
-// patience is what a hook says of it; none when that can not be read.
+// patience is what a hook says of it; none when that cannot be read.
 func patience(r *http.Request) time.Duration {
 	seconds, err := strconv.ParseUint(r.Header.Get(PatienceHeader), 10, 16)
 	if err != nil {

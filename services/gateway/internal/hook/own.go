@@ -11,7 +11,7 @@ import (
 )
 
 // agentArgument names the subagent that calls one of Interlock's own tools. The
-// MCP server can not know: all share one connection. It is the hook's to say, and
+// MCP server cannot know: all share one connection. It is the hook's to say, and
 // nobody else's.
 const agentArgument = "agent"
 

@@ -16,8 +16,8 @@ import (
 // updated (S11.2). The services are asked for others too, so that an unreachable
 // Interlock is noticed.
 //
-// Neither keeps an agent going for ever. The branch is a reason the first time
-// only, and the state-store counts how often it asks. What can not be decided
+// Neither keeps an agent going forever. The branch is a reason the first time
+// only, and the state-store counts how often it asks. What cannot be decided
 // blocks the first time only, too: see stoppedBefore.
 func (h *Handler) stop(ctx context.Context, ev *event) (Answer, error) {
 	at, err := h.seat(ctx, ev, "")

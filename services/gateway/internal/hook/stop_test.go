@@ -233,7 +233,7 @@ func TestAgentsBeginToWork(t *testing.T) {
 	}
 }
 
-// TestWithoutTheStateStore: what can not be decided blocks, but nobody is kept
+// TestWithoutTheStateStore: what cannot be decided blocks, but nobody is kept
 // from stopping twice.
 func TestWithoutTheStateStore(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func TestSubagentsAreJudgedInTheirBranch(t *testing.T) {
 		}
 		s.wantAsked(t, tc.want...)
 	}
-	// What can not be looked up is not taken for the agent's.
+	// What cannot be looked up is not taken for the agent's.
 	s := &services{run: planning, getErr: fault.New(fault.Unavailable, "the store is away").GRPCStatus().Err()}
 	wantBlock(t, "store", s.handle(strings.Replace(preTool, `{`, `{"agent_id":"a1",`, 1), hook.Options{}), "the store is away")
 	s.wantAsked(t, getSubagent)

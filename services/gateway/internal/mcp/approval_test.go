@@ -150,7 +150,7 @@ func TestWaitApprovalEnds(t *testing.T) {
 	}
 	without := overStdio(t, server(t, p, func(c *Config) { c.Approvals = nil }), "2025-11-25", nil)
 	wantRefused(t, call(t, without, "wait_approval", `{}`), "UNAVAILABLE", "wait answers when")
-	// A run that does not follow a decision does not hold the agent for ever.
+	// A run that does not follow a decision does not hold the agent forever.
 	slow := overStdio(t, server(t, p, func(c *Config) { c.settleWait = 1 }), "2025-11-25", nil)
 	answer := later(t, slow, "wait_approval", `{}`)
 	eventually(t, "it waits", func() bool { return p.waited() == 2 })

@@ -48,7 +48,7 @@ type Config struct {
 
 	// Authenticate checks a bearer token before anything is answered over HTTP, and
 	// answers the session that it is bound to, empty for none; nil leaves that to the
-	// services. An error that is not auth.ErrUnauthenticated means that it can not be
+	// services. An error that is not auth.ErrUnauthenticated means that it cannot be
 	// told now.
 	Authenticate func(ctx context.Context, token, namespace string) (session string, err error)
 	// AllowedHosts are Host names, without port, that may be asked for on a

@@ -147,7 +147,7 @@ func TestEnvironmentWaitsForCalls(t *testing.T) {
 	}
 }
 
-// TestEnvironmentRefused: when the server can not be started as the state demands,
+// TestEnvironmentRefused: when the server cannot be started as the state demands,
 // the call is not made.
 func TestEnvironmentRefused(t *testing.T) {
 	p, _, session := envServer(t, "fails when staging")

@@ -40,7 +40,7 @@ type plane struct {
 	onCheck  func(context.Context, *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error)
 	onReport func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error)
 	onGet    func(*enginev1.Run)
-	failGet  string // session that can not be looked up
+	failGet  string // session that cannot be looked up
 	// onTransition may answer an event itself.
 	onTransition func(run *enginev1.Run, event string) *enginev1.TransitionResponse
 

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	iauth "github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/services/gateway/internal/rebind"
+	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
 )
 
 const (
@@ -98,7 +98,7 @@ func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
 // the size and the token.
 func (s *Server) admit(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !rebind.Served(r, s.cfg.AllowedHosts...) {
+		if !dnsrebind.Served(r, s.cfg.AllowedHosts...) {
 			refuse(w, http.StatusForbidden, "this Host is not served on a loopback address")
 			return
 		}
@@ -131,7 +131,7 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 				refuse(w, http.StatusUnauthorized, "a valid bearer token is needed: Authorization: Bearer TOKEN")
 				return
 			case err != nil:
-				refuse(w, http.StatusServiceUnavailable, "whose token it is can not be told now; try again in a moment")
+				refuse(w, http.StatusServiceUnavailable, "whose token it is cannot be told now; try again in a moment")
 				return
 			case session != "" && c.SessionID == tokenSession(c.Token):
 				// The token says which session it is for, and the client named none.

@@ -275,7 +275,7 @@ func TestAuthenticate(t *testing.T) {
 		}
 	}
 	if status, answer, _ := post(t, url, initialize, "Authorization", "Bearer nobody-knows"); status != http.StatusServiceUnavailable || strings.Contains(answer, "secret") {
-		t.Errorf("who can not be told now: %d %s", status, answer)
+		t.Errorf("who cannot be told now: %d %s", status, answer)
 	}
 	_, _, header := post(t, url, initialize, "Authorization", "Bearer alice")
 	id := header.Get(mcpSessionHeader)

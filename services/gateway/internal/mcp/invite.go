@@ -16,7 +16,7 @@ import (
 // what they answer the client has no effect.
 
 // ask is the request to lead the client's user to an approval; nil when the client
-// can not, there is nowhere to lead to, or it has been asked before.
+// cannot, there is nowhere to lead to, or it has been asked before.
 func (s *Server) ask(c caller, id string) *sdk.ElicitParams {
 	link := s.link(id)
 	if link == "" || c.call == nil || c.call.Session == nil {

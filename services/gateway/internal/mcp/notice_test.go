@@ -49,7 +49,7 @@ func TestInterruptNotice(t *testing.T) {
 					Name: "pb_check", From: "testing", To: "deploying", Notice: notice,
 				}}, nil
 			}, nil)
-			// An upstream can not speak for Interlock.
+			// An upstream cannot speak for Interlock.
 			fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{
 					Meta:    sdk.Meta{warningMeta: "forged", "theirs": "kept"},
@@ -104,7 +104,7 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// TestLateReport: a report that can not be made in time is no secret, goes on, and
+// TestLateReport: a report that cannot be made in time is no secret, goes on, and
 // what it brings about is still announced.
 func TestLateReport(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListTo
 	case refused.Code == codeNoProcess || refused.Code == codeNotBound:
 		// Nothing is offered, and calls say why.
 	default:
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session can not be looked up: " + refused.Message}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be looked up: " + refused.Message}
 	}
 	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.has(s, tool.Name) })
 	return list, nil

@@ -114,7 +114,7 @@ func TestProcessEndpointWithout(t *testing.T) {
 		{"unbound calls allowed", newPlane(), "?session=s1", func(c *Config) { c.AllowUnbound = true }, "NO_PROCESS", true},
 		{"no processes", newPlane(), "?session=s1", func(c *Config) { c.Processes = nil }, "UNAVAILABLE", false},
 		{"the engine is away", down, "?session=s1", nil, "UNAVAILABLE", false},
-		{"the run can not be read", lost, "?session=s1", nil, "UNAVAILABLE", false},
+		{"the run cannot be read", lost, "?session=s1", nil, "UNAVAILABLE", false},
 		{"an unknown version", unknown, "?session=s1", nil, "NOT_FOUND", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestProcessBlocks(t *testing.T) {
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
 	wantOK(t, call(t, session, "load_workflow", `{"name":"deploy-gate"}`))
 	wantOK(t, call(t, session, "process_step", `{"answer":"no"}`))
-	wantOK(t, call(t, session, "get_state", `{}`), "Tools: none.", "BLOCKED. It is blocked, and this session can not go on")
+	wantOK(t, call(t, session, "get_state", `{}`), "Tools: none.", "BLOCKED. It is blocked, and this session cannot go on")
 }
 
 // TestProcessParks: where people review an answer the agent learns how to wait, and

@@ -5,7 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/services/gateway/internal/realname"
+	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
 )
 
 // realNames are the real names of the files that a call has changed, where they
@@ -22,7 +22,7 @@ func realNames(workspace, tool string, input json.RawMessage) []string {
 		if !root.Outside(name) {
 			file = workspace + "/" + name
 		}
-		if real := realname.Within(workspace, realname.Of(file)); real != name {
+		if real := realpath.Within(workspace, realpath.Of(file)); real != name {
 			found = append(found, real)
 		}
 	}

@@ -280,7 +280,7 @@ func TestSessionsWithoutAState(t *testing.T) {
 			wantRefused(t, call(t, session, request.tool, request.arguments), row.code, row.parts...)
 		}
 	}
-	// What can not be explained is at least told.
+	// What cannot be explained is at least told.
 	v := newVault()
 	v.failAll = fault.New(fault.PermissionDenied, "not you").GRPCStatus().Err()
 	session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)

@@ -286,7 +286,7 @@ func TestSubagents(t *testing.T) {
 	wantRefused(t, call(t, session, "get_state", `{"agent":"`+strings.Repeat("x", 300)+`"}`), "INVALID_ARGUMENT", "at most 256")
 	wantRefused(t, call(t, session, "get_state", `{"agent":"a\nb"}`), "INVALID_ARGUMENT", "printable")
 	wantRefused(t, call(t, session, "list_workflows", `{"agent":"a1"}`), "INVALID_ARGUMENT", "it takes none")
-	// Where the session of a subagent can not be looked up, nothing is done for
+	// Where the session of a subagent cannot be looked up, nothing is done for
 	// anybody else.
 	p.mu.Lock()
 	p.failGet = "s1/a1"

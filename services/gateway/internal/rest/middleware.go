@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/gateway/internal/rebind"
+	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
 )
 
 // Headers that travel on as gRPC metadata.
@@ -56,7 +56,7 @@ func (e *edge) handler() http.Handler {
 		}
 		h.Set(headerRequestID, id)
 		defer e.recover(w, r)
-		if e.AllowAnonymous && !rebind.Served(r, e.AllowedHosts...) {
+		if e.AllowAnonymous && !dnsrebind.Served(r, e.AllowedHosts...) {
 			e.writeProblem(w, r, newProblem(http.StatusForbidden, codeUnknownHost,
 				"this server is not known by that name; call it by its address, or by the host of its public URL"))
 			return

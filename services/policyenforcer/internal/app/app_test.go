@@ -263,7 +263,7 @@ func TestIterationsAreCountedExactly(t *testing.T) {
 	}
 }
 
-// S7.2: what can not be decided and recorded is denied.
+// S7.2: what cannot be decided and recorded is denied.
 func TestFailsClosed(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]storetest.Fault{

@@ -18,8 +18,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Check is a question: may this tool be called, now, with this input?
@@ -64,7 +64,7 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 	}
 	q := &question{caller: caller, req: req, digest: digest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
 	s, err := a.found(ctx, caller, req.Target, a.cached)
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		if err != nil {
 			return a.unavailable(ctx, q, err)
 		}
@@ -75,7 +75,7 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 		if err = cause; !errors.Is(err, store.ErrConflict) {
 			continue
 		}
-		if err = contend.Yield(ctx, i); err == nil {
+		if err = retry.Yield(ctx, i); err == nil {
 			s, err = a.found(ctx, caller, req.Target, a.again)
 		}
 	}

@@ -159,7 +159,7 @@ func (a *App) scanPartition(ctx context.Context, namespace string, q DecisionQue
 			r, err := decodeDecision(from.partition, entry)
 			if err != nil {
 				// Whoever reads the log must see that there is one.
-				r.Message = "this record can not be read; verify the log"
+				r.Message = "this record cannot be read; verify the log"
 			}
 			if (err != nil || q.matches(r)) && !yield(r) {
 				return &from, looked, nil

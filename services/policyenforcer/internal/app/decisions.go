@@ -114,7 +114,7 @@ func (s *Shadow) encode(w *jsonobject.Writer) {
 	w.Close()
 }
 
-// decodeDecision reads what Encode wrote. What can not be read has its place only.
+// decodeDecision reads what Encode wrote. What cannot be read has its place only.
 func decodeDecision(partition string, entry store.HistoryEntry) (*DecisionRecord, error) {
 	r := &DecisionRecord{Partition: partition, Sequence: entry.Version}
 	if err := json.Unmarshal(entry.Data, r); err != nil {

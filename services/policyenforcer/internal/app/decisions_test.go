@@ -44,7 +44,7 @@ func TestDecisionRecordIsComplete(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, record)
 		}
 	}
-	// Records stay in the log for ever: their text is a format.
+	// Records stay in the log forever: their text is a format.
 	const format = `{"time":"2026-01-02T03:04:05.000678Z","principal":"a\"b","session_id":"s","run_id":"run_1","run_version":7,"workflow":"w",` +
 		`"workflow_version":2,"state":"work\n","branch":"ci/lint","call_id":"c","tool":"mcp__x__y","capability":"mcp:x:y","decision":"DENY",` +
 		`"code":"POLICY_DENIED","message":"<no>","rule":"/deny/0","policy":"p","policy_version":3,"input_digest":"00ff",` +

@@ -32,7 +32,7 @@ type forgotten struct {
 }
 
 // RetainDecisions has the log drop sealed decisions when they are older than this;
-// 0 keeps them for ever. It must be called before Sweep. Decisions that were sealed
+// 0 keeps them forever. It must be called before Sweep. Decisions that were sealed
 // while there was no end to them are dropped after the next seal of their partition.
 func (a *App) RetainDecisions(age time.Duration) { a.caches.retention = age }
 

@@ -82,7 +82,7 @@ func TestNothingIsForgottenUnasked(t *testing.T) {
 		if got := r.verified("run_1"); !got.OK() || got.Sealed != 3 {
 			r.Errorf("%+v", got)
 		}
-		// Nor what is asked to be kept for ever before it is old.
+		// Nor what is asked to be kept forever before it is old.
 		r.RetainDecisions(10 * day)
 		r.log("run_1", 1)
 		r.sealed()
@@ -110,7 +110,7 @@ func TestTamperingWithWhatIsForgotten(t *testing.T) {
 		"through":    {func(x tampering) { replaceData(x, gone, `"through":`, "4") }, 5, "seal"},
 		"all of it":  {func(x tampering) { replaceData(x, gone, `"through":`, "9") }, 9, "seal 1"},
 		"seals":      {func(x tampering) { replaceData(x, gone, `"seals":`, "2") }, 4, "seal"},
-		"unreadable": {func(x tampering) { x.setData(gone, "?") }, 0, "can not be read"},
+		"unreadable": {func(x tampering) { x.setData(gone, "?") }, 0, "cannot be read"},
 		"dropped":    {func(x tampering) { x.drop(gone) }, 1, "missing"},
 		"next record": {func(x tampering) {
 			all := x.history(decisions)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // indexEdit changes a copy of the index and says what has changed, nil for nothing.
@@ -43,7 +43,7 @@ func (a *App) edit(ctx context.Context, namespace string, edit indexEdit) (*edit
 // changeIndex edits the index of a namespace in one commit with its event. What
 // changes nothing commits nothing, but for the idempotency key.
 func (a *App) changeIndex(ctx context.Context, caller Caller, once *once, edit indexEdit) (*policyIndex, error) {
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		e, err := a.edit(ctx, caller.Namespace, edit)
 		if err != nil {
 			return nil, err
@@ -58,7 +58,7 @@ func (a *App) changeIndex(ctx context.Context, caller Caller, once *once, edit i
 		if !errors.Is(err, store.ErrConflict) {
 			return nil, fault.From(err)
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, fault.From(err)
 		}
 	}

@@ -128,7 +128,7 @@ type policyCaches struct {
 	machines *snapshot.Cache[shadowKey, *workflow.Machine]
 	// dropped are owners of counters whose end is set: see dropLater.
 	dropped *snapshot.Cache[store.Key, struct{}]
-	// retention is how long the log keeps decisions; 0 for ever.
+	// retention is how long the log keeps decisions; 0 forever.
 	retention time.Duration
 }
 

@@ -117,7 +117,7 @@ func TestPolicySets(t *testing.T) {
 			x.setHistory(app.PolicyKey(ns, "p"), all)
 		})
 		if v := decide(r.App, 1, "Read"); v.Code != toolcall.CodePolicyUnavailable {
-			r.Errorf("one that can not be read: %+v", v)
+			r.Errorf("one that cannot be read: %+v", v)
 		}
 		if err := r.store.Close(); err != nil {
 			r.Fatal(err)

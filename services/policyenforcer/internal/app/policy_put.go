@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // PutPolicy is a policy to be stored.
@@ -71,7 +71,7 @@ func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *P
 	return x.policy(*v), created, problems, nil
 }
 
-// checkPolicyName refuses what can not name a policy. Those of processes are named
+// checkPolicyName refuses what cannot name a policy. Those of processes are named
 // otherwise.
 func checkPolicyName(name string) error {
 	const form = "name it by 1 to 128 lower-case letters, digits, dots, dashes and underscores, with a letter or digit among them"
@@ -83,7 +83,7 @@ func checkPolicyName(name string) error {
 		return fault.New(fault.InvalidRequest, "the policy has no name; %s, in the request or as \"name\" in the definition", form).
 			Violate("/name", "REQUIRED", "empty")
 	case len(name) > 128 || strings.ContainsFunc(name, strange) || strings.Trim(name, "._-") == "":
-		return fault.New(fault.InvalidRequest, "%s can not name a policy; %s", document.Quote(name), form).
+		return fault.New(fault.InvalidRequest, "%s cannot name a policy; %s", document.Quote(name), form).
 			Violate("/name", "NAME", "not a name")
 	}
 	return nil
@@ -93,7 +93,7 @@ func checkPolicyName(name string) error {
 // number.
 func (a *App) addVersion(ctx context.Context, namespace string, v *PolicyVersion) (created bool, err error) {
 	key := policyKey(namespace, v.Name)
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		record, err := a.store.Get(ctx, key)
 		if errors.Is(err, store.ErrNotFound) {
 			record, err = store.Record{Version: store.Absent}, nil
@@ -126,7 +126,7 @@ func (a *App) addVersion(ctx context.Context, namespace string, v *PolicyVersion
 		if !errors.Is(err, store.ErrConflict) {
 			return false, fault.From(err)
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return false, fault.From(err)
 		}
 	}

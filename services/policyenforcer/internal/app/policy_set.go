@@ -92,7 +92,7 @@ func (a *App) policySet(ctx context.Context, namespace, name string, version int
 }
 
 func (a *App) warnBroken(ctx context.Context, name string, version int64, cause error) {
-	a.log.LogAttrs(ctx, slog.LevelError, "a policy can not be read, and denies every call",
+	a.log.LogAttrs(ctx, slog.LevelError, "a policy cannot be read, and denies every call",
 		slog.String("policy", name), slog.Int64("version", version), slog.Any("cause", cause))
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/contend"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Report is the result of a tool call (S3.9).
@@ -81,7 +81,7 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 			return nil, fault.From(err)
 		}
 	}
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		err := a.take(ctx, caller, s.root, call, reported)
 		if err == nil {
 			return reported, nil
@@ -89,7 +89,7 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 		if !errors.Is(err, store.ErrConflict) {
 			return nil, fault.From(err)
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, fault.From(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // kindSeal is the record of how far a partition of the log is sealed. Its history
@@ -66,7 +66,7 @@ const sealPage = 1000
 // sealAll seals what a partition has, and clears its timers when that is all. Any
 // number of processes may do so at once.
 func (a *App) sealAll(ctx context.Context, decisions store.Key) error {
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		done, err := a.sealNext(ctx, decisions)
 		if done || err != nil && !errors.Is(err, store.ErrConflict) {
 			return err
@@ -74,7 +74,7 @@ func (a *App) sealAll(ctx context.Context, decisions store.Key) error {
 		if err == nil {
 			continue
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return err
 		}
 	}

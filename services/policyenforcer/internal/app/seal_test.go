@@ -139,7 +139,7 @@ func TestSealingNeverWaits(t *testing.T) {
 	})
 }
 
-// A partition that can not be sealed waits, and keeps no other from its turn.
+// A partition that cannot be sealed waits, and keeps no other from its turn.
 func TestSealingThatFailsWaits(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {

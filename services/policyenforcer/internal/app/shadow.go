@@ -33,7 +33,7 @@ func (a *App) shadows(ctx context.Context, q *question, s *snapshotOf, std *stan
 	}
 	m, err := a.shadowMachine(ctx, q.caller.Namespace, s.run.Workflow, digest)
 	if err != nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "the shadow of a workflow can not be read",
+		a.log.LogAttrs(ctx, slog.LevelWarn, "the shadow of a workflow cannot be read",
 			slog.String("workflow", s.run.Workflow), slog.Any("cause", err))
 		return differing
 	}

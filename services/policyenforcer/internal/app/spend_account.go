@@ -36,7 +36,7 @@ func (a *App) spendKey(namespace string, account rules.Account) store.Key {
 // was admitted in it has been reported, or never will be.
 const spendKept = 2 * ledger.Kept
 
-// dropLater sees to it that the counters of periods do not stay for ever. It must be
+// dropLater sees to it that the counters of periods do not stay forever. It must be
 // called before the first of them is counted, and costs nothing from then on.
 func (a *App) dropLater(ctx context.Context, namespace string, spends []rules.Spend) error {
 	for i := range spends {

@@ -38,7 +38,7 @@ type shadowSet struct {
 // workflow and of all that have invoked it, those attached to its session or one
 // above, and those of the caller's role. They hold whatever the run's status: what a
 // state enforces ends with the run, or while it is paused; a policy does not. What is
-// named and can not be had denies.
+// named and cannot be had denies.
 func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool string) (*standard, error) {
 	index, err := a.policies(ctx, caller.Namespace)
 	if err != nil {

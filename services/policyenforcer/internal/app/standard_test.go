@@ -10,13 +10,13 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// S7.2: what can not be judged is denied.
+// S7.2: what cannot be judged is denied.
 func TestWhatPoliciesCanNotJudgeIsDenied(t *testing.T) {
 	t.Parallel()
 	asks := `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`
 	for name, prepare := range map[string]func(*testing.T, *stage){
 		"a policy that is named and not there": func(_ *testing.T, s *stage) { s.engine.policies = []string{"missing"} },
-		"a policy that can not be read": func(t *testing.T, s *stage) {
+		"a policy that cannot be read": func(t *testing.T, s *stage) {
 			s.put(t, "p", `{"role": "agent", "ask": 7}`, indexed{Attachments: toRole(auth.Agent)})
 		},
 		"no approval service": func(t *testing.T, s *stage) {

@@ -46,7 +46,7 @@ func (a *App) found(
 }
 
 // noRunError is the engine's word that there is no run. Nothing else that is missing
-// means that: what can not be found of a run that there is denies.
+// means that: what cannot be found of a run that there is denies.
 type noRunError struct{ cause error }
 
 func (e *noRunError) Error() string { return e.cause.Error() }
@@ -97,7 +97,7 @@ func (a *App) heldWithoutRun(ctx context.Context, caller Caller, session string)
 // standIn stands in for the run of a session that drives none. It is in no store, and
 // a decision holds as long as that is so.
 func standIn(namespace, session string) *snapshotOf {
-	sum := sha256.Sum256([]byte(session)) // names may hold what subjects and ids can not
+	sum := sha256.Sum256([]byte(session)) // names may hold what subjects and ids cannot
 	key := ledger.Run(namespace, "session_"+hex.EncodeToString(sum[:16]))
 	run := &workflow.Run{
 		ID: key.ID, Workflow: standInFor.Machine.Name(), SessionID: session, Status: workflow.Running, State: "open", Version: store.Absent,

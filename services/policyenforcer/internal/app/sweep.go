@@ -39,7 +39,7 @@ func (a *App) Sweep(ctx context.Context) {
 func (a *App) SweepOnce(ctx context.Context) {
 	timers, err := a.store.Due(ctx, a.clock(), sweepPage, kindDecisions, kindSpend)
 	if err != nil && ctx.Err() == nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.Any("cause", err))
+		a.log.LogAttrs(ctx, slog.LevelWarn, "timers cannot be read", slog.Any("cause", err))
 	}
 	for _, timer := range timers {
 		if ctx.Err() != nil {

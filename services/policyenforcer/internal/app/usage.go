@@ -126,7 +126,7 @@ func limitsOf(p *rules.Policy, principal, root string, now time.Time) []Usage {
 	return usages
 }
 
-// counted is what an account holds. A window is read by a unit that it can not
+// counted is what an account holds. A window is read by a unit that it cannot
 // admit: the refusal says what it holds, and changes nothing.
 func (a *App) counted(ctx context.Context, owner store.Key, account rules.Account) (int64, error) {
 	if account.Window == 0 {

@@ -119,7 +119,7 @@ func (a *App) verify(ctx context.Context, decisions store.Key) (*ChainReport, er
 			return nil, err
 		}
 		if err != nil {
-			return &ChainReport{Partition: decisions.ID, Problem: "the record of what was forgotten can not be read"}, nil
+			return &ChainReport{Partition: decisions.ID, Problem: "the record of what was forgotten cannot be read"}, nil
 		}
 		report, err := a.verifyAfter(ctx, decisions, before)
 		if err != nil || report == nil || report.OK() {
@@ -143,7 +143,7 @@ func (a *App) verifyAfter(ctx context.Context, decisions store.Key, before *forg
 		return nil, err
 	}
 	if err != nil {
-		return &ChainReport{Partition: decisions.ID, Problem: "the record of its seals can not be read"}, nil
+		return &ChainReport{Partition: decisions.ID, Problem: "the record of its seals cannot be read"}, nil
 	}
 	logged, err := a.store.Get(ctx, decisions)
 	switch {
@@ -229,7 +229,7 @@ func (v *verification) run(ctx context.Context, last int64) error {
 // record verifies one record by its seal, if it has one.
 func (v *verification) record(ctx context.Context, entry store.HistoryEntry) error {
 	if _, err := decodeDecision(v.decisions.ID, entry); err != nil {
-		return wrong(entry.Version, "the record can not be read")
+		return wrong(entry.Version, "the record cannot be read")
 	}
 	v.chain = v.chain.next(entry.Version, entry.Data)
 	if entry.Version > v.through.Through {
@@ -297,7 +297,7 @@ func (v *verification) readSeals(ctx context.Context, sequence int64) error {
 		v.version++
 		s, err := decodeSeal(entry)
 		if err != nil || entry.Version != v.version {
-			return wrong(sequence, "seal %d is missing, or can not be read", v.version)
+			return wrong(sequence, "seal %d is missing, or cannot be read", v.version)
 		}
 		v.seals = append(v.seals, s)
 	}

@@ -82,7 +82,7 @@ func TestTamperingIsFound(t *testing.T) {
 			all := x.history(decisions)
 			all[7].data = "?"
 			x.setHistory(decisions, all)
-		}, 8, "can not be read"},
+		}, 8, "cannot be read"},
 		"hidden": {func(x tampering) { x.setVersion(decisions, 7) }, 8, "beyond"},
 		"seal changed": {func(x tampering) {
 			all := x.history(seals)
@@ -102,7 +102,7 @@ func TestTamperingIsFound(t *testing.T) {
 		"seal missing":     {func(x tampering) { x.setHistory(seals, x.history(seals)[1:]) }, 1, "seal 1"},
 		"last seal gone":   {func(x tampering) { x.setHistory(seals, x.history(seals)[:1]) }, 4, "seal is missing"},
 		"seals exchanged":  {func(x tampering) { exchange(x, seals) }, 1, "seal 1"},
-		"seal unreadable":  {func(x tampering) { x.setData(seals, "?") }, 0, "can not be read"},
+		"seal unreadable":  {func(x tampering) { x.setData(seals, "?") }, 0, "cannot be read"},
 		"head changed":     {func(x tampering) { replaceData(x, seals, `"head":"`, strings.Repeat("0", 64)) }, 6, "head"},
 		"count of seals":   {func(x tampering) { x.setVersion(seals, 3) }, 6, "seal"},
 		"sealed less":      {func(x tampering) { replaceData(x, seals, `"through":`, "5") }, 5, "seal"},

@@ -7,7 +7,7 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -38,7 +38,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 	req := &approvalv1.CreateRequest{
 		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
-		Message: ask.Message, Terms: wire.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
+		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
 		UsedBy: ask.UsedBy,
 	}
 	if !ask.Action.Data.IsZero() { // no input is not the input null

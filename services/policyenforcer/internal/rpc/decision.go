@@ -3,14 +3,14 @@ package rpc
 import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
 // decisions and codes are the core's words in the contract's.
 var (
-	decisions = wire.Enums[toolcall.Decision, policyv1.Decision](policyv1.Decision_value, "DECISION_")
-	codes     = wire.Enums[toolcall.Code, policyv1.DecisionCode](policyv1.DecisionCode_value, "DECISION_CODE_")
+	decisions = protomap.Enums[toolcall.Decision, policyv1.Decision](policyv1.Decision_value, "DECISION_")
+	codes     = protomap.Enums[toolcall.Code, policyv1.DecisionCode](policyv1.DecisionCode_value, "DECISION_CODE_")
 )
 
 func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallResponse {

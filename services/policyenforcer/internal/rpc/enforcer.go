@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -44,13 +44,13 @@ type Enforcer struct {
 	policyv1.UnimplementedPolicyEnforcerServiceServer
 	app   *app.App
 	runs  enginev1.RunServiceClient
-	legal wire.LegalEvents
+	legal protomap.LegalEvents
 	busy  chan struct{}
 }
 
 // NewEnforcer makes the service. runs is the engine's.
 func NewEnforcer(a *app.App, runs enginev1.RunServiceClient) *Enforcer {
-	return &Enforcer{app: a, runs: runs, legal: wire.NewLegalEvents(), busy: make(chan struct{}, maxBusy)}
+	return &Enforcer{app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy)}
 }
 
 func caller(ctx context.Context) app.Caller {

@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/hub"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
+	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
 // Kinds of the records that the state-store owns.
@@ -104,7 +104,7 @@ type App struct {
 	compiler *document.SchemaCache
 	writers  writers
 	turns    *turns
-	changes  *hub.Hub
+	changes  *wakeup.Hub
 }
 
 // New makes the use cases. clock is time.Now outside of tests.
@@ -119,7 +119,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		compiler: document.NewSchemaCache(1024),
 		writers:  writers{queues: map[store.Key]*queue{}},
 		turns:    newTurns(),
-		changes:  hub.New(),
+		changes:  wakeup.New(),
 	}
 }
 
@@ -155,7 +155,7 @@ func violations(e *fault.Error, field string, problems document.Problems) *fault
 	return e
 }
 
-// badJSON refuses a document that can not be read.
+// badJSON refuses a document that cannot be read.
 func badJSON(field string, problems document.Problems) error {
 	for _, p := range problems {
 		if p.Code == document.CodeTooLarge {

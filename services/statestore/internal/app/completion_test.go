@@ -218,7 +218,7 @@ func TestChildIsAskedInPlace(t *testing.T) {
 }
 
 // A state that is deleted while its report is due leaves nothing to report: the
-// session ends, and no runner is given a task that it can not do.
+// session ends, and no runner is given a task that it cannot do.
 func TestStateIsDeletedWhileItsReportIsDue(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {

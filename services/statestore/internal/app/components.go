@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Component is the definition of a state component (S12.1).
@@ -65,7 +65,7 @@ func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, ke
 		return nil, err
 	}
 	now, digest := a.now(), document.Digest(value)
-	for range contend.Attempts {
+	for range retry.Attempts {
 		record, known, err := a.component(ctx, caller.Namespace, parsed.Slug)
 		if err != nil {
 			return nil, err
@@ -203,7 +203,7 @@ func (a *App) UpdateComponent(ctx context.Context, caller Caller, slug string, s
 		return nil, fault.New(fault.InvalidRequest, "the definition's slug is %q, not %q; a component keeps its slug", clip(parsed.Slug), clip(slug)).
 			Violate("/slug", "NAME", "must stay as it is")
 	}
-	for range contend.Attempts {
+	for range retry.Attempts {
 		c, err := a.Component(ctx, caller.Namespace, slug)
 		if err != nil {
 			return nil, err
@@ -233,7 +233,7 @@ func atVersion(what string, have, want int64) error {
 
 // DeleteComponent removes a component. Values that were kept stay out of reach.
 func (a *App) DeleteComponent(ctx context.Context, caller Caller, slug string, expected int64) error {
-	for range contend.Attempts {
+	for range retry.Attempts {
 		c, err := a.Component(ctx, caller.Namespace, slug)
 		if err != nil {
 			return err

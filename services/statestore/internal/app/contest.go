@@ -5,7 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // turns let those of this process who have lost a race for a tree of sessions try
@@ -50,7 +50,7 @@ func (a *App) contest(ctx context.Context, of store.Key, what string, try func()
 	}
 	defer end()
 	for i := range mostTries {
-		if err := contend.Yield(ctx, min(i, 4)); err != nil {
+		if err := retry.Yield(ctx, min(i, 4)); err != nil {
 			return fault.From(err)
 		}
 		if err := try(); !lostRace(err) {

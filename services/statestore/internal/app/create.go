@@ -148,7 +148,7 @@ func (c *creation) replayed(ctx context.Context, root store.Key, stored []byte) 
 	return c.a.replay(ctx, stateKey(root.Namespace, first.StateID), first, c.data)
 }
 
-// admit refuses sessions that can not create a state.
+// admit refuses sessions that cannot create a state.
 func (c *creation) admit(root *Member) error {
 	switch {
 	case !root.Root():
@@ -157,7 +157,7 @@ func (c *creation) admit(root *Member) error {
 		return fault.New(fault.FailedPrecondition, "session %q has state %s already; update that, or create another session", clip(root.Name), root.StateID).
 			Meta("state_id", root.StateID)
 	case root.Status == session.Ended:
-		return fault.New(fault.SessionEnded, "session %q has ended and can not create a state; resume it first, or create another session", clip(root.Name))
+		return fault.New(fault.SessionEnded, "session %q has ended and cannot create a state; resume it first, or create another session", clip(root.Name))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 		return err
 	}
 	if force && caller.agent() {
-		return fault.New(fault.PermissionDenied, "an agent can not delete a state by force; an operator can")
+		return fault.New(fault.PermissionDenied, "an agent cannot delete a state by force; an operator can")
 	}
 	key := stateKey(caller.Namespace, id)
 	return a.contest(ctx, key, "state "+id, func() error {

@@ -25,7 +25,7 @@ func plainName(field, name string) error {
 	case strings.TrimSpace(name) != name:
 		return bad("begins or ends with a blank")
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return bad("has characters that can not be shown")
+		return bad("has characters that cannot be shown")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // intent is a session to be, stored under its name (and under its id, if the caller
@@ -114,7 +114,7 @@ func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
 	if err != nil {
 		return fault.From(fmt.Errorf("encode session name: %w", err))
 	}
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
 		switch {
 		case err == nil:
@@ -132,7 +132,7 @@ func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
 		default:
 			return &takenError{ref.ID, other}
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return fault.From(err)
 		}
 	}
@@ -213,7 +213,7 @@ func withVersion(s *session.Session, version int64) *session.Session {
 	return &next
 }
 
-// takeBack frees the names of a session that can not be made.
+// takeBack frees the names of a session that cannot be made.
 func (a *App) takeBack(ctx context.Context, namespace string, in *intent) error {
 	for _, ref := range in.refs(namespace) {
 		known, err := a.intent(ctx, ref)

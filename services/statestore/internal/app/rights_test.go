@@ -168,7 +168,7 @@ func TestAnEmptyPatchIsNoReport(t *testing.T) {
 	})
 }
 
-// A version of the future can not be waited for: it may mean another state.
+// A version of the future cannot be waited for: it may mean another state.
 func TestWatchFromTheFuture(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
@@ -195,8 +195,8 @@ func TestLockKeys(t *testing.T) {
 	})
 }
 
-// S10.8: a state whose retention can not end, for it is locked, is tried again later,
-// not at once and for ever.
+// S10.8: a state whose retention cannot end, for it is locked, is tried again later,
+// not at once and forever.
 func TestATimerThatFailsIsPutOff(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{Retention: time.Minute}, func(r *rig) {

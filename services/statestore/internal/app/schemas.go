@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Schema is one immutable version of a JSON Schema (S10.1). Its number is the
@@ -64,7 +64,7 @@ func (a *App) RegisterSchema(ctx context.Context, caller Caller, name, descripti
 	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
 		return v, true, err
 	}
-	for i := range contend.Attempts {
+	for i := range retry.Attempts {
 		latest, err := a.latestSchema(ctx, key)
 		switch {
 		case fault.ReasonOf(err) == fault.NotFound:
@@ -86,7 +86,7 @@ func (a *App) RegisterSchema(ctx context.Context, caller Caller, name, descripti
 		case !lostRace(err):
 			return nil, false, err
 		}
-		if err := contend.Yield(ctx, i); err != nil {
+		if err := retry.Yield(ctx, i); err != nil {
 			return nil, false, fault.From(err)
 		}
 	}

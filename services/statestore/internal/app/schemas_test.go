@@ -136,7 +136,7 @@ func TestInvalidSchemasAreRefused(t *testing.T) {
 }
 
 // A schema whose judgement grows with every level must not stop the service: it is
-// refused, when it is registered or for the data that it can not judge.
+// refused, when it is registered or for the data that it cannot judge.
 func TestSchemaBombsDoNotExplode(t *testing.T) {
 	t.Parallel()
 	doubling := func(keyword string) string {

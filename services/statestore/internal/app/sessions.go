@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // NewSession is a request for a session.
@@ -46,7 +46,7 @@ func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) 
 	if err != nil {
 		return nil, false, err
 	}
-	for range contend.Attempts {
+	for range retry.Attempts {
 		m, err = a.complete(ctx, caller.Namespace, in)
 		var taken *takenError
 		switch {
@@ -72,7 +72,7 @@ func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) 
 	return nil, false, contended("session " + in.Name)
 }
 
-// check refuses names that can not be.
+// check refuses names that cannot be.
 func (r *NewSession) check() error {
 	if r.ID != "" {
 		if err := ownSessionName("session_id", r.ID); err != nil {
@@ -123,7 +123,7 @@ const agentSubject = "session:"
 // newIntent chooses the home of a session to be, in the shard of its tree.
 func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, parent *Member) (*intent, error) {
 	if caller.agent() && req.Subject != "" {
-		return nil, fault.New(fault.PermissionDenied, "an agent can not choose the subject, whose long-term values it would read; an operator can")
+		return nil, fault.New(fault.PermissionDenied, "an agent cannot choose the subject, whose long-term values it would read; an operator can")
 	}
 	if req.StateRef != "" {
 		if _, err := a.Component(ctx, caller.Namespace, req.StateRef); err != nil {

@@ -232,7 +232,7 @@ func mayWrite(acting *Member, st *State) error {
 	case !acting.SameTree(st.RootID):
 		return foreign(acting, st)
 	case acting.Status == session.Ended:
-		return fault.New(fault.SessionEnded, "session %q has ended and can not change the state any more; resume it first", clip(acting.Name))
+		return fault.New(fault.SessionEnded, "session %q has ended and cannot change the state any more; resume it first", clip(acting.Name))
 	}
 	return nil
 }

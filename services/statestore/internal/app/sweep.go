@@ -56,7 +56,7 @@ func (a *App) SweepOnce(ctx context.Context) {
 		}
 	}
 	if unread != nil && ctx.Err() == nil { // shards may live on different servers
-		a.log.LogAttrs(ctx, slog.LevelWarn, "timers can not be read", slog.Any("cause", unread))
+		a.log.LogAttrs(ctx, slog.LevelWarn, "timers cannot be read", slog.Any("cause", unread))
 	}
 }
 

@@ -129,7 +129,7 @@ func TestRetentionIsMadeLonger(t *testing.T) {
 		r.readAt(id, 0)
 		r.advance(1)
 		r.gone(id)
-		// Or is for ever by now.
+		// Or is forever by now.
 		r.cfg.Retention = time.Hour
 		r.App = r.replica(r.store)
 		id = r.state("root 2", anything, `{}`).Key.ID

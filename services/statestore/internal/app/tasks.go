@@ -110,7 +110,7 @@ func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[s
 			case storeFails(err):
 				return err
 			case err != nil: // one task must not keep the runner from the others
-				a.log.LogAttrs(ctx, slog.LevelWarn, "a task can not be given", slog.String("of", m.Key.String()), slog.Any("cause", err))
+				a.log.LogAttrs(ctx, slog.LevelWarn, "a task cannot be given", slog.String("of", m.Key.String()), slog.Any("cause", err))
 				continue
 			case task == nil:
 				continue // another runner was faster

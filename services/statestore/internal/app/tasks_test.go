@@ -320,7 +320,7 @@ func TestTaskLists(t *testing.T) {
 	})
 }
 
-// unreadable is a store where a kind of record can not be read.
+// unreadable is a store where a kind of record cannot be read.
 type unreadable struct {
 	store.Store
 	kind string
@@ -333,7 +333,7 @@ func (u *unreadable) Get(ctx context.Context, key store.Key) (store.Record, erro
 	return u.Store.Get(ctx, key)
 }
 
-// One task that can not be given keeps no runner from the others.
+// One task that cannot be given keeps no runner from the others.
 func TestTaskThatCanNotBeGiven(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {

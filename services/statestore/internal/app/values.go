@@ -73,7 +73,7 @@ func (a *App) valuesOf(ctx context.Context, caller Caller, begun executionRecord
 	return v, v.locate(caller)
 }
 
-// locate decides where values are kept, and refuses what can not be.
+// locate decides where values are kept, and refuses what cannot be.
 func (v *values) locate(caller Caller) error {
 	switch v.component.Persistence {
 	case document.PersistSession:

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/contend"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // writeTimeout bounds the commit of edits.
@@ -53,7 +53,7 @@ func (a *App) writeGroup(key store.Key, group []*edit) {
 			w.fail(err)
 			return
 		}
-		if err = contend.Yield(ctx, min(i, 4)); err != nil {
+		if err = retry.Yield(ctx, min(i, 4)); err != nil {
 			break
 		}
 		if err = a.refresh(ctx, group); err == nil {

@@ -225,7 +225,7 @@ func TestPageTokensThatNoListGave(t *testing.T) {
 }
 
 // What is announced can be read, and says what it is about; names and pointers that
-// agents choose can not make an event that can not be stored.
+// agents choose cannot make an event that cannot be stored.
 func TestEventsAreReadable(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -8,7 +8,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/session"
-	"github.com/interlock-run/interlock/services/internal/wire"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
@@ -20,10 +20,10 @@ type Sessions struct {
 
 // The core's words in the contract's.
 var (
-	statuses        = wire.Enums[session.Status, statev1.SessionStatus](statev1.SessionStatus_value, "SESSION_STATUS_")
-	updateStatuses  = wire.Enums[session.UpdateStatus, statev1.StateUpdateStatus](statev1.StateUpdateStatus_value, "STATE_UPDATE_STATUS_")
-	taskKinds       = wire.Enums[session.Kind, statev1.TaskKind](statev1.TaskKind_value, "TASK_KIND_")
-	taskStatuses    = wire.Enums[string, statev1.TaskStatus](statev1.TaskStatus_value, "TASK_STATUS_")
+	statuses        = protomap.Enums[session.Status, statev1.SessionStatus](statev1.SessionStatus_value, "SESSION_STATUS_")
+	updateStatuses  = protomap.Enums[session.UpdateStatus, statev1.StateUpdateStatus](statev1.StateUpdateStatus_value, "STATE_UPDATE_STATUS_")
+	taskKinds       = protomap.Enums[session.Kind, statev1.TaskKind](statev1.TaskKind_value, "TASK_KIND_")
+	taskStatuses    = protomap.Enums[string, statev1.TaskStatus](statev1.TaskStatus_value, "TASK_STATUS_")
 	persistenceMode = map[string]statev1.Persistence{
 		"none": statev1.Persistence_PERSISTENCE_NONE, "session": statev1.Persistence_PERSISTENCE_SESSION,
 		"long_term": statev1.Persistence_PERSISTENCE_LONG_TERM,

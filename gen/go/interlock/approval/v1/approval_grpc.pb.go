@@ -52,7 +52,7 @@ type ApprovalServiceClient interface {
 	// Consume uses a granted approval for exactly the action of a digest, once. It is
 	// repeatable by the same used_by.
 	Consume(ctx context.Context, in *ConsumeRequest, opts ...grpc.CallOption) (*ConsumeResponse, error)
-	// Void notes that what was granted can not be done any more (S9.1).
+	// Void notes that what was granted cannot be done any more (S9.1).
 	Void(ctx context.Context, in *VoidRequest, opts ...grpc.CallOption) (*VoidResponse, error)
 	// Wait streams the approval now and after every change until it is final.
 	Wait(ctx context.Context, in *WaitRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WaitResponse], error)
@@ -198,7 +198,7 @@ type ApprovalServiceServer interface {
 	// Consume uses a granted approval for exactly the action of a digest, once. It is
 	// repeatable by the same used_by.
 	Consume(context.Context, *ConsumeRequest) (*ConsumeResponse, error)
-	// Void notes that what was granted can not be done any more (S9.1).
+	// Void notes that what was granted cannot be done any more (S9.1).
 	Void(context.Context, *VoidRequest) (*VoidResponse, error)
 	// Wait streams the approval now and after every change until it is final.
 	Wait(*WaitRequest, grpc.ServerStreamingServer[WaitResponse]) error

@@ -111,7 +111,7 @@ const (
 	// The transition needs a part of the workflow language that this version of
 	// Interlock validates but does not execute yet.
 	RejectionCode_REJECTION_CODE_UNSUPPORTED RejectionCode = 13
-	// The data can not be merged: not an object, or the context would grow over
+	// The data cannot be merged: not an object, or the context would grow over
 	// its limit.
 	RejectionCode_REJECTION_CODE_INVALID_DATA RejectionCode = 14
 	// Only a paused run can be resumed.

@@ -221,7 +221,7 @@ func read(in io.Reader) ([]byte, error) {
 }
 
 // stopped is whether the event is an agent's second try to stop. Blocking that
-// too would keep it going for ever (Claude Code's documentation of
+// too would keep it going forever (Claude Code's documentation of
 // stop_hook_active).
 func stopped(event []byte) bool {
 	var e struct {

@@ -29,7 +29,7 @@ type ending struct {
 func (e *ending) failure() (how string, again bool) {
 	switch {
 	case e.err != nil:
-		return "the agent can not be started: " + e.err.Error(), true
+		return "the agent cannot be started: " + e.err.Error(), true
 	case e.stopped != nil:
 		return e.stopped.Error(), true
 	case e.ok:

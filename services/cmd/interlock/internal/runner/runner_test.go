@@ -98,7 +98,7 @@ func TestAgentThatCanNotBeStarted(t *testing.T) {
 	b := start(t, `true`, func(_ *fakeTasks, cfg *Config) { cfg.Dir = filepath.Join(cfg.Dir, "nowhere") })
 	b.give <- task("child")
 	got := next(t, "Fail", b.settled)
-	if got.ack || !got.again || !strings.HasPrefix(got.error, "the agent can not be started: ") || !strings.Contains(got.error, "nowhere") {
+	if got.ack || !got.again || !strings.HasPrefix(got.error, "the agent cannot be started: ") || !strings.Contains(got.error, "nowhere") {
 		t.Errorf("%+v", got)
 	}
 	b.finish()

@@ -1,7 +1,7 @@
-// Package rebind refuses DNS rebinding: a page of another site whose name leads a
+// Package dnsrebind refuses DNS rebinding: a page of another site whose name leads a
 // browser to this machine's loopback is of the same origin there, so only the Host
 // that it asks for tells it apart. It knows nothing of who asks.
-package rebind
+package dnsrebind
 
 import (
 	"net"

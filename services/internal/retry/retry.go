@@ -1,5 +1,5 @@
-// Package contend spaces out the tries of those who race for one record.
-package contend
+// Package retry spaces out the tries of those who race for one record.
+package retry
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package realname
+package realpath
 
 import (
 	"path/filepath"

@@ -1,6 +1,6 @@
-// Package wire translates words and values of the core that several contracts
+// Package protomap translates words and values of the core that several contracts
 // share. It must never decide anything.
-package wire
+package protomap
 
 import (
 	"strings"

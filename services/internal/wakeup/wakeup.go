@@ -1,5 +1,5 @@
-// Package hub wakes those of one process who wait for a record to change.
-package hub
+// Package wakeup wakes those of one process who wait for a record to change.
+package wakeup
 
 import (
 	"sync"

@@ -1,4 +1,4 @@
-package hub
+package wakeup
 
 import (
 	"sync"

@@ -1,7 +1,7 @@
-// Package realname finds what the files are really called that an agent names,
+// Package realpath finds what the files are really called that an agent names,
 // where they are on this machine: an interrupt's pattern is meant for the file,
 // whatever links lead to it (S3.8, S4.1).
-package realname
+package realpath
 
 import (
 	"os"
@@ -53,7 +53,7 @@ func asWritten(name string, list func(dir string) []string) string {
 func listed(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil // what can not be seen keeps its name
+		return nil // what cannot be seen keeps its name
 	}
 	defer f.Close()
 	names, _ := f.Readdirnames(-1) // as far as they can be read

@@ -57,7 +57,7 @@ func TestParkedOverTheContract(t *testing.T) {
 
 // The event of a decision does what follows for the run, however often it comes, and
 // for no run that does not wait for it.
-func TestObeyApprovals(t *testing.T) {
+func TestConsumeApprovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	run := r.park().GetRun().GetRunId()
@@ -102,5 +102,5 @@ func (r *rig) obey(changed *eventv1.ApprovalChanged) error {
 	if err != nil {
 		r.Fatal(err)
 	}
-	return r.engine.ObeyApproval()(r.Context(), &bus.Delivery{Message: bus.Message{Payload: event.Payload}})
+	return r.engine.ConsumeApproval()(r.Context(), &bus.Delivery{Message: bus.Message{Payload: event.Payload}})
 }

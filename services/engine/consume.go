@@ -29,11 +29,11 @@ func streamThere(ctx context.Context, js jetstream.JetStream) bool {
 	}
 }
 
-// Obey answers work that does what follows for runs from what other services have
+// ConsumeEvents answers work that does what follows for runs from what other services have
 // decided, until its context ends: a session's end pauses and holds its run, until
 // the session is resumed; a decided approval lets a parked transition fire, or drops
 // it. The events are durable, so that nothing is missed while no engine runs.
-func (e *Engine) Obey(endpoint bus.Endpoint) func(context.Context) error {
+func (e *Engine) ConsumeEvents(endpoint bus.Endpoint) func(context.Context) error {
 	return func(ctx context.Context) error {
 		endpoint := endpoint
 		endpoint.Options = append(append([]nats.Option(nil), endpoint.Options...), nats.RetryOnFailedConnect(true))

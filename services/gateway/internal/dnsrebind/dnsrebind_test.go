@@ -1,4 +1,4 @@
-package rebind_test
+package dnsrebind_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/interlock-run/interlock/services/gateway/internal/rebind"
+	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
 )
 
 // at is a request for a host that came in at an address; nil for none that is known.
@@ -32,17 +32,17 @@ func TestServed(t *testing.T) {
 		"gate.example.evil.example": false, "10.0.0.1": false, "0.0.0.0:7420": false, "[::]": false, "2130706433": false, "0x7f000001": false,
 	} {
 		for _, local := range loopback {
-			if got := rebind.Served(at(local, host), "", "gate.example"); got != want {
+			if got := dnsrebind.Served(at(local, host), "", "gate.example"); got != want {
 				t.Errorf("%q on %v: served %v, want %v", host, local, got, want)
 			}
 		}
 		for _, local := range []net.Addr{nil, tcp("10.0.0.1"), tcp("2001:db8::1"), &net.UnixAddr{Name: "/run/gate.sock", Net: "unix"}} {
-			if !rebind.Served(at(local, host)) {
+			if !dnsrebind.Served(at(local, host)) {
 				t.Errorf("%q on %v is refused", host, local)
 			}
 		}
 	}
-	if rebind.Served(at(loopback[0], "gate.example")) {
+	if dnsrebind.Served(at(loopback[0], "gate.example")) {
 		t.Error("a name is served that nobody has allowed")
 	}
 }
