@@ -79,7 +79,7 @@ func (m *memStore) List(_ context.Context, q store.Query) (store.Page, error) {
 	defer m.mu.Unlock()
 	var page store.Page
 	for key, rec := range m.records {
-		if key.Namespace == q.Namespace && key.Kind == q.Kind && key.ID > q.After {
+		if key.Namespace == q.Namespace && key.Kind == q.Kind && key.ID > q.After { // a relay lists by ascending id
 			page.Records = append(page.Records, rec)
 		}
 	}

@@ -52,7 +52,11 @@ type Store interface {
 	// Get answers one record, or ErrNotFound.
 	Get(ctx context.Context, key Key) (Record, error)
 
-	// List answers the records of one kind by ascending id, a page at a time.
+	// List returns the records of one kind by id, ascending or Descending, a page at
+	// a time. A record that exists while all pages are read and keeps its labels is
+	// in one page exactly. One that is put or deleted while a caller pages may be in a
+	// page or not; one whose id is behind the caller's place is in none. A caller that
+	// pages newest first, by time-ordered ids, so never sees what was created since.
 	List(ctx context.Context, query Query) (Page, error)
 
 	// History answers the history entries of a record whose version is greater
@@ -142,7 +146,10 @@ type Query struct {
 	Kind      string
 	// Labels that a record must have, all of them, with these values.
 	Labels map[string]string
-	// After is the id to begin after; empty for the first page.
+	// Descending lists by descending id: newest first when ids are ordered by time.
+	Descending bool
+	// After is the id to begin after, in the order of the list; empty for the first
+	// page.
 	After string
 	// Limit is the page size, 1 to 1000.
 	Limit int

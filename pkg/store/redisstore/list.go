@@ -14,10 +14,10 @@ import (
 // maxPage is the largest page.
 const maxPage = 1000
 
-// List answers the records of one kind by ascending id, a page at a time. It
-// merges the indexes of all shards, in steps: ids first, and then the records of
-// those ids that come next. A record that changes meanwhile is judged as it is
-// read, so none is in a page that does not have the labels.
+// List returns the records of one kind by id, a page at a time. It merges the
+// indexes of all shards, in steps: ids first, and then the records of those ids
+// that come next. A record that changes meanwhile is judged as it is read, so none
+// is in a page that does not have the labels.
 func (s *Store) List(ctx context.Context, query store.Query) (store.Page, error) {
 	if err := s.begin(ctx); err != nil {
 		return store.Page{}, err
@@ -142,30 +142,38 @@ func (l *listing) next(ctx context.Context, n int) ([]string, error) {
 		if err := l.fill(ctx, n-len(ids)); err != nil {
 			return nil, err
 		}
-		least := -1
+		first := -1
 		for i := range l.sources {
 			from := &l.sources[i]
 			if len(from.ids) == 0 {
 				if !from.done {
-					least = -1 // what it has may come first
+					first = -1 // what it has may come first
 					break
 				}
 				continue
 			}
-			if least < 0 || from.ids[0] < l.sources[least].ids[0] {
-				least = i
+			if first < 0 || l.before(from.ids[0], l.sources[first].ids[0]) {
+				first = i
 			}
 		}
-		if least < 0 {
+		if first < 0 {
 			if l.exhausted() {
 				break
 			}
 			continue
 		}
-		from := &l.sources[least]
+		from := &l.sources[first]
 		ids, from.ids = append(ids, from.ids[0]), from.ids[1:]
 	}
 	return ids, nil
+}
+
+// before reports whether an id comes before another in the order of the list.
+func (l *listing) before(id, other string) bool {
+	if l.query.Descending {
+		return id > other
+	}
+	return id < other
 }
 
 func (l *listing) exhausted() bool {
@@ -196,11 +204,7 @@ func (l *listing) fill(ctx context.Context, n int) error {
 	read := make([]*redis.StringSliceCmd, 0, len(empty))
 	_, err := l.s.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, from := range empty {
-			start := "-"
-			if from.after != "" {
-				start = "(" + from.after
-			}
-			read = append(read, pipe.ZRangeByLex(ctx, from.index, &redis.ZRangeBy{Min: start, Max: "+", Count: count}))
+			read = append(read, l.read(ctx, pipe, from, count))
 		}
 		return nil
 	})
@@ -220,6 +224,21 @@ func (l *listing) fill(ctx context.Context, n int) error {
 		return l.filter(ctx, empty)
 	}
 	return nil
+}
+
+// read reads the next ids of a shard.
+func (l *listing) read(ctx context.Context, pipe redis.Pipeliner, from *source, count int64) *redis.StringSliceCmd {
+	span := &redis.ZRangeBy{Min: "-", Max: "+", Count: count}
+	if l.query.Descending {
+		if from.after != "" {
+			span.Max = "(" + from.after
+		}
+		return pipe.ZRevRangeByLex(ctx, from.index, span)
+	}
+	if from.after != "" {
+		span.Min = "(" + from.after
+	}
+	return pipe.ZRangeByLex(ctx, from.index, span)
 }
 
 // filter drops the ids that lack one of the other labels.

@@ -58,21 +58,33 @@ func (s *Store) List(ctx context.Context, query store.Query) (store.Page, error)
 // listQuery is the query for one record more than a page.
 func listQuery(query store.Query) (text string, args []any) {
 	scope := scope(query.Namespace, query.Kind)
+	order, beyond := "ASC", " > ?"
+	if query.Descending {
+		order, beyond = "DESC", " < ?"
+	}
 	if len(query.Labels) == 0 {
-		return "SELECT version, labels, updated, data, key FROM records WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
-			[]any{scope + query.After, scopeEnd(scope), query.Limit + 1}
+		from, to := scope+query.After, scopeEnd(scope)
+		if query.Descending && query.After != "" {
+			from, to = scope, from
+		}
+		return "SELECT version, labels, updated, data, key FROM records WHERE key > ? AND key < ? ORDER BY key " + order + " LIMIT ?",
+			[]any{from, to, query.Limit + 1}
 	}
 	// The ids of the first label come in order from the index; the others are
 	// looked up for each.
 	var b strings.Builder
 	b.WriteString("SELECT r.version, r.labels, r.updated, r.data, r.key FROM labels l CROSS JOIN records r ON r.row = l.row " +
-		"WHERE l.scope = ? AND l.name = ? AND l.value = ? AND l.id > ?")
+		"WHERE l.scope = ? AND l.name = ? AND l.value = ?")
 	names := slices.Sorted(maps.Keys(query.Labels))
-	args = []any{scope, []byte(names[0]), []byte(query.Labels[names[0]]), query.After}
+	args = []any{scope, []byte(names[0]), []byte(query.Labels[names[0]])}
+	if query.After != "" {
+		b.WriteString(" AND l.id" + beyond)
+		args = append(args, query.After)
+	}
 	for _, name := range names[1:] {
 		b.WriteString(" AND EXISTS (SELECT 1 FROM labels m WHERE m.scope = l.scope AND m.name = ? AND m.value = ? AND m.id = l.id)")
 		args = append(args, []byte(name), []byte(query.Labels[name]))
 	}
-	b.WriteString(" ORDER BY l.id LIMIT ?")
+	b.WriteString(" ORDER BY l.id " + order + " LIMIT ?")
 	return b.String(), append(args, query.Limit+1)
 }

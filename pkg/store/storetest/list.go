@@ -14,7 +14,9 @@ import (
 var listTests = []test{
 	{"by id, in pages", listPages},
 	{"whole records", listWholeRecords},
+	{"newest first, in pages", listDescending},
 	{"by labels", listByLabels},
+	{"records are created while a caller pages", listWhileCreated},
 	{"labels change, records go", listFollows},
 	{"odd ids and labels", listOdd},
 	{"bad limits", listBadLimits},
@@ -39,7 +41,8 @@ func listed(f *fixture, query store.Query) []string {
 		if page.Next == "" {
 			return all
 		}
-		if len(page.Records) == 0 || page.Next <= query.After {
+		forward := query.After == "" || (page.Next < query.After) == query.Descending && page.Next != query.After
+		if len(page.Records) == 0 || !forward {
 			f.Fatalf("the page after %q has %d records and is followed by %q", query.After, len(page.Records), page.Next)
 		}
 		query.After = page.Next
@@ -80,6 +83,108 @@ func listPages(f *fixture) {
 	page, err = f.List(f.ctx, query)
 	if err != nil || len(page.Records) != 2 || page.Records[0].Key.ID != "025" {
 		f.Errorf("after 0245 comes %v, %v", page.Records, err)
+	}
+}
+
+// descending is the same query the other way round.
+func descending(query store.Query) store.Query {
+	query.Descending = true
+	return query
+}
+
+// reversed is a list the other way round.
+func reversed(list []string) []string {
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	return list
+}
+
+func listDescending(f *fixture) {
+	if got := listed(f, descending(runs(nil, 10))); len(got) != 0 {
+		f.Errorf("an empty store lists %v", got)
+	}
+	var want []string
+	for i := range 50 {
+		want = append(want, fmt.Sprintf("%03d", 49-i))
+		f.commit(create(run(fmt.Sprintf("%03d", i*7%50)), ""))
+	}
+	f.commit(create(store.Key{Namespace: "test", Kind: "running", ID: "a"}, ""))
+	f.commit(create(store.Key{Namespace: "test", Kind: "ru", ID: "n/a"}, ""))
+	for _, limit := range []int{1, 7, 25, 49, 50, 51, 1000} {
+		if diff := cmp.Diff(want, listed(f, descending(runs(nil, limit)))); diff != "" {
+			f.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+		}
+	}
+	for _, tt := range []struct {
+		after string
+		limit int
+		want  []string
+		next  string
+	}{
+		{"025", 25, want[25:], ""}, // the last page says that it is the last, also when it is full
+		{"0245", 2, []string{"024", "023"}, "023"},
+		{"zzz", 1, []string{"049"}, "049"},
+		{"000", 2, nil, ""},
+		{" ", 2, nil, ""},
+	} {
+		query := descending(runs(nil, tt.limit))
+		query.After = tt.after
+		page, err := f.List(f.ctx, query)
+		var got []string
+		for _, record := range page.Records {
+			got = append(got, record.Key.ID)
+		}
+		if err != nil || !slices.Equal(got, tt.want) || page.Next != tt.next {
+			f.Errorf("after %q comes %v, next %q, %v", tt.after, got, page.Next, err)
+		}
+	}
+}
+
+// listWhileCreated creates records on both sides of every page: those before the
+// caller's place are in no page, and those after it are in one.
+func listWhileCreated(f *fixture) {
+	labels := map[string]string{"l": "v", "m": "w"}
+	for i, by := range []map[string]string{nil, {"l": "v"}, labels} {
+		for _, newestFirst := range []bool{false, true} {
+			query := store.Query{
+				Namespace: "test", Kind: fmt.Sprintf("run-%d-%t", i, newestFirst),
+				Labels: by, Descending: newestFirst, Limit: 2,
+			}
+			put := func(id string) {
+				key := store.Key{Namespace: query.Namespace, Kind: query.Kind, ID: id}
+				f.commit(store.Batch{Puts: []store.Put{{Key: key, Labels: labels}}})
+			}
+			want := []string{"m0", "m1", "m2", "m3", "m4"}
+			behind, ahead := "a", "z"
+			if newestFirst {
+				slices.Reverse(want)
+				behind, ahead = ahead, behind
+			}
+			for _, id := range want {
+				put(id)
+			}
+			want = append(want, ahead)
+			var got []string
+			for {
+				page, err := f.List(f.ctx, query)
+				if err != nil {
+					f.Fatal(err)
+				}
+				for _, record := range page.Records {
+					got = append(got, record.Key.ID)
+				}
+				if query.After = page.Next; page.Next == "" {
+					break
+				}
+				if len(got) == query.Limit {
+					put(ahead)
+				}
+				put(fmt.Sprint(behind, len(got)))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				f.Errorf("query %+v (-want +got):\n%s", query, diff)
+			}
+		}
 	}
 }
 
@@ -136,6 +241,9 @@ func listByLabels(f *fixture) {
 			if diff := cmp.Diff(want[tt.name], listed(f, runs(tt.labels, limit))); diff != "" {
 				f.Errorf("%s in pages of %d (-want +got):\n%s", tt.name, limit, diff)
 			}
+			if diff := cmp.Diff(reversed(want[tt.name]), listed(f, descending(runs(tt.labels, limit)))); diff != "" {
+				f.Errorf("%s, newest first, in pages of %d (-want +got):\n%s", tt.name, limit, diff)
+			}
 		}
 	}
 }
@@ -191,9 +299,15 @@ func listOdd(f *fixture) {
 	if diff := cmp.Diff(want, listed(f, runs(nil, 2))); diff != "" {
 		f.Errorf("all (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff(reversed(want), listed(f, descending(runs(nil, 2)))); diff != "" {
+		f.Errorf("all, newest first (-want +got):\n%s", diff)
+	}
 	for name, value := range labels {
 		if diff := cmp.Diff(odd, listed(f, runs(map[string]string{name: value}, 4))); diff != "" {
 			f.Errorf("by %q (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(reversed(odd), listed(f, descending(runs(map[string]string{name: value}, 4)))); diff != "" {
+			f.Errorf("by %q, newest first (-want +got):\n%s", name, diff)
 		}
 		if got := listed(f, runs(map[string]string{name: value + " "}, 4)); len(got) != 0 {
 			f.Errorf("by %q with another value: %v", name, got)
@@ -254,6 +368,10 @@ func listMany(f *fixture) {
 	}
 	if got := listed(f, runs(map[string]string{"tenth": "yes"}, 999)); !slices.Equal(tenth, got) {
 		f.Errorf("listed %d of %d labelled records%s", len(got), len(tenth), firstDifference(tenth, got))
+	}
+	slices.Reverse(tenth)
+	if got := listed(f, descending(runs(map[string]string{"tenth": "yes"}, 999))); !slices.Equal(tenth, got) {
+		f.Errorf("listed %d of %d labelled records, newest first%s", len(got), len(tenth), firstDifference(tenth, got))
 	}
 }
 
