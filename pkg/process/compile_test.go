@@ -23,9 +23,9 @@ func compile(t *testing.T, src []byte) *process.Process {
 	return process.Compile(def, 1)
 }
 
-// TestSeedExamples: both full examples of seed 003 are valid without a warning, and
-// what they say beside their states is kept.
-func TestSeedExamples(t *testing.T) {
+// TestGates: both deploy gates of testdata are valid without a warning, and what they
+// say beside their states is kept.
+func TestGates(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"deploy-gate.json", "reference.json"} {
 		p := compile(t, read(t, name))
@@ -130,7 +130,7 @@ func TestNobodyCanBeAsked(t *testing.T) {
 	}
 }
 
-// interpreter is a process as seed 003 tells it, told again in the plainest way.
+// interpreter is a process as S8 defines it, written again in the plainest way.
 type interpreter struct {
 	def    *process.Definition
 	state  string
@@ -198,8 +198,8 @@ func (n *interpreter) decide(what string) {
 	}
 }
 
-// TestProcesses: random processes under random answers and decisions do what seed
-// 003 says (S8.1-S8.4).
+// TestProcesses: random processes under random answers and decisions do what
+// the rules say (S8.1, S8.2, S8.3, S8.4).
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	reached := map[workflow.Status]int{}

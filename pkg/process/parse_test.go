@@ -159,8 +159,8 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// TestParseSeed reads the gate of seed 003, from JSON and from YAML.
-func TestParseSeed(t *testing.T) {
+// TestParseGate reads a whole deploy gate, from JSON and from YAML.
+func TestParseGate(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]func([]byte) (*process.Definition, document.Problems){"JSON": process.Parse, "YAML": process.ParseYAML} {
 		d, problems := read([]byte(deployGate))

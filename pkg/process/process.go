@@ -1,5 +1,5 @@
-// Package process is seed 003's form of a state machine: states ask questions,
-// the answers lead on or end the session (S8). It is pure: it must never read a
+// Package process is the form of a state machine that asks questions: the answers
+// of a state lead on or end the session (S8). It is pure: it must never read a
 // file, a clock or a store.
 package process
 

@@ -35,5 +35,5 @@ func appendCapability(dst []byte, tool string, shell bool) []byte {
 }
 
 // separates reports the characters between the parts of a capability: a pattern
-// without * matches what goes on after one of them (S7.1, seed 003).
+// without * matches what continues after one of them (S7.1).
 func separates(c byte) bool { return c == ':' || c == '.' }

@@ -147,8 +147,8 @@ func TestParsePolicyProblems(t *testing.T) {
 	}
 }
 
-// TestParsePolicySeed reads the example of seed 003, with all the rest of S7.
-func TestParsePolicySeed(t *testing.T) {
+// TestParsePolicyWhole reads a policy that uses every field of S7.
+func TestParsePolicyWhole(t *testing.T) {
 	t.Parallel()
 	p, problems := rules.ParsePolicy([]byte(`{
 		"role": "agent", "default": "deny", "session_budget_usd": 0.5,

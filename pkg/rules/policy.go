@@ -7,7 +7,7 @@
 // denies.
 package rules
 
-// Policy is who may call what, and how often (seed 003).
+// Policy is who may call what, and how often (S7).
 type Policy struct {
 	// Role is the agent's role that the policy is for.
 	Role string

@@ -47,7 +47,7 @@ func permits(tools []string, name string) bool {
 var (
 	// operators join or redirect commands, or run one inside another. An entry
 	// is one simple command, so a line that has them is judged part by part and
-	// never matches an entry that does (bash.md R2).
+	// never matches an entry that does (R2).
 	operators = regexp.MustCompile("&&|\\|\\||[|<>`]|\\$[({A-Za-z_]|(^|[^\\\\]);|&\\s*$")
 	optIn     = regexp.MustCompile(`^@[A-Za-z]*$`)
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// operators of guards, in the order of seed 000.
+// guardOperators are the operators of guards (S2.5), in the order that messages list them.
 var guardOperators = []string{"eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists", "not_exists"}
 
 // operatorSynonyms are what people write for ours.

@@ -65,7 +65,7 @@ func (r *reader) exits(i int, f document.Fields, s *State) {
 	}
 }
 
-// transition reads one of the five patterns of seed 000.
+// transition reads one of the five patterns: target, guarded, branched, invoke, fork.
 func (r *reader) transition(from int, v document.Value, at *document.Path, t *Transition) {
 	switch v.Kind() {
 	case document.String:
@@ -244,7 +244,7 @@ func (r *reader) branches(from int, v document.Value, at *document.Path, t *Tran
 	}
 }
 
-// branchFields reports what a branch of a list has not, as seed 000 has it.
+// branchFields reports what a branch of a list cannot have: it only leads to a target.
 func (r *reader) branchFields(f document.Fields) {
 	f.Known("a branch of a list", branchFields...)
 	if f.Has("target") && (f.Has("invoke") || f.Has("fork")) {

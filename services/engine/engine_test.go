@@ -143,7 +143,7 @@ func (r *rig) play(input string) string {
 	verb, argument, _ := strings.Cut(line, " ")
 	ctx := r.Context()
 	switch verb {
-	case "file": // one of the seed's
+	case "file": // of package process
 		src, err := os.ReadFile(filepath.Join("..", "..", "pkg", "process", "testdata", argument))
 		if err != nil {
 			r.Fatal(err)

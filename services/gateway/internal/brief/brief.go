@@ -1,6 +1,6 @@
 // Package brief writes what an agent needs to know about its run, as facts: in
-// the answers of MCP tools, and for injection into its context each turn (S3.4,
-// seed 001 "What the agent sees on every turn"). It decides nothing.
+// the answers of MCP tools, and for injection into its context each turn (S3.4).
+// It decides nothing.
 package brief
 
 import (

@@ -23,8 +23,8 @@ func testing1() *enginev1.Run {
 	}
 }
 
-// TestState: the first lines are those of seed 001, the rest are facts that agents
-// act on (S3.2, S3.3, S3.4, S3.6, S3.7).
+// TestState: the first lines are phase, tools, transitions and instructions, the rest are
+// facts that agents act on (S3.2, S3.3, S3.4, S3.6, S3.7).
 func TestState(t *testing.T) {
 	t.Parallel()
 	run := testing1()

@@ -43,7 +43,7 @@ func intQuery(name, about string) param {
 var (
 	idempotencyParam = param{
 		name: headerIdempotency, in: "header",
-		about: "A repeat with the same key and the same request gets the first answer (S6.5).",
+		about: "A repeat with the same key and the same request gets the first answer.",
 	}
 	sessionParam = param{
 		name: headerSession, in: "header",

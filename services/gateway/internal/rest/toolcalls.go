@@ -62,7 +62,7 @@ func (e *edge) toolCallRoutes() {
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/report", id: "reportToolCall", summary: "Report a tool call's result",
-		about:  "Idempotent by call_id (S3.9).",
+		about:  "Idempotent by call_id.",
 		params: []param{id}, body: jsonBody, request: reflect.TypeFor[ReportRequest](),
 		answers: answers[ReportResponse](http.StatusOK), serve: e.report,
 	})
