@@ -334,6 +334,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{name: "alive", method: "GET", path: "/healthz", headers: []string{"Authorization", ""}, status: 200, json: `{"status":"ok"}`},
 		{name: "ready", method: "GET", path: "/readyz", headers: []string{"Authorization", ""}, status: 200, json: `{"status":"ready"}`},
+		// S1.7
 		{name: "schema", method: "GET", path: "/workflow-schema.json", headers: []string{"Authorization", ""}, status: 200, json: `{"type": "object"}`},
 	})
 }
