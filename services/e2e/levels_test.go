@@ -20,8 +20,8 @@ var levels = map[string]int{
 	"pkg/pathglob": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
 	"pkg/visible": 0, "pkg/webhook": 0,
 
-	"pkg/store": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1, "services/internal/contend": 1,
-	"services/internal/ledger": 1, "services/internal/hub": 1, "services/internal/definition": 1, "pkg/auth/sessiontoken": 1,
+	"pkg/store": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1, "services/internal/retry": 1,
+	"services/internal/ledger": 1, "services/internal/wakeup": 1, "services/internal/definition": 1, "pkg/auth/sessiontoken": 1,
 
 	"services/engine/internal/app": 2, "services/policyenforcer/internal/app": 2, "services/statestore/internal/app": 2, "services/approval/internal/app": 2,
 
@@ -31,7 +31,7 @@ var levels = map[string]int{
 	"pkg/bus": 3, "pkg/rpc": 3, "pkg/sdk": 3, "pkg/telemetry": 3, "pkg/auth/oidc": 3,
 	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/approval/internal/rpc": 3, "services/approval/internal/webhook": 3,
-	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/wire": 3,
+	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/protomap": 3,
 	"services/internal/natsserver": 3, "services/internal/datadir": 3, "services/internal/certtest": 1, "services/internal/follow": 3,
 
 	"services/engine": 4, "services/policyenforcer": 4, "services/statestore": 4, "services/approval": 4, "services/gateway": 4, "services/internal/daemon": 4,
