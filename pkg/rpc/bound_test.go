@@ -56,17 +56,17 @@ func TestSessionBoundCallers(t *testing.T) {
 	ofBranch.Branch, ofNamespace.Namespace = "left", "team"
 	got := new(seen)
 	h := boundHouse(t, &runs{
-		get: func(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		get: func(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 			got.note(ctx, req)
-			return &enginev1.RunServiceGetResponse{}, nil
+			return &enginev1.GetRunResponse{}, nil
 		},
-		start: func(ctx context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
+		start: func(ctx context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
 			got.note(ctx, req)
-			return &enginev1.StartResponse{}, nil
+			return &enginev1.StartRunResponse{}, nil
 		},
 	}, map[string]auth.Principal{session: agent, branch: ofBranch, namespaced: ofNamespace})
 
-	type get = enginev1.RunServiceGetRequest
+	type get = enginev1.GetRunRequest
 	for name, tc := range map[string]struct {
 		token string
 		send  proto.Message
@@ -82,8 +82,8 @@ func TestSessionBoundCallers(t *testing.T) {
 		"a run and its own":     {session, &get{RunId: "run_1", SessionId: "mine"}, &get{RunId: "run_1", SessionId: "mine"}, ""},
 		"a run and another's":   {session, &get{RunId: "run_1", SessionId: "other"}, nil, `session "mine"`},
 		"any branch":            {session, &get{Branch: "right"}, &get{SessionId: "mine", Branch: "right"}, ""},
-		"start":                 {session, &enginev1.StartRequest{Workflow: "w"}, &enginev1.StartRequest{Workflow: "w", SessionId: "mine"}, ""},
-		"start for another":     {session, &enginev1.StartRequest{Workflow: "w", SessionId: "other"}, nil, `session "mine"`},
+		"start":                 {session, &enginev1.StartRunRequest{Workflow: "w"}, &enginev1.StartRunRequest{Workflow: "w", SessionId: "mine"}, ""},
+		"start for another":     {session, &enginev1.StartRunRequest{Workflow: "w", SessionId: "other"}, nil, `session "mine"`},
 		"no branch is said":     {branch, &get{}, &get{SessionId: "mine", Branch: "left"}, ""},
 		"its branch":            {branch, &get{Branch: "left"}, &get{SessionId: "mine", Branch: "left"}, ""},
 		"another branch":        {branch, &get{Branch: "right"}, nil, `branch "left"`},
@@ -93,8 +93,8 @@ func TestSessionBoundCallers(t *testing.T) {
 		"unbound says nothing":  {h.tokens[auth.Agent], &get{}, &get{}, ""},
 		"operator of any":       {h.tokens[auth.Operator], &get{SessionId: "any"}, &get{SessionId: "any"}, ""},
 		"bound to a namespace":  {namespaced, &get{}, &get{SessionId: "mine"}, ""},
-		"invalid all the same":  {session, &enginev1.StartRequest{}, nil, "workflow"},
-		"another's and invalid": {session, &enginev1.StartRequest{SessionId: "other"}, nil, `session "mine"`},
+		"invalid all the same":  {session, &enginev1.StartRunRequest{}, nil, "workflow"},
+		"another's and invalid": {session, &enginev1.StartRunRequest{SessionId: "other"}, nil, `session "mine"`},
 	} {
 		h.both(t, rpc.ClientConfig{Token: tc.token}, func(t *testing.T, conn grpc.ClientConnInterface) {
 			*got = seen{}
@@ -102,9 +102,9 @@ func TestSessionBoundCallers(t *testing.T) {
 			var err error
 			switch req := tc.send.(type) {
 			case *get:
-				_, err = enginev1.NewRunServiceClient(conn).Get(within(t), req)
-			case *enginev1.StartRequest:
-				_, err = enginev1.NewRunServiceClient(conn).Start(within(t), req)
+				_, err = enginev1.NewRunServiceClient(conn).GetRun(within(t), req)
+			case *enginev1.StartRunRequest:
+				_, err = enginev1.NewRunServiceClient(conn).StartRun(within(t), req)
 			}
 			if !proto.Equal(sent, tc.send) {
 				t.Errorf("%s: the caller's own message was changed", name)
@@ -120,7 +120,7 @@ func TestSessionBoundCallers(t *testing.T) {
 			}
 		})
 	}
-	_, err := enginev1.NewRunServiceClient(h.dial(t, rpc.ClientConfig{Token: session})).Get(within(t), &get{SessionId: "other"})
+	_, err := enginev1.NewRunServiceClient(h.dial(t, rpc.ClientConfig{Token: session})).GetRun(within(t), &get{SessionId: "other"})
 	wantReason(t, err, fault.PermissionDenied)
 }
 
@@ -129,15 +129,15 @@ func TestNamespaceBoundCallers(t *testing.T) {
 	const token = "token-of-a-namespace"
 	got := new(seen)
 	h := boundHouse(t, &runs{
-		get: func(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		get: func(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 			got.note(ctx, req)
-			return &enginev1.RunServiceGetResponse{}, nil
+			return &enginev1.GetRunResponse{}, nil
 		},
 	}, map[string]auth.Principal{token: {Name: "agent", Role: auth.Agent, Session: "mine", Namespace: "team"}})
 	for namespace, ok := range map[string]bool{"": true, "team": true, "default": false, "other": false} {
 		h.both(t, rpc.ClientConfig{Token: token, Namespace: namespace}, func(t *testing.T, conn grpc.ClientConnInterface) {
 			*got = seen{}
-			_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+			_, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
 			if !ok {
 				wantReason(t, err, fault.PermissionDenied)
 			}
@@ -160,14 +160,14 @@ func TestSessionBoundCallersOfTheStateStore(t *testing.T) {
 	statev1.RegisterSessionServiceServer(server.GRPC(), &sessions{seen: got})
 	client := statev1.NewSessionServiceClient(server.Local(rpc.ClientConfig{Token: "token-of-a-session"}))
 	for name, tc := range map[string]struct {
-		send, want *statev1.SessionServiceGetRequest
+		send, want *statev1.GetSessionRequest
 	}{
-		"a child":      {&statev1.SessionServiceGetRequest{SessionId: "child"}, &statev1.SessionServiceGetRequest{SessionId: "child", Session: "mine"}},
-		"as itself":    {&statev1.SessionServiceGetRequest{SessionId: "child", Session: "mine"}, &statev1.SessionServiceGetRequest{SessionId: "child", Session: "mine"}},
-		"as the child": {&statev1.SessionServiceGetRequest{SessionId: "child", Session: "child"}, nil},
+		"a child":      {&statev1.GetSessionRequest{SessionId: "child"}, &statev1.GetSessionRequest{SessionId: "child", Session: "mine"}},
+		"as itself":    {&statev1.GetSessionRequest{SessionId: "child", Session: "mine"}, &statev1.GetSessionRequest{SessionId: "child", Session: "mine"}},
+		"as the child": {&statev1.GetSessionRequest{SessionId: "child", Session: "child"}, nil},
 	} {
 		*got = seen{}
-		_, err := client.Get(within(t), tc.send)
+		_, err := client.GetSession(within(t), tc.send)
 		if tc.want == nil {
 			wantReason(t, err, fault.PermissionDenied)
 			if got.request != nil {
@@ -186,9 +186,9 @@ type sessions struct {
 	*seen
 }
 
-func (s *sessions) Get(ctx context.Context, req *statev1.SessionServiceGetRequest) (*statev1.SessionServiceGetResponse, error) {
+func (s *sessions) GetSession(ctx context.Context, req *statev1.GetSessionRequest) (*statev1.GetSessionResponse, error) {
 	s.note(ctx, req)
-	return &statev1.SessionServiceGetResponse{}, nil
+	return &statev1.GetSessionResponse{}, nil
 }
 
 // Each message of a stream is judged, and each call in it.
@@ -294,19 +294,20 @@ func TestEveryRPCOfAgentsKnowsBoundOnes(t *testing.T) {
 func TestFieldsThatNameSessions(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"engine BindBranch branch =", "engine BindBranch session_id =",
-		"engine Get branch =", "engine Get session_id =",
-		"engine Start session_id =", "engine Transition branch =", "engine Transition session_id =",
-		"engine Answer session_id =",
+		"engine AnswerQuestion session_id =", "engine BindBranch branch =", "engine BindBranch session_id =",
+		"engine GetRun branch =", "engine GetRun session_id =", "engine StartProcess session_id =",
+		"engine StartRun session_id =", "engine TransitionRun branch =", "engine TransitionRun session_id =",
 		"policy CheckToolCall branch =", "policy CheckToolCall session_id =",
 		"policy CheckToolCalls calls.branch =", "policy CheckToolCalls calls.session_id =",
-		"policy ReportToolCall branch =", "policy ReportToolCall session_id =",
-		"policy Usage session_id =",
-		"state Begin session =", "state Commit session =", "state Create session =", "state Create session_id .",
-		"state Delete session =", "state Get session =", "state Get session_id .", "state History session =",
-		"state List root_session .", "state List session =", "state Lock session =", "state Migrate session =",
-		"state Read session =", "state Resume session =", "state Resume session_id .", "state Stop session =",
-		"state Stop session_id .", "state Unlock session =", "state Update session =", "state Watch session =",
+		"policy GetPolicyUsage session_id =", "policy ReportToolCall branch =", "policy ReportToolCall session_id =",
+		"state BeginExecution session =", "state CommitExecution session =", "state GetComponentValues session =",
+		"state CreateSession session =", "state CreateSession session_id .", "state GetSession session =",
+		"state GetSession session_id .", "state ListSessions session =", "state ResumeSession session =",
+		"state ResumeSession session_id .", "state StopSession session =", "state StopSession session_id .",
+		"state CreateState session =", "state DeleteState session =", "state GetState session =",
+		"state GetStateHistory session =", "state ListStates root_session .", "state ListStates session =",
+		"state LockState session =", "state MigrateState session =", "state UnlockState session =",
+		"state UpdateState session =", "state WatchState session =",
 	}
 	acting := map[string][]string{"engine": {"session_id", "branch"}, "policy": {"session_id", "branch"}, "state": {"session"}}
 	var got []string

@@ -28,18 +28,18 @@ import (
 func TestEveryReasonReachesTheClient(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{
-		get: func(_ context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		get: func(_ context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 			f := fault.New(fault.Reason(req.GetRunId()), "mend it").Meta("k", "v").Violate("/a", "B", "c")
 			return nil, fmt.Errorf("use case: %w", f.Wrap(errors.New("secret")))
 		},
-		watch: func(req *enginev1.WatchRequest, _ grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
+		watch: func(req *enginev1.WatchRunRequest, _ grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 			return fault.New(fault.Reason(req.GetRunId()), "mend it").Meta("k", "v").Violate("/a", "B", "c")
 		},
 	}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
 		client := enginev1.NewRunServiceClient(conn)
 		for _, reason := range fault.Reasons() {
-			_, err := client.Get(within(t), &enginev1.RunServiceGetRequest{RunId: string(reason)})
+			_, err := client.GetRun(within(t), &enginev1.GetRunRequest{RunId: string(reason)})
 			got := wantReason(t, err, reason)
 			if status.Code(err) != reason.Code() {
 				t.Errorf("%s has the code %v", reason, status.Code(err))
@@ -51,7 +51,7 @@ func TestEveryReasonReachesTheClient(t *testing.T) {
 				t.Errorf("%s has the message %q", reason, got.Message)
 			}
 
-			stream, err := client.Watch(within(t), &enginev1.WatchRequest{RunId: string(reason)})
+			stream, err := client.WatchRun(within(t), &enginev1.WatchRunRequest{RunId: string(reason)})
 			if err == nil {
 				_, err = stream.Recv()
 			}
@@ -65,10 +65,10 @@ func TestEveryReasonReachesTheClient(t *testing.T) {
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Pointer[auth.Principal]
-	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		p, _ := auth.FromContext(ctx)
 		seen.Store(&p)
-		return &enginev1.RunServiceGetResponse{}, nil
+		return &enginev1.GetRunResponse{}, nil
 	}}, nil)
 	agent := h.tokens[auth.Agent]
 	h.both(t, rpc.ClientConfig{}, func(t *testing.T, conn grpc.ClientConnInterface) {
@@ -88,7 +88,7 @@ func TestCallers(t *testing.T) {
 			"token is no role":   {[]string{"authorization", "Bearer agent"}, fault.Unauthenticated},
 		} {
 			seen.Store(nil)
-			_, err := enginev1.NewRunServiceClient(conn).Get(with(within(t), tc.metadata...), &enginev1.RunServiceGetRequest{})
+			_, err := enginev1.NewRunServiceClient(conn).GetRun(with(within(t), tc.metadata...), &enginev1.GetRunRequest{})
 			wantReason(t, err, tc.want)
 			got := seen.Load()
 			if tc.want != "" && got != nil {
@@ -126,7 +126,7 @@ func callEmpty(t *testing.T, conn grpc.ClientConnInterface, name string) error {
 	t.Helper()
 	m := describe(t, name)
 	if !m.IsStreamingClient() && !m.IsStreamingServer() {
-		return conn.Invoke(within(t), name, &enginev1.RunServiceGetRequest{}, &enginev1.RunServiceGetResponse{})
+		return conn.Invoke(within(t), name, &enginev1.GetRunRequest{}, &enginev1.GetRunResponse{})
 	}
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
@@ -134,9 +134,9 @@ func callEmpty(t *testing.T, conn grpc.ClientConnInterface, name string) error {
 	if err != nil {
 		return err
 	}
-	_ = stream.SendMsg(&enginev1.WatchRequest{})
+	_ = stream.SendMsg(&enginev1.WatchRunRequest{})
 	_ = stream.CloseSend()
-	return stream.RecvMsg(&enginev1.WatchResponse{})
+	return stream.RecvMsg(&enginev1.WatchRunResponse{})
 }
 
 // describe finds an RPC by its full name.
@@ -154,9 +154,9 @@ func TestAnonymousCallers(t *testing.T) {
 	h := open(t, &runs{}, func(cfg *rpc.Config) { cfg.AllowAnonymous = true })
 	h.both(t, rpc.ClientConfig{}, func(t *testing.T, conn grpc.ClientConnInterface) {
 		client := enginev1.NewRunServiceClient(conn)
-		_, err := client.Start(within(t), &enginev1.StartRequest{Workflow: "w"})
+		_, err := client.StartRun(within(t), &enginev1.StartRunRequest{Workflow: "w"})
 		wantReason(t, err, "")
-		_, err = client.Start(with(within(t), "authorization", "Bearer wrong-wrong-wrong-wrong"), &enginev1.StartRequest{Workflow: "w"})
+		_, err = client.StartRun(with(within(t), "authorization", "Bearer wrong-wrong-wrong-wrong"), &enginev1.StartRunRequest{Workflow: "w"})
 		wantReason(t, err, fault.Unauthenticated)
 	})
 	if _, err := rpc.NewServer(rpc.Config{}); err == nil {
@@ -175,7 +175,7 @@ func TestAuthenticatorThatFailsDenies(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{}, func(cfg *rpc.Config) { cfg.Authenticator = brokenAuthenticator{} })
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
-		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
 		wantReason(t, err, fault.Unavailable)
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("internals are shown: %v", err)
@@ -194,7 +194,7 @@ func TestRefusalsAreTold(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{}, func(cfg *rpc.Config) { cfg.Authenticator = refusingAuthenticator{} })
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
-		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
 		if f := wantReason(t, err, fault.Unauthenticated); f.Message != "the token is refused: it has expired" {
 			t.Errorf("got %q", f.Message)
 		}
@@ -203,8 +203,8 @@ func TestRefusalsAreTold(t *testing.T) {
 
 func TestNamespaceAndRequestID(t *testing.T) {
 	t.Parallel()
-	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-		return &enginev1.RunServiceGetResponse{Run: &enginev1.Run{State: rpc.Namespace(ctx), RunId: rpc.RequestID(ctx)}}, nil
+	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
+		return &enginev1.GetRunResponse{Run: &enginev1.Run{State: rpc.Namespace(ctx), RunId: rpc.RequestID(ctx)}}, nil
 	}}, nil)
 	h.both(t, h.as(auth.Observer), func(t *testing.T, conn grpc.ClientConnInterface) {
 		client := enginev1.NewRunServiceClient(conn)
@@ -216,26 +216,26 @@ func TestNamespaceAndRequestID(t *testing.T) {
 			if given != "" {
 				ctx = with(ctx, rpc.NamespaceKey, given)
 			}
-			got, err := client.Get(ctx, &enginev1.RunServiceGetRequest{})
+			got, err := client.GetRun(ctx, &enginev1.GetRunRequest{})
 			if err != nil || got.GetRun().GetState() != want {
 				t.Errorf("%q: got %v, %v", given, got, err)
 			}
 		}
 		for _, given := range []string{"-a", "A", "a.b", "a b", "a*", "a_b", "ä", strings.Repeat("x", 64)} {
-			_, err := client.Get(with(within(t), rpc.NamespaceKey, given), &enginev1.RunServiceGetRequest{})
+			_, err := client.GetRun(with(within(t), rpc.NamespaceKey, given), &enginev1.GetRunRequest{})
 			if reason := fault.ReasonOf(err); reason != fault.InvalidRequest && given != "ä" || err == nil {
 				t.Errorf("%q: %v", given, err)
 			}
 		}
-		_, err := client.Get(with(within(t), rpc.NamespaceKey, "a", rpc.NamespaceKey, "b"), &enginev1.RunServiceGetRequest{})
+		_, err := client.GetRun(with(within(t), rpc.NamespaceKey, "a", rpc.NamespaceKey, "b"), &enginev1.GetRunRequest{})
 		wantReason(t, err, fault.InvalidRequest)
 
-		got, err := client.Get(with(within(t), rpc.RequestIDKey, "req_abc-1"), &enginev1.RunServiceGetRequest{})
+		got, err := client.GetRun(with(within(t), rpc.RequestIDKey, "req_abc-1"), &enginev1.GetRunRequest{})
 		if err != nil || got.GetRun().GetRunId() != "req_abc-1" {
 			t.Errorf("request id: got %v, %v", got, err)
 		}
 		for _, given := range []string{"", "a\tb", strings.Repeat("x", 65)} {
-			got, err := client.Get(with(within(t), rpc.RequestIDKey, given), &enginev1.RunServiceGetRequest{})
+			got, err := client.GetRun(with(within(t), rpc.RequestIDKey, given), &enginev1.GetRunRequest{})
 			if id := got.GetRun().GetRunId(); err == nil && (id == given || !strings.HasPrefix(id, "req_")) {
 				t.Errorf("request id %q: got %q", given, id)
 			}
@@ -246,10 +246,10 @@ func TestNamespaceAndRequestID(t *testing.T) {
 func TestPanicsAreInternalAndLogged(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{
-		get: func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		get: func(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 			panic("the user's payload")
 		},
-		watch: func(*enginev1.WatchRequest, grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
+		watch: func(*enginev1.WatchRunRequest, grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 			var none []error
 			return none[len(rpc.DefaultNamespace)]
 		},
@@ -257,12 +257,12 @@ func TestPanicsAreInternalAndLogged(t *testing.T) {
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
 		client := enginev1.NewRunServiceClient(conn)
 		id := "req-" + strings.ReplaceAll(t.Name(), "/", "-")
-		_, err := client.Get(metadata.AppendToOutgoingContext(within(t), rpc.RequestIDKey, id), &enginev1.RunServiceGetRequest{})
+		_, err := client.GetRun(metadata.AppendToOutgoingContext(within(t), rpc.RequestIDKey, id), &enginev1.GetRunRequest{})
 		if got := wantReason(t, err, fault.Internal); got.Metadata["request_id"] != id {
 			t.Errorf("the client cannot name its request: %+v", got)
 		}
 		log := h.log.String()
-		for _, want := range []string{id, "chain_test.go", "/interlock.engine.v1.RunService/Get", "type string"} {
+		for _, want := range []string{id, "chain_test.go", "/interlock.engine.v1.RunService/GetRun", "type string"} {
 			if !strings.Contains(log, want) {
 				t.Errorf("the log lacks %q", want)
 			}
@@ -270,7 +270,7 @@ func TestPanicsAreInternalAndLogged(t *testing.T) {
 		if strings.Contains(log, "payload") || strings.Contains(err.Error(), "payload") {
 			t.Error("the payload got out")
 		}
-		stream, err := client.Watch(within(t), &enginev1.WatchRequest{RunId: "r"})
+		stream, err := client.WatchRun(within(t), &enginev1.WatchRunRequest{RunId: "r"})
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -284,11 +284,11 @@ func TestPanicsAreInternalAndLogged(t *testing.T) {
 func TestFaultsThatCallsShareStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	shared := fault.New(fault.Internal, "x").Meta("k", "v").Wrap(errors.New("cause"))
-	h := open(t, &runs{get: func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		return nil, shared
 	}}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
-		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
 		if got := wantReason(t, err, fault.Internal); got.Metadata["request_id"] == "" || got.Metadata["k"] != "v" {
 			t.Errorf("got %v", got.Metadata)
 		}
@@ -302,18 +302,18 @@ func TestRequestsAreValidated(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
 	h := open(t, &runs{
-		start: func(context.Context, *enginev1.StartRequest) (*enginev1.StartResponse, error) {
+		start: func(context.Context, *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
 			ran.Add(1)
-			return &enginev1.StartResponse{}, nil
+			return &enginev1.StartRunResponse{}, nil
 		},
-		watch: func(*enginev1.WatchRequest, grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
+		watch: func(*enginev1.WatchRunRequest, grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 			ran.Add(1)
 			return nil
 		},
 	}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
 		client := enginev1.NewRunServiceClient(conn)
-		_, err := client.Start(within(t), &enginev1.StartRequest{WorkflowVersion: -1})
+		_, err := client.StartRun(within(t), &enginev1.StartRunRequest{WorkflowVersion: -1})
 		got := wantReason(t, err, fault.InvalidRequest)
 		want := []fault.Violation{{Pointer: "/workflow", Code: "STRING_MIN_LEN"}, {Pointer: "/workflow_version", Code: "INT64_GTE"}}
 		for i := range got.Violations {
@@ -325,7 +325,7 @@ func TestRequestsAreValidated(t *testing.T) {
 		if diff := cmp.Diff(want, got.Violations); diff != "" {
 			t.Error(diff)
 		}
-		stream, err := client.Watch(within(t), &enginev1.WatchRequest{})
+		stream, err := client.WatchRun(within(t), &enginev1.WatchRunRequest{})
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -390,7 +390,7 @@ func TestSizes(t *testing.T) {
 			"more than accepted": {2 * rpc.MaxDocument, fault.TooLarge, "/context"},
 			"more than is read":  {8 * rpc.MaxDocument, fault.TooLarge, ""},
 		} {
-			_, err := client.Start(within(t), &enginev1.StartRequest{Workflow: "w", Context: make([]byte, tc.size)})
+			_, err := client.StartRun(within(t), &enginev1.StartRunRequest{Workflow: "w", Context: make([]byte, tc.size)})
 			got := wantReason(t, err, tc.want)
 			if tc.pointer != "" && (len(got.Violations) != 1 || got.Violations[0].Pointer != tc.pointer) {
 				t.Errorf("%s: got %+v", name, got)
@@ -413,9 +413,9 @@ func TestMalformedMessagesAreTheCallersFault(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{}, nil)
 	conn := h.dial(t, h.as(auth.Agent))
-	err := conn.Invoke(within(t), enginev1.RunService_Start_FullMethodName, nil, nil, grpc.ForceCodec(raw{}))
+	err := conn.Invoke(within(t), enginev1.RunService_StartRun_FullMethodName, nil, nil, grpc.ForceCodec(raw{}))
 	wantReason(t, err, fault.InvalidRequest)
-	stream, err := conn.NewStream(within(t), &grpc.StreamDesc{ServerStreams: true}, enginev1.RunService_Watch_FullMethodName, grpc.ForceCodec(raw{}))
+	stream, err := conn.NewStream(within(t), &grpc.StreamDesc{ServerStreams: true}, enginev1.RunService_WatchRun_FullMethodName, grpc.ForceCodec(raw{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,11 +433,11 @@ func TestUnknownRPCs(t *testing.T) {
 	h := open(t, &runs{}, nil)
 	for _, name := range []string{"/no.such.Service/Call", "/interlock.engine.v1.RunService/NoSuch"} {
 		h.both(t, h.as(auth.Operator), func(t *testing.T, conn grpc.ClientConnInterface) {
-			err := conn.Invoke(within(t), name, &enginev1.StartRequest{}, &enginev1.StartResponse{})
+			err := conn.Invoke(within(t), name, &enginev1.StartRunRequest{}, &enginev1.StartRunResponse{})
 			wantReason(t, err, fault.Unimplemented)
 		})
 		h.both(t, rpc.ClientConfig{}, func(t *testing.T, conn grpc.ClientConnInterface) {
-			err := conn.Invoke(within(t), name, &enginev1.StartRequest{}, &enginev1.StartResponse{})
+			err := conn.Invoke(within(t), name, &enginev1.StartRunRequest{}, &enginev1.StartRunResponse{})
 			wantReason(t, err, fault.Unauthenticated)
 		})
 	}
@@ -447,7 +447,7 @@ func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	left := make(chan time.Duration, 1)
 	h := open(t, &runs{
-		get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 			deadline, _ := ctx.Deadline()
 			left <- time.Until(deadline)
 			<-ctx.Done()
@@ -457,7 +457,7 @@ func TestDeadlines(t *testing.T) {
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
 		client := enginev1.NewRunServiceClient(conn)
 
-		_, err := client.Get(t.Context(), &enginev1.RunServiceGetRequest{})
+		_, err := client.GetRun(t.Context(), &enginev1.GetRunRequest{})
 		wantReason(t, err, fault.DeadlineExceeded)
 		if d := <-left; d > 50*time.Millisecond {
 			t.Errorf("the default deadline was %v away", d)
@@ -465,7 +465,7 @@ func TestDeadlines(t *testing.T) {
 
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		_, err = client.Get(ctx, &enginev1.RunServiceGetRequest{})
+		_, err = client.GetRun(ctx, &enginev1.GetRunRequest{})
 		wantReason(t, err, fault.DeadlineExceeded)
 		if d := <-left; d <= 50*time.Millisecond {
 			t.Errorf("the caller's deadline was not heeded: %v", d)
@@ -476,7 +476,7 @@ func TestDeadlines(t *testing.T) {
 			<-left
 			stop()
 		}()
-		_, err = client.Get(ctx, &enginev1.RunServiceGetRequest{})
+		_, err = client.GetRun(ctx, &enginev1.GetRunRequest{})
 		wantReason(t, err, fault.Cancelled)
 	})
 }
@@ -484,11 +484,11 @@ func TestDeadlines(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	service := &runs{get: func(_ context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	service := &runs{get: func(_ context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		if req.GetRunId() == "no" {
 			return nil, fault.New(fault.NotFound, "no such run")
 		}
-		return &enginev1.RunServiceGetResponse{}, nil
+		return &enginev1.GetRunResponse{}, nil
 	}}
 	use := func(cfg *rpc.Config) { cfg.Registerer = registry }
 	// Two servers of a process share their metrics.
@@ -496,7 +496,7 @@ func TestMetrics(t *testing.T) {
 		h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
 			client := enginev1.NewRunServiceClient(conn)
 			for _, id := range []string{"a", "b", "no"} {
-				if _, err := client.Get(within(t), &enginev1.RunServiceGetRequest{RunId: id}); err != nil && id != "no" {
+				if _, err := client.GetRun(within(t), &enginev1.GetRunRequest{RunId: id}); err != nil && id != "no" {
 					t.Fatal(err)
 				}
 			}
@@ -517,10 +517,10 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]float64{
-		"grpc_server_handled_total OK Get interlock.engine.v1.RunService":       8,
-		"grpc_server_handled_total NotFound Get interlock.engine.v1.RunService": 4,
-		"grpc_server_handling_seconds Get interlock.engine.v1.RunService":       12,
-		"interlock_rpc_faults_total NOT_FOUND":                                  4,
+		"grpc_server_handled_total OK GetRun interlock.engine.v1.RunService":       8,
+		"grpc_server_handled_total NotFound GetRun interlock.engine.v1.RunService": 4,
+		"grpc_server_handling_seconds GetRun interlock.engine.v1.RunService":       12,
+		"interlock_rpc_faults_total NOT_FOUND":                                     4,
 	} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)

@@ -50,21 +50,21 @@ func TestTokensDoNotTravelInTheClear(t *testing.T) {
 // What a service sees that a second service calls for it.
 func TestForward(t *testing.T) {
 	t.Parallel()
-	inner := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	inner := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		p, _ := auth.FromContext(ctx)
 		md, _ := metadata.FromIncomingContext(ctx)
-		return &enginev1.RunServiceGetResponse{Run: &enginev1.Run{
+		return &enginev1.GetRunResponse{Run: &enginev1.Run{
 			Workflow: p.Name, SessionId: rpc.Namespace(ctx), RunId: rpc.RequestID(ctx),
 			State: strings.Join(md["traceparent"], ",") + strings.Join(md["x-private"], ","),
 		}}, nil
 	}}, nil)
 	var next grpc.ClientConnInterface
 	forward := true
-	outer := open(t, &runs{get: func(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	outer := open(t, &runs{get: func(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		if forward {
 			ctx = rpc.Forward(ctx)
 		}
-		return enginev1.NewRunServiceClient(next).Get(ctx, req)
+		return enginev1.NewRunServiceClient(next).GetRun(ctx, req)
 	}}, func(cfg *rpc.Config) { cfg.Authenticator = tokensOf(t, inner.tokens) })
 
 	const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -75,7 +75,7 @@ func TestForward(t *testing.T) {
 	for _, first := range []grpc.ClientConnInterface{outer.dial(t, rpc.ClientConfig{}), outer.server.Local(rpc.ClientConfig{})} {
 		for _, second := range []grpc.ClientConnInterface{inner.dial(t, inner.as(auth.Agent)), inner.server.Local(inner.as(auth.Agent))} {
 			next, forward = second, true
-			got, err := enginev1.NewRunServiceClient(first).Get(ctx, &enginev1.RunServiceGetRequest{})
+			got, err := enginev1.NewRunServiceClient(first).GetRun(ctx, &enginev1.GetRunRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestForward(t *testing.T) {
 			}
 
 			forward = false
-			got, err = enginev1.NewRunServiceClient(first).Get(ctx, &enginev1.RunServiceGetRequest{})
+			got, err = enginev1.NewRunServiceClient(first).GetRun(ctx, &enginev1.GetRunRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,15 +100,15 @@ func TestForward(t *testing.T) {
 
 func TestFaultsPassThroughServices(t *testing.T) {
 	t.Parallel()
-	inner := open(t, &runs{get: func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	inner := open(t, &runs{get: func(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		return nil, fault.New(fault.RunEnded, "it has ended").Meta("k", "v")
 	}}, nil)
 	next := enginev1.NewRunServiceClient(inner.dial(t, inner.as(auth.Agent)))
-	outer := open(t, &runs{get: func(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-		return next.Get(ctx, req)
+	outer := open(t, &runs{get: func(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
+		return next.GetRun(ctx, req)
 	}}, nil)
 	outer.both(t, outer.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
-		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
 		if got := wantReason(t, err, fault.RunEnded); got.Message != "it has ended" || got.Metadata["k"] != "v" {
 			t.Errorf("got %+v", got)
 		}
@@ -119,17 +119,17 @@ func TestOneTraceFromClientToServer(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	h := open(t, &runs{get: func(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		_, span := tp.Tracer("test").Start(ctx, "store")
 		span.End()
-		return &enginev1.RunServiceGetResponse{}, nil
+		return &enginev1.GetRunResponse{}, nil
 	}}, func(cfg *rpc.Config) { cfg.TracerProvider = tp })
 	cfg := h.as(auth.Agent)
 	cfg.TracerProvider = tp
 	h.both(t, cfg, func(t *testing.T, conn grpc.ClientConnInterface) {
 		exporter.Reset()
 		ctx, root := tp.Tracer("test").Start(within(t), "edge")
-		if _, err := enginev1.NewRunServiceClient(conn).Get(ctx, &enginev1.RunServiceGetRequest{}); err != nil {
+		if _, err := enginev1.NewRunServiceClient(conn).GetRun(ctx, &enginev1.GetRunRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		root.End()
@@ -155,7 +155,7 @@ func TestOneTraceFromClientToServer(t *testing.T) {
 				}
 			}
 		}
-		if n := len(way); n != len(byID) || way[n-1] != "edge" || way[1] != "interlock.engine.v1.RunService/Get" {
+		if n := len(way); n != len(byID) || way[n-1] != "edge" || way[1] != "interlock.engine.v1.RunService/GetRun" {
 			t.Errorf("the way up is %v", way)
 		}
 	})

@@ -34,10 +34,10 @@ func TestBytesThatAreNoMessage(t *testing.T) {
 	conn := h.dial(t, h.as(auth.Agent))
 	for _, sent := range []string{"\xff\xff\xff", "\x0a\x02\xff\xfe", "\x0a\x05a"} { // the second is text that is not UTF-8
 		var got string
-		err := conn.Invoke(within(t), enginev1.RunService_Get_FullMethodName, &sent, &got, grpc.ForceCodecV2(onWire{}))
+		err := conn.Invoke(within(t), enginev1.RunService_GetRun_FullMethodName, &sent, &got, grpc.ForceCodecV2(onWire{}))
 		wantReason(t, err, fault.InvalidRequest)
 	}
-	for _, method := range []string{enginev1.RunService_Watch_FullMethodName, policyv1.PolicyEnforcerService_CheckToolCalls_FullMethodName} {
+	for _, method := range []string{enginev1.RunService_WatchRun_FullMethodName, policyv1.PolicyEnforcerService_CheckToolCalls_FullMethodName} {
 		stream, err := conn.NewStream(within(t), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method, grpc.ForceCodecV2(onWire{}))
 		if err != nil {
 			t.Fatal(err)
@@ -53,6 +53,6 @@ func TestBytesThatAreNoMessage(t *testing.T) {
 	}
 	// Who may not call at all learns that first.
 	sent, got := "\xff", ""
-	err := h.dial(t, rpc.ClientConfig{}).Invoke(within(t), enginev1.RunService_Get_FullMethodName, &sent, &got, grpc.ForceCodecV2(onWire{}))
+	err := h.dial(t, rpc.ClientConfig{}).Invoke(within(t), enginev1.RunService_GetRun_FullMethodName, &sent, &got, grpc.ForceCodecV2(onWire{}))
 	wantReason(t, err, fault.Unauthenticated)
 }

@@ -21,13 +21,13 @@ func TestDrainLosesNoCall(t *testing.T) {
 	t.Parallel()
 	const callers = 20
 	entered, finish := make(chan struct{}, 2*callers), make(chan struct{})
-	h := open(t, &runs{get: func(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		entered <- struct{}{}
 		<-finish
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return &enginev1.RunServiceGetResponse{Run: &enginev1.Run{RunId: req.GetRunId()}}, nil
+		return &enginev1.GetRunResponse{Run: &enginev1.Run{RunId: req.GetRunId()}}, nil
 	}}, nil)
 	network, local := h.dial(t, h.as(auth.Agent)), h.server.Local(h.as(auth.Agent))
 
@@ -35,7 +35,7 @@ func TestDrainLosesNoCall(t *testing.T) {
 	for i := range 2 * callers {
 		conn := []grpc.ClientConnInterface{network, local}[i%2]
 		calls.Go(func() {
-			got, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{RunId: "run"})
+			got, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{RunId: "run"})
 			if err != nil || got.GetRun().GetRunId() != "run" {
 				t.Errorf("a call in flight was lost: %v, %v", got, err)
 			}
@@ -60,7 +60,7 @@ func TestDrainLosesNoCall(t *testing.T) {
 	}
 	wantReason(t, err, fault.Unavailable)
 	for {
-		_, err := enginev1.NewRunServiceClient(local).List(within(t), &enginev1.RunServiceListRequest{})
+		_, err := enginev1.NewRunServiceClient(local).ListRuns(within(t), &enginev1.ListRunsRequest{})
 		if reason := fault.ReasonOf(err); reason == fault.Unavailable {
 			break
 		} else if reason != fault.Unimplemented {
@@ -75,7 +75,7 @@ func TestDrainLosesNoCall(t *testing.T) {
 	close(finish)
 	calls.Wait()
 	waitFor(t, "the end of the drain", h.done)
-	_, err = enginev1.NewRunServiceClient(local).Get(within(t), &enginev1.RunServiceGetRequest{})
+	_, err = enginev1.NewRunServiceClient(local).GetRun(within(t), &enginev1.GetRunRequest{})
 	wantReason(t, err, fault.Unavailable)
 	_, err = policyv1.NewPolicyEnforcerServiceClient(local).CheckToolCalls(within(t))
 	wantReason(t, err, fault.Unavailable)
@@ -84,18 +84,18 @@ func TestDrainLosesNoCall(t *testing.T) {
 func TestDrainWaitsForCallsWithinTheProcess(t *testing.T) {
 	t.Parallel()
 	entered, finished := make(chan struct{}), false
-	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		close(entered)
 		<-rpc.Draining(ctx)
 		for range 10_000 {
 			runtime.Gosched()
 		}
 		finished = true
-		return &enginev1.RunServiceGetResponse{}, nil
+		return &enginev1.GetRunResponse{}, nil
 	}}, nil)
 	var call sync.WaitGroup
 	call.Go(func() {
-		_, err := enginev1.NewRunServiceClient(h.server.Local(h.as(auth.Agent))).Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err := enginev1.NewRunServiceClient(h.server.Local(h.as(auth.Agent))).GetRun(within(t), &enginev1.GetRunRequest{})
 		wantReason(t, err, "")
 	})
 	waitFor(t, "the call", entered)
@@ -121,15 +121,15 @@ func TestDrainEndsStreamsThatOnlyTheServerFeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := open(t, &runs{watch: func(_ *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
-				if err := stream.Send(&enginev1.WatchResponse{}); err != nil {
+			h := open(t, &runs{watch: func(_ *enginev1.WatchRunRequest, stream grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
+				if err := stream.Send(&enginev1.WatchRunResponse{}); err != nil {
 					return err
 				}
 				return watch(stream.Context())
 			}}, nil)
-			var streams []grpc.ServerStreamingClient[enginev1.WatchResponse]
+			var streams []grpc.ServerStreamingClient[enginev1.WatchRunResponse]
 			for _, conn := range []grpc.ClientConnInterface{h.dial(t, h.as(auth.Agent)), h.server.Local(h.as(auth.Agent))} {
-				stream, err := enginev1.NewRunServiceClient(conn).Watch(within(t), &enginev1.WatchRequest{RunId: "r"})
+				stream, err := enginev1.NewRunServiceClient(conn).WatchRun(within(t), &enginev1.WatchRunRequest{RunId: "r"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -151,7 +151,7 @@ func TestDrainEndsStreamsThatOnlyTheServerFeeds(t *testing.T) {
 func TestDrainCutsWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		close(entered)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -159,7 +159,7 @@ func TestDrainCutsWhatTakesTooLong(t *testing.T) {
 	failed := make(chan error, 1)
 	client := enginev1.NewRunServiceClient(h.dial(t, h.as(auth.Agent)))
 	go func() {
-		_, err := client.Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err := client.GetRun(within(t), &enginev1.GetRunRequest{})
 		failed <- err
 	}()
 	waitFor(t, "the call", entered)
@@ -171,11 +171,11 @@ func TestDrainCutsWhatTakesTooLong(t *testing.T) {
 func TestDrainingIsToldToHandlers(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		close(entered)
 		select {
 		case <-rpc.Draining(ctx):
-			return &enginev1.RunServiceGetResponse{}, nil
+			return &enginev1.GetRunResponse{}, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -183,7 +183,7 @@ func TestDrainingIsToldToHandlers(t *testing.T) {
 	failed := make(chan error, 1)
 	client := enginev1.NewRunServiceClient(h.dial(t, h.as(auth.Agent)))
 	go func() {
-		_, err := client.Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err := client.GetRun(within(t), &enginev1.GetRunRequest{})
 		failed <- err
 	}()
 	waitFor(t, "the call", entered)

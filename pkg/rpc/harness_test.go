@@ -34,26 +34,26 @@ const patience = 20 * time.Second
 // runs is a RunService whose behaviour is the test's.
 type runs struct {
 	enginev1.UnimplementedRunServiceServer
-	get   func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error)
-	start func(context.Context, *enginev1.StartRequest) (*enginev1.StartResponse, error)
-	watch func(*enginev1.WatchRequest, grpc.ServerStreamingServer[enginev1.WatchResponse]) error
+	get   func(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error)
+	start func(context.Context, *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error)
+	watch func(*enginev1.WatchRunRequest, grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error
 }
 
-func (r *runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+func (r *runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 	if r.get == nil {
-		return &enginev1.RunServiceGetResponse{}, nil
+		return &enginev1.GetRunResponse{}, nil
 	}
 	return r.get(ctx, req)
 }
 
-func (r *runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
+func (r *runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
 	if r.start == nil {
-		return &enginev1.StartResponse{}, nil
+		return &enginev1.StartRunResponse{}, nil
 	}
 	return r.start(ctx, req)
 }
 
-func (r *runs) Watch(req *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
+func (r *runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 	if r.watch == nil {
 		return nil
 	}

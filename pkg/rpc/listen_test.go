@@ -78,7 +78,7 @@ func TestSlowClientsAreCut(t *testing.T) {
 		}
 	})
 	// The server goes on for others all the while.
-	_, err := enginev1.NewRunServiceClient(h.dial(t, h.as(auth.Agent))).Get(within(t), &enginev1.RunServiceGetRequest{})
+	_, err := enginev1.NewRunServiceClient(h.dial(t, h.as(auth.Agent))).GetRun(within(t), &enginev1.GetRunRequest{})
 	wantReason(t, err, "")
 }
 
@@ -96,7 +96,7 @@ func halfACall(t *testing.T, conn net.Conn, token string) string {
 	for _, field := range []hpack.HeaderField{
 		{Name: ":method", Value: "POST"},
 		{Name: ":scheme", Value: "http"},
-		{Name: ":path", Value: enginev1.RunService_Get_FullMethodName},
+		{Name: ":path", Value: enginev1.RunService_GetRun_FullMethodName},
 		{Name: ":authority", Value: "localhost"},
 		{Name: "content-type", Value: "application/grpc"},
 		{Name: "te", Value: "trailers"},
@@ -148,7 +148,7 @@ func TestUnixSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_, err = enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+	_, err = enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
 	wantReason(t, err, "")
 
 	_, err = rpc.NewServer(rpc.Config{AllowAnonymous: true, Listen: []string{"127.0.0.1:0", "unix:" + path}})
@@ -249,14 +249,14 @@ func TestMutualTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{})
+		_, err = enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{})
 		if got := fault.ReasonOf(err); got != tc.want {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
 		_ = conn.Close()
 	}
 	// Within the process there is nothing to encrypt, streams included.
-	stream, err := enginev1.NewRunServiceClient(h.server.Local(h.as(auth.Agent))).Watch(within(t), &enginev1.WatchRequest{RunId: "r"})
+	stream, err := enginev1.NewRunServiceClient(h.server.Local(h.as(auth.Agent))).WatchRun(within(t), &enginev1.WatchRunRequest{RunId: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,15 @@ import (
 
 func TestCallerAndHandlerShareNoMemory(t *testing.T) {
 	t.Parallel()
-	var kept *enginev1.StartRequest
-	shared := &enginev1.StartResponse{Run: &enginev1.Run{Context: []byte("answer")}}
-	h := open(t, &runs{start: func(_ context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
+	var kept *enginev1.StartRunRequest
+	shared := &enginev1.StartRunResponse{Run: &enginev1.Run{Context: []byte("answer")}}
+	h := open(t, &runs{start: func(_ context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
 		kept = req
 		return shared, nil
 	}}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
-		sent := &enginev1.StartRequest{Workflow: "w", Context: []byte("request")}
-		got, err := enginev1.NewRunServiceClient(conn).Start(within(t), sent)
+		sent := &enginev1.StartRunRequest{Workflow: "w", Context: []byte("request")}
+		got, err := enginev1.NewRunServiceClient(conn).StartRun(within(t), sent)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,12 +39,12 @@ func TestCallerAndHandlerShareNoMemory(t *testing.T) {
 
 func TestAnswersReplaceWhatTheReplyHeld(t *testing.T) {
 	t.Parallel()
-	h := open(t, &runs{get: func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-		return &enginev1.RunServiceGetResponse{Run: &enginev1.Run{RunId: "new"}}, nil
+	h := open(t, &runs{get: func(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
+		return &enginev1.GetRunResponse{Run: &enginev1.Run{RunId: "new"}}, nil
 	}}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
-		reply := &enginev1.RunServiceGetResponse{Run: &enginev1.Run{State: "old"}}
-		if err := conn.Invoke(within(t), enginev1.RunService_Get_FullMethodName, &enginev1.RunServiceGetRequest{}, reply); err != nil {
+		reply := &enginev1.GetRunResponse{Run: &enginev1.Run{State: "old"}}
+		if err := conn.Invoke(within(t), enginev1.RunService_GetRun_FullMethodName, &enginev1.GetRunRequest{}, reply); err != nil {
 			t.Fatal(err)
 		}
 		if reply.GetRun().GetState() != "" || reply.GetRun().GetRunId() != "new" {
@@ -55,11 +55,11 @@ func TestAnswersReplaceWhatTheReplyHeld(t *testing.T) {
 
 func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t, &runs{get: func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		return nil, errors.New("the handler saw it")
 	}}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
-		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{RunId: "\xff"})
+		_, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{RunId: "\xff"})
 		if err == nil || strings.Contains(h.log.String(), "saw it") {
 			t.Errorf("got %v, log %s", err, h.log)
 		}
@@ -68,14 +68,14 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 
 func TestHeadersAndTrailers(t *testing.T) {
 	t.Parallel()
-	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+	h := open(t, &runs{get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 		return nil, errors.Join(
 			grpc.SetHeader(ctx, metadata.Pairs("x-a", "1")), grpc.SetHeader(ctx, metadata.Pairs("x-b", "2")),
 			grpc.SetTrailer(ctx, metadata.Pairs("x-c", "3")), fault.New(fault.NotFound, "no"))
 	}}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
 		var header, trailer metadata.MD
-		_, err := enginev1.NewRunServiceClient(conn).Get(within(t), &enginev1.RunServiceGetRequest{}, grpc.Header(&header), grpc.Trailer(&trailer))
+		_, err := enginev1.NewRunServiceClient(conn).GetRun(within(t), &enginev1.GetRunRequest{}, grpc.Header(&header), grpc.Trailer(&trailer))
 		wantReason(t, err, fault.NotFound)
 		if got := strings.Join([]string{header.Get("x-a")[0], header.Get("x-b")[0], trailer.Get("x-c")[0]}, ""); got != "123" {
 			t.Errorf("got %v and %v", header, trailer)
@@ -89,7 +89,7 @@ func TestLocalCallsDoNotInheritTheCallersIdentity(t *testing.T) {
 	h := open(t, &runs{}, nil)
 	ctx := auth.WithPrincipal(within(t), auth.Principal{Name: "root", Role: auth.Operator})
 	ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+h.tokens[auth.Operator]))
-	_, err := enginev1.NewRunServiceClient(h.server.Local(rpc.ClientConfig{})).Get(ctx, &enginev1.RunServiceGetRequest{})
+	_, err := enginev1.NewRunServiceClient(h.server.Local(rpc.ClientConfig{})).GetRun(ctx, &enginev1.GetRunRequest{})
 	wantReason(t, err, fault.Unauthenticated)
 }
 
@@ -115,9 +115,9 @@ func BenchmarkUnary(b *testing.B) {
 	for name, conn := range map[string]grpc.ClientConnInterface{"network": conn, "local": server.Local(cfg)} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			client, req := enginev1.NewRunServiceClient(conn), &enginev1.RunServiceGetRequest{RunId: "run_01jd3k0c7qf3ta3bfa1m2y8x9n"}
+			client, req := enginev1.NewRunServiceClient(conn), &enginev1.GetRunRequest{RunId: "run_01jd3k0c7qf3ta3bfa1m2y8x9n"}
 			for b.Loop() {
-				if _, err := client.Get(ctx, req); err != nil {
+				if _, err := client.GetRun(ctx, req); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -15,9 +15,9 @@ func TestListedReplicas(t *testing.T) {
 	t.Parallel()
 	var calls [2]atomic.Int64
 	service := func(i int) *runs {
-		return &runs{get: func(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+		return &runs{get: func(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 			calls[i].Add(1)
-			return &enginev1.RunServiceGetResponse{}, nil
+			return &enginev1.GetRunResponse{}, nil
 		}}
 	}
 	one := open(t, service(0), nil)
@@ -30,7 +30,7 @@ func TestListedReplicas(t *testing.T) {
 	client := enginev1.NewRunServiceClient(conn)
 	get := func() {
 		t.Helper()
-		if _, err := client.Get(within(t), &enginev1.RunServiceGetRequest{RunId: "run_1"}); err != nil {
+		if _, err := client.GetRun(within(t), &enginev1.GetRunRequest{RunId: "run_1"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -48,7 +48,7 @@ func (c *Client) extend(ctx context.Context, task Task) error {
 			return nil
 		}
 		attempt, cancel := context.WithDeadline(ctx, until)
-		resp, err := c.tasks.Extend(attempt, &statev1.TaskServiceExtendRequest{TaskId: task.ID, LeaseToken: task.token})
+		resp, err := c.tasks.ExtendTask(attempt, &statev1.ExtendTaskRequest{TaskId: task.ID, LeaseToken: task.token})
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -77,9 +77,9 @@ func (c *Client) settle(ctx context.Context, task Task, failed error) {
 	defer cancel()
 	var err error
 	if failed == nil {
-		_, err = retry(ctx, c.tasks.Ack, &statev1.TaskServiceAckRequest{TaskId: task.ID, LeaseToken: task.token})
+		_, err = retry(ctx, c.tasks.CompleteTask, &statev1.CompleteTaskRequest{TaskId: task.ID, LeaseToken: task.token})
 	} else {
-		_, err = retry(ctx, c.tasks.Fail, &statev1.TaskServiceFailRequest{
+		_, err = retry(ctx, c.tasks.FailTask, &statev1.FailTaskRequest{
 			TaskId: task.ID, LeaseToken: task.token, Error: clip(failed.Error()), Retry: errors.Is(failed, ErrNotRun),
 		})
 	}

@@ -67,7 +67,7 @@ func (c *Client) Patch(ctx context.Context, id string, ops ...Op) (State, error)
 	if err != nil {
 		return State{}, err
 	}
-	return c.write(ctx, &statev1.StateServiceUpdateRequest{
-		StateId: c.stateID(id), Change: &statev1.StateServiceUpdateRequest_Patch{Patch: body},
+	return c.write(ctx, &statev1.UpdateStateRequest{
+		StateId: c.stateID(id), Change: &statev1.UpdateStateRequest_Patch{Patch: body},
 	})
 }

@@ -37,7 +37,7 @@ func (c *Client) Load(ctx context.Context, workflow string, opts LoadOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	resp, err := retry(ctx, c.runs.Start, &enginev1.StartRequest{
+	resp, err := retry(ctx, c.runs.StartRun, &enginev1.StartRunRequest{
 		Workflow: workflow, WorkflowVersion: opts.Version, SessionId: c.session, Context: data,
 		Workspace: opts.Workspace, Resume: opts.Resume, IdempotencyKey: idempotencyKey(),
 	})
@@ -66,7 +66,7 @@ func (c *Client) bind(ctx context.Context, workflow string, opts LoadOptions) (*
 // those that it has invoked and waits for. NOT_FOUND when the session drives none.
 func (c *Client) Get(ctx context.Context) (*Run, error) {
 	run, session := c.driven()
-	resp, err := retry(ctx, c.runs.Get, &enginev1.RunServiceGetRequest{RunId: run, SessionId: session, Active: true})
+	resp, err := retry(ctx, c.runs.GetRun, &enginev1.GetRunRequest{RunId: run, SessionId: session, Active: true})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (c *Client) Transition(ctx context.Context, event string, data any) (*Run, 
 		return nil, err
 	}
 	run, session := c.driven()
-	resp, err := retry(ctx, c.runs.Transition, &enginev1.TransitionRequest{
+	resp, err := retry(ctx, c.runs.TransitionRun, &enginev1.TransitionRunRequest{
 		RunId: run, SessionId: session, Event: event, Data: body, IdempotencyKey: idempotencyKey(),
 	})
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *Client) Transition(ctx context.Context, event string, data any) (*Run, 
 }
 
 // moved reads the answer to an event.
-func moved(resp *enginev1.TransitionResponse) (*Run, error) {
+func moved(resp *enginev1.TransitionRunResponse) (*Run, error) {
 	run := runOf(resp.GetRun())
 	run.Note = resp.GetNote()
 	parked := !resp.GetAccepted() || resp.GetRun().GetStatus() == enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL

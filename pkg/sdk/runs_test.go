@@ -14,12 +14,12 @@ import (
 type fakeRuns struct {
 	enginev1.UnimplementedRunServiceServer
 	way    bumpy
-	answer func(*enginev1.TransitionRequest) (*enginev1.TransitionResponse, error)
+	answer func(*enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error)
 
-	started log[*enginev1.StartRequest]
+	started log[*enginev1.StartRunRequest]
 	bound   log[*enginev1.BindBranchRequest]
-	got     log[*enginev1.RunServiceGetRequest]
-	fired   log[*enginev1.TransitionRequest]
+	got     log[*enginev1.GetRunRequest]
+	fired   log[*enginev1.TransitionRunRequest]
 }
 
 var aRun = &enginev1.Run{
@@ -32,10 +32,10 @@ var aRun = &enginev1.Run{
 	}}},
 }
 
-func (r *fakeRuns) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
+func (r *fakeRuns) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
 	r.started.add(req)
-	return over(ctx, &r.way, func(req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
-		return &enginev1.StartResponse{Run: aRun, Resumed: req.GetResume()}, nil
+	return over(ctx, &r.way, func(req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
+		return &enginev1.StartRunResponse{Run: aRun, Resumed: req.GetResume()}, nil
 	}, req)
 }
 
@@ -44,12 +44,12 @@ func (r *fakeRuns) BindBranch(_ context.Context, req *enginev1.BindBranchRequest
 	return &enginev1.BindBranchResponse{Run: aRun}, nil
 }
 
-func (r *fakeRuns) Get(_ context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+func (r *fakeRuns) GetRun(_ context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 	r.got.add(req)
-	return &enginev1.RunServiceGetResponse{Run: aRun}, nil
+	return &enginev1.GetRunResponse{Run: aRun}, nil
 }
 
-func (r *fakeRuns) Transition(ctx context.Context, req *enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
+func (r *fakeRuns) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
 	r.fired.add(req)
 	return over(ctx, &r.way, r.answer, req)
 }
@@ -132,8 +132,8 @@ func TestTransition(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		runs := &fakeRuns{way: bumpy{ahead: []trouble{lostAnswer}}}
 		c := New(connect(t, fakes{runs: runs}), Options{Run: "run_1", Session: "s"})
-		runs.answer = func(*enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
-			return &enginev1.TransitionResponse{Accepted: true, Run: aRun, Note: "already done", ApprovalId: "apr_advisory"}, nil
+		runs.answer = func(*enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
+			return &enginev1.TransitionRunResponse{Accepted: true, Run: aRun, Note: "already done", ApprovalId: "apr_advisory"}, nil
 		}
 		run, err := c.Transition(t.Context(), "READY", map[string]string{"rationale": "why"})
 		if err != nil || run.State != "testing" || run.Note != "already done" {
@@ -145,8 +145,8 @@ func TestTransition(t *testing.T) {
 			t.Errorf("fired as %v", fired)
 		}
 
-		runs.answer = func(*enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
-			return &enginev1.TransitionResponse{Run: aRun, Rejection: &enginev1.Rejection{
+		runs.answer = func(*enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
+			return &enginev1.TransitionRunResponse{Run: aRun, Rejection: &enginev1.Rejection{
 				Code: enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, Message: "no", State: "testing", Status: enginev1.RunStatus_RUN_STATUS_RUNNING,
 				Guards:      []*enginev1.GuardResult{{Name: "green", Field: "tests", Op: "eq", Expected: []byte(`"pass"`)}},
 				LegalEvents: []*enginev1.LegalEvent{{Event: "FIX"}},
@@ -159,7 +159,7 @@ func TestTransition(t *testing.T) {
 			t.Errorf("%#v", err)
 		}
 
-		runs.answer = func(*enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
+		runs.answer = func(*enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
 			return nil, fault.New(fault.NotFound, "no run")
 		}
 		if _, err = c.Transition(t.Context(), "READY", nil); Reason(err) != fault.NotFound || len(runs.fired.all()) != 4 {
@@ -175,7 +175,7 @@ func TestTransition(t *testing.T) {
 func TestTransitionParked(t *testing.T) {
 	t.Parallel()
 	parked := &enginev1.Run{RunId: "run_1", Status: enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL}
-	for _, resp := range []*enginev1.TransitionResponse{
+	for _, resp := range []*enginev1.TransitionRunResponse{
 		{Accepted: true, Run: parked, ApprovalId: "apr_1"}, {Run: parked, ApprovalId: "apr_1"}, {Run: aRun, ApprovalId: "apr_1"},
 	} {
 		run, err := moved(resp)
@@ -184,7 +184,7 @@ func TestTransitionParked(t *testing.T) {
 			t.Errorf("%v is %+v, %v", resp, run, err)
 		}
 	}
-	if run, err := moved(&enginev1.TransitionResponse{}); err == nil {
+	if run, err := moved(&enginev1.TransitionRunResponse{}); err == nil {
 		t.Errorf("an empty answer is %+v", run)
 	}
 }

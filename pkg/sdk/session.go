@@ -57,14 +57,14 @@ func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, erro
 		// A repeat must find the session that the first try made.
 		s.Name = "session-" + strings.ToLower(idempotencyKey())
 	}
-	req := &statev1.SessionServiceCreateRequest{
+	req := &statev1.CreateSessionRequest{
 		SessionId: s.ID, Name: s.Name, Parent: s.Parent, AcceptEarlyUpdate: s.AcceptEarlyUpdate, Labels: s.Labels,
 		StateRef: s.StateRef, Subject: s.Subject, Prompt: s.Prompt, Session: c.session,
 	}
 	if s.SkipStateUpdate {
 		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
 	}
-	resp, err := retry(ctx, c.sessions.Create, req)
+	resp, err := retry(ctx, c.sessions.CreateSession, req)
 	if err != nil {
 		return Session{}, err
 	}
@@ -96,7 +96,7 @@ func (c *Client) Stop(ctx context.Context, opts StopOptions) (Stopped, error) {
 	if c.session == "" {
 		return Stopped{}, errNoSession("stopping")
 	}
-	resp, err := retry(ctx, c.sessions.Stop, &statev1.SessionServiceStopRequest{
+	resp, err := retry(ctx, c.sessions.StopSession, &statev1.StopSessionRequest{
 		SessionId: c.session, Session: c.session, IdempotencyKey: idempotencyKey(),
 		InPlace: opts.InPlace, End: opts.End, Error: clip(opts.Error),
 	})

@@ -17,33 +17,33 @@ type fakeSessions struct {
 	statev1.UnimplementedSessionServiceServer
 	way     bumpy
 	mu      sync.Mutex
-	made    map[string]*statev1.SessionServiceCreateRequest
-	stopped log[*statev1.SessionServiceStopRequest]
+	made    map[string]*statev1.CreateSessionRequest
+	stopped log[*statev1.StopSessionRequest]
 }
 
-func (s *fakeSessions) Create(ctx context.Context, req *statev1.SessionServiceCreateRequest) (*statev1.SessionServiceCreateResponse, error) {
-	return over(ctx, &s.way, func(req *statev1.SessionServiceCreateRequest) (*statev1.SessionServiceCreateResponse, error) {
+func (s *fakeSessions) CreateSession(ctx context.Context, req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
+	return over(ctx, &s.way, func(req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.made[req.GetSessionId()+"/"+req.GetName()] = req
-		return &statev1.SessionServiceCreateResponse{Session: &statev1.Session{
+		return &statev1.CreateSessionResponse{Session: &statev1.Session{
 			SessionId: fmt.Sprint("ses_", len(s.made)), Name: req.GetName(), Status: statev1.SessionStatus_SESSION_STATUS_RUNNING,
 			StateUpdateStatus: statev1.StateUpdateStatus_STATE_UPDATE_STATUS_NONE, WorkflowStateId: "wfstate_1",
 		}}, nil
 	}, req)
 }
 
-func (s *fakeSessions) Stop(ctx context.Context, req *statev1.SessionServiceStopRequest) (*statev1.SessionServiceStopResponse, error) {
+func (s *fakeSessions) StopSession(ctx context.Context, req *statev1.StopSessionRequest) (*statev1.StopSessionResponse, error) {
 	s.stopped.add(req)
-	return over(ctx, &s.way, func(req *statev1.SessionServiceStopRequest) (*statev1.SessionServiceStopResponse, error) {
-		return &statev1.SessionServiceStopResponse{Prompt: "update the state", Session: &statev1.Session{SessionId: "ses_1"}}, nil
+	return over(ctx, &s.way, func(req *statev1.StopSessionRequest) (*statev1.StopSessionResponse, error) {
+		return &statev1.StopSessionResponse{Prompt: "update the state", Session: &statev1.Session{SessionId: "ses_1"}}, nil
 	}, req)
 }
 
 // A repeat makes no second session, also of one without a name.
 func TestCreateSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		sessions := &fakeSessions{made: map[string]*statev1.SessionServiceCreateRequest{}, way: bumpy{ahead: []trouble{lostAnswer, uncertain}}}
+		sessions := &fakeSessions{made: map[string]*statev1.CreateSessionRequest{}, way: bumpy{ahead: []trouble{lostAnswer, uncertain}}}
 		c := New(connect(t, fakes{sessions: sessions}), Options{Session: "root"})
 		s, err := c.CreateSession(t.Context(), NewSession{Parent: "root", SkipStateUpdate: true, Labels: map[string]string{"gpu": "yes"}})
 		if err != nil || s.ID != "ses_1" || s.Status != "RUNNING" || s.StateUpdate != "NONE" || s.StateID != "wfstate_1" {

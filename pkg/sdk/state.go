@@ -35,7 +35,7 @@ func (c *Client) CreateState(ctx context.Context, schema string, data any) (Stat
 	if err != nil {
 		return State{}, err
 	}
-	resp, err := retry(ctx, c.states.Create, &statev1.StateServiceCreateRequest{
+	resp, err := retry(ctx, c.states.CreateState, &statev1.CreateStateRequest{
 		SchemaName: schema, Data: body, Session: c.session, IdempotencyKey: idempotencyKey(),
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Client) CreateState(ctx context.Context, schema string, data any) (Stat
 // ReadState answers a state, by default the session's, or only the parts that JSON
 // Pointers (RFC 6901) name.
 func (c *Client) ReadState(ctx context.Context, id string, pointers ...string) (State, error) {
-	resp, err := retry(ctx, c.states.Get, &statev1.StateServiceGetRequest{
+	resp, err := retry(ctx, c.states.GetState, &statev1.GetStateRequest{
 		StateId: c.stateID(id), Session: c.session, Pointers: pointers,
 	})
 	if err != nil {
@@ -66,9 +66,9 @@ func (c *Client) ReadState(ctx context.Context, id string, pointers ...string) (
 }
 
 // write makes one change of a state.
-func (c *Client) write(ctx context.Context, req *statev1.StateServiceUpdateRequest) (State, error) {
+func (c *Client) write(ctx context.Context, req *statev1.UpdateStateRequest) (State, error) {
 	req.Session, req.IdempotencyKey = c.session, idempotencyKey()
-	resp, err := retry(ctx, c.states.Update, req)
+	resp, err := retry(ctx, c.states.UpdateState, req)
 	if err != nil {
 		return State{}, err
 	}

@@ -19,22 +19,22 @@ import (
 type fakeStates struct {
 	statev1.UnimplementedStateServiceServer
 	way   bumpy // of all unary calls
-	watch func(*statev1.StateServiceWatchRequest, grpc.ServerStreamingServer[statev1.StateServiceWatchResponse]) error
+	watch func(*statev1.WatchStateRequest, grpc.ServerStreamingServer[statev1.WatchStateResponse]) error
 
 	mu       sync.Mutex
 	doc      document.Value
 	version  int64
-	answered map[string]*statev1.StateServiceUpdateResponse
-	created  map[string]*statev1.StateServiceCreateRequest
-	written  log[*statev1.StateServiceUpdateRequest]
-	read     log[*statev1.StateServiceGetRequest]
+	answered map[string]*statev1.UpdateStateResponse
+	created  map[string]*statev1.CreateStateRequest
+	written  log[*statev1.UpdateStateRequest]
+	read     log[*statev1.GetStateRequest]
 }
 
 func newStates(t testing.TB, doc string) *fakeStates {
 	t.Helper()
 	return &fakeStates{
 		doc: mustParse(t, doc), version: 1,
-		answered: map[string]*statev1.StateServiceUpdateResponse{}, created: map[string]*statev1.StateServiceCreateRequest{},
+		answered: map[string]*statev1.UpdateStateResponse{}, created: map[string]*statev1.CreateStateRequest{},
 	}
 }
 
@@ -47,8 +47,8 @@ func mustParse(t testing.TB, text string) document.Value {
 	return v
 }
 
-func (s *fakeStates) Create(ctx context.Context, req *statev1.StateServiceCreateRequest) (*statev1.StateServiceCreateResponse, error) {
-	return over(ctx, &s.way, func(req *statev1.StateServiceCreateRequest) (*statev1.StateServiceCreateResponse, error) {
+func (s *fakeStates) CreateState(ctx context.Context, req *statev1.CreateStateRequest) (*statev1.CreateStateResponse, error) {
+	return over(ctx, &s.way, func(req *statev1.CreateStateRequest) (*statev1.CreateStateResponse, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		key := req.GetIdempotencyKey()
@@ -56,18 +56,18 @@ func (s *fakeStates) Create(ctx context.Context, req *statev1.StateServiceCreate
 			key = fmt.Sprint("none ", len(s.created))
 		}
 		s.created[key] = req
-		return &statev1.StateServiceCreateResponse{State: &statev1.State{
+		return &statev1.CreateStateResponse{State: &statev1.State{
 			StateId: fmt.Sprint("wfstate_", len(s.created)), SchemaName: req.GetSchemaName(), RootSessionName: req.GetSession(), Version: 1, Data: req.GetData(),
 		}}, nil
 	}, req)
 }
 
-func (s *fakeStates) Get(ctx context.Context, req *statev1.StateServiceGetRequest) (*statev1.StateServiceGetResponse, error) {
+func (s *fakeStates) GetState(ctx context.Context, req *statev1.GetStateRequest) (*statev1.GetStateResponse, error) {
 	s.read.add(req)
-	return over(ctx, &s.way, func(req *statev1.StateServiceGetRequest) (*statev1.StateServiceGetResponse, error) {
+	return over(ctx, &s.way, func(req *statev1.GetStateRequest) (*statev1.GetStateResponse, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		resp := &statev1.StateServiceGetResponse{State: &statev1.State{StateId: "wfstate_1", Version: s.version}}
+		resp := &statev1.GetStateResponse{State: &statev1.State{StateId: "wfstate_1", Version: s.version}}
 		if len(req.GetPointers()) == 0 {
 			resp.State.Data = s.doc.AppendJSON(nil)
 		}
@@ -83,12 +83,12 @@ func (s *fakeStates) Get(ctx context.Context, req *statev1.StateServiceGetReques
 	}, req)
 }
 
-func (s *fakeStates) Update(ctx context.Context, req *statev1.StateServiceUpdateRequest) (*statev1.StateServiceUpdateResponse, error) {
+func (s *fakeStates) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
 	s.written.add(req)
 	return over(ctx, &s.way, s.update, req)
 }
 
-func (s *fakeStates) update(req *statev1.StateServiceUpdateRequest) (*statev1.StateServiceUpdateResponse, error) {
+func (s *fakeStates) update(req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first, ok := s.answered[req.GetIdempotencyKey()]; ok {
@@ -98,13 +98,13 @@ func (s *fakeStates) update(req *statev1.StateServiceUpdateRequest) (*statev1.St
 		return nil, fault.New(fault.VersionConflict, "at version %d", s.version).Meta("current_version", strconv.FormatInt(s.version, 10))
 	}
 	switch change := req.GetChange().(type) {
-	case *statev1.StateServiceUpdateRequest_Data:
+	case *statev1.UpdateStateRequest_Data:
 		doc, err := parse(change.Data)
 		if err != nil {
 			return nil, fault.New(fault.InvalidJSON, "%v", err)
 		}
 		s.doc = doc
-	case *statev1.StateServiceUpdateRequest_Patch:
+	case *statev1.UpdateStateRequest_Patch:
 		patch, problems := document.ParsePatch(change.Patch, document.PatchLimits{})
 		if problems.HasErrors() {
 			return nil, fault.New(fault.InvalidJSON, "%v", problems)
@@ -118,12 +118,12 @@ func (s *fakeStates) update(req *statev1.StateServiceUpdateRequest) (*statev1.St
 		return nil, fault.New(fault.InvalidRequest, "no change")
 	}
 	s.version++
-	resp := &statev1.StateServiceUpdateResponse{State: &statev1.State{StateId: "wfstate_1", Version: s.version, UpdatedBy: req.GetSession()}}
+	resp := &statev1.UpdateStateResponse{State: &statev1.State{StateId: "wfstate_1", Version: s.version, UpdatedBy: req.GetSession()}}
 	s.answered[req.GetIdempotencyKey()] = resp
 	return resp, nil
 }
 
-func (s *fakeStates) Watch(req *statev1.StateServiceWatchRequest, stream grpc.ServerStreamingServer[statev1.StateServiceWatchResponse]) error {
+func (s *fakeStates) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerStreamingServer[statev1.WatchStateResponse]) error {
 	return s.watch(req, stream)
 }
 

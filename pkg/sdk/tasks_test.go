@@ -25,14 +25,14 @@ type fakeTasks struct {
 	refuse error
 	// once: a task that was given is not given again.
 	once  bool
-	way   bumpy      // of Ack and Fail
+	way   bumpy      // of CompleteTask and FailTask
 	lost  bumpy      // of Extend
 	asked log[int32] // max_in_flight of each stream
 
 	mu    sync.Mutex
 	tasks []*givenTask
 	acked []string
-	fails []*statev1.TaskServiceFailRequest
+	fails []*statev1.FailTaskRequest
 }
 
 type givenTask struct {
@@ -55,7 +55,7 @@ func tasksNamed(ids ...string) *fakeTasks {
 	return f
 }
 
-func (f *fakeTasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.ServerStreamingServer[statev1.TaskServiceLeaseResponse]) error {
+func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
 	f.asked.add(req.GetMaxInFlight())
 	if f.refuse != nil {
 		return f.refuse
@@ -69,7 +69,7 @@ func (f *fakeTasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.Serv
 	held := map[*givenTask]int64{}
 	for sent := 0; ; {
 		for _, task := range f.give(held, int(req.GetMaxInFlight()), most-sent) {
-			if err := stream.Send(&statev1.TaskServiceLeaseResponse{Task: task}); err != nil {
+			if err := stream.Send(&statev1.LeaseTasksResponse{Task: task}); err != nil {
 				return err
 			}
 			sent++
@@ -116,8 +116,8 @@ func (f *fakeTasks) give(held map[*givenTask]int64, inFlight, most int) []*state
 	return out
 }
 
-func (f *fakeTasks) Extend(ctx context.Context, req *statev1.TaskServiceExtendRequest) (*statev1.TaskServiceExtendResponse, error) {
-	return over(ctx, &f.lost, func(req *statev1.TaskServiceExtendRequest) (*statev1.TaskServiceExtendResponse, error) {
+func (f *fakeTasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
+	return over(ctx, &f.lost, func(req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		task, err := f.holder(req.GetTaskId(), req.GetLeaseToken())
@@ -125,16 +125,16 @@ func (f *fakeTasks) Extend(ctx context.Context, req *statev1.TaskServiceExtendRe
 			return nil, err
 		}
 		task.expires = time.Now().Add(leaseTTL)
-		return &statev1.TaskServiceExtendResponse{LeaseExpiresAt: timestamppb.New(task.expires)}, nil
+		return &statev1.ExtendTaskResponse{LeaseExpiresAt: timestamppb.New(task.expires)}, nil
 	}, req)
 }
 
-func (f *fakeTasks) Ack(ctx context.Context, req *statev1.TaskServiceAckRequest) (*statev1.TaskServiceAckResponse, error) {
-	return over(ctx, &f.way, func(req *statev1.TaskServiceAckRequest) (*statev1.TaskServiceAckResponse, error) {
+func (f *fakeTasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
+	return over(ctx, &f.way, func(req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.named(req.GetTaskId()).over {
-			return &statev1.TaskServiceAckResponse{}, nil // a repeat
+			return &statev1.CompleteTaskResponse{}, nil // a repeat
 		}
 		task, err := f.holder(req.GetTaskId(), req.GetLeaseToken())
 		if err != nil {
@@ -142,12 +142,12 @@ func (f *fakeTasks) Ack(ctx context.Context, req *statev1.TaskServiceAckRequest)
 		}
 		task.over = true
 		f.acked = append(f.acked, task.id)
-		return &statev1.TaskServiceAckResponse{}, nil
+		return &statev1.CompleteTaskResponse{}, nil
 	}, req)
 }
 
-func (f *fakeTasks) Fail(ctx context.Context, req *statev1.TaskServiceFailRequest) (*statev1.TaskServiceFailResponse, error) {
-	return over(ctx, &f.way, func(req *statev1.TaskServiceFailRequest) (*statev1.TaskServiceFailResponse, error) {
+func (f *fakeTasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
+	return over(ctx, &f.way, func(req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		task, err := f.holder(req.GetTaskId(), req.GetLeaseToken())
@@ -158,7 +158,7 @@ func (f *fakeTasks) Fail(ctx context.Context, req *statev1.TaskServiceFailReques
 		if task.expires = (time.Time{}); !req.GetRetry() {
 			task.over = true
 		}
-		return &statev1.TaskServiceFailResponse{}, nil
+		return &statev1.FailTaskResponse{}, nil
 	}, req)
 }
 
@@ -180,10 +180,10 @@ func (f *fakeTasks) holder(id string, token int64) (*givenTask, error) {
 }
 
 // outcome is what was said of the tasks.
-func (f *fakeTasks) outcome() (acked []string, fails []*statev1.TaskServiceFailRequest) {
+func (f *fakeTasks) outcome() (acked []string, fails []*statev1.FailTaskRequest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]string(nil), f.acked...), append([]*statev1.TaskServiceFailRequest(nil), f.fails...)
+	return append([]string(nil), f.acked...), append([]*statev1.FailTaskRequest(nil), f.fails...)
 }
 
 // left is how many tasks are not over.

@@ -28,9 +28,9 @@ func (c *Client) Update(ctx context.Context, id string, change func(doc json.Raw
 		if err != nil {
 			return State{}, err
 		}
-		after, err := c.write(ctx, &statev1.StateServiceUpdateRequest{
+		after, err := c.write(ctx, &statev1.UpdateStateRequest{
 			StateId: before.ID, ExpectedVersion: before.Version,
-			Change: &statev1.StateServiceUpdateRequest_Data{Data: data},
+			Change: &statev1.UpdateStateRequest_Data{Data: data},
 		})
 		if err == nil {
 			after.Data = data

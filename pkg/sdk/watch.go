@@ -96,7 +96,7 @@ type watch struct {
 func (w *watch) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := w.client.states.Watch(ctx, &statev1.StateServiceWatchRequest{
+	stream, err := w.client.states.WatchState(ctx, &statev1.WatchStateRequest{
 		StateId: w.id, Session: w.client.session, AfterVersion: w.after,
 	})
 	if err != nil {

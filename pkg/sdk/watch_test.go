@@ -15,10 +15,10 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-type watchStream = grpc.ServerStreamingServer[statev1.StateServiceWatchResponse]
+type watchStream = grpc.ServerStreamingServer[statev1.WatchStateResponse]
 
-func version(n int64) *statev1.StateServiceWatchResponse {
-	return &statev1.StateServiceWatchResponse{StateId: "wfstate_1", Change: &statev1.StateVersion{
+func version(n int64) *statev1.WatchStateResponse {
+	return &statev1.WatchStateResponse{StateId: "wfstate_1", Change: &statev1.StateVersion{
 		Version: n, Type: "updated", Patch: []byte(`[]`), SessionName: "s", Actor: "agent",
 	}}
 }
@@ -57,7 +57,7 @@ func TestWatchResumes(t *testing.T) {
 		overlap := rapid.Int64Range(0, 2).Draw(rt, "overlap")
 		breaks := rapid.SampledFrom([]error{nil, fault.New(fault.Unavailable, "going away"), fault.New(fault.DeadlineExceeded, "late")}).Draw(rt, "breaks")
 		states := newStates(t, `{}`)
-		states.watch = func(req *statev1.StateServiceWatchRequest, stream watchStream) error {
+		states.watch = func(req *statev1.WatchStateRequest, stream watchStream) error {
 			most := last
 			if len(carries) > 0 {
 				most, carries = carries[0], carries[1:]
@@ -74,7 +74,7 @@ func TestWatchResumes(t *testing.T) {
 					sent++
 				}
 			}
-			return stream.Send(&statev1.StateServiceWatchResponse{StateId: "wfstate_1", Deleted: true})
+			return stream.Send(&statev1.WatchStateResponse{StateId: "wfstate_1", Deleted: true})
 		}
 		var versions []int64
 		var deleted bool
@@ -94,7 +94,7 @@ func TestWatchFromNow(t *testing.T) {
 		states := newStates(t, `{}`)
 		states.version = 5
 		opened := 0
-		states.watch = func(req *statev1.StateServiceWatchRequest, stream watchStream) error {
+		states.watch = func(req *statev1.WatchStateRequest, stream watchStream) error {
 			if opened++; opened == 1 {
 				return fault.New(fault.Unavailable, "not yet")
 			}
@@ -120,14 +120,14 @@ func TestWatchEnds(t *testing.T) {
 		states := newStates(t, `{}`)
 		c := New(connect(t, fakes{states: states}), Options{Session: "s"})
 
-		states.watch = func(*statev1.StateServiceWatchRequest, watchStream) error {
+		states.watch = func(*statev1.WatchStateRequest, watchStream) error {
 			return fault.New(fault.PermissionDenied, "another tree")
 		}
 		if versions, _, err := watched(t.Context(), c, 0); Reason(err) != fault.PermissionDenied || versions != nil {
 			t.Errorf("refused: %v, %v", versions, err)
 		}
 
-		states.watch = func(_ *statev1.StateServiceWatchRequest, stream watchStream) error {
+		states.watch = func(_ *statev1.WatchStateRequest, stream watchStream) error {
 			if err := stream.Send(version(1)); err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func TestWatchEnds(t *testing.T) {
 
 		down := errors.New("shutting down")
 		ended, end := context.WithCancelCause(t.Context())
-		states.watch = func(*statev1.StateServiceWatchRequest, watchStream) error {
+		states.watch = func(*statev1.WatchStateRequest, watchStream) error {
 			return fault.New(fault.Unavailable, "for a long time")
 		}
 		time.AfterFunc(time.Hour, func() { end(down) })

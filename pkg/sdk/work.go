@@ -103,8 +103,8 @@ func (w *worker) fill(ctx context.Context, places int) {
 
 // receive starts the tasks of a stream.
 func (w *worker) receive(ctx context.Context, b *batch) error {
-	var stream grpc.ServerStreamingClient[statev1.TaskServiceLeaseResponse]
-	stream, err := w.client.tasks.Lease(ctx, &statev1.TaskServiceLeaseRequest{
+	var stream grpc.ServerStreamingClient[statev1.LeaseTasksResponse]
+	stream, err := w.client.tasks.LeaseTasks(ctx, &statev1.LeaseTasksRequest{
 		Runner: w.runner.Name, Labels: w.runner.Labels, MaxInFlight: int32(b.places), // at most 1000, or the server refuses
 	})
 	if err != nil {

@@ -24,9 +24,9 @@ type engine struct {
 	told chan string
 }
 
-func (e *engine) Settle(_ context.Context, req *enginev1.SettleRequest) (*enginev1.SettleResponse, error) {
+func (e *engine) SettleApproval(_ context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
 	e.told <- req.GetApprovalId()
-	return &enginev1.SettleResponse{}, nil
+	return &enginev1.SettleApprovalResponse{}, nil
 }
 
 // The parts work together: while it runs an approval expires by itself, and both the
@@ -67,7 +67,7 @@ func TestService(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 
-	made, err := approvalv1.NewApprovalServiceClient(conn).Create(t.Context(), &approvalv1.CreateRequest{
+	made, err := approvalv1.NewApprovalServiceClient(conn).CreateApproval(t.Context(), &approvalv1.CreateApprovalRequest{
 		Kind: approvalv1.Kind_KIND_TRANSITION, Subject: []byte(`{}`), Asker: &approvalv1.Asker{Principal: "agent"}, RunId: "run_1",
 	})
 	if err != nil {

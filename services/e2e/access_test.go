@@ -23,55 +23,55 @@ var rights = []struct {
 	call func(context.Context, *caller) error
 }{
 	{"Register", drivers, func(ctx context.Context, c *caller) error {
-		_, err := c.workflows.Register(ctx, &enginev1.RegisterRequest{Definition: []byte("{")})
+		_, err := c.workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{Definition: []byte("{")})
 		return err
 	}},
 	{"Get a workflow", everybody, func(ctx context.Context, c *caller) error {
-		_, err := c.workflows.Get(ctx, &enginev1.WorkflowServiceGetRequest{Name: "none"})
+		_, err := c.workflows.GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: "none"})
 		return err
 	}},
 	{"List workflows", everybody, func(ctx context.Context, c *caller) error {
-		_, err := c.workflows.List(ctx, &enginev1.WorkflowServiceListRequest{})
+		_, err := c.workflows.ListWorkflows(ctx, &enginev1.ListWorkflowsRequest{})
 		return err
 	}},
 	{"Validate", everybody, func(ctx context.Context, c *caller) error {
-		_, err := c.workflows.Validate(ctx, &enginev1.ValidateRequest{Definition: []byte("{}")})
+		_, err := c.workflows.ValidateWorkflow(ctx, &enginev1.ValidateWorkflowRequest{Definition: []byte("{}")})
 		return err
 	}},
 	{"Start", drivers, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.Start(ctx, &enginev1.StartRequest{Workflow: "none"})
+		_, err := c.runs.StartRun(ctx, &enginev1.StartRunRequest{Workflow: "none"})
 		return err
 	}},
 	{"Get", everybody, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: "run_none"})
+		_, err := c.runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: "run_none"})
 		return err
 	}},
 	{"List", everybody, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.List(ctx, &enginev1.RunServiceListRequest{})
+		_, err := c.runs.ListRuns(ctx, &enginev1.ListRunsRequest{})
 		return err
 	}},
 	{"Transition", drivers, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.Transition(ctx, &enginev1.TransitionRequest{RunId: "run_none", Event: "E"})
+		_, err := c.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{RunId: "run_none", Event: "E"})
 		return err
 	}},
 	{"Pause", drivers, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.Pause(ctx, &enginev1.PauseRequest{RunId: "run_none"})
+		_, err := c.runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: "run_none"})
 		return err
 	}},
 	{"Resume", drivers, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.Resume(ctx, &enginev1.ResumeRequest{RunId: "run_none"})
+		_, err := c.runs.ResumeRun(ctx, &enginev1.ResumeRunRequest{RunId: "run_none"})
 		return err
 	}},
 	{"Cancel", drivers, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.Cancel(ctx, &enginev1.CancelRequest{RunId: "run_none"})
+		_, err := c.runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: "run_none"})
 		return err
 	}},
 	{"History", everybody, func(ctx context.Context, c *caller) error {
-		_, err := c.runs.History(ctx, &enginev1.HistoryRequest{RunId: "run_none"})
+		_, err := c.runs.GetRunHistory(ctx, &enginev1.GetRunHistoryRequest{RunId: "run_none"})
 		return err
 	}},
 	{"Watch", everybody, func(ctx context.Context, c *caller) error {
-		stream, err := c.runs.Watch(ctx, &enginev1.WatchRequest{RunId: "run_none"})
+		stream, err := c.runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: "run_none"})
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -170,32 +170,32 @@ func namespaces(t *testing.T, w *world) {
 	elsewhere := &world{shape: w.shape, namespace: "elsewhere"}
 	here, there := w.at(t, 0, auth.Operator), elsewhere.at(t, 1, auth.Operator)
 	here.register(t, pingPong)
-	id := here.begin(t, &enginev1.StartRequest{Workflow: "ping-pong", SessionId: "s"}).GetRunId()
+	id := here.begin(t, &enginev1.StartRunRequest{Workflow: "ping-pong", SessionId: "s"}).GetRunId()
 	here.expect(t, id, "InA", allow, "")
 	ctx := within(t)
 	for name, call := range map[string]func() error{
 		"start": func() error {
-			_, err := there.runs.Start(ctx, &enginev1.StartRequest{Workflow: "ping-pong"})
+			_, err := there.runs.StartRun(ctx, &enginev1.StartRunRequest{Workflow: "ping-pong"})
 			return err
 		},
 		"get": func() error {
-			_, err := there.runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: id})
+			_, err := there.runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: id})
 			return err
 		},
 		"get by session": func() error {
-			_, err := there.runs.Get(ctx, &enginev1.RunServiceGetRequest{SessionId: "s"})
+			_, err := there.runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: "s"})
 			return err
 		},
 		"transition": func() error {
-			_, err := there.runs.Transition(ctx, &enginev1.TransitionRequest{RunId: id, Event: "GO"})
+			_, err := there.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{RunId: id, Event: "GO"})
 			return err
 		},
 		"cancel": func() error {
-			_, err := there.runs.Cancel(ctx, &enginev1.CancelRequest{RunId: id})
+			_, err := there.runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: id})
 			return err
 		},
 		"history": func() error {
-			_, err := there.runs.History(ctx, &enginev1.HistoryRequest{RunId: id})
+			_, err := there.runs.GetRunHistory(ctx, &enginev1.GetRunHistoryRequest{RunId: id})
 			return err
 		},
 		"check": func() error {
@@ -211,7 +211,7 @@ func namespaces(t *testing.T, w *world) {
 			t.Errorf("%s from another namespace ends with %q", name, reason)
 		}
 	}
-	if list := must[*enginev1.RunServiceListResponse](t)(there.runs.List(ctx, &enginev1.RunServiceListRequest{})); len(list.GetRuns()) != 0 {
+	if list := must[*enginev1.ListRunsResponse](t)(there.runs.ListRuns(ctx, &enginev1.ListRunsRequest{})); len(list.GetRuns()) != 0 {
 		t.Errorf("another namespace lists %v", list.GetRuns())
 	}
 	if v := there.register(t, bugfix); v.GetVersion() != 1 {

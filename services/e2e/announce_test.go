@@ -107,8 +107,8 @@ func historyIsAnnounced(t *testing.T, w *world) {
 				t.Fatal("an unknown event is accepted")
 			}
 		case 7:
-			must[*enginev1.PauseResponse](t)(c.runs.Pause(within(t), &enginev1.PauseRequest{RunId: id, Reason: "lunch"}))
-			must[*enginev1.ResumeResponse](t)(other.runs.Resume(within(t), &enginev1.ResumeRequest{RunId: id}))
+			must[*enginev1.PauseRunResponse](t)(c.runs.PauseRun(within(t), &enginev1.PauseRunRequest{RunId: id, Reason: "lunch"}))
+			must[*enginev1.ResumeRunResponse](t)(other.runs.ResumeRun(within(t), &enginev1.ResumeRunRequest{RunId: id}))
 		}
 	}
 	one.move(t, id, "END")

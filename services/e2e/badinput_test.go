@@ -43,7 +43,7 @@ func TestBadInput(t *testing.T) {
 	if after.GetVersion() != run.GetVersion() || after.GetIterations() != 0 || string(after.GetContext()) != string(run.GetContext()) {
 		t.Errorf("bad input changed the run from %v to %v", run, after)
 	}
-	list := must[*enginev1.RunServiceListResponse](t)(c.runs.List(within(t), &enginev1.RunServiceListRequest{}))
+	list := must[*enginev1.ListRunsResponse](t)(c.runs.ListRuns(within(t), &enginev1.ListRunsRequest{}))
 	if len(list.GetRuns()) != 1 {
 		t.Errorf("bad input started runs: %v", list.GetRuns())
 	}
@@ -59,19 +59,19 @@ func badGRPC(t *testing.T, w *world, id string) {
 	c := w.as(t, auth.Operator)
 	registering := func(definition string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, err := c.workflows.Register(ctx, &enginev1.RegisterRequest{Definition: []byte(definition)})
+			_, err := c.workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{Definition: []byte(definition)})
 			return err
 		}
 	}
 	moving := func(event, data string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, err := c.runs.Transition(ctx, &enginev1.TransitionRequest{RunId: id, Event: event, Data: []byte(data)})
+			_, err := c.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{RunId: id, Event: event, Data: []byte(data)})
 			return err
 		}
 	}
-	starting := func(req *enginev1.StartRequest) func(context.Context) error {
+	starting := func(req *enginev1.StartRunRequest) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, err := c.runs.Start(ctx, req)
+			_, err := c.runs.StartRun(ctx, req)
 			return err
 		}
 	}
@@ -99,34 +99,34 @@ func badGRPC(t *testing.T, w *world, id string) {
 		{"data too large", moving("READY", tooLarge), fault.TooLarge, "TOO_LARGE"},
 		{"no event", moving("", ""), fault.InvalidRequest, "STRING_MIN_LEN"},
 		{"a long event", moving(strings.Repeat("E", 257), ""), fault.InvalidRequest, "STRING_MAX_LEN"},
-		{"unknown workflow", starting(&enginev1.StartRequest{Workflow: "none"}), fault.NotFound, ""},
-		{"unknown version", starting(&enginev1.StartRequest{Workflow: "bugfix", WorkflowVersion: 99}), fault.NotFound, ""},
-		{"negative version", starting(&enginev1.StartRequest{Workflow: "bugfix", WorkflowVersion: -1}), fault.InvalidRequest, "INT64_GTE"},
-		{"context is a string", starting(&enginev1.StartRequest{Workflow: "bugfix", Context: []byte(`"x"`)}), fault.InvalidRequest, "TYPE"},
-		{"reserved context", starting(&enginev1.StartRequest{Workflow: "bugfix", Context: []byte(`{"_x":1}`)}), fault.InvalidRequest, ""},
+		{"unknown workflow", starting(&enginev1.StartRunRequest{Workflow: "none"}), fault.NotFound, ""},
+		{"unknown version", starting(&enginev1.StartRunRequest{Workflow: "bugfix", WorkflowVersion: 99}), fault.NotFound, ""},
+		{"negative version", starting(&enginev1.StartRunRequest{Workflow: "bugfix", WorkflowVersion: -1}), fault.InvalidRequest, "INT64_GTE"},
+		{"context is a string", starting(&enginev1.StartRunRequest{Workflow: "bugfix", Context: []byte(`"x"`)}), fault.InvalidRequest, "TYPE"},
+		{"reserved context", starting(&enginev1.StartRunRequest{Workflow: "bugfix", Context: []byte(`{"_x":1}`)}), fault.InvalidRequest, ""},
 		{"unknown run", func(ctx context.Context) error {
-			_, err := c.runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: "run_none"})
+			_, err := c.runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: "run_none"})
 			return err
 		}, fault.NotFound, ""},
 		{"unknown session", func(ctx context.Context) error {
-			_, err := c.runs.Get(ctx, &enginev1.RunServiceGetRequest{SessionId: "none"})
+			_, err := c.runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: "none"})
 			return err
 		}, fault.NotFound, ""},
 		{"neither run nor session", func(ctx context.Context) error {
-			_, err := c.runs.Get(ctx, &enginev1.RunServiceGetRequest{})
+			_, err := c.runs.GetRun(ctx, &enginev1.GetRunRequest{})
 			return err
 		}, fault.InvalidRequest, ""},
 		{"a run id with strange bytes", func(ctx context.Context) error {
-			_, err := c.runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: "../*>.\x00\n{}"})
+			_, err := c.runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: "../*>.\x00\n{}"})
 			return err
 		}, fault.NotFound, ""},
 		{"a page too large", func(ctx context.Context) error {
-			_, err := c.runs.List(ctx, &enginev1.RunServiceListRequest{PageSize: 1001})
+			_, err := c.runs.ListRuns(ctx, &enginev1.ListRunsRequest{PageSize: 1001})
 			return err
 		}, fault.InvalidRequest, "INT32_GTE_LTE"},
 		{"a namespace with a dot", func(ctx context.Context) error {
 			ctx = metadata.AppendToOutgoingContext(ctx, "interlock-namespace", "a.b")
-			_, err := c.runs.List(ctx, &enginev1.RunServiceListRequest{})
+			_, err := c.runs.ListRuns(ctx, &enginev1.ListRunsRequest{})
 			return err
 		}, fault.InvalidRequest, ""},
 	} {
@@ -199,9 +199,9 @@ func rawGRPC(t *testing.T, w *world, _ string) {
 		method, message string
 		reason          fault.Reason
 	}{
-		{"/interlock.engine.v1.RunService/Get", "\xff\xff\xff", fault.InvalidRequest},
-		{"/interlock.engine.v1.RunService/Get", "\x0a\x02\xff\xfe", fault.InvalidRequest}, // a run_id that is not UTF-8
-		{"/interlock.engine.v1.RunService/Watch", "\xff\xff\xff", fault.InvalidRequest},
+		{"/interlock.engine.v1.RunService/GetRun", "\xff\xff\xff", fault.InvalidRequest},
+		{"/interlock.engine.v1.RunService/GetRun", "\x0a\x02\xff\xfe", fault.InvalidRequest}, // a run_id that is not UTF-8
+		{"/interlock.engine.v1.RunService/WatchRun", "\xff\xff\xff", fault.InvalidRequest},
 		{"/interlock.engine.v1.RunService/Nothing", "", fault.Unimplemented},
 		{"/no.such.Service/Get", "", fault.Unimplemented},
 		{"/", "", fault.Unimplemented},
@@ -343,7 +343,7 @@ func badHook(t *testing.T, w *world, _ string) {
 	gated := &world{shape: w.shape, namespace: "bad-hook"}
 	agent := gated.as(t, auth.Agent)
 	agent.register(t, bugfix)
-	agent.begin(t, &enginev1.StartRequest{Workflow: "bugfix", SessionId: "s"})
+	agent.begin(t, &enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "s"})
 	for name, body := range map[string]string{
 		"nothing": " ", "no JSON": "{", "a list": "[]", "no event": "{}", "an unknown event": `{"hook_event_name":"Sneak","session_id":"s"}`,
 		"no session": `{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{}}`,

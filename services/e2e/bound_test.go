@@ -34,7 +34,7 @@ func TestSessionToken(t *testing.T) {
 	if mine.GetSessionId() != "mine" {
 		t.Fatalf("the run is of session %q", mine.GetSessionId())
 	}
-	other := free.begin(t, &enginev1.StartRequest{Workflow: "bugfix", SessionId: "other"}).GetRunId()
+	other := free.begin(t, &enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "other"}).GetRunId()
 	bound.expect(t, mine.GetRunId(), "Read", allow, "")
 	free.expect(t, other, "Read", allow, "") // from now on the enforcer knows the run
 
@@ -48,16 +48,16 @@ func TestSessionToken(t *testing.T) {
 	denied("a check in another's run", err)
 	_, err = bound.policy.CheckToolCall(within(t), &policyv1.CheckToolCallRequest{SessionId: "other", Tool: "Read"})
 	denied("a check in another session", err)
-	_, err = bound.runs.Transition(within(t), &enginev1.TransitionRequest{RunId: other, Event: "READY"})
+	_, err = bound.runs.TransitionRun(within(t), &enginev1.TransitionRunRequest{RunId: other, Event: "READY"})
 	denied("a transition of another's run", err)
-	_, err = bound.runs.Start(within(t), &enginev1.StartRequest{Workflow: "bugfix", SessionId: "other"})
+	_, err = bound.runs.StartRun(within(t), &enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "other"})
 	denied("a start in another session", err)
-	_, err = bound.runs.Get(within(t), &enginev1.RunServiceGetRequest{RunId: other})
+	_, err = bound.runs.GetRun(within(t), &enginev1.GetRunRequest{RunId: other})
 	denied("another's run", err)
-	_, err = bound.runs.Cancel(within(t), &enginev1.CancelRequest{RunId: other})
+	_, err = bound.runs.CancelRun(within(t), &enginev1.CancelRunRequest{RunId: other})
 	denied("the end of another's run", err)
 	sessions := statev1.NewSessionServiceClient(w.dial(t, u.states[0], token))
-	_, err = sessions.List(within(t), &statev1.SessionServiceListRequest{Session: "other"})
+	_, err = sessions.ListSessions(within(t), &statev1.ListSessionsRequest{Session: "other"})
 	denied("another's tree", err)
 
 	curl := func(path string, headers ...string) (status string) {
@@ -91,7 +91,7 @@ func TestSessionToken(t *testing.T) {
 		t.Error("two tokens are the same")
 	}
 	forged := token[:len(token)-4] + "AAAA"
-	_, err = w.with(t, 0, forged).runs.List(within(t), &enginev1.RunServiceListRequest{})
+	_, err = w.with(t, 0, forged).runs.ListRuns(within(t), &enginev1.ListRunsRequest{})
 	if fault.ReasonOf(err) != fault.Unauthenticated {
 		t.Errorf("a forged token: %v", err)
 	}

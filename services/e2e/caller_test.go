@@ -88,23 +88,23 @@ func must[T any](t testing.TB) func(T, error) T {
 
 func (c *caller) register(t testing.TB, definition string) *enginev1.Workflow {
 	t.Helper()
-	resp := must[*enginev1.RegisterResponse](t)(c.workflows.Register(within(t), &enginev1.RegisterRequest{Definition: []byte(definition)}))
+	resp := must[*enginev1.RegisterWorkflowResponse](t)(c.workflows.RegisterWorkflow(within(t), &enginev1.RegisterWorkflowRequest{Definition: []byte(definition)}))
 	return resp.GetWorkflow()
 }
 
 func (c *caller) start(t testing.TB, workflow string) *enginev1.Run {
 	t.Helper()
-	return c.begin(t, &enginev1.StartRequest{Workflow: workflow})
+	return c.begin(t, &enginev1.StartRunRequest{Workflow: workflow})
 }
 
-func (c *caller) begin(t testing.TB, req *enginev1.StartRequest) *enginev1.Run {
+func (c *caller) begin(t testing.TB, req *enginev1.StartRunRequest) *enginev1.Run {
 	t.Helper()
-	return must[*enginev1.StartResponse](t)(c.runs.Start(within(t), req)).GetRun()
+	return must[*enginev1.StartRunResponse](t)(c.runs.StartRun(within(t), req)).GetRun()
 }
 
 func (c *caller) get(t testing.TB, run string) *enginev1.Run {
 	t.Helper()
-	return must[*enginev1.RunServiceGetResponse](t)(c.runs.Get(within(t), &enginev1.RunServiceGetRequest{RunId: run})).GetRun()
+	return must[*enginev1.GetRunResponse](t)(c.runs.GetRun(within(t), &enginev1.GetRunRequest{RunId: run})).GetRun()
 }
 
 // move fires an event that has to be accepted.
@@ -122,10 +122,10 @@ func (c *caller) moveWith(t testing.TB, run, event, data string) *enginev1.Run {
 	return resp.GetRun()
 }
 
-func (c *caller) fire(t testing.TB, run, event, data string) *enginev1.TransitionResponse {
+func (c *caller) fire(t testing.TB, run, event, data string) *enginev1.TransitionRunResponse {
 	t.Helper()
-	return must[*enginev1.TransitionResponse](t)(c.runs.Transition(within(t),
-		&enginev1.TransitionRequest{RunId: run, Event: event, Data: []byte(data)}))
+	return must[*enginev1.TransitionRunResponse](t)(c.runs.TransitionRun(within(t),
+		&enginev1.TransitionRunRequest{RunId: run, Event: event, Data: []byte(data)}))
 }
 
 func (c *caller) check(t testing.TB, run, tool string) *policyv1.CheckToolCallResponse {
@@ -157,8 +157,8 @@ func (c *caller) history(t testing.TB, run string) []*enginev1.HistoryEntry {
 	var all []*enginev1.HistoryEntry
 	after := int64(0)
 	for {
-		page := must[*enginev1.HistoryResponse](t)(c.runs.History(within(t),
-			&enginev1.HistoryRequest{RunId: run, AfterVersion: after, PageSize: 37}))
+		page := must[*enginev1.GetRunHistoryResponse](t)(c.runs.GetRunHistory(within(t),
+			&enginev1.GetRunHistoryRequest{RunId: run, AfterVersion: after, PageSize: 37}))
 		all = append(all, page.GetEntries()...)
 		if after = page.GetNextAfterVersion(); after == 0 {
 			return all

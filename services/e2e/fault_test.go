@@ -51,8 +51,8 @@ func TestDrainLosesNothing(t *testing.T) {
 func openStreams(t *testing.T, w *world, id string) map[string]<-chan struct{} {
 	t.Helper()
 	c := w.as(t, auth.Agent)
-	watch := must[enginev1.RunService_WatchClient](t)(c.runs.Watch(within(t), &enginev1.WatchRequest{RunId: id}))
-	must[*enginev1.WatchResponse](t)(watch.Recv())
+	watch := must[enginev1.RunService_WatchRunClient](t)(c.runs.WatchRun(within(t), &enginev1.WatchRunRequest{RunId: id}))
+	must[*enginev1.WatchRunResponse](t)(watch.Recv())
 	checks := must[policyv1.PolicyEnforcerService_CheckToolCallsClient](t)(c.policy.CheckToolCalls(within(t)))
 	if err := checks.Send(&policyv1.CheckToolCallsRequest{Calls: []*policyv1.CheckToolCallRequest{{RunId: id, Tool: "T"}}}); err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func nothingAllowed(t *testing.T, w *world, id string, callers ...*caller) {
 		if err != nil && fault.ReasonOf(err) != fault.Unavailable && fault.ReasonOf(err) != fault.DeadlineExceeded {
 			return fmt.Errorf("without a store the check fails with %w", err)
 		}
-		resp, err := c.runs.Transition(ctx, &enginev1.TransitionRequest{RunId: id, Event: "NO_SUCH_EVENT"})
+		resp, err := c.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{RunId: id, Event: "NO_SUCH_EVENT"})
 		if err == nil {
 			return fmt.Errorf("without a store the transition answers %v", resp)
 		}

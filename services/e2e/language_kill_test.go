@@ -113,7 +113,7 @@ func walkEverything(t *testing.T, kills bool) string {
 		}
 	}
 	c := w.as(t, auth.Agent)
-	run := must[*enginev1.RunServiceGetResponse](t)(c.runs.Get(within(t), &enginev1.RunServiceGetRequest{SessionId: "main"})).GetRun()
+	run := must[*enginev1.GetRunResponse](t)(c.runs.GetRun(within(t), &enginev1.GetRunRequest{SessionId: "main"})).GetRun()
 	return ending(t, c, run.GetRunId())
 }
 

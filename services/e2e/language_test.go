@@ -69,7 +69,7 @@ func (c *caller) checkInput(t testing.TB, req *policyv1.CheckToolCallRequest, de
 func limitsOnInputs(t *testing.T, w *world) {
 	callers := []*caller{w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)}
 	callers[0].register(t, guarded)
-	id := callers[0].begin(t, &enginev1.StartRequest{Workflow: "guarded", Workspace: "/repo"}).GetRunId()
+	id := callers[0].begin(t, &enginev1.StartRunRequest{Workflow: "guarded", Workspace: "/repo"}).GetRunId()
 	ask := func(i int, tool, input string, decision policyv1.Decision, code string) *policyv1.CheckToolCallResponse {
 		t.Helper()
 		return callers[i].checkInput(t, &policyv1.CheckToolCallRequest{RunId: id, Tool: tool, Input: []byte(input)}, decision, code)
@@ -97,7 +97,7 @@ func limitsOnInputs(t *testing.T, w *world) {
 	ask(1, "Read", `{}`, deny, "CONTEXT_BUDGET")
 	callers[0].move(t, id, "AGAIN")
 	ask(0, "Read", `{}`, allow, "")
-	history := must[*enginev1.HistoryResponse](t)(callers[1].runs.History(within(t), &enginev1.HistoryRequest{RunId: id}))
+	history := must[*enginev1.GetRunHistoryResponse](t)(callers[1].runs.GetRunHistory(within(t), &enginev1.GetRunHistoryRequest{RunId: id}))
 	if results := slices.DeleteFunc(history.GetEntries(), func(e *enginev1.HistoryEntry) bool { return e.GetToolResult() == nil }); len(results) != 1 ||
 		string(results[0].GetToolResult().GetOutput()) != "text" || results[0].GetRunVersion() != 1 {
 		t.Errorf("the history keeps the results %v", results)
@@ -108,7 +108,7 @@ func limitsOnInputs(t *testing.T, w *world) {
 func interrupts(t *testing.T, w *world) {
 	c, other := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)
 	c.register(t, guarded)
-	id := c.begin(t, &enginev1.StartRequest{Workflow: "guarded", Workspace: "/repo"}).GetRunId()
+	id := c.begin(t, &enginev1.StartRunRequest{Workflow: "guarded", Workspace: "/repo"}).GetRunId()
 	edit := func(path string) *policyv1.ReportToolCallResponse {
 		t.Helper()
 		d := c.checkInput(t, &policyv1.CheckToolCallRequest{
@@ -151,7 +151,7 @@ func forks(t *testing.T, w *world) {
 	main, sub := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)
 	main.register(t, pipelineSuite)
 	main.register(t, pipeline)
-	id := main.begin(t, &enginev1.StartRequest{Workflow: "pipeline", SessionId: "main"}).GetRunId()
+	id := main.begin(t, &enginev1.StartRunRequest{Workflow: "pipeline", SessionId: "main"}).GetRunId()
 	forked := main.moveWith(t, id, "BUILT", `{"built": true}`)
 	if forked.GetBranch() != "lint" || forked.GetState() != "lint_run" || len(forked.GetFork().GetBranches()) != 3 {
 		t.Fatalf("forked into %v", forked)
@@ -173,8 +173,8 @@ func forks(t *testing.T, w *world) {
 	bySession("sub-types", "Lint", deny, "TOOL_NOT_ALLOWED")
 	send := func(c *caller, session, event, data string) *enginev1.Run {
 		t.Helper()
-		resp := must[*enginev1.TransitionResponse](t)(c.runs.Transition(within(t),
-			&enginev1.TransitionRequest{SessionId: session, Event: event, Data: []byte(data)}))
+		resp := must[*enginev1.TransitionRunResponse](t)(c.runs.TransitionRun(within(t),
+			&enginev1.TransitionRunRequest{SessionId: session, Event: event, Data: []byte(data)}))
 		if !resp.GetAccepted() {
 			t.Fatalf("%s of %s: %s", event, session, resp.GetRejection().GetMessage())
 		}
@@ -224,8 +224,8 @@ func oneJoin(t *testing.T, w *world) {
 		callers[0].move(t, id, "BUILT")
 		var joined atomic.Int64
 		all(t, 3, func(i int) error {
-			resp, err := callers[i%2].runs.Transition(ctx,
-				&enginev1.TransitionRequest{RunId: id, Branch: []string{"lint", "types", "tests"}[i], Event: "OK"})
+			resp, err := callers[i%2].runs.TransitionRun(ctx,
+				&enginev1.TransitionRunRequest{RunId: id, Branch: []string{"lint", "types", "tests"}[i], Event: "OK"})
 			switch {
 			case err != nil:
 				return err
@@ -252,7 +252,7 @@ func invokes(t *testing.T, w *world) {
 	c.register(t, `{"id": "outer", "initial": "a", "states": {
 	  "a": {"allowed_tools": ["Outer"], "on": {"TEST": {"invoke": "pipeline-suite", "on_complete": "b", "on_fail": "failed"}}},
 	  "b": {"allowed_tools": ["Outer"], "on": {"END": "done"}}, "done": {"type": "final"}, "failed": {"type": "final"}}}`)
-	id := c.begin(t, &enginev1.StartRequest{Workflow: "outer", SessionId: "s"}).GetRunId()
+	id := c.begin(t, &enginev1.StartRunRequest{Workflow: "outer", SessionId: "s"}).GetRunId()
 	r := c.fire(t, id, "TEST", "").GetRejection()
 	if r.GetCode() != enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_WORKFLOW {
 		t.Fatalf("without the workflow: %v", r)

@@ -80,7 +80,7 @@ func (l *ledger) again(ctx context.Context, err error) bool {
 
 func (l *ledger) move(ctx context.Context, c *caller, id string, number int64) bool {
 	for {
-		resp, err := c.runs.Transition(ctx, &enginev1.TransitionRequest{
+		resp, err := c.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
 			RunId: id, Event: "GO", Data: fmt.Appendf(nil, `{"number":%d}`, number), IdempotencyKey: fmt.Sprint(number),
 		})
 		if err == nil {

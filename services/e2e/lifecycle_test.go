@@ -19,12 +19,12 @@ func watchRun(t *testing.T, w *world) {
 	mover, watcher := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Observer)
 	mover.register(t, pingPong)
 	id := mover.start(t, "ping-pong").GetRunId()
-	stream := must[enginev1.RunService_WatchClient](t)(watcher.runs.Watch(within(t), &enginev1.WatchRequest{RunId: id}))
+	stream := must[enginev1.RunService_WatchRunClient](t)(watcher.runs.WatchRun(within(t), &enginev1.WatchRunRequest{RunId: id}))
 	version := int64(0)
 	until := func(want int64) {
 		t.Helper()
 		for version < want {
-			run := must[*enginev1.WatchResponse](t)(stream.Recv()).GetRun()
+			run := must[*enginev1.WatchRunResponse](t)(stream.Recv()).GetRun()
 			if run.GetVersion() <= version {
 				t.Fatalf("version %d is shown after %d", run.GetVersion(), version)
 			}
@@ -39,7 +39,7 @@ func watchRun(t *testing.T, w *world) {
 	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the run's end the stream ends with %v", err)
 	}
-	none := must[enginev1.RunService_WatchClient](t)(watcher.runs.Watch(within(t), &enginev1.WatchRequest{RunId: "run_none"}))
+	none := must[enginev1.RunService_WatchRunClient](t)(watcher.runs.WatchRun(within(t), &enginev1.WatchRunRequest{RunId: "run_none"}))
 	_, err := none.Recv()
 	refused(t, err, fault.NotFound)
 }
@@ -53,7 +53,7 @@ func pauseAndResume(t *testing.T, w *world) {
 	agent.moveWith(t, id, "READY", `{"kept":true}`)
 	agent.expect(t, id, "Edit", allow, "")
 
-	run := must[*enginev1.PauseResponse](t)(agent.runs.Pause(within(t), &enginev1.PauseRequest{RunId: id})).GetRun()
+	run := must[*enginev1.PauseRunResponse](t)(agent.runs.PauseRun(within(t), &enginev1.PauseRunRequest{RunId: id})).GetRun()
 	if run.GetStatus() != paused || run.GetHeld() {
 		t.Errorf("paused as %v", run)
 	}
@@ -61,39 +61,39 @@ func pauseAndResume(t *testing.T, w *world) {
 	if got := agent.fire(t, id, "DONE", "").GetRejection(); got.GetCode() != enginev1.RejectionCode_REJECTION_CODE_RUN_NOT_RUNNING {
 		t.Errorf("a paused run moves on: %v", got)
 	}
-	run = must[*enginev1.ResumeResponse](t)(agent.runs.Resume(within(t), &enginev1.ResumeRequest{RunId: id})).GetRun()
+	run = must[*enginev1.ResumeRunResponse](t)(agent.runs.ResumeRun(within(t), &enginev1.ResumeRunRequest{RunId: id})).GetRun()
 	if run.GetStatus() != running || run.GetState() != "implementing" || run.GetIterations() != 0 || run.GetTransitionCount() != 1 {
 		t.Errorf("resumed as %v", run)
 	}
 	agent.expect(t, id, "Bash", deny, "TOOL_NOT_ALLOWED")
 
-	run = must[*enginev1.PauseResponse](t)(operator.runs.Pause(within(t), &enginev1.PauseRequest{RunId: id, Reason: "review"})).GetRun()
+	run = must[*enginev1.PauseRunResponse](t)(operator.runs.PauseRun(within(t), &enginev1.PauseRunRequest{RunId: id, Reason: "review"})).GetRun()
 	if !run.GetHeld() {
 		t.Errorf("an operator's pause does not hold: %v", run)
 	}
 	agent.expect(t, id, "Edit", deny, "RUN_NOT_ACTIVE")
-	_, err := agent.runs.Resume(within(t), &enginev1.ResumeRequest{RunId: id})
+	_, err := agent.runs.ResumeRun(within(t), &enginev1.ResumeRunRequest{RunId: id})
 	refused(t, err, fault.RunHeld)
-	must[*enginev1.ResumeResponse](t)(operator.runs.Resume(within(t), &enginev1.ResumeRequest{RunId: id}))
+	must[*enginev1.ResumeRunResponse](t)(operator.runs.ResumeRun(within(t), &enginev1.ResumeRunRequest{RunId: id}))
 	agent.expect(t, id, "Edit", allow, "")
-	_, err = agent.runs.Resume(within(t), &enginev1.ResumeRequest{RunId: id})
+	_, err = agent.runs.ResumeRun(within(t), &enginev1.ResumeRunRequest{RunId: id})
 	refused(t, err, fault.FailedPrecondition)
 }
 
 func cancelRun(t *testing.T, w *world) {
 	one, other := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)
 	one.register(t, pingPong)
-	id := one.begin(t, &enginev1.StartRequest{Workflow: "ping-pong", SessionId: "s"}).GetRunId()
-	run := must[*enginev1.CancelResponse](t)(other.runs.Cancel(within(t), &enginev1.CancelRequest{RunId: id, Reason: "enough"})).GetRun()
+	id := one.begin(t, &enginev1.StartRunRequest{Workflow: "ping-pong", SessionId: "s"}).GetRunId()
+	run := must[*enginev1.CancelRunResponse](t)(other.runs.CancelRun(within(t), &enginev1.CancelRunRequest{RunId: id, Reason: "enough"})).GetRun()
 	if run.GetStatus() != cancelled {
 		t.Errorf("cancelled as %v", run)
 	}
 	if got := one.fire(t, id, "GO", "").GetRejection(); got.GetCode() != enginev1.RejectionCode_REJECTION_CODE_RUN_NOT_RUNNING {
 		t.Errorf("a cancelled run moves on: %v", got)
 	}
-	_, err := one.runs.Cancel(within(t), &enginev1.CancelRequest{RunId: id})
+	_, err := one.runs.CancelRun(within(t), &enginev1.CancelRunRequest{RunId: id})
 	refused(t, err, fault.FailedPrecondition)
-	_, err = other.runs.Get(within(t), &enginev1.RunServiceGetRequest{SessionId: "s"})
+	_, err = other.runs.GetRun(within(t), &enginev1.GetRunRequest{SessionId: "s"})
 	refused(t, err, fault.NotFound)
 	history := other.history(t, id)
 	if last := history[len(history)-1]; last.GetType() != "cancelled" || last.GetReason() != "enough" || last.GetActor() != "agent" {
@@ -115,17 +115,17 @@ func oneSessionOneRun(t *testing.T, w *world) {
 			t.Fatalf("%s is %v (%s), want %v", tool, d.GetDecision(), d.GetMessage(), want)
 		}
 	}
-	first := one.begin(t, &enginev1.StartRequest{Workflow: "ping-pong", SessionId: "ses"})
+	first := one.begin(t, &enginev1.StartRunRequest{Workflow: "ping-pong", SessionId: "ses"})
 	judged(other, "InA", allow)
 	judged(other, "Read", deny)
-	second := other.begin(t, &enginev1.StartRequest{Workflow: "bugfix", SessionId: "ses"})
+	second := other.begin(t, &enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "ses"})
 	judged(one, "InA", deny)
 	judged(one, "Read", allow)
 	if got := one.get(t, first.GetRunId()); got.GetStatus() != paused {
 		t.Errorf("the run that was left is %v", got.GetStatus())
 	}
-	back := must[*enginev1.StartResponse](t)(one.runs.Start(within(t),
-		&enginev1.StartRequest{Workflow: "ping-pong", SessionId: "ses", Resume: true}))
+	back := must[*enginev1.StartRunResponse](t)(one.runs.StartRun(within(t),
+		&enginev1.StartRunRequest{Workflow: "ping-pong", SessionId: "ses", Resume: true}))
 	if !back.GetResumed() || back.GetRun().GetRunId() != first.GetRunId() || back.GetRun().GetStatus() != running {
 		t.Errorf("resumed %v", back)
 	}
@@ -134,8 +134,8 @@ func oneSessionOneRun(t *testing.T, w *world) {
 		t.Errorf("the second run is %v after the first was resumed", got.GetStatus())
 	}
 	// Without a paused run, resume starts fresh and says so.
-	fresh := must[*enginev1.StartResponse](t)(other.runs.Start(within(t),
-		&enginev1.StartRequest{Workflow: "ping-pong", SessionId: "another", Resume: true}))
+	fresh := must[*enginev1.StartRunResponse](t)(other.runs.StartRun(within(t),
+		&enginev1.StartRunRequest{Workflow: "ping-pong", SessionId: "another", Resume: true}))
 	if fresh.GetResumed() {
 		t.Errorf("a run that nobody paused is resumed: %v", fresh)
 	}
@@ -149,14 +149,14 @@ func concurrentStarts(t *testing.T, w *world) {
 	const n = 8
 	all(t, n, func(i int) error {
 		for {
-			_, err := callers[i%2].runs.Start(ctx, &enginev1.StartRequest{Workflow: "ping-pong", SessionId: "s"})
+			_, err := callers[i%2].runs.StartRun(ctx, &enginev1.StartRunRequest{Workflow: "ping-pong", SessionId: "s"})
 			if fault.ReasonOf(err) != fault.VersionConflict {
 				return err
 			}
 		}
 	})
-	drives := must[*enginev1.RunServiceGetResponse](t)(callers[1].runs.Get(ctx, &enginev1.RunServiceGetRequest{SessionId: "s"})).GetRun()
-	list := must[*enginev1.RunServiceListResponse](t)(callers[0].runs.List(ctx, &enginev1.RunServiceListRequest{})).GetRuns()
+	drives := must[*enginev1.GetRunResponse](t)(callers[1].runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: "s"})).GetRun()
+	list := must[*enginev1.ListRunsResponse](t)(callers[0].runs.ListRuns(ctx, &enginev1.ListRunsRequest{})).GetRuns()
 	if len(list) != n {
 		t.Errorf("%d runs were started, %d are listed", n, len(list))
 	}
@@ -182,8 +182,8 @@ func pinnedVersions(t *testing.T, w *world) {
 	if v := other.register(t, definition("NEW")); v.GetVersion() != 2 {
 		t.Errorf("the change is version %d", v.GetVersion())
 	}
-	same := must[*enginev1.RegisterResponse](t)(one.workflows.Register(within(t),
-		&enginev1.RegisterRequest{Definition: []byte(" " + definition("NEW"))}))
+	same := must[*enginev1.RegisterWorkflowResponse](t)(one.workflows.RegisterWorkflow(within(t),
+		&enginev1.RegisterWorkflowRequest{Definition: []byte(" " + definition("NEW"))}))
 	if same.GetCreated() || same.GetWorkflow().GetVersion() != 2 {
 		t.Errorf("the same content again is %v", same)
 	}
@@ -197,10 +197,10 @@ func pinnedVersions(t *testing.T, w *world) {
 	if got := other.move(t, old, "OLD"); got.GetWorkflowVersion() != 1 {
 		t.Errorf("an old run is on version %d", got.GetWorkflowVersion())
 	}
-	if pinned := other.begin(t, &enginev1.StartRequest{Workflow: "v", WorkflowVersion: 1}); pinned.GetWorkflowVersion() != 1 {
+	if pinned := other.begin(t, &enginev1.StartRunRequest{Workflow: "v", WorkflowVersion: 1}); pinned.GetWorkflowVersion() != 1 {
 		t.Errorf("version 1 was asked for: %v", pinned)
 	}
-	_, err := one.runs.Start(within(t), &enginev1.StartRequest{Workflow: "v", WorkflowVersion: 3})
+	_, err := one.runs.StartRun(within(t), &enginev1.StartRunRequest{Workflow: "v", WorkflowVersion: 3})
 	refused(t, err, fault.NotFound)
 	racingRegistrations(t, w)
 }
@@ -231,9 +231,9 @@ func racingRegistrations(t *testing.T, w *world) {
 }
 
 // register registers until no race is lost.
-func register(ctx context.Context, c *caller, definition string) (*enginev1.RegisterResponse, error) {
+func register(ctx context.Context, c *caller, definition string) (*enginev1.RegisterWorkflowResponse, error) {
 	for {
-		resp, err := c.workflows.Register(ctx, &enginev1.RegisterRequest{Definition: []byte(definition)})
+		resp, err := c.workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{Definition: []byte(definition)})
 		if fault.ReasonOf(err) != fault.VersionConflict {
 			return resp, err
 		}
@@ -245,10 +245,10 @@ func noReplacement(t *testing.T, w *world) {
 	agent, operator := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Operator)
 	operator.register(t, bugfix)
 	loosened := `{"id":"bugfix","initial":"a","states":{"a":{"on":{"E":"z"}},"z":{"type":"final"}}}`
-	_, err := agent.workflows.Register(within(t), &enginev1.RegisterRequest{Definition: []byte(loosened)})
+	_, err := agent.workflows.RegisterWorkflow(within(t), &enginev1.RegisterWorkflowRequest{Definition: []byte(loosened)})
 	refused(t, err, fault.NameTaken)
-	if v := must[*enginev1.WorkflowServiceGetResponse](t)(agent.workflows.Get(within(t),
-		&enginev1.WorkflowServiceGetRequest{Name: "bugfix"})).GetWorkflow(); v.GetVersion() != 1 || string(v.GetDefinition()) != bugfix {
+	if v := must[*enginev1.GetWorkflowResponse](t)(agent.workflows.GetWorkflow(within(t),
+		&enginev1.GetWorkflowRequest{Name: "bugfix"})).GetWorkflow(); v.GetVersion() != 1 || string(v.GetDefinition()) != bugfix {
 		t.Errorf("the workflow is now %v", v)
 	}
 	agent.register(t, pingPong)

@@ -76,11 +76,11 @@ func TestParkedDeploy(t *testing.T) {
 		t.Errorf("another transition: %v", other)
 	}
 	operator.checkInput(t, &policyv1.CheckToolCallRequest{RunId: id, Tool: "Bash", Input: []byte(`{"command": "helm status"}`)}, allow, "")
-	decide := &approvalv1.DecideRequest{ApprovalId: resp.GetApprovalId(), Approve: true}
-	if _, err := w.approvalsAs(t, 0, auth.Operator).Decide(within(t), decide); fault.ReasonOf(err) != fault.PermissionDenied {
+	decide := &approvalv1.DecideApprovalRequest{ApprovalId: resp.GetApprovalId(), Approve: true}
+	if _, err := w.approvalsAs(t, 0, auth.Operator).DecideApproval(within(t), decide); fault.ReasonOf(err) != fault.PermissionDenied {
 		t.Errorf("the asker's own approval: %v", err)
 	}
-	if _, err := w.approvalsAs(t, 0, auth.Agent).Decide(within(t), decide); fault.ReasonOf(err) != fault.PermissionDenied {
+	if _, err := w.approvalsAs(t, 0, auth.Agent).DecideApproval(within(t), decide); fault.ReasonOf(err) != fault.PermissionDenied {
 		t.Errorf("an agent's approval: %v", err)
 	}
 
@@ -90,7 +90,7 @@ func TestParkedDeploy(t *testing.T) {
 	if run := operator.get(t, id); run.GetStatus() != awaiting || run.GetApproval().GetApprovalId() != resp.GetApprovalId() {
 		t.Fatalf("after the restart it is %v", run)
 	}
-	answer := must[*approvalv1.DecideResponse](t)(w.approvalsAs(t, 1, auth.Approver).Decide(within(t), decide))
+	answer := must[*approvalv1.DecideApprovalResponse](t)(w.approvalsAs(t, 1, auth.Approver).DecideApproval(within(t), decide))
 	if answer.GetApproval().GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED &&
 		answer.GetApproval().GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_USED {
 		t.Errorf("decided as %v", answer.GetApproval())
@@ -104,7 +104,7 @@ func TestParkedDeploy(t *testing.T) {
 	if n := firedBy(t, operator, id, resp.GetApprovalId()); n != 1 {
 		t.Errorf("the transition fired %d times", n)
 	}
-	if _, err := w.approvalsAs(t, 0, auth.Approver).Decide(within(t), decide); fault.ReasonOf(err) != fault.ApprovalDecided {
+	if _, err := w.approvalsAs(t, 0, auth.Approver).DecideApproval(within(t), decide); fault.ReasonOf(err) != fault.ApprovalDecided {
 		t.Errorf("a second decision: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestParkedDeploy(t *testing.T) {
 // firedBy counts the transitions that an approval has let fire.
 func firedBy(t testing.TB, c *caller, run, approval string) (n int) {
 	t.Helper()
-	history := must[*enginev1.HistoryResponse](t)(c.runs.History(within(t), &enginev1.HistoryRequest{RunId: run, PageSize: 1000}))
+	history := must[*enginev1.GetRunHistoryResponse](t)(c.runs.GetRunHistory(within(t), &enginev1.GetRunHistoryRequest{RunId: run, PageSize: 1000}))
 	for _, e := range history.GetEntries() {
 		if e.GetApprovalId() == approval && e.GetType() != parked {
 			n++
@@ -191,7 +191,7 @@ func TestApprovalsSurviveKills(t *testing.T) {
 	humans := approvalv1.NewApprovalServiceClient(conn)
 	for _, id := range asked {
 		eventually(t, "the decision on "+id, func() error {
-			_, err := humans.Decide(within(t), &approvalv1.DecideRequest{ApprovalId: id, Approve: true})
+			_, err := humans.DecideApproval(within(t), &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true})
 			if fault.ReasonOf(err) == fault.ApprovalDecided {
 				return nil // by the attempt before, whose answer was lost
 			}
@@ -203,7 +203,7 @@ func TestApprovalsSurviveKills(t *testing.T) {
 	agent = w.as(t, auth.Agent)
 	for i, id := range ids {
 		eventually(t, "run "+id+" goes on", func() error {
-			resp, err := agent.runs.Get(within(t), &enginev1.RunServiceGetRequest{RunId: id})
+			resp, err := agent.runs.GetRun(within(t), &enginev1.GetRunRequest{RunId: id})
 			if run := resp.GetRun(); err == nil && run.GetStatus() != completed {
 				err = fmt.Errorf("it is %s", run.GetStatus())
 			}
@@ -215,7 +215,7 @@ func TestApprovalsSurviveKills(t *testing.T) {
 	}
 	for _, id := range asked {
 		eventually(t, "approval "+id+" is used", func() error {
-			resp, err := humans.Get(within(t), &approvalv1.GetRequest{ApprovalId: id})
+			resp, err := humans.GetApproval(within(t), &approvalv1.GetApprovalRequest{ApprovalId: id})
 			if a := resp.GetApproval(); err == nil && a.GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_USED {
 				err = fmt.Errorf("it is %s", a.GetStatus())
 			}

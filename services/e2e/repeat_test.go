@@ -18,29 +18,29 @@ import (
 // replica (S6.5).
 func repeats(t *testing.T, w *world) {
 	one, other := w.at(t, 0, auth.Operator), w.at(t, 1, auth.Operator)
-	register := &enginev1.RegisterRequest{Definition: []byte(bugfix), IdempotencyKey: "k"}
-	first := must[*enginev1.RegisterResponse](t)(one.workflows.Register(within(t), register))
-	again := must[*enginev1.RegisterResponse](t)(other.workflows.Register(within(t), register))
+	register := &enginev1.RegisterWorkflowRequest{Definition: []byte(bugfix), IdempotencyKey: "k"}
+	first := must[*enginev1.RegisterWorkflowResponse](t)(one.workflows.RegisterWorkflow(within(t), register))
+	again := must[*enginev1.RegisterWorkflowResponse](t)(other.workflows.RegisterWorkflow(within(t), register))
 	if !again.GetCreated() || again.GetWorkflow().GetVersion() != first.GetWorkflow().GetVersion() {
 		t.Errorf("the repeat registered %v after %v", again, first)
 	}
 
-	begin := &enginev1.StartRequest{Workflow: "bugfix", IdempotencyKey: "k", Context: []byte(`{"n":9007199254740993}`)}
+	begin := &enginev1.StartRunRequest{Workflow: "bugfix", IdempotencyKey: "k", Context: []byte(`{"n":9007199254740993}`)}
 	run := one.begin(t, begin)
 	if second := other.begin(t, begin); second.GetRunId() != run.GetRunId() {
 		t.Errorf("the repeat started %s after %s", second.GetRunId(), run.GetRunId())
 	}
 	id := run.GetRunId()
-	move := &enginev1.TransitionRequest{RunId: id, Event: "READY", Data: []byte(`{"a":1}`), IdempotencyKey: "k", ExpectedVersion: 1}
-	moved := must[*enginev1.TransitionResponse](t)(one.runs.Transition(within(t), move))
+	move := &enginev1.TransitionRunRequest{RunId: id, Event: "READY", Data: []byte(`{"a":1}`), IdempotencyKey: "k", ExpectedVersion: 1}
+	moved := must[*enginev1.TransitionRunResponse](t)(one.runs.TransitionRun(within(t), move))
 	other.expect(t, id, "Edit", allow, "")
-	repeat := must[*enginev1.TransitionResponse](t)(other.runs.Transition(within(t), move))
+	repeat := must[*enginev1.TransitionRunResponse](t)(other.runs.TransitionRun(within(t), move))
 	if !repeat.GetAccepted() || repeat.GetRun().GetVersion() != moved.GetRun().GetVersion() || repeat.GetRun().GetState() != "implementing" {
 		t.Errorf("the repeat is answered with %v after %v", repeat, moved)
 	}
 	mismatch := proto.CloneOf(move)
 	mismatch.Data, mismatch.ExpectedVersion = []byte(`{"a":2}`), 0
-	_, err := other.runs.Transition(within(t), mismatch)
+	_, err := other.runs.TransitionRun(within(t), mismatch)
 	refused(t, err, fault.IdempotencyMismatch)
 	if got := one.history(t, id); len(got) != 2 {
 		t.Errorf("the history has %d entries, want 2", len(got))
@@ -76,7 +76,7 @@ func concurrentRepeats(t *testing.T, w *world) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	all(t, 32, func(i int) error {
-		resp, err := callers[i%2].runs.Start(ctx, &enginev1.StartRequest{Workflow: "ping-pong", SessionId: "s", IdempotencyKey: "begin"})
+		resp, err := callers[i%2].runs.StartRun(ctx, &enginev1.StartRunRequest{Workflow: "ping-pong", SessionId: "s", IdempotencyKey: "begin"})
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func concurrentRepeats(t *testing.T, w *world) {
 	}
 	for id := range seen {
 		all(t, 32, func(i int) error {
-			resp, err := callers[i%2].runs.Transition(ctx, &enginev1.TransitionRequest{RunId: id, Event: "GO", IdempotencyKey: "go"})
+			resp, err := callers[i%2].runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{RunId: id, Event: "GO", IdempotencyKey: "go"})
 			if err == nil && (!resp.GetAccepted() || resp.GetRun().GetVersion() != 2) {
 				err = fmt.Errorf("answered with %v", resp)
 			}
@@ -108,7 +108,7 @@ func expectedVersion(t *testing.T, w *world) {
 	id := one.start(t, "ping-pong").GetRunId()
 	other.move(t, id, "GO")
 	for _, c := range []*caller{one, other} {
-		_, err := c.runs.Transition(within(t), &enginev1.TransitionRequest{RunId: id, Event: "GO", ExpectedVersion: 1})
+		_, err := c.runs.TransitionRun(within(t), &enginev1.TransitionRunRequest{RunId: id, Event: "GO", ExpectedVersion: 1})
 		if f := refused(t, err, fault.VersionConflict); f.Metadata["current_version"] != "2" {
 			t.Errorf("the conflict does not tell the current version: %v", f.Metadata)
 		}
@@ -116,8 +116,8 @@ func expectedVersion(t *testing.T, w *world) {
 	if got := one.history(t, id); len(got) != 2 {
 		t.Errorf("a conflict changed the run: %v", got)
 	}
-	resp := must[*enginev1.TransitionResponse](t)(one.runs.Transition(within(t),
-		&enginev1.TransitionRequest{RunId: id, Event: "GO", ExpectedVersion: 2}))
+	resp := must[*enginev1.TransitionRunResponse](t)(one.runs.TransitionRun(within(t),
+		&enginev1.TransitionRunRequest{RunId: id, Event: "GO", ExpectedVersion: 2}))
 	if !resp.GetAccepted() || resp.GetRun().GetVersion() != 3 {
 		t.Errorf("the expected version is refused: %v", resp)
 	}
@@ -134,12 +134,12 @@ func concurrentWriters(t *testing.T, w *world) {
 	all(t, writers, func(i int) error {
 		c := callers[i%2]
 		for done := 0; done < each; {
-			now, err := c.runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: id})
+			now, err := c.runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: id})
 			if err != nil {
 				return err
 			}
 			version := now.GetRun().GetVersion()
-			resp, err := c.runs.Transition(ctx, &enginev1.TransitionRequest{
+			resp, err := c.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
 				RunId: id, Event: "GO", ExpectedVersion: version, Data: fmt.Appendf(nil, `{"w%d":%d}`, i, done),
 			})
 			switch {

@@ -51,8 +51,8 @@ func (s *sdkShape) client(role auth.Role, namespace, session string) *sdk.Client
 func (s *sdkShape) schema(namespace string) {
 	s.t.Helper()
 	schemas := statev1.NewSchemaServiceClient(s.client(auth.Operator, namespace, "").Conn())
-	must[*statev1.SchemaServiceRegisterResponse](s.t)(schemas.Register(within(s.t),
-		&statev1.SchemaServiceRegisterRequest{Name: "work", JsonSchema: []byte(sharedWork)}))
+	must[*statev1.RegisterSchemaResponse](s.t)(schemas.RegisterSchema(within(s.t),
+		&statev1.RegisterSchemaRequest{Name: "work", JsonSchema: []byte(sharedWork)}))
 }
 
 func TestSDK(t *testing.T) {
@@ -275,7 +275,7 @@ func sdkRunner(t *testing.T, s *sdkShape) {
 	if !errors.Is(err, context.Canceled) || !slices.Equal(done, want) {
 		t.Errorf("%v: done %v, want %v", err, done, want)
 	}
-	tasks := must[*statev1.TaskServiceListResponse](t)(statev1.NewTaskServiceClient(runner.Conn()).List(within(t), &statev1.TaskServiceListRequest{}))
+	tasks := must[*statev1.ListTasksResponse](t)(statev1.NewTaskServiceClient(runner.Conn()).ListTasks(within(t), &statev1.ListTasksRequest{}))
 	if len(tasks.GetTasks()) > 0 {
 		t.Errorf("left undone: %v", tasks.GetTasks())
 	}

@@ -73,7 +73,7 @@ func neverStaleInRaces(t *testing.T, w *world) {
 
 func keepMoving(ctx context.Context, c *caller, id string, moves int, answered *atomic.Int64) error {
 	for done := 0; done < moves; {
-		resp, err := c.runs.Transition(ctx, &enginev1.TransitionRequest{RunId: id, Event: "GO"})
+		resp, err := c.runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{RunId: id, Event: "GO"})
 		if fault.ReasonOf(err) == fault.VersionConflict {
 			continue // it lost every race that it may lose, and changed nothing
 		}

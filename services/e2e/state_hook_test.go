@@ -89,7 +89,7 @@ func TestStateToolsAreNeverGated(t *testing.T) {
 	store.register(t, "findings", findingsSchema)
 	c := w.as(t, auth.Agent)
 	c.register(t, reading)
-	run := c.begin(t, &enginev1.StartRequest{Workflow: "reading-only", SessionId: "conversation"})
+	run := c.begin(t, &enginev1.StartRunRequest{Workflow: "reading-only", SessionId: "conversation"})
 	s := &subagents{t: t, up: u, client: startWalker(t, clients)}
 	s.judged("", "Edit", "deny")
 	for _, tool := range []string{"state_create", "state_read", "state_update", "state_patch", "state_schema"} {
@@ -184,12 +184,12 @@ func (w *world) stateStore(t testing.TB) *stateStore {
 
 func (s *stateStore) register(t testing.TB, name, schema string) {
 	t.Helper()
-	must[*statev1.SchemaServiceRegisterResponse](t)(s.schemas.Register(within(t), &statev1.SchemaServiceRegisterRequest{Name: name, JsonSchema: []byte(schema)}))
+	must[*statev1.RegisterSchemaResponse](t)(s.schemas.RegisterSchema(within(t), &statev1.RegisterSchemaRequest{Name: name, JsonSchema: []byte(schema)}))
 }
 
 func (s *stateStore) session(t testing.TB, name string) *statev1.Session {
 	t.Helper()
-	return must[*statev1.SessionServiceGetResponse](t)(s.sessions.Get(within(t), &statev1.SessionServiceGetRequest{SessionId: name})).GetSession()
+	return must[*statev1.GetSessionResponse](t)(s.sessions.GetSession(within(t), &statev1.GetSessionRequest{SessionId: name})).GetSession()
 }
 
 func (s *stateStore) wantSession(t testing.TB, name string, status statev1.SessionStatus, report statev1.StateUpdateStatus) {
@@ -202,7 +202,7 @@ func (s *stateStore) wantSession(t testing.TB, name string, status statev1.Sessi
 // wantCallbacks wants one task that is ready to call a session back for children.
 func (s *stateStore) wantCallbacks(t testing.TB, name string, want map[string]statev1.StateUpdateStatus) {
 	t.Helper()
-	tasks := must[*statev1.TaskServiceListResponse](t)(s.tasks.List(within(t), &statev1.TaskServiceListRequest{Session: name})).GetTasks()
+	tasks := must[*statev1.ListTasksResponse](t)(s.tasks.ListTasks(within(t), &statev1.ListTasksRequest{Session: name})).GetTasks()
 	if len(tasks) != 1 || tasks[0].GetKind() != statev1.TaskKind_TASK_KIND_CALLBACK || tasks[0].GetStatus() != statev1.TaskStatus_TASK_STATUS_READY {
 		t.Fatalf("tasks of %s: %v", name, tasks)
 	}

@@ -23,7 +23,7 @@ func TestSubagentsWorkInBranches(t *testing.T) {
 	c := w.as(t, auth.Agent)
 	c.register(t, pipelineSuite)
 	c.register(t, pipeline)
-	c.begin(t, &enginev1.StartRequest{Workflow: "pipeline", SessionId: "conversation"})
+	c.begin(t, &enginev1.StartRunRequest{Workflow: "pipeline", SessionId: "conversation"})
 	c.moveSession(t, "conversation", "BUILT")
 	s := &subagents{t: t, up: u, client: startWalker(t, clients)}
 
@@ -62,7 +62,7 @@ func TestSubagentsWorkInBranches(t *testing.T) {
 
 func (c *caller) moveSession(t testing.TB, session, event string) *enginev1.Run {
 	t.Helper()
-	resp := must[*enginev1.TransitionResponse](t)(c.runs.Transition(within(t), &enginev1.TransitionRequest{SessionId: session, Event: event}))
+	resp := must[*enginev1.TransitionRunResponse](t)(c.runs.TransitionRun(within(t), &enginev1.TransitionRunRequest{SessionId: session, Event: event}))
 	if !resp.GetAccepted() {
 		t.Fatalf("%s: %s", event, resp.GetRejection().GetMessage())
 	}

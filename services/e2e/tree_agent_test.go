@@ -116,7 +116,7 @@ func (a *treeAgent) note(op treeOp) error {
 func (a *treeAgent) plant() error {
 	var stateID string
 	err := persist(func(ctx context.Context) error {
-		resp, err := a.states.Create(ctx, &statev1.StateServiceCreateRequest{
+		resp, err := a.states.CreateState(ctx, &statev1.CreateStateRequest{
 			SchemaName: "tree", Data: []byte(`{"log":[],"children":{}}`), Session: "root", IdempotencyKey: "plant",
 		})
 		stateID = resp.GetState().GetStateId()
@@ -127,7 +127,7 @@ func (a *treeAgent) plant() error {
 	}
 	for i := range treeChildren {
 		err := persist(func(ctx context.Context) error {
-			_, err := a.sessions.Create(ctx, &statev1.SessionServiceCreateRequest{
+			_, err := a.sessions.CreateSession(ctx, &statev1.CreateSessionRequest{
 				Name: fmt.Sprintf("child%d", i), Parent: "root", WorkflowStateId: stateID, Prompt: "append to the log",
 			})
 			return err
@@ -184,8 +184,8 @@ func (a *treeAgent) append(key, patch string) error {
 	}
 	var version int64
 	err := persist(func(ctx context.Context) error {
-		resp, err := a.states.Update(ctx, &statev1.StateServiceUpdateRequest{
-			Session: a.session, IdempotencyKey: key, Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte(patch)},
+		resp, err := a.states.UpdateState(ctx, &statev1.UpdateStateRequest{
+			Session: a.session, IdempotencyKey: key, Change: &statev1.UpdateStateRequest_Patch{Patch: []byte(patch)},
 		})
 		version = resp.GetState().GetVersion()
 		return err
@@ -205,7 +205,7 @@ func (a *treeAgent) read(key string) error {
 	}
 	var version int64
 	err := persist(func(ctx context.Context) error {
-		resp, err := a.states.Get(ctx, &statev1.StateServiceGetRequest{Session: a.session, Pointers: []string{"/children"}})
+		resp, err := a.states.GetState(ctx, &statev1.GetStateRequest{Session: a.session, Pointers: []string{"/children"}})
 		version = resp.GetState().GetVersion()
 		return err
 	})

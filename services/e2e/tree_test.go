@@ -51,13 +51,13 @@ func TestTreeOfAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "nothing is outstanding", func() error {
-		resp, err := g.sessions.Get(t.Context(), &statev1.SessionServiceGetRequest{SessionId: "root"})
+		resp, err := g.sessions.GetSession(t.Context(), &statev1.GetSessionRequest{SessionId: "root"})
 		if s := resp.GetSession(); err == nil && (s.GetStatus() != statev1.SessionStatus_SESSION_STATUS_FINISHED || s.GetOpenChildren() > 0 || s.GetTaskId() != "") {
 			err = fmt.Errorf("the root is %v", s)
 		}
 		return err
 	})
-	resp, err := g.sessions.Stop(t.Context(), &statev1.SessionServiceStopRequest{SessionId: "root"})
+	resp, err := g.sessions.StopSession(t.Context(), &statev1.StopSessionRequest{SessionId: "root"})
 	if err != nil || resp.GetSession().GetStatus() != statev1.SessionStatus_SESSION_STATUS_ENDED {
 		t.Errorf("the root does not end: %v, %v", resp.GetSession(), err)
 	}
@@ -89,11 +89,11 @@ func (g *grove) prepare(t *testing.T) {
 	g.sessions, g.states = statev1.NewSessionServiceClient(conn), statev1.NewStateServiceClient(conn)
 	schema := `{"type":"object","required":["log","children"],"additionalProperties":false,"properties":{
 		"log":{"type":"array","items":{"type":"string"}},"children":{"type":"object","additionalProperties":{"const":"done"}}}}`
-	_, err = statev1.NewSchemaServiceClient(conn).Register(t.Context(), &statev1.SchemaServiceRegisterRequest{Name: "tree", JsonSchema: []byte(schema)})
+	_, err = statev1.NewSchemaServiceClient(conn).RegisterSchema(t.Context(), &statev1.RegisterSchemaRequest{Name: "tree", JsonSchema: []byte(schema)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = g.sessions.Create(t.Context(), &statev1.SessionServiceCreateRequest{Name: "root", Prompt: "grow a tree"}); err != nil {
+	if _, err = g.sessions.CreateSession(t.Context(), &statev1.CreateSessionRequest{Name: "root", Prompt: "grow a tree"}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range g.runners {
@@ -180,11 +180,11 @@ func (g *grove) answered(t testing.TB) int {
 func (g *grove) check(t *testing.T) {
 	t.Helper()
 	notes := g.notes(t)
-	root, err := g.sessions.Get(t.Context(), &statev1.SessionServiceGetRequest{SessionId: "root"})
+	root, err := g.sessions.GetSession(t.Context(), &statev1.GetSessionRequest{SessionId: "root"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := g.states.Get(t.Context(), &statev1.StateServiceGetRequest{StateId: root.GetSession().GetWorkflowStateId()})
+	got, err := g.states.GetState(t.Context(), &statev1.GetStateRequest{StateId: root.GetSession().GetWorkflowStateId()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func (g *grove) checkHistory(t *testing.T, state *statev1.State, notes map[strin
 	}
 	var next int64
 	for after := int64(0); ; {
-		page, err := g.states.History(t.Context(), &statev1.StateServiceHistoryRequest{StateId: state.GetStateId(), AfterVersion: after})
+		page, err := g.states.GetStateHistory(t.Context(), &statev1.GetStateHistoryRequest{StateId: state.GetStateId(), AfterVersion: after})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func (g *grove) checkCallbacks(t *testing.T, notes map[string][]treeOp) {
 	t.Helper()
 	for i := range treeChildren {
 		child := fmt.Sprintf("child%d", i)
-		resp, err := g.sessions.Get(t.Context(), &statev1.SessionServiceGetRequest{SessionId: child})
+		resp, err := g.sessions.GetSession(t.Context(), &statev1.GetSessionRequest{SessionId: child})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,15 +26,15 @@ type humans struct {
 
 type question struct {
 	*consent.Approval
-	req    *approvalv1.CreateRequest
+	req    *approvalv1.CreateApprovalRequest
 	usedBy string
 }
 
-func (h *humans) Create(_ context.Context, req *approvalv1.CreateRequest) (*approvalv1.CreateResponse, error) {
+func (h *humans) CreateApproval(_ context.Context, req *approvalv1.CreateApprovalRequest) (*approvalv1.CreateApprovalResponse, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if q := h.asked[req.GetApprovalId()]; q != nil {
-		return &approvalv1.CreateResponse{Approval: q.proto()}, nil
+		return &approvalv1.CreateApprovalResponse{Approval: q.proto()}, nil
 	}
 	terms := req.GetTerms()
 	r, err := consent.Open(consent.Request{
@@ -51,7 +51,7 @@ func (h *humans) Create(_ context.Context, req *approvalv1.CreateRequest) (*appr
 	}
 	h.last = req.GetApprovalId()
 	h.asked[h.last] = &question{Approval: r.Approval, req: req}
-	return &approvalv1.CreateResponse{Approval: h.asked[h.last].proto(), Created: true}, nil
+	return &approvalv1.CreateApprovalResponse{Approval: h.asked[h.last].proto(), Created: true}, nil
 }
 
 func parse(text []byte) document.Value {
@@ -82,27 +82,27 @@ func (h *humans) step(id string, command func(q *question) consent.Result) (*app
 	return q.proto(), nil
 }
 
-func (h *humans) Get(_ context.Context, req *approvalv1.GetRequest) (*approvalv1.GetResponse, error) {
+func (h *humans) GetApproval(_ context.Context, req *approvalv1.GetApprovalRequest) (*approvalv1.GetApprovalResponse, error) {
 	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result { return consent.Result{Approval: q.Approval} })
-	return &approvalv1.GetResponse{Approval: a}, err
+	return &approvalv1.GetApprovalResponse{Approval: a}, err
 }
 
-func (h *humans) Consume(_ context.Context, req *approvalv1.ConsumeRequest) (*approvalv1.ConsumeResponse, error) {
+func (h *humans) ConsumeApproval(_ context.Context, req *approvalv1.ConsumeApprovalRequest) (*approvalv1.ConsumeApprovalResponse, error) {
 	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result {
 		q.usedBy = req.GetUsedBy()
 		return q.Consume(req.GetDigest(), h.clock())
 	})
-	return &approvalv1.ConsumeResponse{Approval: a}, err
+	return &approvalv1.ConsumeApprovalResponse{Approval: a}, err
 }
 
-func (h *humans) Void(_ context.Context, req *approvalv1.VoidRequest) (*approvalv1.VoidResponse, error) {
+func (h *humans) VoidApproval(_ context.Context, req *approvalv1.VoidApprovalRequest) (*approvalv1.VoidApprovalResponse, error) {
 	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result { return q.Void(req.GetReason(), h.clock()) })
-	return &approvalv1.VoidResponse{Approval: a}, err
+	return &approvalv1.VoidApprovalResponse{Approval: a}, err
 }
 
-func (h *humans) Cancel(_ context.Context, req *approvalv1.CancelRequest) (*approvalv1.CancelResponse, error) {
+func (h *humans) CancelApproval(_ context.Context, req *approvalv1.CancelApprovalRequest) (*approvalv1.CancelApprovalResponse, error) {
 	a, err := h.step(req.GetApprovalId(), func(q *question) consent.Result { return q.Cancel("interlock", req.GetReason(), h.clock()) })
-	return &approvalv1.CancelResponse{Approval: a}, err
+	return &approvalv1.CancelApprovalResponse{Approval: a}, err
 }
 
 // decide is what a human says of the last question.

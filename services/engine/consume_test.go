@@ -13,16 +13,16 @@ const gated = `{"id": "gated", "initial": "a", "meta": {"approval_mode": "ui", "
 	"a": {"on": {"GO": {"target": "z", "requires_approval": true, "approval_message": "Go?"}}}, "z": {"type": "final"}}}`
 
 // park starts a run of a workflow that asks, and fires its event.
-func (r *rig) park() *enginev1.TransitionResponse {
+func (r *rig) park() *enginev1.TransitionRunResponse {
 	r.Helper()
-	if _, err := r.workflows.Register(r.Context(), &enginev1.RegisterRequest{Definition: []byte(gated)}); err != nil {
+	if _, err := r.workflows.RegisterWorkflow(r.Context(), &enginev1.RegisterWorkflowRequest{Definition: []byte(gated)}); err != nil {
 		r.Fatal(err)
 	}
-	started, err := r.runs.Start(r.Context(), &enginev1.StartRequest{Workflow: "gated"})
+	started, err := r.runs.StartRun(r.Context(), &enginev1.StartRunRequest{Workflow: "gated"})
 	if err != nil {
 		r.Fatal(err)
 	}
-	parked, err := r.runs.Transition(r.Context(), &enginev1.TransitionRequest{RunId: started.GetRun().GetRunId(), Event: "GO", Data: []byte(`{"n": 9007199254740993}`)})
+	parked, err := r.runs.TransitionRun(r.Context(), &enginev1.TransitionRunRequest{RunId: started.GetRun().GetRunId(), Event: "GO", Data: []byte(`{"n": 9007199254740993}`)})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestParkedOverTheContract(t *testing.T) {
 	if got := string(r.humans.asked[r.humans.last].req.GetData()); got != `{"n":9007199254740993}` {
 		t.Errorf("asked with %s", got)
 	}
-	refused, err := r.runs.Transition(t.Context(), &enginev1.TransitionRequest{RunId: run.GetRunId(), Event: "GO"})
+	refused, err := r.runs.TransitionRun(t.Context(), &enginev1.TransitionRunRequest{RunId: run.GetRunId(), Event: "GO"})
 	if err != nil || refused.GetAccepted() || refused.GetRejection().GetCode() != enginev1.RejectionCode_REJECTION_CODE_APPROVAL_PENDING {
 		t.Errorf("%v, %v", refused, err)
 	}
@@ -72,7 +72,7 @@ func TestConsumeApprovals(t *testing.T) {
 		}
 	}
 	status := func() enginev1.RunStatus {
-		resp, err := r.runs.Get(t.Context(), &enginev1.RunServiceGetRequest{RunId: run})
+		resp, err := r.runs.GetRun(t.Context(), &enginev1.GetRunRequest{RunId: run})
 		if err != nil {
 			t.Fatal(err)
 		}

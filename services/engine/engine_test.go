@@ -150,14 +150,14 @@ func (r *rig) play(input string) string {
 		}
 		return r.play("process\n" + string(src))
 	case "process":
-		resp, err := r.processes.Register(ctx, &enginev1.ProcessServiceRegisterRequest{Definition: []byte(rest)})
+		resp, err := r.processes.RegisterProcess(ctx, &enginev1.RegisterProcessRequest{Definition: []byte(rest)})
 		if err != nil {
 			return err.Error()
 		}
 		r.name = resp.GetProcess().GetName()
 		return fmt.Sprintf("%s version %d, created %t, tools %v", r.name, resp.GetProcess().GetVersion(), resp.GetCreated(), resp.GetProcess().GetTools())
 	case "start":
-		resp, err := r.processes.Start(ctx, &enginev1.ProcessServiceStartRequest{Process: r.name, SessionId: argument})
+		resp, err := r.processes.StartProcess(ctx, &enginev1.StartProcessRequest{Process: r.name, SessionId: argument})
 		if err != nil {
 			return err.Error()
 		}
@@ -165,7 +165,7 @@ func (r *rig) play(input string) string {
 		return told(resp.GetRun(), resp.GetTurn())
 	case "answer": // ANSWER[: note]
 		answer, note, _ := strings.Cut(argument, ": ")
-		resp, err := r.processes.Answer(ctx, &enginev1.AnswerRequest{RunId: r.run, Answer: answer, Note: note})
+		resp, err := r.processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{RunId: r.run, Answer: answer, Note: note})
 		if err != nil {
 			return err.Error()
 		}
@@ -194,11 +194,11 @@ func (r *rig) play(input string) string {
 }
 
 func (r *rig) settle() string {
-	resp, err := r.runs.Settle(r.Context(), &enginev1.SettleRequest{RunId: r.run, ApprovalId: r.humans.last})
+	resp, err := r.runs.SettleApproval(r.Context(), &enginev1.SettleApprovalRequest{RunId: r.run, ApprovalId: r.humans.last})
 	if err != nil {
 		return err.Error()
 	}
-	turn, err := r.processes.Answer(r.Context(), &enginev1.AnswerRequest{RunId: r.run})
+	turn, err := r.processes.AnswerQuestion(r.Context(), &enginev1.AnswerQuestionRequest{RunId: r.run})
 	if err != nil {
 		return err.Error()
 	}
@@ -221,7 +221,7 @@ func told(run *enginev1.Run, turn *enginev1.Turn) string {
 }
 
 func (r *rig) history() string {
-	resp, err := r.runs.History(r.Context(), &enginev1.HistoryRequest{RunId: r.run})
+	resp, err := r.runs.GetRunHistory(r.Context(), &enginev1.GetRunHistoryRequest{RunId: r.run})
 	if err != nil {
 		return err.Error()
 	}

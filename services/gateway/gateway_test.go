@@ -97,7 +97,7 @@ func TestRoutes(t *testing.T) {
 func TestApprovalConnection(t *testing.T) {
 	t.Parallel()
 	all, approvals := &line{}, &line{}
-	const list = "/interlock.approval.v1.ApprovalService/List"
+	const list = "/interlock.approval.v1.ApprovalService/ListApprovals"
 	login := url.Values{"token": {"s3cret"}}.Encode()
 	for _, row := range []struct {
 		approval grpc.ClientConnInterface

@@ -138,7 +138,7 @@ func TestTokensThatNobodyMinted(t *testing.T) {
 		"other issuer":   sign(t, jwt.SigningMethodHS256, key.secret, with("iss", "https://id.example.com")),
 		"no expiry":      sign(t, jwt.SigningMethodHS256, key.secret, with("exp", nil)),
 		"no issue time":  sign(t, jwt.SigningMethodHS256, key.secret, with("iat", nil)),
-		"forever":       sign(t, jwt.SigningMethodHS256, key.secret, with("exp", now.Add(MaxTTL+time.Second).Unix())),
+		"forever":        sign(t, jwt.SigningMethodHS256, key.secret, with("exp", now.Add(MaxTTL+time.Second).Unix())),
 		"no session":     sign(t, jwt.SigningMethodHS256, key.secret, with("session", nil)),
 		"no namespace":   sign(t, jwt.SigningMethodHS256, key.secret, with("namespace", nil)),
 		"empty session":  sign(t, jwt.SigningMethodHS256, key.secret, with("session", "")),

@@ -41,7 +41,7 @@ func (c *approvalList) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		approvals := approvalv1.NewApprovalServiceClient(conn)
 		all, err := collect(c.Limit, jsonview.ApprovalOf, func(token string, size int32) ([]*approvalv1.Approval, string, error) {
-			page, err := approvals.List(ctx, &approvalv1.ListRequest{
+			page, err := approvals.ListApprovals(ctx, &approvalv1.ListApprovalsRequest{
 				Status: approvalv1.ApprovalStatus(status), RunId: c.RunID, PageSize: size, PageToken: token,
 			})
 			return page.GetApprovals(), page.GetNextPageToken(), err
@@ -123,9 +123,9 @@ func (c *approvalWait) await(ctx context.Context, approvals approvalv1.ApprovalS
 	}
 	defer cancel()
 	var last *approvalv1.Approval
-	stream, err := approvals.Wait(waiting, &approvalv1.WaitRequest{ApprovalId: c.ApprovalID})
+	stream, err := approvals.WatchApproval(waiting, &approvalv1.WatchApprovalRequest{ApprovalId: c.ApprovalID})
 	for err == nil {
-		var change *approvalv1.WaitResponse
+		var change *approvalv1.WatchApprovalResponse
 		if change, err = stream.Recv(); err != nil {
 			break
 		}
@@ -142,7 +142,7 @@ func (c *approvalWait) await(ctx context.Context, approvals approvalv1.ApprovalS
 	case last != nil:
 		return last, nil
 	}
-	resp, err := approvals.Get(ctx, &approvalv1.GetRequest{ApprovalId: c.ApprovalID})
+	resp, err := approvals.GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: c.ApprovalID})
 	return resp.GetApproval(), err
 }
 

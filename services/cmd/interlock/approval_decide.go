@@ -27,7 +27,7 @@ func (c *approvalApprove) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	return c.decide(ctx, io, func(conn grpc.ClientConnInterface) (*approvalv1.DecideRequest, error) {
+	return c.decide(ctx, io, func(conn grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
 		digest := c.Digest
 		if digest == "" {
 			shown, err := readApproval(ctx, conn, c.ApprovalID)
@@ -45,7 +45,7 @@ func (c *approvalApprove) Run(ctx context.Context, io streams) error {
 			}
 			digest = shown.Digest
 		}
-		return &approvalv1.DecideRequest{Approve: true, Note: c.Note, EditedData: data, Digest: digest}, nil
+		return &approvalv1.DecideApprovalRequest{Approve: true, Note: c.Note, EditedData: data, Digest: digest}, nil
 	})
 }
 
@@ -55,14 +55,14 @@ type approvalReject struct {
 }
 
 func (c *approvalReject) Run(ctx context.Context, io streams) error {
-	return c.decide(ctx, io, func(grpc.ClientConnInterface) (*approvalv1.DecideRequest, error) {
-		return &approvalv1.DecideRequest{Note: c.Note}, nil
+	return c.decide(ctx, io, func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
+		return &approvalv1.DecideApprovalRequest{Note: c.Note}, nil
 	})
 }
 
 // decide casts a vote, as an approver unless a token says who else. That somebody
 // may not decide, or not any more, is an answer too.
-func (c *oneApproval) decide(ctx context.Context, io streams, vote func(grpc.ClientConnInterface) (*approvalv1.DecideRequest, error)) error {
+func (c *oneApproval) decide(ctx context.Context, io streams, vote func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error)) error {
 	answers := append(slices.Clone(refusals), fault.PermissionDenied, fault.ApprovalDecided)
 	return c.askAs(ctx, auth.Approver, io, answers, func(conn grpc.ClientConnInterface) error {
 		req, err := vote(conn)
@@ -70,7 +70,7 @@ func (c *oneApproval) decide(ctx context.Context, io streams, vote func(grpc.Cli
 			return err
 		}
 		req.ApprovalId = c.ApprovalID
-		resp, err := approvalv1.NewApprovalServiceClient(conn).Decide(ctx, req)
+		resp, err := approvalv1.NewApprovalServiceClient(conn).DecideApproval(ctx, req)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (c *approvalGet) Run(ctx context.Context, io streams) error {
 }
 
 func readApproval(ctx context.Context, conn grpc.ClientConnInterface, id string) (*jsonview.Approval, error) {
-	resp, err := approvalv1.NewApprovalServiceClient(conn).Get(ctx, &approvalv1.GetRequest{ApprovalId: id})
+	resp, err := approvalv1.NewApprovalServiceClient(conn).GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (f formatFlag) show(ctx context.Context, io streams, conn grpc.ClientConnIn
 
 // lately are the last changes of a run, oldest first.
 func lately(ctx context.Context, runs enginev1.RunServiceClient, runID string) ([]jsonview.HistoryEntry, error) {
-	run, err := runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: runID})
+	run, err := runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: runID})
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (c *auditVerify) Run(ctx context.Context, io streams) error {
 
 func (c *auditVerify) verify(ctx context.Context, conn grpc.ClientConnInterface) (*auditView, error) {
 	chains, err := collect(noLimit, jsonview.ChainReportOf, func(token string, _ int32) ([]*policyv1.ChainReport, string, error) {
-		page, err := policyv1.NewDecisionServiceClient(conn).Verify(ctx, &policyv1.VerifyRequest{Partition: c.Partition, PageToken: token})
+		page, err := policyv1.NewDecisionServiceClient(conn).VerifyDecisions(ctx, &policyv1.VerifyDecisionsRequest{Partition: c.Partition, PageToken: token})
 		return page.GetChains(), page.GetNextPageToken(), err
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *headView) compare(ctx context.Context, conn grpc.ClientConnInterface, c
 		h.OK, h.Sequence = true, chains[i].Sealed
 		return nil
 	}
-	err := eachDecision(ctx, conn, &policyv1.DecisionServiceListRequest{}, func(r *policyv1.DecisionRecord) error {
+	err := eachDecision(ctx, conn, &policyv1.ListDecisionsRequest{}, func(r *policyv1.DecisionRecord) error {
 		if r.GetPartition() == h.Partition && r.GetHash() == h.Head {
 			h.OK, h.Sequence = true, r.GetSequence()
 			h.Since = chains[i].Sealed - r.GetSequence()

@@ -37,7 +37,7 @@ func (c *componentCreate) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewComponentServiceClient(conn).Create(ctx, &statev1.ComponentServiceCreateRequest{
+		resp, err := statev1.NewComponentServiceClient(conn).CreateComponent(ctx, &statev1.CreateComponentRequest{
 			Definition: text, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *componentUpdate) Run(ctx context.Context, io streams) error {
 		return refuse(c.File, problems, io)
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewComponentServiceClient(conn).Update(ctx, &statev1.ComponentServiceUpdateRequest{
+		resp, err := statev1.NewComponentServiceClient(conn).UpdateComponent(ctx, &statev1.UpdateComponentRequest{
 			Slug: component.Slug, Definition: text, ExpectedVersion: c.ExpectedVersion,
 		})
 		if err != nil {
@@ -91,7 +91,7 @@ func (c *componentList) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		components := statev1.NewComponentServiceClient(conn)
 		all, err := collect(noLimit, jsonview.ComponentOf, func(token string, size int32) ([]*statev1.Component, string, error) {
-			page, err := components.List(ctx, &statev1.ComponentServiceListRequest{Tag: c.Tag, PageToken: token, PageSize: size})
+			page, err := components.ListComponents(ctx, &statev1.ListComponentsRequest{Tag: c.Tag, PageToken: token, PageSize: size})
 			return page.GetComponents(), page.GetNextPageToken(), err
 		})
 		if err != nil {
@@ -116,7 +116,7 @@ type componentGet struct {
 
 func (c *componentGet) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewComponentServiceClient(conn).Get(ctx, &statev1.ComponentServiceGetRequest{Slug: c.Slug})
+		resp, err := statev1.NewComponentServiceClient(conn).GetComponent(ctx, &statev1.GetComponentRequest{Slug: c.Slug})
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ type componentDelete struct {
 
 func (c *componentDelete) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		_, err := statev1.NewComponentServiceClient(conn).Delete(ctx, &statev1.ComponentServiceDeleteRequest{
+		_, err := statev1.NewComponentServiceClient(conn).DeleteComponent(ctx, &statev1.DeleteComponentRequest{
 			Slug: c.Slug, ExpectedVersion: c.ExpectedVersion,
 		})
 		if err != nil {

@@ -49,12 +49,12 @@ func (c *decisionsCommand) Run(ctx context.Context, streams streams) error {
 	})
 }
 
-func (c *decisionsCommand) request() (*policyv1.DecisionServiceListRequest, error) {
+func (c *decisionsCommand) request() (*policyv1.ListDecisionsRequest, error) {
 	decision, err := choice("decision", c.Decision, policyv1.Decision_value, "DECISION_", jsonview.Decisions())
 	if err != nil {
 		return nil, err
 	}
-	req := &policyv1.DecisionServiceListRequest{
+	req := &policyv1.ListDecisionsRequest{
 		RunId: c.RunID, SessionId: c.Session, Decision: policyv1.Decision(decision), Tool: c.Tool, Shadowed: c.Shadowed,
 	}
 	if c.Since != "" {
@@ -80,7 +80,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 }
 
 // export writes an object a line, while the pages come.
-func (c *decisionsCommand) export(ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.DecisionServiceListRequest, out io.Writer) error {
+func (c *decisionsCommand) export(ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.ListDecisionsRequest, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	err := eachDecision(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
 		line, err := json.Marshal(jsonview.DecisionRecordOf(r), json.Deterministic(true))
@@ -98,12 +98,12 @@ func (c *decisionsCommand) export(ctx context.Context, conn grpc.ClientConnInter
 
 // eachDecision goes through all pages of the log.
 func eachDecision(
-	ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.DecisionServiceListRequest, do func(*policyv1.DecisionRecord) error,
+	ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.ListDecisionsRequest, do func(*policyv1.DecisionRecord) error,
 ) error {
 	decisions := policyv1.NewDecisionServiceClient(conn)
 	req.PageSize = 1000
 	for {
-		page, err := decisions.List(ctx, req)
+		page, err := decisions.ListDecisions(ctx, req)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ type componentValues struct{ scopeFlags }
 
 func (c *componentValues) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewComponentServiceClient(conn).Read(ctx, &statev1.ComponentServiceReadRequest{
+		resp, err := statev1.NewComponentServiceClient(conn).GetComponentValues(ctx, &statev1.GetComponentValuesRequest{
 			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
 		})
 		if err != nil {
@@ -41,7 +41,7 @@ type componentBegin struct{ scopeFlags }
 
 func (c *componentBegin) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewComponentServiceClient(conn).Begin(ctx, &statev1.ComponentServiceBeginRequest{
+		resp, err := statev1.NewComponentServiceClient(conn).BeginExecution(ctx, &statev1.BeginExecutionRequest{
 			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
 		})
 		if err != nil {
@@ -62,12 +62,12 @@ type componentCommit struct {
 }
 
 func (c *componentCommit) Run(ctx context.Context, io streams) error {
-	req := &statev1.ComponentServiceCommitRequest{ExecutionId: c.ExecutionID, Session: c.As}
+	req := &statev1.CommitExecutionRequest{ExecutionId: c.ExecutionID, Session: c.As}
 	if err := c.change(req, io); err != nil {
 		return err
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewComponentServiceClient(conn).Commit(ctx, req)
+		resp, err := statev1.NewComponentServiceClient(conn).CommitExecution(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -76,19 +76,19 @@ func (c *componentCommit) Run(ctx context.Context, io streams) error {
 }
 
 // change sets what the execution makes of its values: nothing when no flag says.
-func (c *componentCommit) change(req *statev1.ComponentServiceCommitRequest, io streams) error {
+func (c *componentCommit) change(req *statev1.CommitExecutionRequest, io streams) error {
 	switch {
 	case c.Values != "":
 		values, err := jsonOrFile("values", c.Values, io)
-		req.Change = &statev1.ComponentServiceCommitRequest_Values{Values: values}
+		req.Change = &statev1.CommitExecutionRequest_Values{Values: values}
 		return err
 	case len(c.Patch) > 0:
 		patch, err := operations("patch", c.Patch, io)
-		req.Change = &statev1.ComponentServiceCommitRequest_Patch{Patch: patch}
+		req.Change = &statev1.CommitExecutionRequest_Patch{Patch: patch}
 		return err
 	case c.Merge != "":
 		merge, err := jsonOrFile("merge", c.Merge, io)
-		req.Change = &statev1.ComponentServiceCommitRequest_MergePatch{MergePatch: merge}
+		req.Change = &statev1.CommitExecutionRequest_MergePatch{MergePatch: merge}
 		return err
 	default:
 		return nil

@@ -52,30 +52,30 @@ type humans struct {
 	approval *approvalv1.Approval
 	// refuses is what a decision is answered with, and decided what was asked for.
 	refuses error
-	decided *approvalv1.DecideRequest
+	decided *approvalv1.DecideApprovalRequest
 	// then are the changes that a wait sees.
 	then []*approvalv1.Approval
 }
 
-func (h *humans) Get(context.Context, *approvalv1.GetRequest) (*approvalv1.GetResponse, error) {
-	return &approvalv1.GetResponse{Approval: h.approval}, nil
+func (h *humans) GetApproval(context.Context, *approvalv1.GetApprovalRequest) (*approvalv1.GetApprovalResponse, error) {
+	return &approvalv1.GetApprovalResponse{Approval: h.approval}, nil
 }
 
-func (h *humans) List(_ context.Context, req *approvalv1.ListRequest) (*approvalv1.ListResponse, error) {
+func (h *humans) ListApprovals(_ context.Context, req *approvalv1.ListApprovalsRequest) (*approvalv1.ListApprovalsResponse, error) {
 	if req.GetPageToken() == "" {
-		return &approvalv1.ListResponse{NextPageToken: "more"}, nil
+		return &approvalv1.ListApprovalsResponse{NextPageToken: "more"}, nil
 	}
-	return &approvalv1.ListResponse{Approvals: []*approvalv1.Approval{h.approval}}, nil
+	return &approvalv1.ListApprovalsResponse{Approvals: []*approvalv1.Approval{h.approval}}, nil
 }
 
-func (h *humans) Decide(_ context.Context, req *approvalv1.DecideRequest) (*approvalv1.DecideResponse, error) {
+func (h *humans) DecideApproval(_ context.Context, req *approvalv1.DecideApprovalRequest) (*approvalv1.DecideApprovalResponse, error) {
 	h.decided = req
-	return &approvalv1.DecideResponse{Approval: h.approval}, h.refuses
+	return &approvalv1.DecideApprovalResponse{Approval: h.approval}, h.refuses
 }
 
-func (h *humans) Wait(_ *approvalv1.WaitRequest, stream grpc.ServerStreamingServer[approvalv1.WaitResponse]) error {
+func (h *humans) WatchApproval(_ *approvalv1.WatchApprovalRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalResponse]) error {
 	for _, a := range append([]*approvalv1.Approval{h.approval}, h.then...) {
-		if err := stream.Send(&approvalv1.WaitResponse{Approval: a}); err != nil {
+		if err := stream.Send(&approvalv1.WatchApprovalResponse{Approval: a}); err != nil {
 			return err
 		}
 	}
@@ -89,11 +89,11 @@ type runOf struct {
 	fails error
 }
 
-func (r runOf) Get(context.Context, *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-	return &enginev1.RunServiceGetResponse{Run: &enginev1.Run{RunId: "run_1", Version: 14}}, r.fails
+func (r runOf) GetRun(context.Context, *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
+	return &enginev1.GetRunResponse{Run: &enginev1.Run{RunId: "run_1", Version: 14}}, r.fails
 }
 
-func (r runOf) History(_ context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
+func (r runOf) GetRunHistory(_ context.Context, req *enginev1.GetRunHistoryRequest) (*enginev1.GetRunHistoryResponse, error) {
 	if req.GetAfterVersion() != 4 {
 		return nil, fault.New(fault.InvalidRequest, "after %d", req.GetAfterVersion())
 	}
@@ -103,7 +103,7 @@ func (r runOf) History(_ context.Context, req *enginev1.HistoryRequest) (*engine
 			RunVersion: version, Time: timestamppb.New(noon), Actor: "agent", Type: "transitioned", Event: fmt.Sprintf("E%d\u200b", version),
 		})
 	}
-	return &enginev1.HistoryResponse{Entries: entries}, nil
+	return &enginev1.GetRunHistoryResponse{Entries: entries}, nil
 }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -274,24 +274,24 @@ type decisionLog struct {
 	policyv1.UnimplementedDecisionServiceServer
 	records []*policyv1.DecisionRecord
 	chains  []*policyv1.ChainReport
-	asked   *policyv1.DecisionServiceListRequest
+	asked   *policyv1.ListDecisionsRequest
 }
 
-func (l *decisionLog) List(_ context.Context, req *policyv1.DecisionServiceListRequest) (*policyv1.DecisionServiceListResponse, error) {
+func (l *decisionLog) ListDecisions(_ context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {
 	if req.GetPageToken() == "" {
 		l.asked = req
 	}
 	at := len(req.GetPageToken())
-	resp := &policyv1.DecisionServiceListResponse{Decisions: l.records[at : at+1]}
+	resp := &policyv1.ListDecisionsResponse{Decisions: l.records[at : at+1]}
 	if at+1 < len(l.records) {
 		resp.NextPageToken = strings.Repeat("x", at+1)
 	}
 	return resp, nil
 }
 
-func (l *decisionLog) Verify(_ context.Context, req *policyv1.VerifyRequest) (*policyv1.VerifyResponse, error) {
+func (l *decisionLog) VerifyDecisions(_ context.Context, req *policyv1.VerifyDecisionsRequest) (*policyv1.VerifyDecisionsResponse, error) {
 	at := len(req.GetPageToken())
-	resp := &policyv1.VerifyResponse{Chains: l.chains[at : at+1]}
+	resp := &policyv1.VerifyDecisionsResponse{Chains: l.chains[at : at+1]}
 	if at+1 < len(l.chains) {
 		resp.NextPageToken = strings.Repeat("x", at+1)
 	}

@@ -49,7 +49,7 @@ func (c *policyPut) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewPolicyServiceClient(conn).Put(ctx, &policyv1.PutRequest{
+		resp, err := policyv1.NewPolicyServiceClient(conn).RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{
 			Name: c.name(source), Definition: source, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
@@ -104,7 +104,7 @@ func (c *policyList) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		policies := policyv1.NewPolicyServiceClient(conn)
 		all, err := collect(c.Limit, jsonview.PolicyOf, func(token string, size int32) ([]*policyv1.Policy, string, error) {
-			page, err := policies.List(ctx, &policyv1.PolicyServiceListRequest{PageSize: size, PageToken: token})
+			page, err := policies.ListPolicies(ctx, &policyv1.ListPoliciesRequest{PageSize: size, PageToken: token})
 			return page.GetPolicies(), page.GetNextPageToken(), err
 		})
 		if err != nil {
@@ -154,7 +154,7 @@ type policyGet struct {
 
 func (c *policyGet) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewPolicyServiceClient(conn).Get(ctx, &policyv1.PolicyServiceGetRequest{Name: c.Name, Version: c.Version})
+		resp, err := policyv1.NewPolicyServiceClient(conn).GetPolicy(ctx, &policyv1.GetPolicyRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ type policyPromote struct {
 
 func (c *policyPromote) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewPolicyServiceClient(conn).Promote(ctx, &policyv1.PromoteRequest{Name: c.Name, Version: c.Version})
+		resp, err := policyv1.NewPolicyServiceClient(conn).PromotePolicy(ctx, &policyv1.PromotePolicyRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ type deletedPolicy struct {
 
 func (c *policyDelete) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		if _, err := policyv1.NewPolicyServiceClient(conn).Delete(ctx, &policyv1.PolicyServiceDeleteRequest{Name: c.Name}); err != nil {
+		if _, err := policyv1.NewPolicyServiceClient(conn).DeletePolicy(ctx, &policyv1.DeletePolicyRequest{Name: c.Name}); err != nil {
 			return err
 		}
 		return c.print(io.out, deletedPolicy{c.Name, true}, func(w *tabwriter.Writer) {

@@ -41,7 +41,7 @@ type policyAttach struct {
 
 func (c *policyAttach) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewPolicyServiceClient(conn).Attach(ctx, &policyv1.AttachRequest{Name: c.Name, To: c.attachment()})
+		resp, err := policyv1.NewPolicyServiceClient(conn).AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: c.Name, To: c.attachment()})
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ type policyDetach struct {
 
 func (c *policyDetach) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewPolicyServiceClient(conn).Detach(ctx, &policyv1.DetachRequest{Name: c.Name, From: c.attachment()})
+		resp, err := policyv1.NewPolicyServiceClient(conn).DetachPolicy(ctx, &policyv1.DetachPolicyRequest{Name: c.Name, From: c.attachment()})
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ type policyUsage struct {
 
 func (c *policyUsage) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewPolicyServiceClient(conn).Usage(ctx, &policyv1.UsageRequest{
+		resp, err := policyv1.NewPolicyServiceClient(conn).GetPolicyUsage(ctx, &policyv1.GetPolicyUsageRequest{
 			Name: c.Name, Principal: c.Principal, SessionId: c.Session,
 		})
 		if err != nil {

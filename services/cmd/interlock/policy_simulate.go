@@ -81,7 +81,7 @@ func (c *policySimulate) askServer(ctx context.Context, candidate document.Value
 		return err
 	}
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewPolicyServiceClient(conn).Simulate(ctx, &policyv1.SimulateRequest{
+		resp, err := policyv1.NewPolicyServiceClient(conn).SimulatePolicy(ctx, &policyv1.SimulatePolicyRequest{
 			Definition: candidate.AppendJSON(nil), Since: timestamppb.New(since), RunId: c.RunID,
 		})
 		if err != nil {

@@ -26,7 +26,7 @@ type processRegister struct{ registerFlags }
 
 func (c *processRegister) Run(ctx context.Context, io streams) error {
 	return c.register(ctx, io, func(conn grpc.ClientConnInterface, source []byte) (*registeredView, []*enginev1.Problem, error) {
-		resp, err := enginev1.NewProcessServiceClient(conn).Register(ctx, &enginev1.ProcessServiceRegisterRequest{Definition: source})
+		resp, err := enginev1.NewProcessServiceClient(conn).RegisterProcess(ctx, &enginev1.RegisterProcessRequest{Definition: source})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -53,7 +53,7 @@ func (c *processList) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		processes := enginev1.NewProcessServiceClient(conn)
 		all, err := collect(noLimit, jsonview.ProcessOf, func(token string, size int32) ([]*enginev1.Process, string, error) {
-			page, err := processes.List(ctx, &enginev1.ProcessServiceListRequest{PageSize: size, PageToken: token})
+			page, err := processes.ListProcesses(ctx, &enginev1.ListProcessesRequest{PageSize: size, PageToken: token})
 			return page.GetProcesses(), page.GetNextPageToken(), err
 		})
 		if err != nil {
@@ -77,7 +77,7 @@ type processGet struct {
 
 func (c *processGet) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := enginev1.NewProcessServiceClient(conn).Get(ctx, &enginev1.ProcessServiceGetRequest{Name: c.Name, Version: c.Version})
+		resp, err := enginev1.NewProcessServiceClient(conn).GetProcess(ctx, &enginev1.GetProcessRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (c *processStart) Run(ctx context.Context, io streams) error {
 		}
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := enginev1.NewProcessServiceClient(conn).Start(ctx, &enginev1.ProcessServiceStartRequest{
+		resp, err := enginev1.NewProcessServiceClient(conn).StartProcess(ctx, &enginev1.StartProcessRequest{
 			Process: c.Process, Version: c.Version, SessionId: c.Session, Workspace: c.Workspace, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
@@ -151,7 +151,7 @@ type answerView struct {
 
 func (c *processAnswer) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := enginev1.NewProcessServiceClient(conn).Answer(ctx, &enginev1.AnswerRequest{
+		resp, err := enginev1.NewProcessServiceClient(conn).AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
 			RunId: c.RunID, Answer: c.Answer, Note: c.Note, ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {

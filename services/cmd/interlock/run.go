@@ -67,7 +67,7 @@ func (c *runStart) Run(ctx context.Context, io streams) error {
 		}
 	}
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.Start(ctx, &enginev1.StartRequest{
+		resp, err := runs.StartRun(ctx, &enginev1.StartRunRequest{
 			Workflow: c.Workflow, WorkflowVersion: c.Version, SessionId: c.Session, Context: context,
 			Workspace: c.Workspace, IdempotencyKey: c.IdempotencyKey, Resume: c.Resume,
 		})
@@ -121,7 +121,7 @@ func (c *runList) Run(ctx context.Context, io streams) error {
 	all := []jsonview.Run{}
 	err := c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		for token := ""; len(all) < c.Limit; {
-			page, err := runs.List(ctx, &enginev1.RunServiceListRequest{
+			page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{
 				Status: status, Workflow: c.Workflow, PageToken: token, PageSize: int32(min(1000, c.Limit-len(all))),
 			})
 			if err != nil {
@@ -171,7 +171,7 @@ type runGet struct {
 
 func (c *runGet) Run(ctx context.Context, io streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: c.RunID, Branch: c.Branch, Active: c.Active})
+		resp, err := runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, Branch: c.Branch, Active: c.Active})
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (c *runTransition) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.Transition(ctx, &enginev1.TransitionRequest{
+		resp, err := runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
 			RunId: c.RunID, Event: c.Event, Data: data, ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
 			Branch: c.Branch,
 		})
@@ -244,7 +244,7 @@ type runWatch struct {
 
 func (c *runWatch) Run(ctx context.Context, streams streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		stream, err := runs.Watch(ctx, &enginev1.WatchRequest{RunId: c.RunID})
+		stream, err := runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: c.RunID})
 		for err == nil {
 			err = c.next(stream, streams.out)
 		}
@@ -255,7 +255,7 @@ func (c *runWatch) Run(ctx context.Context, streams streams) error {
 	})
 }
 
-func (c *runWatch) next(stream grpc.ServerStreamingClient[enginev1.WatchResponse], out io.Writer) error {
+func (c *runWatch) next(stream grpc.ServerStreamingClient[enginev1.WatchRunResponse], out io.Writer) error {
 	resp, err := stream.Recv()
 	if err != nil {
 		return err
@@ -275,7 +275,7 @@ type runPause struct {
 
 func (c *runPause) Run(ctx context.Context, io streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.Pause(ctx, &enginev1.PauseRequest{RunId: c.RunID, Reason: c.Reason})
+		resp, err := runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: c.RunID, Reason: c.Reason})
 		if err != nil {
 			return err
 		}
@@ -287,7 +287,7 @@ type runResume struct{ oneRun }
 
 func (c *runResume) Run(ctx context.Context, io streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.Resume(ctx, &enginev1.ResumeRequest{RunId: c.RunID})
+		resp, err := runs.ResumeRun(ctx, &enginev1.ResumeRunRequest{RunId: c.RunID})
 		if err != nil {
 			return err
 		}
@@ -302,7 +302,7 @@ type runCancel struct {
 
 func (c *runCancel) Run(ctx context.Context, io streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
-		resp, err := runs.Cancel(ctx, &enginev1.CancelRequest{RunId: c.RunID, Reason: c.Reason})
+		resp, err := runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: c.RunID, Reason: c.Reason})
 		if err != nil {
 			return err
 		}

@@ -32,9 +32,9 @@ func (c *runHistory) Run(ctx context.Context, io streams) error {
 // historyAfter is all that came after a version of a run, oldest first.
 func historyAfter(ctx context.Context, runs enginev1.RunServiceClient, runID string, after int64) ([]*enginev1.HistoryEntry, error) {
 	var entries []*enginev1.HistoryEntry
-	next := &enginev1.HistoryRequest{RunId: runID, AfterVersion: after, PageSize: 1000}
+	next := &enginev1.GetRunHistoryRequest{RunId: runID, AfterVersion: after, PageSize: 1000}
 	for more := true; more; more = next.GetAfterVersion() > 0 || next.GetAfterResult() > 0 {
-		page, err := runs.History(ctx, next)
+		page, err := runs.GetRunHistory(ctx, next)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func (c *schemaRegister) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewSchemaServiceClient(conn).Register(ctx, &statev1.SchemaServiceRegisterRequest{
+		resp, err := statev1.NewSchemaServiceClient(conn).RegisterSchema(ctx, &statev1.RegisterSchemaRequest{
 			Name: c.Name, JsonSchema: schema, Description: c.Description, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
@@ -67,7 +67,7 @@ func (c *schemaList) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		schemas := statev1.NewSchemaServiceClient(conn)
 		all, err := collect(noLimit, jsonview.SchemaOf, func(token string, size int32) ([]*statev1.Schema, string, error) {
-			page, err := schemas.List(ctx, &statev1.SchemaServiceListRequest{PageToken: token, PageSize: size})
+			page, err := schemas.ListSchemas(ctx, &statev1.ListSchemasRequest{PageToken: token, PageSize: size})
 			return page.GetSchemas(), page.GetNextPageToken(), err
 		})
 		if err != nil {
@@ -87,7 +87,7 @@ func (c *schemaVersions) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		schemas := statev1.NewSchemaServiceClient(conn)
 		all, err := collect(noLimit, jsonview.SchemaOf, func(token string, size int32) ([]*statev1.Schema, string, error) {
-			page, err := schemas.ListVersions(ctx, &statev1.SchemaServiceListVersionsRequest{Name: c.Name, PageToken: token, PageSize: size})
+			page, err := schemas.ListSchemaVersions(ctx, &statev1.ListSchemaVersionsRequest{Name: c.Name, PageToken: token, PageSize: size})
 			return page.GetSchemas(), page.GetNextPageToken(), err
 		})
 		if err != nil {
@@ -117,7 +117,7 @@ type schemaGet struct {
 
 func (c *schemaGet) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewSchemaServiceClient(conn).Get(ctx, &statev1.SchemaServiceGetRequest{Name: c.Name, Version: c.Version})
+		resp, err := statev1.NewSchemaServiceClient(conn).GetSchema(ctx, &statev1.GetSchemaRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (c *sessionCreate) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	req := &statev1.SessionServiceCreateRequest{
+	req := &statev1.CreateSessionRequest{
 		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, Labels: c.Labels,
 		StateRef: c.StateRef, Subject: c.Subject, Prompt: prompt, Session: c.As,
 	}
@@ -86,7 +86,7 @@ func (c *sessionCreate) Run(ctx context.Context, io streams) error {
 		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewSessionServiceClient(conn).Create(ctx, req)
+		resp, err := statev1.NewSessionServiceClient(conn).CreateSession(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ type sessionGet struct{ oneSession }
 
 func (c *sessionGet) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewSessionServiceClient(conn).Get(ctx, &statev1.SessionServiceGetRequest{SessionId: c.Name, Session: c.As})
+		resp, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.Name, Session: c.As})
 		if err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (c *sessionList) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		all, err := listSessions(ctx, conn, c.Limit, &statev1.SessionServiceListRequest{
+		all, err := listSessions(ctx, conn, c.Limit, &statev1.ListSessionsRequest{
 			Session: c.As, Root: c.Root, Parent: c.Parent, Status: statev1.SessionStatus(status),
 		})
 		if err != nil {
@@ -213,11 +213,11 @@ func (c *sessionList) Run(ctx context.Context, io streams) error {
 }
 
 // listSessions answers the sessions that a request selects, page by page.
-func listSessions(ctx context.Context, conn grpc.ClientConnInterface, limit int, req *statev1.SessionServiceListRequest) ([]jsonview.Session, error) {
+func listSessions(ctx context.Context, conn grpc.ClientConnInterface, limit int, req *statev1.ListSessionsRequest) ([]jsonview.Session, error) {
 	sessions := statev1.NewSessionServiceClient(conn)
 	return collect(limit, jsonview.SessionOf, func(token string, size int32) ([]*statev1.Session, string, error) {
 		req.PageToken, req.PageSize = token, size
-		page, err := sessions.List(ctx, req)
+		page, err := sessions.ListSessions(ctx, req)
 		return page.GetSessions(), page.GetNextPageToken(), err
 	})
 }
@@ -231,7 +231,7 @@ type sessionStop struct {
 
 func (c *sessionStop) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewSessionServiceClient(conn).Stop(ctx, &statev1.SessionServiceStopRequest{
+		resp, err := statev1.NewSessionServiceClient(conn).StopSession(ctx, &statev1.StopSessionRequest{
 			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
@@ -253,7 +253,7 @@ func (c *sessionResume) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewSessionServiceClient(conn).Resume(ctx, &statev1.SessionServiceResumeRequest{
+		resp, err := statev1.NewSessionServiceClient(conn).ResumeSession(ctx, &statev1.ResumeSessionRequest{
 			SessionId: c.Name, Session: c.As, Prompt: prompt, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
@@ -273,7 +273,7 @@ type grantFlags struct {
 
 func (c *grantFlags) grant(ctx context.Context, io streams, revoke bool) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewSessionServiceClient(conn).Grant(ctx, &statev1.SessionServiceGrantRequest{
+		resp, err := statev1.NewSessionServiceClient(conn).GrantStateAccess(ctx, &statev1.GrantStateAccessRequest{
 			SessionId: c.Name, StateId: c.StateID, Revoke: revoke,
 		})
 		if err != nil {

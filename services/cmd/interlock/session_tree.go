@@ -17,11 +17,11 @@ type sessionTree struct{ oneSession }
 
 func (c *sessionTree) Run(ctx context.Context, streams streams) error {
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
-		top, err := statev1.NewSessionServiceClient(conn).Get(ctx, &statev1.SessionServiceGetRequest{SessionId: c.Name, Session: c.As})
+		top, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.Name, Session: c.As})
 		if err != nil {
 			return err
 		}
-		all, err := listSessions(ctx, conn, noLimit, &statev1.SessionServiceListRequest{Session: c.As, Root: top.GetSession().GetRootSessionId()})
+		all, err := listSessions(ctx, conn, noLimit, &statev1.ListSessionsRequest{Session: c.As, Root: top.GetSession().GetRootSessionId()})
 		if err != nil {
 			return err
 		}

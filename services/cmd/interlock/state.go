@@ -71,7 +71,7 @@ func (c *stateCreate) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewStateServiceClient(conn).Create(ctx, &statev1.StateServiceCreateRequest{
+		resp, err := statev1.NewStateServiceClient(conn).CreateState(ctx, &statev1.CreateStateRequest{
 			SchemaName: c.Schema, SchemaVersion: c.SchemaVersion, Data: data, IdempotencyKey: c.IdempotencyKey,
 			Session: cmp.Or(c.Session, c.As), ExistingSession: c.Session == "" && c.As != "",
 		})
@@ -117,7 +117,7 @@ func (c *stateGet) Run(ctx context.Context, io streams) error {
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		if c.Session != "" {
-			session, err := statev1.NewSessionServiceClient(conn).Get(ctx, &statev1.SessionServiceGetRequest{SessionId: c.Session, Session: c.As})
+			session, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.Session, Session: c.As})
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (c *stateGet) Run(ctx context.Context, io streams) error {
 				return fmt.Errorf("session %q shares no state; create one with `interlock state create SCHEMA FILE --session ROOT`", c.Session)
 			}
 		}
-		resp, err := statev1.NewStateServiceClient(conn).Get(ctx, &statev1.StateServiceGetRequest{
+		resp, err := statev1.NewStateServiceClient(conn).GetState(ctx, &statev1.GetStateRequest{
 			StateId: c.StateID, Session: c.As, Pointers: c.Pointers, Version: c.Version,
 		})
 		switch {
@@ -147,7 +147,7 @@ type partsView struct {
 }
 
 // printParts writes the parts that were asked for.
-func (f formatFlag) printParts(io streams, resp *statev1.StateServiceGetResponse) error {
+func (f formatFlag) printParts(io streams, resp *statev1.GetStateResponse) error {
 	view := partsView{StateID: resp.GetState().GetStateId(), Version: resp.GetState().GetVersion(), Parts: []jsonview.Part{}}
 	for _, p := range resp.GetParts() {
 		view.Parts = append(view.Parts, jsonview.PartOf(p))
@@ -176,7 +176,7 @@ func (c *stateList) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
 		all, err := collect(c.Limit, jsonview.StateOf, func(token string, size int32) ([]*statev1.State, string, error) {
-			page, err := states.List(ctx, &statev1.StateServiceListRequest{
+			page, err := states.ListStates(ctx, &statev1.ListStatesRequest{
 				Session: c.As, RootSession: c.Root, Schema: c.Schema, PageToken: token, PageSize: size,
 			})
 			return page.GetStates(), page.GetNextPageToken(), err
@@ -203,7 +203,7 @@ type stateDelete struct {
 
 func (c *stateDelete) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		_, err := statev1.NewStateServiceClient(conn).Delete(ctx, &statev1.StateServiceDeleteRequest{
+		_, err := statev1.NewStateServiceClient(conn).DeleteState(ctx, &statev1.DeleteStateRequest{
 			StateId: c.StateID, Session: c.As, Force: c.Force, ExpectedVersion: c.ExpectedVersion,
 		})
 		if err != nil {

@@ -20,12 +20,12 @@ type writeFlags struct {
 }
 
 // update sends one change, whose kind is set.
-func (c *oneState) update(ctx context.Context, io streams, w writeFlags, req *statev1.StateServiceUpdateRequest) error {
+func (c *oneState) update(ctx context.Context, io streams, w writeFlags, req *statev1.UpdateStateRequest) error {
 	req.StateId, req.Session = c.StateID, c.As
 	req.ExpectedVersion, req.FencingToken, req.IdempotencyKey = w.ExpectedVersion, w.FencingToken, w.IdempotencyKey
 	req.WithData = c.Format != "table"
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewStateServiceClient(conn).Update(ctx, req)
+		resp, err := statev1.NewStateServiceClient(conn).UpdateState(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (c *statePut) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	return c.update(ctx, io, c.writeFlags, &statev1.StateServiceUpdateRequest{Change: &statev1.StateServiceUpdateRequest_Data{Data: data}})
+	return c.update(ctx, io, c.writeFlags, &statev1.UpdateStateRequest{Change: &statev1.UpdateStateRequest_Data{Data: data}})
 }
 
 type statePatch struct {
@@ -63,20 +63,20 @@ type statePatch struct {
 }
 
 func (c *statePatch) Run(ctx context.Context, io streams) error {
-	req := &statev1.StateServiceUpdateRequest{}
+	req := &statev1.UpdateStateRequest{}
 	switch {
 	case len(c.Op) > 0:
 		patch, err := operations("op", c.Op, io)
 		if err != nil {
 			return err
 		}
-		req.Change = &statev1.StateServiceUpdateRequest_Patch{Patch: patch}
+		req.Change = &statev1.UpdateStateRequest_Patch{Patch: patch}
 	case c.Merge != "":
 		merge, err := jsonOrFile("merge", c.Merge, io)
 		if err != nil {
 			return err
 		}
-		req.Change = &statev1.StateServiceUpdateRequest_MergePatch{MergePatch: merge}
+		req.Change = &statev1.UpdateStateRequest_MergePatch{MergePatch: merge}
 	default:
 		return errors.New("give the change: --op with operations of a JSON Patch, or --merge with a JSON Merge Patch")
 	}
@@ -99,7 +99,7 @@ func (c *stateMigrate) Run(ctx context.Context, io streams) error {
 		}
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewStateServiceClient(conn).Migrate(ctx, &statev1.StateServiceMigrateRequest{
+		resp, err := statev1.NewStateServiceClient(conn).MigrateState(ctx, &statev1.MigrateStateRequest{
 			StateId: c.StateID, Session: c.As, SchemaVersion: c.SchemaVersion, Patch: patch,
 			ExpectedVersion: c.ExpectedVersion, FencingToken: c.FencingToken, IdempotencyKey: c.IdempotencyKey,
 		})

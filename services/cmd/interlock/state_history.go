@@ -26,9 +26,9 @@ func (c *stateHistory) Run(ctx context.Context, streams streams) error {
 	all := []jsonview.StateVersion{}
 	err := c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
-		next := &statev1.StateServiceHistoryRequest{StateId: c.StateID, Session: c.As, AfterVersion: c.After, PageSize: 1000}
+		next := &statev1.GetStateHistoryRequest{StateId: c.StateID, Session: c.As, AfterVersion: c.After, PageSize: 1000}
 		for more := true; more; more = next.AfterVersion > 0 {
-			page, err := states.History(ctx, next)
+			page, err := states.GetStateHistory(ctx, next)
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func (c *stateDiff) Run(ctx context.Context, streams streams) error {
 
 // at is the document at a version.
 func (c *stateDiff) at(ctx context.Context, states statev1.StateServiceClient, version int64) (document.Value, int64, error) {
-	resp, err := states.Get(ctx, &statev1.StateServiceGetRequest{StateId: c.StateID, Session: c.As, Version: version})
+	resp, err := states.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.As, Version: version})
 	if err != nil {
 		return document.Value{}, 0, err
 	}
@@ -126,11 +126,11 @@ type stateWatch struct {
 
 func (c *stateWatch) Run(ctx context.Context, streams streams) error {
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
-		stream, err := statev1.NewStateServiceClient(conn).Watch(ctx, &statev1.StateServiceWatchRequest{
+		stream, err := statev1.NewStateServiceClient(conn).WatchState(ctx, &statev1.WatchStateRequest{
 			StateId: c.StateID, Session: c.As, AfterVersion: c.After,
 		})
 		for err == nil {
-			var resp *statev1.StateServiceWatchResponse
+			var resp *statev1.WatchStateResponse
 			if resp, err = stream.Recv(); err == nil {
 				err = c.show(resp, streams.out)
 			}
@@ -155,7 +155,7 @@ type deletedState struct {
 	StateID   string `json:"state_id"`
 }
 
-func (c *stateWatch) show(resp *statev1.StateServiceWatchResponse, out io.Writer) error {
+func (c *stateWatch) show(resp *statev1.WatchStateResponse, out io.Writer) error {
 	change := jsonview.StateVersionOf(resp.GetChange())
 	asJSON := c.Format == "json"
 	switch {

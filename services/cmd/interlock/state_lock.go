@@ -58,7 +58,7 @@ func (c *oneState) lease(ctx context.Context, io streams, verb string, flags lea
 	}
 	seconds := math.Ceil(flags.TTL.Seconds())
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := statev1.NewStateServiceClient(conn).Lock(ctx, &statev1.StateServiceLockRequest{
+		resp, err := statev1.NewStateServiceClient(conn).LockState(ctx, &statev1.LockStateRequest{
 			StateId: c.StateID, Session: c.As, Holder: holder, TtlSeconds: int32(min(seconds, math.MaxInt32)), FencingToken: token,
 		})
 		if err != nil {
@@ -78,7 +78,7 @@ type stateUnlock struct {
 
 func (c *stateUnlock) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		_, err := statev1.NewStateServiceClient(conn).Unlock(ctx, &statev1.StateServiceUnlockRequest{
+		_, err := statev1.NewStateServiceClient(conn).UnlockState(ctx, &statev1.UnlockStateRequest{
 			StateId: c.StateID, Session: c.As, FencingToken: c.FencingToken,
 		})
 		if err != nil {

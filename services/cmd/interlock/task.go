@@ -32,7 +32,7 @@ func (c *taskList) Run(ctx context.Context, io streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		tasks := statev1.NewTaskServiceClient(conn)
 		all, err := collect(c.Limit, jsonview.TaskOf, func(token string, size int32) ([]*statev1.Task, string, error) {
-			page, err := tasks.List(ctx, &statev1.TaskServiceListRequest{
+			page, err := tasks.ListTasks(ctx, &statev1.ListTasksRequest{
 				Session: c.Session, Status: statev1.TaskStatus(status), PageToken: token, PageSize: size,
 			})
 			return page.GetTasks(), page.GetNextPageToken(), err

@@ -29,7 +29,7 @@ func (c *workflowRegister) Run(ctx context.Context, io streams) error {
 		return c.shadow(ctx, io)
 	}
 	return c.register(ctx, io, func(conn grpc.ClientConnInterface, source []byte) (*registeredView, []*enginev1.Problem, error) {
-		resp, err := enginev1.NewWorkflowServiceClient(conn).Register(ctx, &enginev1.RegisterRequest{Definition: source})
+		resp, err := enginev1.NewWorkflowServiceClient(conn).RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{Definition: source})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -82,7 +82,7 @@ func (c *workflowList) Run(ctx context.Context, io streams) error {
 	workflows := enginev1.NewWorkflowServiceClient(conn)
 	all := []jsonview.Workflow{}
 	for token := ""; ; {
-		page, err := workflows.List(ctx, &enginev1.WorkflowServiceListRequest{PageToken: token, PageSize: 1000})
+		page, err := workflows.ListWorkflows(ctx, &enginev1.ListWorkflowsRequest{PageToken: token, PageSize: 1000})
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (c *workflowGet) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	defer conn.Close()
-	resp, err := enginev1.NewWorkflowServiceClient(conn).Get(ctx, &enginev1.WorkflowServiceGetRequest{Name: c.Name, Version: c.Version})
+	resp, err := enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: c.Name, Version: c.Version})
 	if err != nil {
 		return err
 	}

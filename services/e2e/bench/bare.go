@@ -27,7 +27,7 @@ type bare struct {
 	enginev1.UnimplementedRunServiceServer
 	backend backend
 	checked policyv1.CheckToolCallResponse
-	moved   enginev1.TransitionResponse
+	moved   enginev1.TransitionRunResponse
 }
 
 func newBare(s *sample, b backend) (*bare, error) {
@@ -49,7 +49,7 @@ func (b *bare) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallReq
 }
 
 // Transition commits and answers what a transition does.
-func (b *bare) Transition(ctx context.Context, req *enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
+func (b *bare) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
 	if err := b.backend.transition(ctx, req.GetRunId()); err != nil {
 		return nil, err
 	}

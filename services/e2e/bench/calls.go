@@ -78,7 +78,7 @@ func transitions(ctx context.Context, p pool, runs []string) func(int) (op, erro
 	return func(caller int) (op, error) {
 		client, n := enginev1.NewRunServiceClient(p.of(caller)), 0
 		return func() error {
-			resp, err := client.Transition(ctx, transitionRequest(runs[caller], n))
+			resp, err := client.TransitionRun(ctx, transitionRequest(runs[caller], n))
 			if err == nil && !resp.GetAccepted() {
 				err = errors.New("the transition was rejected: " + resp.GetRejection().GetMessage())
 			}

@@ -39,10 +39,10 @@ func (s *stage) limit(ctx context.Context, c *child) error {
 	}
 	s.conns = append(s.conns, operator)
 	policies := policyv1.NewPolicyServiceClient(operator)
-	if _, err := policies.Put(ctx, &policyv1.PutRequest{Definition: []byte(limits)}); err != nil {
+	if _, err := policies.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{Definition: []byte(limits)}); err != nil {
 		return err
 	}
-	_, err = policies.Attach(ctx, &policyv1.AttachRequest{
+	_, err = policies.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{
 		Name: "bench", To: &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: string(auth.Agent)},
 	})
 	return err

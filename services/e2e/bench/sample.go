@@ -74,7 +74,7 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 		return nil, err
 	}
 	s.Check = rec.last
-	moved, err := enginev1.NewRunServiceClient(local).Transition(ctx, transitionRequest(ids[0], 0))
+	moved, err := enginev1.NewRunServiceClient(local).TransitionRun(ctx, transitionRequest(ids[0], 0))
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +110,13 @@ func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientCo
 
 // begin registers the workflow and starts n runs of it.
 func begin(ctx context.Context, conn grpc.ClientConnInterface, n int) ([]string, error) {
-	_, err := enginev1.NewWorkflowServiceClient(conn).Register(ctx, &enginev1.RegisterRequest{Definition: definition})
+	_, err := enginev1.NewWorkflowServiceClient(conn).RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{Definition: definition})
 	if err != nil {
 		return nil, err
 	}
 	ids := make([]string, n)
 	for i := range ids {
-		started, err := enginev1.NewRunServiceClient(conn).Start(ctx, &enginev1.StartRequest{Workflow: "bench"})
+		started, err := enginev1.NewRunServiceClient(conn).StartRun(ctx, &enginev1.StartRunRequest{Workflow: "bench"})
 		if err != nil {
 			return nil, err
 		}
@@ -140,12 +140,12 @@ func bashRequest(run string) *policyv1.CheckToolCallRequest {
 
 // transitionRequest is the nth transition of a run: to and fro, with three guards
 // on the way to.
-func transitionRequest(run string, n int) *enginev1.TransitionRequest {
+func transitionRequest(run string, n int) *enginev1.TransitionRunRequest {
 	event := "TEST"
 	if n%2 == 1 {
 		event = "FIX"
 	}
-	return &enginev1.TransitionRequest{
+	return &enginev1.TransitionRunRequest{
 		RunId: run, Event: event, Data: []byte(`{"attempt": ` + strconv.Itoa(n) + `, "rationale": "the fix is in"}`),
 		IdempotencyKey: run + "/" + strconv.Itoa(n),
 	}

@@ -120,13 +120,13 @@ func (b *bencher) stateGroup(ctx context.Context, backend string, callers int) (
 // createStates registers the schema and makes n states, each of a root session of
 // its own, whose name is the state's id.
 func createStates(ctx context.Context, conn grpc.ClientConnInterface, data []byte, n int) ([]string, error) {
-	_, err := statev1.NewSchemaServiceClient(conn).Register(ctx, &statev1.SchemaServiceRegisterRequest{Name: "bench", JsonSchema: []byte(stateSchema)})
+	_, err := statev1.NewSchemaServiceClient(conn).RegisterSchema(ctx, &statev1.RegisterSchemaRequest{Name: "bench", JsonSchema: []byte(stateSchema)})
 	if err != nil {
 		return nil, err
 	}
 	ids := make([]string, n)
 	for i := range ids {
-		created, err := statev1.NewStateServiceClient(conn).Create(ctx, &statev1.StateServiceCreateRequest{SchemaName: "bench", Data: data})
+		created, err := statev1.NewStateServiceClient(conn).CreateState(ctx, &statev1.CreateStateRequest{SchemaName: "bench", Data: data})
 		if err != nil {
 			return nil, err
 		}
@@ -146,9 +146,9 @@ func patches(ctx context.Context, p pool, session func(caller, n int) string) fu
 			if n%2 == 0 {
 				status = "running"
 			}
-			_, err := client.Update(ctx, &statev1.StateServiceUpdateRequest{
+			_, err := client.UpdateState(ctx, &statev1.UpdateStateRequest{
 				Session: session(caller, n),
-				Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte(
+				Change: &statev1.UpdateStateRequest_Patch{Patch: []byte(
 					`[{"op":"replace","path":"/tasks/` + strconv.Itoa(caller%5) + `/status","value":"` + status + `"}]`)},
 			})
 			return err

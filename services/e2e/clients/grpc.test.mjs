@@ -14,7 +14,8 @@ const options = {
   includeDirs: ['proto', 'third_party/protovalidate', 'third_party/googleapis'].map((dir) => join(root, dir)),
 };
 const { interlock, google } = grpc.loadPackageDefinition(loadSync([
-  'interlock/engine/v1/workflow.proto', 'interlock/engine/v1/run.proto', 'interlock/policy/v1/policy.proto',
+  'interlock/engine/v1/workflow_service.proto', 'interlock/engine/v1/run_service.proto',
+  'interlock/policy/v1/policy_enforcer_service.proto',
   'google/rpc/status.proto', 'google/rpc/error_details.proto',
 ], options));
 const plain = grpc.credentials.createInsecure();
@@ -44,9 +45,9 @@ async function failure(promise) {
 }
 
 test('a gated walk', async () => {
-  const registered = await call(workflows, 'Register', { definition: Buffer.from(JSON.stringify(gated)) });
+  const registered = await call(workflows, 'RegisterWorkflow', { definition: Buffer.from(JSON.stringify(gated)) });
   assert.equal(registered.workflow.version, '1');
-  const { run } = await call(runs, 'Start', { workflow: gated.id, context: Buffer.from('{"id":9007199254740993}') });
+  const { run } = await call(runs, 'StartRun', { workflow: gated.id, context: Buffer.from('{"id":9007199254740993}') });
   assert.equal(run.status, 'RUN_STATUS_RUNNING');
   assert.match(run.context.toString(), /9007199254740993/, 'a 64-bit integer in a context stays itself');
   const check = (tool) => call(policy, 'CheckToolCall', { run_id: run.run_id, tool, input: Buffer.from('{}') });
@@ -56,27 +57,27 @@ test('a gated walk', async () => {
   assert.deepEqual(denied.legal_events.map((e) => e.event), ['READY']);
 
   const versions = [];
-  const watch = runs.Watch({ run_id: run.run_id }, as('observer'));
+  const watch = runs.WatchRun({ run_id: run.run_id }, as('observer'));
   const ended = new Promise((resolve, reject) => {
     watch.on('data', (update) => versions.push(Number(update.run.version)));
     watch.on('end', resolve);
     watch.on('error', reject);
   });
-  const moved = await call(runs, 'Transition', { run_id: run.run_id, event: 'READY', expected_version: '1' });
+  const moved = await call(runs, 'TransitionRun', { run_id: run.run_id, event: 'READY', expected_version: '1' });
   assert.equal(moved.accepted, true);
   assert.equal((await check('write_file')).decision, 'DECISION_ALLOW');
-  const rejected = await call(runs, 'Transition', { run_id: run.run_id, event: 'NOTHING' });
+  const rejected = await call(runs, 'TransitionRun', { run_id: run.run_id, event: 'NOTHING' });
   assert.equal(rejected.rejection.code, 'REJECTION_CODE_UNKNOWN_EVENT');
-  await call(runs, 'Transition', { run_id: run.run_id, event: 'DONE' });
+  await call(runs, 'TransitionRun', { run_id: run.run_id, event: 'DONE' });
   await ended;
   assert.equal(versions.at(-1), 3);
-  const { entries } = await call(runs, 'History', { run_id: run.run_id });
+  const { entries } = await call(runs, 'GetRunHistory', { run_id: run.run_id });
   assert.deepEqual(entries.map((e) => e.run_version), ['1', '2', '3']);
 });
 
 test('a stream of checks', async () => {
-  await call(workflows, 'Register', { definition: Buffer.from(JSON.stringify(gated)) });
-  const { run } = await call(runs, 'Start', { workflow: gated.id });
+  await call(workflows, 'RegisterWorkflow', { definition: Buffer.from(JSON.stringify(gated)) });
+  const { run } = await call(runs, 'StartRun', { workflow: gated.id });
   const stream = policy.CheckToolCalls(as('agent'));
   const answers = new Map();
   const done = new Promise((resolve, reject) => {
@@ -97,18 +98,18 @@ test('a stream of checks', async () => {
 });
 
 test('failures carry their reason', async () => {
-  const none = await failure(call(runs, 'Get', { run_id: 'run_none' }));
+  const none = await failure(call(runs, 'GetRun', { run_id: 'run_none' }));
   assert.equal(none.code, grpc.status.NOT_FOUND);
   assert.match(none.text, /NOT_FOUND/);
-  const invalid = await failure(call(workflows, 'Register', { definition: Buffer.from('{"id":1}') }));
+  const invalid = await failure(call(workflows, 'RegisterWorkflow', { definition: Buffer.from('{"id":1}') }));
   assert.equal(invalid.code, grpc.status.INVALID_ARGUMENT);
   assert.match(invalid.text, /INVALID_DEFINITION/);
   assert.match(invalid.text, /google\.rpc\.BadRequest/);
-  const nobody = await failure(call(runs, 'Get', { run_id: 'run_none' }, as('')));
+  const nobody = await failure(call(runs, 'GetRun', { run_id: 'run_none' }, as('')));
   assert.equal(nobody.code, grpc.status.UNAUTHENTICATED);
-  const observer = await failure(call(runs, 'Cancel', { run_id: 'run_none' }, as('observer')));
+  const observer = await failure(call(runs, 'CancelRun', { run_id: 'run_none' }, as('observer')));
   assert.equal(observer.code, grpc.status.PERMISSION_DENIED);
-  const large = await failure(call(workflows, 'Register', { definition: Buffer.alloc((1 << 20) + 1, ' ') }));
+  const large = await failure(call(workflows, 'RegisterWorkflow', { definition: Buffer.alloc((1 << 20) + 1, ' ') }));
   assert.equal(large.code, grpc.status.RESOURCE_EXHAUSTED);
   assert.match(large.text, /TOO_LARGE/);
   assert.ok(google.rpc.Status);

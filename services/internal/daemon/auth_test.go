@@ -153,9 +153,9 @@ type whoami struct {
 	seen auth.Principal
 }
 
-func (w *whoami) Get(ctx context.Context, _ *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+func (w *whoami) GetRun(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 	w.seen, _ = auth.FromContext(ctx)
-	return &enginev1.RunServiceGetResponse{}, nil
+	return &enginev1.GetRunResponse{}, nil
 }
 
 // A service is itself to another, unless it calls for its caller.
@@ -197,7 +197,7 @@ func TestServicesCallAsThemselves(t *testing.T) {
 		"for its caller":   {rpc.Forward(of), auth.Principal{Name: "alice", Role: auth.Approver}},
 		"in its namespace": {rpc.InNamespace(of, "team"), auth.Principal{Name: "interlock-test", Role: auth.Service}},
 	} {
-		_, err := enginev1.NewRunServiceClient(conn).Get(tc.ctx, &enginev1.RunServiceGetRequest{})
+		_, err := enginev1.NewRunServiceClient(conn).GetRun(tc.ctx, &enginev1.GetRunRequest{})
 		if engine.seen != tc.want || err != nil {
 			t.Errorf("%s: %+v, %v", name, engine.seen, err)
 		}

@@ -32,7 +32,7 @@ func caller(ctx context.Context) app.Caller {
 }
 
 // Create implements ApprovalService.
-func (s *Approvals) Create(ctx context.Context, req *approvalv1.CreateRequest) (*approvalv1.CreateResponse, error) {
+func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateApprovalRequest) (*approvalv1.CreateApprovalResponse, error) {
 	r, created, err := s.App.Create(ctx, caller(ctx), app.Question{
 		ID: req.GetApprovalId(), Kind: kindOf(req.GetKind()), Subject: req.GetSubject(), Data: req.GetData(), Editable: req.GetEditable(),
 		Asker: consent.Asker{
@@ -43,20 +43,20 @@ func (s *Approvals) Create(ctx context.Context, req *approvalv1.CreateRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.CreateResponse{Approval: approvalProto(r), Created: created}, nil
+	return &approvalv1.CreateApprovalResponse{Approval: approvalProto(r), Created: created}, nil
 }
 
 // Get implements ApprovalService.
-func (s *Approvals) Get(ctx context.Context, req *approvalv1.GetRequest) (*approvalv1.GetResponse, error) {
+func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApprovalRequest) (*approvalv1.GetApprovalResponse, error) {
 	r, err := s.App.Get(ctx, caller(ctx), req.GetApprovalId())
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.GetResponse{Approval: approvalProto(r)}, nil
+	return &approvalv1.GetApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
 // List implements ApprovalService.
-func (s *Approvals) List(ctx context.Context, req *approvalv1.ListRequest) (*approvalv1.ListResponse, error) {
+func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListApprovalsRequest) (*approvalv1.ListApprovalsResponse, error) {
 	q := app.Query{RunID: req.GetRunId(), After: req.GetPageToken(), Limit: int(req.GetPageSize())}
 	if req.GetStatus() != 0 {
 		q.Standing = consent.Status(strings.TrimPrefix(req.GetStatus().String(), statusPrefix))
@@ -68,7 +68,7 @@ func (s *Approvals) List(ctx context.Context, req *approvalv1.ListRequest) (*app
 	if err != nil {
 		return nil, err
 	}
-	resp := &approvalv1.ListResponse{NextPageToken: next}
+	resp := &approvalv1.ListApprovalsResponse{NextPageToken: next}
 	for _, r := range records {
 		resp.Approvals = append(resp.Approvals, approvalProto(r))
 	}
@@ -76,56 +76,56 @@ func (s *Approvals) List(ctx context.Context, req *approvalv1.ListRequest) (*app
 }
 
 // Decide implements ApprovalService.
-func (s *Approvals) Decide(ctx context.Context, req *approvalv1.DecideRequest) (*approvalv1.DecideResponse, error) {
+func (s *Approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideApprovalRequest) (*approvalv1.DecideApprovalResponse, error) {
 	r, err := s.App.Decide(ctx, caller(ctx), req.GetApprovalId(), app.Vote{
 		Approve: req.GetApprove(), Note: req.GetNote(), Edited: req.GetEditedData(), Digest: req.GetDigest(), Key: req.GetIdempotencyKey(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.DecideResponse{Approval: approvalProto(r)}, nil
+	return &approvalv1.DecideApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
 // Cancel implements ApprovalService.
-func (s *Approvals) Cancel(ctx context.Context, req *approvalv1.CancelRequest) (*approvalv1.CancelResponse, error) {
+func (s *Approvals) CancelApproval(ctx context.Context, req *approvalv1.CancelApprovalRequest) (*approvalv1.CancelApprovalResponse, error) {
 	r, err := s.App.Cancel(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.CancelResponse{Approval: approvalProto(r)}, nil
+	return &approvalv1.CancelApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
 // Consume implements ApprovalService.
-func (s *Approvals) Consume(ctx context.Context, req *approvalv1.ConsumeRequest) (*approvalv1.ConsumeResponse, error) {
+func (s *Approvals) ConsumeApproval(ctx context.Context, req *approvalv1.ConsumeApprovalRequest) (*approvalv1.ConsumeApprovalResponse, error) {
 	r, err := s.App.Consume(ctx, caller(ctx), req.GetApprovalId(), req.GetDigest(), req.GetUsedBy())
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.ConsumeResponse{Approval: approvalProto(r)}, nil
+	return &approvalv1.ConsumeApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
 // Void implements ApprovalService.
-func (s *Approvals) Void(ctx context.Context, req *approvalv1.VoidRequest) (*approvalv1.VoidResponse, error) {
+func (s *Approvals) VoidApproval(ctx context.Context, req *approvalv1.VoidApprovalRequest) (*approvalv1.VoidApprovalResponse, error) {
 	r, err := s.App.Void(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
 	if err != nil {
 		return nil, err
 	}
-	return &approvalv1.VoidResponse{Approval: approvalProto(r)}, nil
+	return &approvalv1.VoidApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
 // Wait implements ApprovalService.
-func (s *Approvals) Wait(req *approvalv1.WaitRequest, stream grpc.ServerStreamingServer[approvalv1.WaitResponse]) error {
+func (s *Approvals) WatchApproval(req *approvalv1.WatchApprovalRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalResponse]) error {
 	ctx := stream.Context()
 	return s.App.Wait(ctx, caller(ctx), req.GetApprovalId(), func(r *app.Record) error {
-		return stream.Send(&approvalv1.WaitResponse{Approval: approvalProto(r)})
+		return stream.Send(&approvalv1.WatchApprovalResponse{Approval: approvalProto(r)})
 	})
 }
 
 // Watch implements ApprovalService.
-func (s *Approvals) Watch(_ *approvalv1.WatchRequest, stream grpc.ServerStreamingServer[approvalv1.WatchResponse]) error {
+func (s *Approvals) WatchApprovals(_ *approvalv1.WatchApprovalsRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalsResponse]) error {
 	ctx := stream.Context()
 	return s.App.Watch(ctx, caller(ctx), func(r *app.Record) error {
-		return stream.Send(&approvalv1.WatchResponse{Approval: approvalProto(r)})
+		return stream.Send(&approvalv1.WatchApprovalsResponse{Approval: approvalProto(r)})
 	})
 }
 

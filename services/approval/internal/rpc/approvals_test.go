@@ -44,7 +44,7 @@ type engine struct {
 	told chan string
 }
 
-func (e *engine) Settle(ctx context.Context, req *enginev1.SettleRequest) (*enginev1.SettleResponse, error) {
+func (e *engine) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
 	p, _ := auth.FromContext(ctx)
 	e.told <- rpc.Namespace(ctx) + " " + req.GetRunId() + " " + req.GetApprovalId() + " by " + p.Name
 	return nil, fault.New(fault.Unavailable, "not now")
@@ -100,8 +100,8 @@ func ok[T any](t testing.TB, answer T, err error) T {
 	return answer
 }
 
-func question() *approvalv1.CreateRequest {
-	return &approvalv1.CreateRequest{
+func question() *approvalv1.CreateApprovalRequest {
+	return &approvalv1.CreateApprovalRequest{
 		Kind: approvalv1.Kind_KIND_PROCESS_STEP, Subject: []byte(`{"run_id":"run_1", "event":"YES"}`), Data: []byte(`{"a": 1.0}`), Editable: true,
 		Asker:   &approvalv1.Asker{Principal: "agent-7", SessionId: "ses_2", RootSessionId: "ses_1"},
 		Message: "Go on?", RunId: "run_1",
@@ -117,22 +117,22 @@ func TestApprovalInTheContractsWords(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), rpc.NamespaceKey, "team")
-	made, err := d.as("service/engine").Create(ctx, question())
+	made, err := d.as("service/engine").CreateApproval(ctx, question())
 	id := ok(t, made, err).GetApproval().GetApprovalId()
 	if !made.GetCreated() || made.GetApproval().GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING {
 		t.Errorf("it is made as %v", made)
 	}
 	d.clock.Advance(time.Minute)
-	voted, err := d.as("approver/alice").Decide(ctx, &approvalv1.DecideRequest{
+	voted, err := d.as("approver/alice").DecideApproval(ctx, &approvalv1.DecideApprovalRequest{
 		ApprovalId: id, Approve: true, Note: "smaller", EditedData: []byte(`{"a":0.5}`), Digest: made.GetApproval().GetDigest(), IdempotencyKey: "k",
 	})
 	digest := ok(t, voted, err).GetApproval().GetDigest()
-	_, err = d.as("approver/bob").Decide(ctx, &approvalv1.DecideRequest{ApprovalId: id, Approve: true, Digest: digest})
+	_, err = d.as("approver/bob").DecideApproval(ctx, &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true, Digest: digest})
 	ok(t, 0, err)
 	d.clock.Advance(time.Minute)
-	_, err = d.as("service/engine").Consume(ctx, &approvalv1.ConsumeRequest{ApprovalId: id, Digest: digest, UsedBy: "run_1@7"})
+	_, err = d.as("service/engine").ConsumeApproval(ctx, &approvalv1.ConsumeApprovalRequest{ApprovalId: id, Digest: digest, UsedBy: "run_1@7"})
 	ok(t, 0, err)
-	got, err := d.as("observer/otto").Get(ctx, &approvalv1.GetRequest{ApprovalId: id})
+	got, err := d.as("observer/otto").GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	at := func(minutes int) *approvalv1.Vote {
 		return &approvalv1.Vote{Time: timestamppb.New(d.clock.Now().Add(time.Duration(minutes-2) * time.Minute))}
 	}
@@ -161,7 +161,7 @@ func TestApprovalInTheContractsWords(t *testing.T) {
 	default:
 		t.Error("the engine was told nothing")
 	}
-	if _, err := d.as("observer/otto").Get(t.Context(), &approvalv1.GetRequest{ApprovalId: id}); fault.ReasonOf(err) != fault.NotFound {
+	if _, err := d.as("observer/otto").GetApproval(t.Context(), &approvalv1.GetApprovalRequest{ApprovalId: id}); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("in another namespace: %v", err)
 	}
 }
@@ -176,7 +176,7 @@ func TestKindsAndStatuses(t *testing.T) {
 		t.Helper()
 		q := question()
 		q.Kind, q.Terms = kind, nil
-		made, err := service.Create(ctx, q)
+		made, err := service.CreateApproval(ctx, q)
 		if got := ok(t, made, err).GetApproval(); got.GetKind() != kind || got.GetTerms().GetExpiresSeconds() != 24*3600 || got.GetTerms().GetEscalateTo() != nil {
 			t.Errorf("%s is %v", kind, got)
 		}
@@ -184,7 +184,7 @@ func TestKindsAndStatuses(t *testing.T) {
 	}
 	decide := func(a *approvalv1.Approval, approve bool) *approvalv1.Approval {
 		t.Helper()
-		got, err := alice.Decide(ctx, &approvalv1.DecideRequest{ApprovalId: a.GetApprovalId(), Approve: approve})
+		got, err := alice.DecideApproval(ctx, &approvalv1.DecideApprovalRequest{ApprovalId: a.GetApprovalId(), Approve: approve})
 		return ok(t, got, err).GetApproval()
 	}
 	ids := map[string]string{}
@@ -193,35 +193,35 @@ func TestKindsAndStatuses(t *testing.T) {
 	ids["PENDING"] = ask(approvalv1.Kind_KIND_TRANSITION).GetApprovalId()
 	ids["GRANTED"] = decide(ask(approvalv1.Kind_KIND_TOOL_CALL), true).GetApprovalId()
 	ids["REJECTED"] = decide(ask(approvalv1.Kind_KIND_PROCESS_STEP), false).GetApprovalId()
-	cancelled, err := service.Cancel(ctx, &approvalv1.CancelRequest{ApprovalId: ask(approvalv1.Kind_KIND_TRANSITION).GetApprovalId(), Reason: "over"})
+	cancelled, err := service.CancelApproval(ctx, &approvalv1.CancelApprovalRequest{ApprovalId: ask(approvalv1.Kind_KIND_TRANSITION).GetApprovalId(), Reason: "over"})
 	if got := ok(t, cancelled, err).GetApproval(); got.GetReason() != "over" || got.GetBy() != "engine" {
 		t.Errorf("it is cancelled as %v", got)
 	}
 	ids["CANCELLED"] = cancelled.GetApproval().GetApprovalId()
-	stale, err := service.Void(ctx, &approvalv1.VoidRequest{ApprovalId: decide(ask(approvalv1.Kind_KIND_TRANSITION), true).GetApprovalId(), Reason: "late"})
+	stale, err := service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: decide(ask(approvalv1.Kind_KIND_TRANSITION), true).GetApprovalId(), Reason: "late"})
 	ids["STALE"] = ok(t, stale, err).GetApproval().GetApprovalId()
 	granted := decide(ask(approvalv1.Kind_KIND_TRANSITION), true)
-	used, err := service.Consume(ctx, &approvalv1.ConsumeRequest{ApprovalId: granted.GetApprovalId(), Digest: granted.GetDigest(), UsedBy: "x"})
+	used, err := service.ConsumeApproval(ctx, &approvalv1.ConsumeApprovalRequest{ApprovalId: granted.GetApprovalId(), Digest: granted.GetDigest(), UsedBy: "x"})
 	ids["USED"] = ok(t, used, err).GetApproval().GetApprovalId()
 	if len(ids) != len(approvalv1.ApprovalStatus_name)-1 {
 		t.Errorf("there are more statuses than %v", ids)
 	}
 	// One that has expired is found when that is noted.
-	_, err = alice.Decide(ctx, &approvalv1.DecideRequest{ApprovalId: ids["EXPIRED"], Approve: true})
+	_, err = alice.DecideApproval(ctx, &approvalv1.DecideApprovalRequest{ApprovalId: ids["EXPIRED"], Approve: true})
 	if e := fault.From(err); e.Reason != fault.ApprovalDecided || e.Metadata["status"] != "EXPIRED" {
 		t.Errorf("it is refused with %v", e)
 	}
 	for word, id := range ids {
 		status := approvalv1.ApprovalStatus(approvalv1.ApprovalStatus_value["APPROVAL_STATUS_"+word])
-		list, err := alice.List(ctx, &approvalv1.ListRequest{Status: status, RunId: "run_1"})
+		list, err := alice.ListApprovals(ctx, &approvalv1.ListApprovalsRequest{Status: status, RunId: "run_1"})
 		if got := ok(t, list, err).GetApprovals(); len(got) != 1 || got[0].GetApprovalId() != id || got[0].GetStatus() != status {
 			t.Errorf("%s: %v", word, got)
 		}
 	}
 	var all []string
-	page := &approvalv1.ListRequest{PageSize: 3}
+	page := &approvalv1.ListApprovalsRequest{PageSize: 3}
 	for {
-		list, err := alice.List(ctx, page)
+		list, err := alice.ListApprovals(ctx, page)
 		for _, a := range ok(t, list, err).GetApprovals() {
 			all = append(all, a.GetApprovalId())
 		}
@@ -238,19 +238,19 @@ func TestKindsAndStatuses(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	made, err := d.as("service/engine").Create(t.Context(), question())
+	made, err := d.as("service/engine").CreateApproval(t.Context(), question())
 	id := ok(t, made, err).GetApproval().GetApprovalId()
-	change := func(change func(*approvalv1.CreateRequest)) func() error {
+	change := func(change func(*approvalv1.CreateApprovalRequest)) func() error {
 		return func() error {
 			q := proto.CloneOf(question())
 			change(q)
-			_, err := d.as("service/engine").Create(t.Context(), q)
+			_, err := d.as("service/engine").CreateApproval(t.Context(), q)
 			return err
 		}
 	}
 	decide := func(token string) func() error {
 		return func() error {
-			_, err := d.as(token).Decide(t.Context(), &approvalv1.DecideRequest{ApprovalId: id, Approve: true})
+			_, err := d.as(token).DecideApproval(t.Context(), &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true})
 			return err
 		}
 	}
@@ -263,18 +263,21 @@ func TestRefusals(t *testing.T) {
 		"observer decides": {decide("observer/otto"), fault.PermissionDenied},
 		"operator decides": {decide("operator/ole"), fault.PermissionDenied},
 		"asker decides":    {decide("approver/agent-7"), fault.PermissionDenied},
-		"agent asks":       {func() error { _, err := d.as("agent/agent-7").Create(t.Context(), question()); return err }, fault.PermissionDenied},
-		"agent lists":      {func() error { _, err := d.as("agent/agent-7").List(t.Context(), &approvalv1.ListRequest{}); return err }, fault.PermissionDenied},
+		"agent asks":       {func() error { _, err := d.as("agent/agent-7").CreateApproval(t.Context(), question()); return err }, fault.PermissionDenied},
+		"agent lists": {func() error {
+			_, err := d.as("agent/agent-7").ListApprovals(t.Context(), &approvalv1.ListApprovalsRequest{})
+			return err
+		}, fault.PermissionDenied},
 		"another agent": {func() error {
-			_, err := d.as("agent/x").Get(t.Context(), &approvalv1.GetRequest{ApprovalId: id})
+			_, err := d.as("agent/x").GetApproval(t.Context(), &approvalv1.GetApprovalRequest{ApprovalId: id})
 			return err
 		}, fault.NotFound},
-		"no kind":           {change(func(q *approvalv1.CreateRequest) { q.Kind = 0 }), fault.InvalidRequest},
-		"no terms of sense": {change(func(q *approvalv1.CreateRequest) { q.Terms.EscalateAfterSeconds = 0 }), fault.InvalidRequest},
-		"forever":           {change(func(q *approvalv1.CreateRequest) { q.Terms.ExpiresSeconds = 1<<63 - 1 }), fault.InvalidRequest},
-		"escalates never":   {change(func(q *approvalv1.CreateRequest) { q.Terms.EscalateAfterSeconds = 1<<63 - 1 }), fault.InvalidRequest},
-		"no asker":          {change(func(q *approvalv1.CreateRequest) { q.Asker = nil }), fault.InvalidRequest},
-		"no JSON":           {change(func(q *approvalv1.CreateRequest) { q.Subject = []byte("{]") }), fault.InvalidRequest},
+		"no kind":           {change(func(q *approvalv1.CreateApprovalRequest) { q.Kind = 0 }), fault.InvalidRequest},
+		"no terms of sense": {change(func(q *approvalv1.CreateApprovalRequest) { q.Terms.EscalateAfterSeconds = 0 }), fault.InvalidRequest},
+		"forever":           {change(func(q *approvalv1.CreateApprovalRequest) { q.Terms.ExpiresSeconds = 1<<63 - 1 }), fault.InvalidRequest},
+		"escalates never":   {change(func(q *approvalv1.CreateApprovalRequest) { q.Terms.EscalateAfterSeconds = 1<<63 - 1 }), fault.InvalidRequest},
+		"no asker":          {change(func(q *approvalv1.CreateApprovalRequest) { q.Asker = nil }), fault.InvalidRequest},
+		"no JSON":           {change(func(q *approvalv1.CreateApprovalRequest) { q.Subject = []byte("{]") }), fault.InvalidRequest},
 	} {
 		if got := fault.ReasonOf(tc.call()); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -286,18 +289,18 @@ func TestRefusals(t *testing.T) {
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	made, err := d.as("service/engine").Create(t.Context(), question())
+	made, err := d.as("service/engine").CreateApproval(t.Context(), question())
 	id := ok(t, made, err).GetApproval().GetApprovalId()
-	wait, err := d.as("agent/agent-7").Wait(t.Context(), &approvalv1.WaitRequest{ApprovalId: id})
+	wait, err := d.as("agent/agent-7").WatchApproval(t.Context(), &approvalv1.WatchApprovalRequest{ApprovalId: id})
 	first := next(t, ok(t, wait, err))
 	if first.GetApproval().GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING {
 		t.Errorf("it waits for %v", first)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	watch, err := d.as("approver/alice").Watch(ctx, &approvalv1.WatchRequest{})
+	watch, err := d.as("approver/alice").WatchApprovals(ctx, &approvalv1.WatchApprovalsRequest{})
 	ok(t, watch, err)
-	changed := make(chan *approvalv1.WatchResponse)
+	changed := make(chan *approvalv1.WatchApprovalsResponse)
 	go func() {
 		defer close(changed)
 		for {
@@ -309,9 +312,9 @@ func TestStreams(t *testing.T) {
 		}
 	}()
 	// The watch has begun when it shows something.
-	var seen *approvalv1.WatchResponse
+	var seen *approvalv1.WatchApprovalsResponse
 	for range 999 {
-		other, err := d.as("service/engine").Create(t.Context(), question())
+		other, err := d.as("service/engine").CreateApproval(t.Context(), question())
 		ok(t, other, err)
 		select {
 		case seen = <-changed:
@@ -324,7 +327,7 @@ func TestStreams(t *testing.T) {
 	if seen.GetApproval().GetMessage() != "Go on?" {
 		t.Fatalf("it shows %v", seen)
 	}
-	cancelled, err := d.as("operator/ole").Cancel(t.Context(), &approvalv1.CancelRequest{ApprovalId: id})
+	cancelled, err := d.as("operator/ole").CancelApproval(t.Context(), &approvalv1.CancelApprovalRequest{ApprovalId: id})
 	ok(t, cancelled, err)
 	for seen.GetApproval().GetApprovalId() != id {
 		seen = <-changed
@@ -361,9 +364,9 @@ func TestEventsAreReadable(t *testing.T) {
 	for range 999 {
 		q.Terms.Eligible.Names = append(q.Terms.Eligible.Names, "a name of somebody who may decide this, and of many others"+q.GetMessage()[:198])
 	}
-	made, err := d.as("service/engine").Create(t.Context(), q)
+	made, err := d.as("service/engine").CreateApproval(t.Context(), q)
 	id := ok(t, made, err).GetApproval().GetApprovalId()
-	_, err = d.as("approver/alice").Decide(t.Context(), &approvalv1.DecideRequest{ApprovalId: id, Approve: true, Note: q.GetMessage()[:4092]})
+	_, err = d.as("approver/alice").DecideApproval(t.Context(), &approvalv1.DecideApprovalRequest{ApprovalId: id, Approve: true, Note: q.GetMessage()[:4092]})
 	ok(t, 0, err)
 	after := map[int]int64{}
 	for shard := range d.store.Shards() {
@@ -402,19 +405,19 @@ func TestReuseByItsUser(t *testing.T) {
 	service := d.as("service/policy")
 	q := question()
 	q.Kind, q.Reuse, q.UsedBy, q.Terms = approvalv1.Kind_KIND_TOOL_CALL, true, "call_1", nil
-	made, err := service.Create(t.Context(), q)
+	made, err := service.CreateApproval(t.Context(), q)
 	asked := ok(t, made, err).GetApproval()
-	_, err = d.as("approver/alice").Decide(t.Context(), &approvalv1.DecideRequest{ApprovalId: asked.GetApprovalId(), Approve: true})
+	_, err = d.as("approver/alice").DecideApproval(t.Context(), &approvalv1.DecideApprovalRequest{ApprovalId: asked.GetApprovalId(), Approve: true})
 	ok(t, 0, err)
-	_, err = service.Consume(t.Context(), &approvalv1.ConsumeRequest{ApprovalId: asked.GetApprovalId(), Digest: asked.GetDigest(), UsedBy: "call_1"})
+	_, err = service.ConsumeApproval(t.Context(), &approvalv1.ConsumeApprovalRequest{ApprovalId: asked.GetApprovalId(), Digest: asked.GetDigest(), UsedBy: "call_1"})
 	ok(t, 0, err)
-	again, err := service.Create(t.Context(), q)
+	again, err := service.CreateApproval(t.Context(), q)
 	if got := ok(t, again, err); got.GetCreated() || got.GetApproval().GetApprovalId() != asked.GetApprovalId() ||
 		got.GetApproval().GetStatus() != approvalv1.ApprovalStatus_APPROVAL_STATUS_USED || got.GetApproval().GetUsedBy() != "call_1" {
 		t.Errorf("its user is answered %v", got)
 	}
 	q.UsedBy = "call_2"
-	if other, err := service.Create(t.Context(), q); !ok(t, other, err).GetCreated() {
+	if other, err := service.CreateApproval(t.Context(), q); !ok(t, other, err).GetCreated() {
 		t.Errorf("another is answered %v", other)
 	}
 }

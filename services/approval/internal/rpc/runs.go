@@ -19,6 +19,6 @@ func NewRuns(service enginev1.RunServiceClient) *Runs { return &Runs{service} }
 
 // Settle implements app.Runs.
 func (r *Runs) Settle(ctx context.Context, namespace, runID, approvalID string) error {
-	_, err := r.service.Settle(rpc.InNamespace(ctx, namespace), &enginev1.SettleRequest{RunId: runID, ApprovalId: approvalID})
+	_, err := r.service.SettleApproval(rpc.InNamespace(ctx, namespace), &enginev1.SettleApprovalRequest{RunId: runID, ApprovalId: approvalID})
 	return err
 }

@@ -39,7 +39,7 @@ func (a *Approvals) Create(ctx context.Context, namespace, runID string, r conse
 	if characters := []rune(message); len(characters) > longestMessage {
 		message = string(characters[:longestMessage-3]) + "..."
 	}
-	req := &approvalv1.CreateRequest{
+	req := &approvalv1.CreateApprovalRequest{
 		ApprovalId: r.ID, Kind: kinds[r.Action.Kind], Subject: r.Action.Subject.AppendJSON(nil), Editable: r.Editable,
 		Asker:   &approvalv1.Asker{Principal: r.Asker.Principal, SessionId: r.Asker.SessionID, RootSessionId: r.Asker.RootID},
 		Message: message, Terms: protomap.ApprovalTerms(r.Terms), RunId: runID,
@@ -47,13 +47,13 @@ func (a *Approvals) Create(ctx context.Context, namespace, runID string, r conse
 	if !r.Action.Data.IsZero() {
 		req.Data = r.Action.Data.AppendJSON(nil)
 	}
-	_, err := a.service.Create(rpc.InNamespace(ctx, namespace), req)
+	_, err := a.service.CreateApproval(rpc.InNamespace(ctx, namespace), req)
 	return err
 }
 
 // Get implements app.Approvals.
 func (a *Approvals) Get(ctx context.Context, namespace, approvalID string) (*app.Approval, error) {
-	resp, err := a.service.Get(rpc.InNamespace(ctx, namespace), &approvalv1.GetRequest{ApprovalId: approvalID})
+	resp, err := a.service.GetApproval(rpc.InNamespace(ctx, namespace), &approvalv1.GetApprovalRequest{ApprovalId: approvalID})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (a *Approvals) Get(ctx context.Context, namespace, approvalID string) (*app
 
 // Consume implements app.Approvals.
 func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error {
-	_, err := a.service.Consume(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeRequest{
+	_, err := a.service.ConsumeApproval(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeApprovalRequest{
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy,
 	})
 	return err
@@ -74,13 +74,13 @@ func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, 
 
 // Void implements app.Approvals.
 func (a *Approvals) Void(ctx context.Context, namespace, approvalID, reason string) error {
-	_, err := a.service.Void(rpc.InNamespace(ctx, namespace), &approvalv1.VoidRequest{ApprovalId: approvalID, Reason: reason})
+	_, err := a.service.VoidApproval(rpc.InNamespace(ctx, namespace), &approvalv1.VoidApprovalRequest{ApprovalId: approvalID, Reason: reason})
 	return err
 }
 
 // Cancel implements app.Approvals.
 func (a *Approvals) Cancel(ctx context.Context, namespace, approvalID, reason string) error {
-	_, err := a.service.Cancel(rpc.InNamespace(ctx, namespace), &approvalv1.CancelRequest{ApprovalId: approvalID, Reason: reason})
+	_, err := a.service.CancelApproval(rpc.InNamespace(ctx, namespace), &approvalv1.CancelApprovalRequest{ApprovalId: approvalID, Reason: reason})
 	return err
 }
 

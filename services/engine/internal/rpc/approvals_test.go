@@ -28,18 +28,18 @@ func namespaceOf(ctx context.Context) string {
 type approvals struct {
 	approvalv1.ApprovalServiceClient
 	answer    *approvalv1.Approval
-	created   *approvalv1.CreateRequest
+	created   *approvalv1.CreateApprovalRequest
 	namespace string
 }
 
-func (a *approvals) Create(ctx context.Context, req *approvalv1.CreateRequest, _ ...grpc.CallOption) (*approvalv1.CreateResponse, error) {
+func (a *approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateApprovalRequest, _ ...grpc.CallOption) (*approvalv1.CreateApprovalResponse, error) {
 	a.created, a.namespace = req, namespaceOf(ctx)
-	return &approvalv1.CreateResponse{}, nil
+	return &approvalv1.CreateApprovalResponse{}, nil
 }
 
-func (a *approvals) Get(ctx context.Context, _ *approvalv1.GetRequest, _ ...grpc.CallOption) (*approvalv1.GetResponse, error) {
+func (a *approvals) GetApproval(ctx context.Context, _ *approvalv1.GetApprovalRequest, _ ...grpc.CallOption) (*approvalv1.GetApprovalResponse, error) {
 	a.namespace = namespaceOf(ctx)
-	return &approvalv1.GetResponse{Approval: a.answer}, nil
+	return &approvalv1.GetApprovalResponse{Approval: a.answer}, nil
 }
 
 func TestCreateOverTheContract(t *testing.T) {
@@ -93,14 +93,14 @@ type sessions struct {
 	err error
 }
 
-func (s sessions) Get(ctx context.Context, req *statev1.SessionServiceGetRequest, _ ...grpc.CallOption) (*statev1.SessionServiceGetResponse, error) {
+func (s sessions) GetSession(ctx context.Context, req *statev1.GetSessionRequest, _ ...grpc.CallOption) (*statev1.GetSessionResponse, error) {
 	switch {
 	case s.err != nil:
 		return nil, s.err
 	case req.GetSessionId() != "child" || namespaceOf(ctx) != "blue":
 		return nil, fault.New(fault.NotFound, "no such session")
 	}
-	return &statev1.SessionServiceGetResponse{Session: &statev1.Session{SessionId: "ses_2", RootSessionId: "ses_1"}}, nil
+	return &statev1.GetSessionResponse{Session: &statev1.Session{SessionId: "ses_2", RootSessionId: "ses_1"}}, nil
 }
 
 func TestRootOfASession(t *testing.T) {

@@ -19,7 +19,7 @@ type Processes struct {
 }
 
 // Register implements ProcessService.
-func (s *Processes) Register(ctx context.Context, req *enginev1.ProcessServiceRegisterRequest) (*enginev1.ProcessServiceRegisterResponse, error) {
+func (s *Processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterProcessRequest) (*enginev1.RegisterProcessResponse, error) {
 	version, created, warnings, err := s.App.RegisterProcess(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
@@ -28,27 +28,27 @@ func (s *Processes) Register(ctx context.Context, req *enginev1.ProcessServiceRe
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.ProcessServiceRegisterResponse{
+	return &enginev1.RegisterProcessResponse{
 		Process: processProto(version, compiled), Created: created, Warnings: problemsProto(warnings),
 	}, nil
 }
 
 // Get implements ProcessService.
-func (s *Processes) Get(ctx context.Context, req *enginev1.ProcessServiceGetRequest) (*enginev1.ProcessServiceGetResponse, error) {
+func (s *Processes) GetProcess(ctx context.Context, req *enginev1.GetProcessRequest) (*enginev1.GetProcessResponse, error) {
 	version, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.ProcessServiceGetResponse{Process: processProto(version, compiled)}, nil
+	return &enginev1.GetProcessResponse{Process: processProto(version, compiled)}, nil
 }
 
 // List implements ProcessService.
-func (s *Processes) List(ctx context.Context, req *enginev1.ProcessServiceListRequest) (*enginev1.ProcessServiceListResponse, error) {
+func (s *Processes) ListProcesses(ctx context.Context, req *enginev1.ListProcessesRequest) (*enginev1.ListProcessesResponse, error) {
 	versions, next, err := s.App.Processes(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.ProcessServiceListResponse{NextPageToken: next}
+	resp := &enginev1.ListProcessesResponse{NextPageToken: next}
 	for _, v := range versions {
 		_, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), v.Name, v.Number)
 		if err != nil {
@@ -62,7 +62,7 @@ func (s *Processes) List(ctx context.Context, req *enginev1.ProcessServiceListRe
 }
 
 // Start implements ProcessService.
-func (s *Processes) Start(ctx context.Context, req *enginev1.ProcessServiceStartRequest) (*enginev1.ProcessServiceStartResponse, error) {
+func (s *Processes) StartProcess(ctx context.Context, req *enginev1.StartProcessRequest) (*enginev1.StartProcessResponse, error) {
 	view, err := s.App.StartProcess(ctx, caller(ctx), app.Start{
 		Workflow: req.GetProcess(), Version: req.GetVersion(), SessionID: req.GetSessionId(),
 		Workspace: req.GetWorkspace(), IdempotencyKey: req.GetIdempotencyKey(),
@@ -70,11 +70,11 @@ func (s *Processes) Start(ctx context.Context, req *enginev1.ProcessServiceStart
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.ProcessServiceStartResponse{Run: s.Runs.runProto(view), Turn: turnProto(view)}, nil
+	return &enginev1.StartProcessResponse{Run: s.Runs.runProto(view), Turn: turnProto(view)}, nil
 }
 
 // Answer implements ProcessService.
-func (s *Processes) Answer(ctx context.Context, req *enginev1.AnswerRequest) (*enginev1.AnswerResponse, error) {
+func (s *Processes) AnswerQuestion(ctx context.Context, req *enginev1.AnswerQuestionRequest) (*enginev1.AnswerQuestionResponse, error) {
 	outcome, err := s.App.Answer(ctx, caller(ctx), app.Answer{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},
 		Answer: req.GetAnswer(), Note: req.GetNote(),
@@ -83,7 +83,7 @@ func (s *Processes) Answer(ctx context.Context, req *enginev1.AnswerRequest) (*e
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.AnswerResponse{
+	return &enginev1.AnswerQuestionResponse{
 		Accepted: outcome.Rejection == nil, Run: s.Runs.runProto(outcome.View), Turn: turnProto(outcome.View),
 		Rejection: s.Runs.rejectionProto(outcome), ApprovalId: outcome.ApprovalID,
 	}, nil

@@ -33,7 +33,7 @@ func NewRuns(a *app.App) *Runs {
 }
 
 // Start implements RunService.
-func (s *Runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
+func (s *Runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
 	view, resumed, err := s.app.Start(ctx, caller(ctx), app.Start{
 		Workflow: req.GetWorkflow(), Version: req.GetWorkflowVersion(), SessionID: req.GetSessionId(),
 		Context: req.GetContext(), Workspace: req.GetWorkspace(),
@@ -42,21 +42,21 @@ func (s *Runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.StartResponse{Run: s.runProto(view), Resumed: resumed}, nil
+	return &enginev1.StartRunResponse{Run: s.runProto(view), Resumed: resumed}, nil
 }
 
 // Get implements RunService.
-func (s *Runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
+func (s *Runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 	view, err := s.app.Get(ctx, caller(ctx),
 		app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.RunServiceGetResponse{Run: s.runProto(view), AskedRunId: view.AskedID}, nil
+	return &enginev1.GetRunResponse{Run: s.runProto(view), AskedRunId: view.AskedID}, nil
 }
 
 // List implements RunService.
-func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*enginev1.RunServiceListResponse, error) {
+func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*enginev1.ListRunsResponse, error) {
 	status, err := statusFromProto(req.GetStatus())
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.RunServiceListResponse{NextPageToken: next}
+	resp := &enginev1.ListRunsResponse{NextPageToken: next}
 	for _, v := range views {
 		resp.Runs = append(resp.Runs, s.runProto(v))
 	}
@@ -76,7 +76,7 @@ func (s *Runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*
 }
 
 // Transition implements RunService.
-func (s *Runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
+func (s *Runs) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
 	outcome, err := s.app.Transition(ctx, caller(ctx), app.Transition{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Event:  req.GetEvent(), Data: req.GetData(),
@@ -85,7 +85,7 @@ func (s *Runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.TransitionResponse{
+	return &enginev1.TransitionRunResponse{
 		Accepted: outcome.Rejection == nil, Run: s.runProto(outcome.View),
 		Rejection: s.rejectionProto(outcome), Note: outcome.Note, ApprovalId: outcome.ApprovalID,
 	}, nil
@@ -103,12 +103,12 @@ func (s *Runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) 
 }
 
 // Interrupt implements RunService.
-func (s *Runs) Interrupt(ctx context.Context, req *enginev1.InterruptRequest) (*enginev1.InterruptResponse, error) {
+func (s *Runs) InterruptRun(ctx context.Context, req *enginev1.InterruptRunRequest) (*enginev1.InterruptRunResponse, error) {
 	out, err := s.app.Interrupt(ctx, caller(ctx), req.GetRunId(), req.GetCallId(), req.GetFilesChanged())
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.InterruptResponse{Fired: out.Fired, Run: s.runProto(out.View)}
+	resp := &enginev1.InterruptRunResponse{Fired: out.Fired, Run: s.runProto(out.View)}
 	if out.Fired {
 		resp.Interrupt, resp.From = out.Interrupt, out.From
 	}
@@ -131,40 +131,40 @@ func (s *Runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) 
 }
 
 // Pause implements RunService.
-func (s *Runs) Pause(ctx context.Context, req *enginev1.PauseRequest) (*enginev1.PauseResponse, error) {
+func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*enginev1.PauseRunResponse, error) {
 	run, err := s.settled(s.app.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.PauseResponse{Run: run}, nil
+	return &enginev1.PauseRunResponse{Run: run}, nil
 }
 
 // Resume implements RunService.
-func (s *Runs) Resume(ctx context.Context, req *enginev1.ResumeRequest) (*enginev1.ResumeResponse, error) {
+func (s *Runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*enginev1.ResumeRunResponse, error) {
 	run, err := s.settled(s.app.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.ResumeResponse{Run: run}, nil
+	return &enginev1.ResumeRunResponse{Run: run}, nil
 }
 
 // Cancel implements RunService.
-func (s *Runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*enginev1.CancelResponse, error) {
+func (s *Runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*enginev1.CancelRunResponse, error) {
 	run, err := s.settled(s.app.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.CancelResponse{Run: run}, nil
+	return &enginev1.CancelRunResponse{Run: run}, nil
 }
 
 // History implements RunService.
-func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
+func (s *Runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryRequest) (*enginev1.GetRunHistoryResponse, error) {
 	after := app.Position{Version: req.GetAfterVersion(), Result: req.GetAfterResult()}
 	entries, next, err := s.app.History(ctx, caller(ctx), req.GetRunId(), after, pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.HistoryResponse{NextAfterVersion: next.Version, NextAfterResult: next.Result}
+	resp := &enginev1.GetRunHistoryResponse{NextAfterVersion: next.Version, NextAfterResult: next.Result}
 	for i := range entries {
 		resp.Entries = append(resp.Entries, entryProto(&entries[i]))
 	}
@@ -172,19 +172,19 @@ func (s *Runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*engi
 }
 
 // Settle implements RunService.
-func (s *Runs) Settle(ctx context.Context, req *enginev1.SettleRequest) (*enginev1.SettleResponse, error) {
+func (s *Runs) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
 	view, settled, err := s.app.Settle(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.SettleResponse{Settled: settled, Run: s.runProto(view)}, nil
+	return &enginev1.SettleApprovalResponse{Settled: settled, Run: s.runProto(view)}, nil
 }
 
 // Watch implements RunService.
-func (s *Runs) Watch(req *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
+func (s *Runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 	ctx := stream.Context()
 	return s.app.Watch(ctx, caller(ctx), req.GetRunId(), func(view *app.View) error {
-		return stream.Send(&enginev1.WatchResponse{Run: s.runProto(view)})
+		return stream.Send(&enginev1.WatchRunResponse{Run: s.runProto(view)})
 	})
 }
 

@@ -20,7 +20,7 @@ func NewSessions(service statev1.SessionServiceClient) *Sessions { return &Sessi
 
 // Root implements app.Sessions.
 func (s *Sessions) Root(ctx context.Context, namespace, session string) (string, error) {
-	resp, err := s.service.Get(rpc.InNamespace(ctx, namespace), &statev1.SessionServiceGetRequest{SessionId: session})
+	resp, err := s.service.GetSession(rpc.InNamespace(ctx, namespace), &statev1.GetSessionRequest{SessionId: session})
 	if fault.ReasonOf(err) == fault.NotFound {
 		return session, nil
 	}

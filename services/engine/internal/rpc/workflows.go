@@ -28,30 +28,30 @@ func caller(ctx context.Context) app.Caller {
 }
 
 // Register implements WorkflowService.
-func (s *Workflows) Register(ctx context.Context, req *enginev1.RegisterRequest) (*enginev1.RegisterResponse, error) {
+func (s *Workflows) RegisterWorkflow(ctx context.Context, req *enginev1.RegisterWorkflowRequest) (*enginev1.RegisterWorkflowResponse, error) {
 	version, created, warnings, err := s.App.Register(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.RegisterResponse{Workflow: workflowProto(version), Created: created, Warnings: problemsProto(warnings)}, nil
+	return &enginev1.RegisterWorkflowResponse{Workflow: workflowProto(version), Created: created, Warnings: problemsProto(warnings)}, nil
 }
 
 // Get implements WorkflowService.
-func (s *Workflows) Get(ctx context.Context, req *enginev1.WorkflowServiceGetRequest) (*enginev1.WorkflowServiceGetResponse, error) {
+func (s *Workflows) GetWorkflow(ctx context.Context, req *enginev1.GetWorkflowRequest) (*enginev1.GetWorkflowResponse, error) {
 	version, err := s.App.Workflow(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.WorkflowServiceGetResponse{Workflow: workflowProto(version)}, nil
+	return &enginev1.GetWorkflowResponse{Workflow: workflowProto(version)}, nil
 }
 
 // List implements WorkflowService.
-func (s *Workflows) List(ctx context.Context, req *enginev1.WorkflowServiceListRequest) (*enginev1.WorkflowServiceListResponse, error) {
+func (s *Workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflowsRequest) (*enginev1.ListWorkflowsResponse, error) {
 	versions, next, err := s.App.Workflows(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &enginev1.WorkflowServiceListResponse{NextPageToken: next}
+	resp := &enginev1.ListWorkflowsResponse{NextPageToken: next}
 	for _, v := range versions {
 		w := workflowProto(v)
 		w.Definition = nil
@@ -61,9 +61,9 @@ func (s *Workflows) List(ctx context.Context, req *enginev1.WorkflowServiceListR
 }
 
 // Validate implements WorkflowService.
-func (s *Workflows) Validate(_ context.Context, req *enginev1.ValidateRequest) (*enginev1.ValidateResponse, error) {
+func (s *Workflows) ValidateWorkflow(_ context.Context, req *enginev1.ValidateWorkflowRequest) (*enginev1.ValidateWorkflowResponse, error) {
 	problems := s.App.Validate(req.GetDefinition(), req.GetStrict())
-	return &enginev1.ValidateResponse{Ok: !problems.HasErrors(), Problems: problemsProto(problems)}, nil
+	return &enginev1.ValidateWorkflowResponse{Ok: !problems.HasErrors(), Problems: problemsProto(problems)}, nil
 }
 
 func workflowProto(v *app.Version) *enginev1.Workflow {

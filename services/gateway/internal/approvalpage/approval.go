@@ -26,7 +26,7 @@ func (p *page) approval(v *visit) error {
 
 // show answers with the approval that the path names, as it stands now.
 func (p *page) show(v *visit, status int, notice string, written draft) error {
-	resp, err := p.Approvals.Get(v.ctx, &approvalv1.GetRequest{ApprovalId: v.r.PathValue("id")})
+	resp, err := p.Approvals.GetApproval(v.ctx, &approvalv1.GetApprovalRequest{ApprovalId: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (p *page) show(v *visit, status int, notice string, written draft) error {
 // approve agrees to exactly what was shown, or with edited data.
 func (p *page) approve(v *visit) error {
 	form := v.r.PostForm
-	vote := &approvalv1.DecideRequest{Approve: true}
+	vote := &approvalv1.DecideApprovalRequest{Approve: true}
 	if form.Has("edited_data") {
 		vote.EditedData = []byte(form.Get("edited_data"))
 		if len(vote.EditedData) == 0 {
@@ -55,18 +55,18 @@ func (p *page) approve(v *visit) error {
 	return p.decide(v, vote)
 }
 
-func (p *page) reject(v *visit) error { return p.decide(v, &approvalv1.DecideRequest{}) }
+func (p *page) reject(v *visit) error { return p.decide(v, &approvalv1.DecideApprovalRequest{}) }
 
 // decide casts the vote. A refusal is shown on the approval's page, with how that
 // stands by now.
-func (p *page) decide(v *visit, vote *approvalv1.DecideRequest) error {
+func (p *page) decide(v *visit, vote *approvalv1.DecideApprovalRequest) error {
 	form := v.r.PostForm
 	vote.ApprovalId, vote.Note, vote.IdempotencyKey = v.r.PathValue("id"), withoutReturns(form.Get("note")), form.Get("key")
 	written := draft{Note: vote.Note, Data: string(vote.EditedData), Edits: len(vote.EditedData) > 0}
 	if vote.Digest = form.Get("digest"); vote.Digest == "" {
 		return p.show(v, http.StatusBadRequest, "The form does not say what was shown, and nothing was decided. Look at it again.", written)
 	}
-	_, err := p.Approvals.Decide(v.ctx, vote)
+	_, err := p.Approvals.DecideApproval(v.ctx, vote)
 	if err == nil {
 		http.Redirect(v.w, v.r, pathOf(vote.ApprovalId), http.StatusSeeOther)
 		return nil

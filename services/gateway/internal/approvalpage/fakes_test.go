@@ -39,8 +39,8 @@ type desk struct {
 	history  []*enginev1.HistoryEntry
 	version  int64
 	errs     map[string]error
-	votes    []*approvalv1.DecideRequest
-	listed   *approvalv1.ListRequest
+	votes    []*approvalv1.DecideApprovalRequest
+	listed   *approvalv1.ListApprovalsRequest
 	meta     metadata.MD
 }
 
@@ -61,23 +61,23 @@ type approvals struct {
 	*desk
 }
 
-func (a approvals) List(ctx context.Context, in *approvalv1.ListRequest, _ ...grpc.CallOption) (*approvalv1.ListResponse, error) {
+func (a approvals) ListApprovals(ctx context.Context, in *approvalv1.ListApprovalsRequest, _ ...grpc.CallOption) (*approvalv1.ListApprovalsResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.listed = in
-	return &approvalv1.ListResponse{Approvals: []*approvalv1.Approval{a.approval}, NextPageToken: a.next}, a.called(ctx, "List")
+	return &approvalv1.ListApprovalsResponse{Approvals: []*approvalv1.Approval{a.approval}, NextPageToken: a.next}, a.called(ctx, "List")
 }
 
-func (a approvals) Get(ctx context.Context, in *approvalv1.GetRequest, _ ...grpc.CallOption) (*approvalv1.GetResponse, error) {
+func (a approvals) GetApproval(ctx context.Context, in *approvalv1.GetApprovalRequest, _ ...grpc.CallOption) (*approvalv1.GetApprovalResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if in.GetApprovalId() != a.approval.GetApprovalId() {
 		return nil, fault.New(fault.NotFound, "there is no approval %s", in.GetApprovalId()).GRPCStatus().Err()
 	}
-	return &approvalv1.GetResponse{Approval: a.approval}, a.called(ctx, "Get")
+	return &approvalv1.GetApprovalResponse{Approval: a.approval}, a.called(ctx, "Get")
 }
 
-func (a approvals) Decide(ctx context.Context, in *approvalv1.DecideRequest, _ ...grpc.CallOption) (*approvalv1.DecideResponse, error) {
+func (a approvals) DecideApproval(ctx context.Context, in *approvalv1.DecideApprovalRequest, _ ...grpc.CallOption) (*approvalv1.DecideApprovalResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.votes = append(a.votes, in)
@@ -88,7 +88,7 @@ func (a approvals) Decide(ctx context.Context, in *approvalv1.DecideRequest, _ .
 	if in.GetApprove() {
 		a.approval.Status = approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED
 	}
-	return &approvalv1.DecideResponse{Approval: a.approval}, nil
+	return &approvalv1.DecideApprovalResponse{Approval: a.approval}, nil
 }
 
 type runs struct {
@@ -96,17 +96,17 @@ type runs struct {
 	*desk
 }
 
-func (r runs) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _ ...grpc.CallOption) (*enginev1.RunServiceGetResponse, error) {
+func (r runs) GetRun(ctx context.Context, in *enginev1.GetRunRequest, _ ...grpc.CallOption) (*enginev1.GetRunResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &enginev1.RunServiceGetResponse{Run: &enginev1.Run{RunId: in.GetRunId(), Version: r.version}}, r.called(ctx, "GetRun")
+	return &enginev1.GetRunResponse{Run: &enginev1.Run{RunId: in.GetRunId(), Version: r.version}}, r.called(ctx, "GetRun")
 }
 
 // History answers a few entries a page.
-func (r runs) History(ctx context.Context, in *enginev1.HistoryRequest, _ ...grpc.CallOption) (*enginev1.HistoryResponse, error) {
+func (r runs) GetRunHistory(ctx context.Context, in *enginev1.GetRunHistoryRequest, _ ...grpc.CallOption) (*enginev1.GetRunHistoryResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	resp := &enginev1.HistoryResponse{}
+	resp := &enginev1.GetRunHistoryResponse{}
 	for _, h := range r.history {
 		if h.GetRunVersion() <= in.GetAfterVersion() {
 			continue

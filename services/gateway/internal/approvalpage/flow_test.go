@@ -30,7 +30,7 @@ func TestFlow(t *testing.T) {
 	}
 
 	o.is(o.get("/approvals"), 200, `<a href="/approvals/apr_01"><bdi>Transition DEPLOY</bdi></a>`, "Deploy it?", "agent-7", "(in 23 h)")
-	if want := (&approvalv1.ListRequest{Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, PageSize: listPage}); !proto.Equal(o.listed, want) {
+	if want := (&approvalv1.ListApprovalsRequest{Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, PageSize: listPage}); !proto.Equal(o.listed, want) {
 		t.Errorf("listed %v", o.listed)
 	}
 	shown := o.get("/approvals/apr_01")
@@ -43,7 +43,7 @@ func TestFlow(t *testing.T) {
 	}
 	form := shown.form("note", "go\r\non")
 	o.leads(o.post("/approvals/apr_01/approve", form), "/approvals/apr_01")
-	vote := &approvalv1.DecideRequest{ApprovalId: "apr_01", Approve: true, Note: "go\non", Digest: "d1gest", IdempotencyKey: form.Get("key")}
+	vote := &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Approve: true, Note: "go\non", Digest: "d1gest", IdempotencyKey: form.Get("key")}
 	if len(o.votes) != 1 || !proto.Equal(o.votes[0], vote) || vote.IdempotencyKey == "" {
 		t.Errorf("the vote was %v, want %v", o.votes, vote)
 	}

@@ -47,7 +47,7 @@ func (p *page) recent(v *visit, runID string) (changes []changeView, none string
 // newest are the last entries of a run's history, without tool results: history is
 // read from its beginning, so it is looked forever further back.
 func (p *page) newest(v *visit, runID string) ([]*enginev1.HistoryEntry, error) {
-	run, err := p.Runs.Get(v.ctx, &enginev1.RunServiceGetRequest{RunId: runID})
+	run, err := p.Runs.GetRun(v.ctx, &enginev1.GetRunRequest{RunId: runID})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (p *page) newest(v *visit, runID string) ([]*enginev1.HistoryEntry, error) 
 func (p *page) changesAfter(v *visit, runID string, after int64) ([]*enginev1.HistoryEntry, error) {
 	var last []*enginev1.HistoryEntry
 	for {
-		resp, err := p.Runs.History(v.ctx, &enginev1.HistoryRequest{
+		resp, err := p.Runs.GetRunHistory(v.ctx, &enginev1.GetRunHistoryRequest{
 			RunId: runID, AfterVersion: after, AfterResult: math.MaxInt64, PageSize: 1000,
 		})
 		if err != nil {

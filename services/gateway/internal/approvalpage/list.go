@@ -25,7 +25,7 @@ type rowView struct {
 
 // list serves what waits, what has waited longest first.
 func (p *page) list(v *visit) error {
-	resp, err := p.Approvals.List(v.ctx, &approvalv1.ListRequest{
+	resp, err := p.Approvals.ListApprovals(v.ctx, &approvalv1.ListApprovalsRequest{
 		Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, PageSize: listPage, PageToken: v.r.URL.Query().Get("page_token"),
 	})
 	if err != nil {

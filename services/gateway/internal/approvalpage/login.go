@@ -101,7 +101,7 @@ func (p *page) identify(ctx context.Context, token string) (auth.Principal, erro
 func (p *page) mayRead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := p.Approvals.List(ctx, &approvalv1.ListRequest{PageSize: 1})
+	_, err := p.Approvals.ListApprovals(ctx, &approvalv1.ListApprovalsRequest{PageSize: 1})
 	return err
 }
 

@@ -64,9 +64,9 @@ func Decision(
 func follow(ctx context.Context, approvals approvalv1.ApprovalServiceClient, id string) (last *approvalv1.Approval, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := approvals.Wait(ctx, &approvalv1.WaitRequest{ApprovalId: id})
+	stream, err := approvals.WatchApproval(ctx, &approvalv1.WatchApprovalRequest{ApprovalId: id})
 	for err == nil && !Decided(last) {
-		var now *approvalv1.WaitResponse
+		var now *approvalv1.WatchApprovalResponse
 		if now, err = stream.Recv(); err == nil {
 			last = now.GetApproval()
 		}

@@ -35,7 +35,7 @@ type service struct {
 	asked   int
 }
 
-func (s *service) Wait(ctx context.Context, in *approvalv1.WaitRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WaitResponse], error) {
+func (s *service) WatchApproval(ctx context.Context, in *approvalv1.WatchApprovalRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse], error) {
 	script := s.scripts[min(s.asked, len(s.scripts)-1)]
 	s.asked++
 	if s.open != nil {
@@ -45,13 +45,13 @@ func (s *service) Wait(ctx context.Context, in *approvalv1.WaitRequest, _ ...grp
 }
 
 type stream struct {
-	grpc.ServerStreamingClient[approvalv1.WaitResponse]
+	grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse]
 	ctx   context.Context
 	id    string
 	steps []step
 }
 
-func (s *stream) Recv() (*approvalv1.WaitResponse, error) {
+func (s *stream) Recv() (*approvalv1.WatchApprovalResponse, error) {
 	if len(s.steps) == 0 {
 		<-s.ctx.Done()
 		return nil, s.ctx.Err()
@@ -66,7 +66,7 @@ func (s *stream) Recv() (*approvalv1.WaitResponse, error) {
 	if next.err != nil {
 		return nil, next.err
 	}
-	return &approvalv1.WaitResponse{Approval: &approvalv1.Approval{ApprovalId: s.id, Status: next.status}}, nil
+	return &approvalv1.WatchApprovalResponse{Approval: &approvalv1.Approval{ApprovalId: s.id, Status: next.status}}, nil
 }
 
 var (

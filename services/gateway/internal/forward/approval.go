@@ -14,44 +14,44 @@ type approvals struct {
 	client approvalv1.ApprovalServiceClient
 }
 
-func (s *approvals) Create(ctx context.Context, req *approvalv1.CreateRequest) (*approvalv1.CreateResponse, error) {
-	return pass(ctx, req, s.client.Create)
+func (s *approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateApprovalRequest) (*approvalv1.CreateApprovalResponse, error) {
+	return pass(ctx, req, s.client.CreateApproval)
 }
 
-func (s *approvals) Get(ctx context.Context, req *approvalv1.GetRequest) (*approvalv1.GetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *approvals) GetApproval(ctx context.Context, req *approvalv1.GetApprovalRequest) (*approvalv1.GetApprovalResponse, error) {
+	return pass(ctx, req, s.client.GetApproval)
 }
 
-func (s *approvals) List(ctx context.Context, req *approvalv1.ListRequest) (*approvalv1.ListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *approvals) ListApprovals(ctx context.Context, req *approvalv1.ListApprovalsRequest) (*approvalv1.ListApprovalsResponse, error) {
+	return pass(ctx, req, s.client.ListApprovals)
 }
 
-func (s *approvals) Decide(ctx context.Context, req *approvalv1.DecideRequest) (*approvalv1.DecideResponse, error) {
-	return pass(ctx, req, s.client.Decide)
+func (s *approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideApprovalRequest) (*approvalv1.DecideApprovalResponse, error) {
+	return pass(ctx, req, s.client.DecideApproval)
 }
 
-func (s *approvals) Cancel(ctx context.Context, req *approvalv1.CancelRequest) (*approvalv1.CancelResponse, error) {
-	return pass(ctx, req, s.client.Cancel)
+func (s *approvals) CancelApproval(ctx context.Context, req *approvalv1.CancelApprovalRequest) (*approvalv1.CancelApprovalResponse, error) {
+	return pass(ctx, req, s.client.CancelApproval)
 }
 
-func (s *approvals) Consume(ctx context.Context, req *approvalv1.ConsumeRequest) (*approvalv1.ConsumeResponse, error) {
-	return pass(ctx, req, s.client.Consume)
+func (s *approvals) ConsumeApproval(ctx context.Context, req *approvalv1.ConsumeApprovalRequest) (*approvalv1.ConsumeApprovalResponse, error) {
+	return pass(ctx, req, s.client.ConsumeApproval)
 }
 
-func (s *approvals) Void(ctx context.Context, req *approvalv1.VoidRequest) (*approvalv1.VoidResponse, error) {
-	return pass(ctx, req, s.client.Void)
+func (s *approvals) VoidApproval(ctx context.Context, req *approvalv1.VoidApprovalRequest) (*approvalv1.VoidApprovalResponse, error) {
+	return pass(ctx, req, s.client.VoidApproval)
 }
 
-func (s *approvals) Wait(req *approvalv1.WaitRequest, stream grpc.ServerStreamingServer[approvalv1.WaitResponse]) error {
-	upstream, err := s.client.Wait(rpc.Forward(stream.Context()), req)
+func (s *approvals) WatchApproval(req *approvalv1.WatchApprovalRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalResponse]) error {
+	upstream, err := s.client.WatchApproval(rpc.Forward(stream.Context()), req)
 	if err != nil {
 		return err
 	}
 	return copyAll(upstream.Recv, stream.Send)
 }
 
-func (s *approvals) Watch(req *approvalv1.WatchRequest, stream grpc.ServerStreamingServer[approvalv1.WatchResponse]) error {
-	upstream, err := s.client.Watch(rpc.Forward(stream.Context()), req)
+func (s *approvals) WatchApprovals(req *approvalv1.WatchApprovalsRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalsResponse]) error {
+	upstream, err := s.client.WatchApprovals(rpc.Forward(stream.Context()), req)
 	if err != nil {
 		return err
 	}

@@ -37,20 +37,20 @@ type workflows struct {
 	client enginev1.WorkflowServiceClient
 }
 
-func (s *workflows) Register(ctx context.Context, req *enginev1.RegisterRequest) (*enginev1.RegisterResponse, error) {
-	return pass(ctx, req, s.client.Register)
+func (s *workflows) RegisterWorkflow(ctx context.Context, req *enginev1.RegisterWorkflowRequest) (*enginev1.RegisterWorkflowResponse, error) {
+	return pass(ctx, req, s.client.RegisterWorkflow)
 }
 
-func (s *workflows) Get(ctx context.Context, req *enginev1.WorkflowServiceGetRequest) (*enginev1.WorkflowServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *workflows) GetWorkflow(ctx context.Context, req *enginev1.GetWorkflowRequest) (*enginev1.GetWorkflowResponse, error) {
+	return pass(ctx, req, s.client.GetWorkflow)
 }
 
-func (s *workflows) List(ctx context.Context, req *enginev1.WorkflowServiceListRequest) (*enginev1.WorkflowServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflowsRequest) (*enginev1.ListWorkflowsResponse, error) {
+	return pass(ctx, req, s.client.ListWorkflows)
 }
 
-func (s *workflows) Validate(ctx context.Context, req *enginev1.ValidateRequest) (*enginev1.ValidateResponse, error) {
-	return pass(ctx, req, s.client.Validate)
+func (s *workflows) ValidateWorkflow(ctx context.Context, req *enginev1.ValidateWorkflowRequest) (*enginev1.ValidateWorkflowResponse, error) {
+	return pass(ctx, req, s.client.ValidateWorkflow)
 }
 
 type runs struct {
@@ -58,56 +58,56 @@ type runs struct {
 	client enginev1.RunServiceClient
 }
 
-func (s *runs) Start(ctx context.Context, req *enginev1.StartRequest) (*enginev1.StartResponse, error) {
-	return pass(ctx, req, s.client.Start)
+func (s *runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
+	return pass(ctx, req, s.client.StartRun)
 }
 
-func (s *runs) Get(ctx context.Context, req *enginev1.RunServiceGetRequest) (*enginev1.RunServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
+	return pass(ctx, req, s.client.GetRun)
 }
 
-func (s *runs) List(ctx context.Context, req *enginev1.RunServiceListRequest) (*enginev1.RunServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*enginev1.ListRunsResponse, error) {
+	return pass(ctx, req, s.client.ListRuns)
 }
 
-func (s *runs) Transition(ctx context.Context, req *enginev1.TransitionRequest) (*enginev1.TransitionResponse, error) {
-	return pass(ctx, req, s.client.Transition)
+func (s *runs) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
+	return pass(ctx, req, s.client.TransitionRun)
 }
 
 func (s *runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) (*enginev1.BindBranchResponse, error) {
 	return pass(ctx, req, s.client.BindBranch)
 }
 
-func (s *runs) Interrupt(ctx context.Context, req *enginev1.InterruptRequest) (*enginev1.InterruptResponse, error) {
-	return pass(ctx, req, s.client.Interrupt)
+func (s *runs) InterruptRun(ctx context.Context, req *enginev1.InterruptRunRequest) (*enginev1.InterruptRunResponse, error) {
+	return pass(ctx, req, s.client.InterruptRun)
 }
 
 func (s *runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) (*enginev1.ForceStateResponse, error) {
 	return pass(ctx, req, s.client.ForceState)
 }
 
-func (s *runs) Pause(ctx context.Context, req *enginev1.PauseRequest) (*enginev1.PauseResponse, error) {
-	return pass(ctx, req, s.client.Pause)
+func (s *runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*enginev1.PauseRunResponse, error) {
+	return pass(ctx, req, s.client.PauseRun)
 }
 
-func (s *runs) Resume(ctx context.Context, req *enginev1.ResumeRequest) (*enginev1.ResumeResponse, error) {
-	return pass(ctx, req, s.client.Resume)
+func (s *runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*enginev1.ResumeRunResponse, error) {
+	return pass(ctx, req, s.client.ResumeRun)
 }
 
-func (s *runs) Cancel(ctx context.Context, req *enginev1.CancelRequest) (*enginev1.CancelResponse, error) {
-	return pass(ctx, req, s.client.Cancel)
+func (s *runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*enginev1.CancelRunResponse, error) {
+	return pass(ctx, req, s.client.CancelRun)
 }
 
-func (s *runs) History(ctx context.Context, req *enginev1.HistoryRequest) (*enginev1.HistoryResponse, error) {
-	return pass(ctx, req, s.client.History)
+func (s *runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryRequest) (*enginev1.GetRunHistoryResponse, error) {
+	return pass(ctx, req, s.client.GetRunHistory)
 }
 
-func (s *runs) Settle(ctx context.Context, req *enginev1.SettleRequest) (*enginev1.SettleResponse, error) {
-	return pass(ctx, req, s.client.Settle)
+func (s *runs) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
+	return pass(ctx, req, s.client.SettleApproval)
 }
 
-func (s *runs) Watch(req *enginev1.WatchRequest, stream grpc.ServerStreamingServer[enginev1.WatchResponse]) error {
-	upstream, err := s.client.Watch(rpc.Forward(stream.Context()), req)
+func (s *runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
+	upstream, err := s.client.WatchRun(rpc.Forward(stream.Context()), req)
 	if err != nil {
 		return err
 	}

@@ -81,12 +81,13 @@ func TestEveryRPCIsForwarded(t *testing.T) {
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer mine")
 	calls := 0
 	for _, file := range []protoreflect.FileDescriptor{
-		enginev1.File_interlock_engine_v1_workflow_proto, enginev1.File_interlock_engine_v1_run_proto,
-		enginev1.File_interlock_engine_v1_process_proto,
-		policyv1.File_interlock_policy_v1_policy_proto, policyv1.File_interlock_policy_v1_policies_proto,
-		statev1.File_interlock_state_v1_schema_proto, statev1.File_interlock_state_v1_state_proto,
-		statev1.File_interlock_state_v1_session_proto, statev1.File_interlock_state_v1_task_proto,
-		statev1.File_interlock_state_v1_component_proto, approvalv1.File_interlock_approval_v1_approval_proto,
+		enginev1.File_interlock_engine_v1_workflow_service_proto, enginev1.File_interlock_engine_v1_run_service_proto,
+		enginev1.File_interlock_engine_v1_process_service_proto,
+		policyv1.File_interlock_policy_v1_policy_enforcer_service_proto, policyv1.File_interlock_policy_v1_policy_service_proto,
+		policyv1.File_interlock_policy_v1_decision_service_proto,
+		statev1.File_interlock_state_v1_schema_service_proto, statev1.File_interlock_state_v1_state_service_proto,
+		statev1.File_interlock_state_v1_session_service_proto, statev1.File_interlock_state_v1_task_service_proto,
+		statev1.File_interlock_state_v1_component_service_proto, approvalv1.File_interlock_approval_v1_approval_service_proto,
 	} {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)

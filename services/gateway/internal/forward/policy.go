@@ -19,44 +19,44 @@ type policies struct {
 	client policyv1.PolicyServiceClient
 }
 
-func (s *policies) Put(ctx context.Context, req *policyv1.PutRequest) (*policyv1.PutResponse, error) {
-	return pass(ctx, req, s.client.Put)
+func (s *policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPolicyRequest) (*policyv1.RegisterPolicyResponse, error) {
+	return pass(ctx, req, s.client.RegisterPolicy)
 }
 
-func (s *policies) Get(ctx context.Context, req *policyv1.PolicyServiceGetRequest) (*policyv1.PolicyServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *policies) GetPolicy(ctx context.Context, req *policyv1.GetPolicyRequest) (*policyv1.GetPolicyResponse, error) {
+	return pass(ctx, req, s.client.GetPolicy)
 }
 
-func (s *policies) List(ctx context.Context, req *policyv1.PolicyServiceListRequest) (*policyv1.PolicyServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *policies) ListPolicies(ctx context.Context, req *policyv1.ListPoliciesRequest) (*policyv1.ListPoliciesResponse, error) {
+	return pass(ctx, req, s.client.ListPolicies)
 }
 
-func (s *policies) Promote(ctx context.Context, req *policyv1.PromoteRequest) (*policyv1.PromoteResponse, error) {
-	return pass(ctx, req, s.client.Promote)
+func (s *policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolicyRequest) (*policyv1.PromotePolicyResponse, error) {
+	return pass(ctx, req, s.client.PromotePolicy)
 }
 
-func (s *policies) Delete(ctx context.Context, req *policyv1.PolicyServiceDeleteRequest) (*policyv1.PolicyServiceDeleteResponse, error) {
-	return pass(ctx, req, s.client.Delete)
+func (s *policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyRequest) (*policyv1.DeletePolicyResponse, error) {
+	return pass(ctx, req, s.client.DeletePolicy)
 }
 
-func (s *policies) Attach(ctx context.Context, req *policyv1.AttachRequest) (*policyv1.AttachResponse, error) {
-	return pass(ctx, req, s.client.Attach)
+func (s *policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyRequest) (*policyv1.AttachPolicyResponse, error) {
+	return pass(ctx, req, s.client.AttachPolicy)
 }
 
-func (s *policies) Detach(ctx context.Context, req *policyv1.DetachRequest) (*policyv1.DetachResponse, error) {
-	return pass(ctx, req, s.client.Detach)
+func (s *policies) DetachPolicy(ctx context.Context, req *policyv1.DetachPolicyRequest) (*policyv1.DetachPolicyResponse, error) {
+	return pass(ctx, req, s.client.DetachPolicy)
 }
 
 func (s *policies) ShadowWorkflow(ctx context.Context, req *policyv1.ShadowWorkflowRequest) (*policyv1.ShadowWorkflowResponse, error) {
 	return pass(ctx, req, s.client.ShadowWorkflow)
 }
 
-func (s *policies) Usage(ctx context.Context, req *policyv1.UsageRequest) (*policyv1.UsageResponse, error) {
-	return pass(ctx, req, s.client.Usage)
+func (s *policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUsageRequest) (*policyv1.GetPolicyUsageResponse, error) {
+	return pass(ctx, req, s.client.GetPolicyUsage)
 }
 
-func (s *policies) Simulate(ctx context.Context, req *policyv1.SimulateRequest) (*policyv1.SimulateResponse, error) {
-	return pass(ctx, req, s.client.Simulate)
+func (s *policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePolicyRequest) (*policyv1.SimulatePolicyResponse, error) {
+	return pass(ctx, req, s.client.SimulatePolicy)
 }
 
 type decisions struct {
@@ -64,10 +64,10 @@ type decisions struct {
 	client policyv1.DecisionServiceClient
 }
 
-func (s *decisions) List(ctx context.Context, req *policyv1.DecisionServiceListRequest) (*policyv1.DecisionServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {
+	return pass(ctx, req, s.client.ListDecisions)
 }
 
-func (s *decisions) Verify(ctx context.Context, req *policyv1.VerifyRequest) (*policyv1.VerifyResponse, error) {
-	return pass(ctx, req, s.client.Verify)
+func (s *decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDecisionsRequest) (*policyv1.VerifyDecisionsResponse, error) {
+	return pass(ctx, req, s.client.VerifyDecisions)
 }

@@ -11,22 +11,22 @@ type processes struct {
 	client enginev1.ProcessServiceClient
 }
 
-func (s *processes) Register(ctx context.Context, req *enginev1.ProcessServiceRegisterRequest) (*enginev1.ProcessServiceRegisterResponse, error) {
-	return pass(ctx, req, s.client.Register)
+func (s *processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterProcessRequest) (*enginev1.RegisterProcessResponse, error) {
+	return pass(ctx, req, s.client.RegisterProcess)
 }
 
-func (s *processes) Get(ctx context.Context, req *enginev1.ProcessServiceGetRequest) (*enginev1.ProcessServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *processes) GetProcess(ctx context.Context, req *enginev1.GetProcessRequest) (*enginev1.GetProcessResponse, error) {
+	return pass(ctx, req, s.client.GetProcess)
 }
 
-func (s *processes) List(ctx context.Context, req *enginev1.ProcessServiceListRequest) (*enginev1.ProcessServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *processes) ListProcesses(ctx context.Context, req *enginev1.ListProcessesRequest) (*enginev1.ListProcessesResponse, error) {
+	return pass(ctx, req, s.client.ListProcesses)
 }
 
-func (s *processes) Start(ctx context.Context, req *enginev1.ProcessServiceStartRequest) (*enginev1.ProcessServiceStartResponse, error) {
-	return pass(ctx, req, s.client.Start)
+func (s *processes) StartProcess(ctx context.Context, req *enginev1.StartProcessRequest) (*enginev1.StartProcessResponse, error) {
+	return pass(ctx, req, s.client.StartProcess)
 }
 
-func (s *processes) Answer(ctx context.Context, req *enginev1.AnswerRequest) (*enginev1.AnswerResponse, error) {
-	return pass(ctx, req, s.client.Answer)
+func (s *processes) AnswerQuestion(ctx context.Context, req *enginev1.AnswerQuestionRequest) (*enginev1.AnswerQuestionResponse, error) {
+	return pass(ctx, req, s.client.AnswerQuestion)
 }

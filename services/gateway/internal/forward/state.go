@@ -23,20 +23,20 @@ type schemas struct {
 	client statev1.SchemaServiceClient
 }
 
-func (s *schemas) Register(ctx context.Context, req *statev1.SchemaServiceRegisterRequest) (*statev1.SchemaServiceRegisterResponse, error) {
-	return pass(ctx, req, s.client.Register)
+func (s *schemas) RegisterSchema(ctx context.Context, req *statev1.RegisterSchemaRequest) (*statev1.RegisterSchemaResponse, error) {
+	return pass(ctx, req, s.client.RegisterSchema)
 }
 
-func (s *schemas) Get(ctx context.Context, req *statev1.SchemaServiceGetRequest) (*statev1.SchemaServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *schemas) GetSchema(ctx context.Context, req *statev1.GetSchemaRequest) (*statev1.GetSchemaResponse, error) {
+	return pass(ctx, req, s.client.GetSchema)
 }
 
-func (s *schemas) List(ctx context.Context, req *statev1.SchemaServiceListRequest) (*statev1.SchemaServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *schemas) ListSchemas(ctx context.Context, req *statev1.ListSchemasRequest) (*statev1.ListSchemasResponse, error) {
+	return pass(ctx, req, s.client.ListSchemas)
 }
 
-func (s *schemas) ListVersions(ctx context.Context, req *statev1.SchemaServiceListVersionsRequest) (*statev1.SchemaServiceListVersionsResponse, error) {
-	return pass(ctx, req, s.client.ListVersions)
+func (s *schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchemaVersionsRequest) (*statev1.ListSchemaVersionsResponse, error) {
+	return pass(ctx, req, s.client.ListSchemaVersions)
 }
 
 type states struct {
@@ -44,44 +44,44 @@ type states struct {
 	client statev1.StateServiceClient
 }
 
-func (s *states) Create(ctx context.Context, req *statev1.StateServiceCreateRequest) (*statev1.StateServiceCreateResponse, error) {
-	return pass(ctx, req, s.client.Create)
+func (s *states) CreateState(ctx context.Context, req *statev1.CreateStateRequest) (*statev1.CreateStateResponse, error) {
+	return pass(ctx, req, s.client.CreateState)
 }
 
-func (s *states) Get(ctx context.Context, req *statev1.StateServiceGetRequest) (*statev1.StateServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *states) GetState(ctx context.Context, req *statev1.GetStateRequest) (*statev1.GetStateResponse, error) {
+	return pass(ctx, req, s.client.GetState)
 }
 
-func (s *states) List(ctx context.Context, req *statev1.StateServiceListRequest) (*statev1.StateServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *states) ListStates(ctx context.Context, req *statev1.ListStatesRequest) (*statev1.ListStatesResponse, error) {
+	return pass(ctx, req, s.client.ListStates)
 }
 
-func (s *states) Update(ctx context.Context, req *statev1.StateServiceUpdateRequest) (*statev1.StateServiceUpdateResponse, error) {
-	return pass(ctx, req, s.client.Update)
+func (s *states) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
+	return pass(ctx, req, s.client.UpdateState)
 }
 
-func (s *states) Migrate(ctx context.Context, req *statev1.StateServiceMigrateRequest) (*statev1.StateServiceMigrateResponse, error) {
-	return pass(ctx, req, s.client.Migrate)
+func (s *states) MigrateState(ctx context.Context, req *statev1.MigrateStateRequest) (*statev1.MigrateStateResponse, error) {
+	return pass(ctx, req, s.client.MigrateState)
 }
 
-func (s *states) Delete(ctx context.Context, req *statev1.StateServiceDeleteRequest) (*statev1.StateServiceDeleteResponse, error) {
-	return pass(ctx, req, s.client.Delete)
+func (s *states) DeleteState(ctx context.Context, req *statev1.DeleteStateRequest) (*statev1.DeleteStateResponse, error) {
+	return pass(ctx, req, s.client.DeleteState)
 }
 
-func (s *states) History(ctx context.Context, req *statev1.StateServiceHistoryRequest) (*statev1.StateServiceHistoryResponse, error) {
-	return pass(ctx, req, s.client.History)
+func (s *states) GetStateHistory(ctx context.Context, req *statev1.GetStateHistoryRequest) (*statev1.GetStateHistoryResponse, error) {
+	return pass(ctx, req, s.client.GetStateHistory)
 }
 
-func (s *states) Lock(ctx context.Context, req *statev1.StateServiceLockRequest) (*statev1.StateServiceLockResponse, error) {
-	return pass(ctx, req, s.client.Lock)
+func (s *states) LockState(ctx context.Context, req *statev1.LockStateRequest) (*statev1.LockStateResponse, error) {
+	return pass(ctx, req, s.client.LockState)
 }
 
-func (s *states) Unlock(ctx context.Context, req *statev1.StateServiceUnlockRequest) (*statev1.StateServiceUnlockResponse, error) {
-	return pass(ctx, req, s.client.Unlock)
+func (s *states) UnlockState(ctx context.Context, req *statev1.UnlockStateRequest) (*statev1.UnlockStateResponse, error) {
+	return pass(ctx, req, s.client.UnlockState)
 }
 
-func (s *states) Watch(req *statev1.StateServiceWatchRequest, stream grpc.ServerStreamingServer[statev1.StateServiceWatchResponse]) error {
-	upstream, err := s.client.Watch(rpc.Forward(stream.Context()), req)
+func (s *states) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerStreamingServer[statev1.WatchStateResponse]) error {
+	upstream, err := s.client.WatchState(rpc.Forward(stream.Context()), req)
 	if err != nil {
 		return err
 	}
@@ -93,28 +93,28 @@ type sessions struct {
 	client statev1.SessionServiceClient
 }
 
-func (s *sessions) Create(ctx context.Context, req *statev1.SessionServiceCreateRequest) (*statev1.SessionServiceCreateResponse, error) {
-	return pass(ctx, req, s.client.Create)
+func (s *sessions) CreateSession(ctx context.Context, req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
+	return pass(ctx, req, s.client.CreateSession)
 }
 
-func (s *sessions) Get(ctx context.Context, req *statev1.SessionServiceGetRequest) (*statev1.SessionServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *sessions) GetSession(ctx context.Context, req *statev1.GetSessionRequest) (*statev1.GetSessionResponse, error) {
+	return pass(ctx, req, s.client.GetSession)
 }
 
-func (s *sessions) List(ctx context.Context, req *statev1.SessionServiceListRequest) (*statev1.SessionServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRequest) (*statev1.ListSessionsResponse, error) {
+	return pass(ctx, req, s.client.ListSessions)
 }
 
-func (s *sessions) Stop(ctx context.Context, req *statev1.SessionServiceStopRequest) (*statev1.SessionServiceStopResponse, error) {
-	return pass(ctx, req, s.client.Stop)
+func (s *sessions) StopSession(ctx context.Context, req *statev1.StopSessionRequest) (*statev1.StopSessionResponse, error) {
+	return pass(ctx, req, s.client.StopSession)
 }
 
-func (s *sessions) Resume(ctx context.Context, req *statev1.SessionServiceResumeRequest) (*statev1.SessionServiceResumeResponse, error) {
-	return pass(ctx, req, s.client.Resume)
+func (s *sessions) ResumeSession(ctx context.Context, req *statev1.ResumeSessionRequest) (*statev1.ResumeSessionResponse, error) {
+	return pass(ctx, req, s.client.ResumeSession)
 }
 
-func (s *sessions) Grant(ctx context.Context, req *statev1.SessionServiceGrantRequest) (*statev1.SessionServiceGrantResponse, error) {
-	return pass(ctx, req, s.client.Grant)
+func (s *sessions) GrantStateAccess(ctx context.Context, req *statev1.GrantStateAccessRequest) (*statev1.GrantStateAccessResponse, error) {
+	return pass(ctx, req, s.client.GrantStateAccess)
 }
 
 type tasks struct {
@@ -122,28 +122,28 @@ type tasks struct {
 	client statev1.TaskServiceClient
 }
 
-func (s *tasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.ServerStreamingServer[statev1.TaskServiceLeaseResponse]) error {
-	upstream, err := s.client.Lease(rpc.Forward(stream.Context()), req)
+func (s *tasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
+	upstream, err := s.client.LeaseTasks(rpc.Forward(stream.Context()), req)
 	if err != nil {
 		return err
 	}
 	return copyAll(upstream.Recv, stream.Send)
 }
 
-func (s *tasks) Extend(ctx context.Context, req *statev1.TaskServiceExtendRequest) (*statev1.TaskServiceExtendResponse, error) {
-	return pass(ctx, req, s.client.Extend)
+func (s *tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
+	return pass(ctx, req, s.client.ExtendTask)
 }
 
-func (s *tasks) Ack(ctx context.Context, req *statev1.TaskServiceAckRequest) (*statev1.TaskServiceAckResponse, error) {
-	return pass(ctx, req, s.client.Ack)
+func (s *tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
+	return pass(ctx, req, s.client.CompleteTask)
 }
 
-func (s *tasks) Fail(ctx context.Context, req *statev1.TaskServiceFailRequest) (*statev1.TaskServiceFailResponse, error) {
-	return pass(ctx, req, s.client.Fail)
+func (s *tasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
+	return pass(ctx, req, s.client.FailTask)
 }
 
-func (s *tasks) List(ctx context.Context, req *statev1.TaskServiceListRequest) (*statev1.TaskServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *tasks) ListTasks(ctx context.Context, req *statev1.ListTasksRequest) (*statev1.ListTasksResponse, error) {
+	return pass(ctx, req, s.client.ListTasks)
 }
 
 type components struct {
@@ -151,34 +151,34 @@ type components struct {
 	client statev1.ComponentServiceClient
 }
 
-func (s *components) Create(ctx context.Context, req *statev1.ComponentServiceCreateRequest) (*statev1.ComponentServiceCreateResponse, error) {
-	return pass(ctx, req, s.client.Create)
+func (s *components) CreateComponent(ctx context.Context, req *statev1.CreateComponentRequest) (*statev1.CreateComponentResponse, error) {
+	return pass(ctx, req, s.client.CreateComponent)
 }
 
-func (s *components) Get(ctx context.Context, req *statev1.ComponentServiceGetRequest) (*statev1.ComponentServiceGetResponse, error) {
-	return pass(ctx, req, s.client.Get)
+func (s *components) GetComponent(ctx context.Context, req *statev1.GetComponentRequest) (*statev1.GetComponentResponse, error) {
+	return pass(ctx, req, s.client.GetComponent)
 }
 
-func (s *components) List(ctx context.Context, req *statev1.ComponentServiceListRequest) (*statev1.ComponentServiceListResponse, error) {
-	return pass(ctx, req, s.client.List)
+func (s *components) ListComponents(ctx context.Context, req *statev1.ListComponentsRequest) (*statev1.ListComponentsResponse, error) {
+	return pass(ctx, req, s.client.ListComponents)
 }
 
-func (s *components) Update(ctx context.Context, req *statev1.ComponentServiceUpdateRequest) (*statev1.ComponentServiceUpdateResponse, error) {
-	return pass(ctx, req, s.client.Update)
+func (s *components) UpdateComponent(ctx context.Context, req *statev1.UpdateComponentRequest) (*statev1.UpdateComponentResponse, error) {
+	return pass(ctx, req, s.client.UpdateComponent)
 }
 
-func (s *components) Delete(ctx context.Context, req *statev1.ComponentServiceDeleteRequest) (*statev1.ComponentServiceDeleteResponse, error) {
-	return pass(ctx, req, s.client.Delete)
+func (s *components) DeleteComponent(ctx context.Context, req *statev1.DeleteComponentRequest) (*statev1.DeleteComponentResponse, error) {
+	return pass(ctx, req, s.client.DeleteComponent)
 }
 
-func (s *components) Begin(ctx context.Context, req *statev1.ComponentServiceBeginRequest) (*statev1.ComponentServiceBeginResponse, error) {
-	return pass(ctx, req, s.client.Begin)
+func (s *components) BeginExecution(ctx context.Context, req *statev1.BeginExecutionRequest) (*statev1.BeginExecutionResponse, error) {
+	return pass(ctx, req, s.client.BeginExecution)
 }
 
-func (s *components) Commit(ctx context.Context, req *statev1.ComponentServiceCommitRequest) (*statev1.ComponentServiceCommitResponse, error) {
-	return pass(ctx, req, s.client.Commit)
+func (s *components) CommitExecution(ctx context.Context, req *statev1.CommitExecutionRequest) (*statev1.CommitExecutionResponse, error) {
+	return pass(ctx, req, s.client.CommitExecution)
 }
 
-func (s *components) Read(ctx context.Context, req *statev1.ComponentServiceReadRequest) (*statev1.ComponentServiceReadResponse, error) {
-	return pass(ctx, req, s.client.Read)
+func (s *components) GetComponentValues(ctx context.Context, req *statev1.GetComponentValuesRequest) (*statev1.GetComponentValuesResponse, error) {
+	return pass(ctx, req, s.client.GetComponentValues)
 }

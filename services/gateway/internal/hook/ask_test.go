@@ -28,19 +28,19 @@ type people struct {
 	err      error
 }
 
-func (p *people) Wait(ctx context.Context, in *approvalv1.WaitRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WaitResponse], error) {
+func (p *people) WatchApproval(ctx context.Context, in *approvalv1.WatchApprovalRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse], error) {
 	p.services.asked = append(p.services.asked, in)
 	return &decision{people: p, ctx: ctx}, p.err
 }
 
 type decision struct {
-	grpc.ServerStreamingClient[approvalv1.WaitResponse]
+	grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse]
 	people *people
 	ctx    context.Context
 	seen   bool
 }
 
-func (d *decision) Recv() (*approvalv1.WaitResponse, error) {
+func (d *decision) Recv() (*approvalv1.WatchApprovalResponse, error) {
 	status := approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING
 	if d.seen {
 		select {
@@ -51,7 +51,7 @@ func (d *decision) Recv() (*approvalv1.WaitResponse, error) {
 		}
 	}
 	d.seen = true
-	return &approvalv1.WaitResponse{Approval: &approvalv1.Approval{ApprovalId: "apr_1", Status: status, Outcome: "approval apr_1 is so"}}, nil
+	return &approvalv1.WatchApprovalResponse{Approval: &approvalv1.Approval{ApprovalId: "apr_1", Status: status, Outcome: "approval apr_1 is so"}}, nil
 }
 
 // questions are those of a process.
@@ -61,11 +61,11 @@ type questions struct {
 	err  error
 }
 
-func (q *questions) Answer(_ context.Context, in *enginev1.AnswerRequest, _ ...grpc.CallOption) (*enginev1.AnswerResponse, error) {
+func (q *questions) AnswerQuestion(_ context.Context, in *enginev1.AnswerQuestionRequest, _ ...grpc.CallOption) (*enginev1.AnswerQuestionResponse, error) {
 	if in.GetSessionId() != "s" || in.GetAnswer() != "" {
 		return nil, fault.New(fault.InvalidRequest, "%v", in).GRPCStatus().Err()
 	}
-	return &enginev1.AnswerResponse{Accepted: true, Turn: q.turn}, q.err
+	return &enginev1.AnswerQuestionResponse{Accepted: true, Turn: q.turn}, q.err
 }
 
 // twice answers the first decision, and then another for the rest.

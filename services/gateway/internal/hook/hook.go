@@ -245,7 +245,7 @@ func (h *Handler) firstPrompt(ctx context.Context, at *seat) (string, error) {
 	if h.Processes == nil || !at.run.GetProcess() || at.run.GetTransitionCount() > 0 {
 		return "", nil
 	}
-	now, err := h.Processes.Answer(ctx, &enginev1.AnswerRequest{SessionId: at.session})
+	now, err := h.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{SessionId: at.session})
 	return now.GetTurn().GetInitialPrompt(), err
 }
 

@@ -40,27 +40,27 @@ type services struct {
 	md    metadata.MD
 }
 
-func (s *services) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _ ...grpc.CallOption) (*enginev1.RunServiceGetResponse, error) {
+func (s *services) GetRun(ctx context.Context, in *enginev1.GetRunRequest, _ ...grpc.CallOption) (*enginev1.GetRunResponse, error) {
 	s.md, _ = metadata.FromOutgoingContext(ctx)
 	s.asked = append(s.asked, in)
 	switch {
 	case s.getErr != nil:
 		return nil, s.getErr
 	case in.GetRunId() != "" && s.now != nil:
-		return &enginev1.RunServiceGetResponse{Run: s.now}, nil
+		return &enginev1.GetRunResponse{Run: s.now}, nil
 	case in.GetRunId() != "":
-		return &enginev1.RunServiceGetResponse{Run: s.started}, nil
+		return &enginev1.GetRunResponse{Run: s.started}, nil
 	}
 	run := map[string]*enginev1.Run{"s": s.run, "s/a1": s.sub}[in.GetSessionId()]
 	if run == nil {
 		return nil, fault.New(fault.NotFound, "no run")
 	}
-	return &enginev1.RunServiceGetResponse{Run: run, AskedRunId: "run_asked"}, nil
+	return &enginev1.GetRunResponse{Run: run, AskedRunId: "run_asked"}, nil
 }
 
-func (s *services) Start(_ context.Context, in *enginev1.StartRequest, _ ...grpc.CallOption) (*enginev1.StartResponse, error) {
+func (s *services) StartRun(_ context.Context, in *enginev1.StartRunRequest, _ ...grpc.CallOption) (*enginev1.StartRunResponse, error) {
 	s.asked = append(s.asked, in)
-	return &enginev1.StartResponse{Run: s.started}, s.startErr
+	return &enginev1.StartRunResponse{Run: s.started}, s.startErr
 }
 
 func (s *services) CheckToolCall(_ context.Context, in *policyv1.CheckToolCallRequest, _ ...grpc.CallOption) (*policyv1.CheckToolCallResponse, error) {
@@ -144,7 +144,7 @@ func TestPreToolUse(t *testing.T) {
 				Decision: tc.decision, ToolsRestricted: tc.restricted, Message: tc.message, State: "planning",
 			}}
 			a := s.handle(preTool, hook.Options{Agent: agent})
-			s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"},
+			s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
 				&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
 			if want == "" {
 				wantSilence(t, name, a)
@@ -163,7 +163,7 @@ func TestSessionWithoutRun(t *testing.T) {
 	// Nothing is enforced where nobody asked for a workflow, and no policy holds.
 	s := &services{}
 	wantSilence(t, "no workflow", s.handle(preTool, hook.Options{}))
-	s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"},
+	s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
 		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
 
 	// With one, the session is put on it first.
@@ -171,9 +171,9 @@ func TestSessionWithoutRun(t *testing.T) {
 	if got := specific(t, s.handle(preTool, hook.Options{Workflow: "bugfix"})); got["permissionDecision"] != "deny" {
 		t.Errorf("%v", got)
 	}
-	s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"},
-		&enginev1.StartRequest{Workflow: "bugfix", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"},
-		&enginev1.RunServiceGetRequest{RunId: "run_1"},
+	s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
+		&enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"},
+		&enginev1.GetRunRequest{RunId: "run_1"},
 		&policyv1.CheckToolCallRequest{SessionId: "s", Tool: "Edit", Input: []byte(`{"file_path":"/w/a"}`), CallId: "c1"})
 
 	// One that it left, which its definition allows, is not forced on it again.
@@ -187,13 +187,13 @@ func TestSessionWithoutRun(t *testing.T) {
 	for _, event := range []string{"PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"} {
 		s = &services{}
 		wantSilence(t, event, s.handle(strings.Replace(preTool, "PreToolUse", event, 1), hook.Options{Workflow: "bugfix"}))
-		s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"})
+		s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"})
 	}
 }
 
 func TestReports(t *testing.T) {
 	t.Parallel()
-	get := &enginev1.RunServiceGetRequest{SessionId: "s"}
+	get := &enginev1.GetRunRequest{SessionId: "s"}
 	for name, tc := range map[string]struct {
 		event string
 		want  *policyv1.ReportToolCallRequest // nil for none

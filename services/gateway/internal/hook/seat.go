@@ -42,7 +42,7 @@ func (h *Handler) seat(ctx context.Context, ev *event, workflow string) (*seat, 
 
 // driven is what a session drives; nil for nothing.
 func (h *Handler) driven(ctx context.Context, session string) (*seat, error) {
-	got, err := h.Runs.Get(ctx, &enginev1.RunServiceGetRequest{SessionId: session})
+	got, err := h.Runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: session})
 	if status.Code(err) == codes.NotFound {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (h *Handler) driven(ctx context.Context, session string) (*seat, error) {
 
 // start puts a session on a workflow.
 func (h *Handler) start(ctx context.Context, ev *event, workflow string) (*seat, error) {
-	started, err := h.Runs.Start(ctx, &enginev1.StartRequest{
+	started, err := h.Runs.StartRun(ctx, &enginev1.StartRunRequest{
 		Workflow: workflow, SessionId: ev.SessionID, Workspace: ev.WorkingDir, IdempotencyKey: autostartKey,
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (h *Handler) start(ctx context.Context, ev *event, workflow string) (*seat,
 	}
 	// A repeat answers the run as it was when it was started.
 	runID := started.GetRun().GetRunId()
-	now, err := h.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: runID})
+	now, err := h.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: runID})
 	if err != nil {
 		return nil, err
 	}

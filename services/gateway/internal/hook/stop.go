@@ -58,7 +58,7 @@ func (h *Handler) report(ctx context.Context, ev *event) (string, error) {
 	if err != nil || child == nil {
 		return "", err
 	}
-	stopped, err := h.Sessions.Stop(ctx, &statev1.SessionServiceStopRequest{SessionId: child.GetSessionId(), InPlace: true})
+	stopped, err := h.Sessions.StopSession(ctx, &statev1.StopSessionRequest{SessionId: child.GetSessionId(), InPlace: true})
 	if err != nil {
 		return "", err
 	}
@@ -77,7 +77,7 @@ func (h *Handler) child(ctx context.Context, ev *event) (*statev1.Session, error
 	case ev.Name == subagentStop:
 		return nil, nil // an agent that does not say which subagent
 	}
-	got, err := h.Sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: ev.SessionID})
+	got, err := h.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: ev.SessionID})
 	switch {
 	case fault.ReasonOf(err) == fault.NotFound:
 		return nil, nil
@@ -107,7 +107,7 @@ func (h *Handler) working(ctx context.Context, ev *event) error {
 	case ev.Name != userPromptSubmit:
 		return nil
 	}
-	_, err := h.Sessions.Resume(ctx, &statev1.SessionServiceResumeRequest{SessionId: name})
+	_, err := h.Sessions.ResumeSession(ctx, &statev1.ResumeSessionRequest{SessionId: name})
 	switch fault.ReasonOf(err) {
 	case fault.NotFound, fault.SessionBusy:
 		return nil

@@ -51,44 +51,44 @@ func (s *stateStore) enter(method string, in proto.Message) error {
 	return s.failed[method]
 }
 
-func (s *stateStore) Get(_ context.Context, in *statev1.SessionServiceGetRequest, _ ...grpc.CallOption) (*statev1.SessionServiceGetResponse, error) {
+func (s *stateStore) GetSession(_ context.Context, in *statev1.GetSessionRequest, _ ...grpc.CallOption) (*statev1.GetSessionResponse, error) {
 	if err := s.enter("Get", in); err != nil {
 		return nil, err
 	}
 	if session := s.known[in.GetSessionId()]; session != nil {
-		return &statev1.SessionServiceGetResponse{Session: session}, nil
+		return &statev1.GetSessionResponse{Session: session}, nil
 	}
 	return nil, unknownSession
 }
 
-func (s *stateStore) Create(_ context.Context, in *statev1.SessionServiceCreateRequest, _ ...grpc.CallOption) (*statev1.SessionServiceCreateResponse, error) {
+func (s *stateStore) CreateSession(_ context.Context, in *statev1.CreateSessionRequest, _ ...grpc.CallOption) (*statev1.CreateSessionResponse, error) {
 	if err := s.enter("Create", in); err != nil {
 		return nil, err
 	}
 	s.known[in.GetName()] = child(in.GetName(), statev1.SessionStatus_SESSION_STATUS_RUNNING)
-	return &statev1.SessionServiceCreateResponse{Session: s.known[in.GetName()], Created: true}, nil
+	return &statev1.CreateSessionResponse{Session: s.known[in.GetName()], Created: true}, nil
 }
 
-func (s *stateStore) Stop(_ context.Context, in *statev1.SessionServiceStopRequest, _ ...grpc.CallOption) (*statev1.SessionServiceStopResponse, error) {
+func (s *stateStore) StopSession(_ context.Context, in *statev1.StopSessionRequest, _ ...grpc.CallOption) (*statev1.StopSessionResponse, error) {
 	if err := s.enter("Stop", in); err != nil {
 		return nil, err
 	}
 	if len(s.prompts) == 0 {
-		return &statev1.SessionServiceStopResponse{}, nil
+		return &statev1.StopSessionResponse{}, nil
 	}
 	prompt := s.prompts[0]
 	s.prompts = s.prompts[1:]
-	return &statev1.SessionServiceStopResponse{Prompt: prompt}, nil
+	return &statev1.StopSessionResponse{Prompt: prompt}, nil
 }
 
-func (s *stateStore) Resume(_ context.Context, in *statev1.SessionServiceResumeRequest, _ ...grpc.CallOption) (*statev1.SessionServiceResumeResponse, error) {
+func (s *stateStore) ResumeSession(_ context.Context, in *statev1.ResumeSessionRequest, _ ...grpc.CallOption) (*statev1.ResumeSessionResponse, error) {
 	if err := s.enter("Resume", in); err != nil {
 		return nil, err
 	}
 	if s.known[in.GetSessionId()] == nil && !strings.HasPrefix(in.GetSessionId(), "ses_") {
 		return nil, unknownSession
 	}
-	return &statev1.SessionServiceResumeResponse{}, nil
+	return &statev1.ResumeSessionResponse{}, nil
 }
 
 func (s *stateStore) wantAsked(t *testing.T, name string, want ...proto.Message) {
@@ -102,10 +102,10 @@ var (
 	unknownSession = fault.New(fault.NotFound, "there is no such session").GRPCStatus().Err()
 	storeDown      = fault.New(fault.Unavailable, "the state-store is away").GRPCStatus().Err()
 
-	getMain  = &statev1.SessionServiceGetRequest{SessionId: "s"}
-	getChild = &statev1.SessionServiceGetRequest{SessionId: "s/a1", Session: "s"}
-	makeOne  = &statev1.SessionServiceCreateRequest{Name: "s/a1", Parent: "s", Session: "s"}
-	stopOne  = &statev1.SessionServiceStopRequest{SessionId: "ses_s/a1", InPlace: true}
+	getMain  = &statev1.GetSessionRequest{SessionId: "s"}
+	getChild = &statev1.GetSessionRequest{SessionId: "s/a1", Session: "s"}
+	makeOne  = &statev1.CreateSessionRequest{Name: "s/a1", Parent: "s", Session: "s"}
+	stopOne  = &statev1.StopSessionRequest{SessionId: "ses_s/a1", InPlace: true}
 
 	running = statev1.SessionStatus_SESSION_STATUS_RUNNING
 	ended   = statev1.SessionStatus_SESSION_STATUS_ENDED
@@ -174,7 +174,7 @@ func TestBranchBeforeReport(t *testing.T) {
 // TestWhoReports: only children that share a state.
 func TestWhoReports(t *testing.T) {
 	t.Parallel()
-	stopMain := &statev1.SessionServiceStopRequest{SessionId: "ses_s", InPlace: true}
+	stopMain := &statev1.StopSessionRequest{SessionId: "ses_s", InPlace: true}
 	for name, tc := range map[string]struct {
 		store *stateStore
 		event string
@@ -202,7 +202,7 @@ func TestWhoReports(t *testing.T) {
 // subagent of a tree that shares a state (S11.1).
 func TestAgentsBeginToWork(t *testing.T) {
 	t.Parallel()
-	resume := func(name string) proto.Message { return &statev1.SessionServiceResumeRequest{SessionId: name} }
+	resume := func(name string) proto.Message { return &statev1.ResumeSessionRequest{SessionId: name} }
 	busy := tree()
 	busy.failed["Resume"] = fault.New(fault.SessionBusy, "a runner is at work").GRPCStatus().Err()
 	for name, tc := range map[string]struct {

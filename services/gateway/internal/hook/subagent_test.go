@@ -20,8 +20,8 @@ var (
 	}
 	allowed = &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, ToolsRestricted: true, State: "linting"}
 
-	getAgent    = &enginev1.RunServiceGetRequest{SessionId: "s"}
-	getSubagent = &enginev1.RunServiceGetRequest{SessionId: "s/a1"}
+	getAgent    = &enginev1.GetRunRequest{SessionId: "s"}
+	getSubagent = &enginev1.GetRunRequest{SessionId: "s/a1"}
 )
 
 // TestSubagentsAreJudgedInTheirBranch: one with a branch in that alone, any other
@@ -34,7 +34,7 @@ func TestSubagentsAreJudgedInTheirBranch(t *testing.T) {
 	report := &policyv1.ReportToolCallRequest{
 		RunId: "run_asked", CallId: "c1", Tool: "Edit", Ok: true, FilesChanged: []string{"/w/a"},
 	}
-	start := &enginev1.StartRequest{Workflow: "w", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"}
+	start := &enginev1.StartRunRequest{Workflow: "w", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"}
 	for name, tc := range map[string]struct {
 		event    string
 		run, sub *enginev1.Run
@@ -44,7 +44,7 @@ func TestSubagentsAreJudgedInTheirBranch(t *testing.T) {
 		"call in the branch":         {"PreToolUse", planning, linting, "w", []proto.Message{getSubagent, check("s/a1")}},
 		"call without a branch":      {"PreToolUse", planning, nil, "w", []proto.Message{getSubagent, getAgent, check("s")}},
 		"call without any run":       {"PreToolUse", nil, nil, "", []proto.Message{getSubagent, getAgent, check("s")}},
-		"call that starts the agent": {"PreToolUse", nil, nil, "w", []proto.Message{getSubagent, getAgent, start, &enginev1.RunServiceGetRequest{RunId: "run_1"}, check("s")}},
+		"call that starts the agent": {"PreToolUse", nil, nil, "w", []proto.Message{getSubagent, getAgent, start, &enginev1.GetRunRequest{RunId: "run_1"}, check("s")}},
 		"result in the branch":       {"PostToolUse", planning, linting, "", []proto.Message{getSubagent, report}},
 		"result without a branch":    {"PostToolUse", planning, nil, "", []proto.Message{getSubagent, getAgent, report}},
 		"start in the branch":        {"SubagentStart", planning, linting, "", []proto.Message{getSubagent}},

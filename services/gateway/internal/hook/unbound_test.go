@@ -68,7 +68,7 @@ func TestOwnToolsWithoutRun(t *testing.T) {
 	for _, tool := range []string{"mcp__interlock__load_workflow", "mcp__interlock__list_workflows"} {
 		s := &services{decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_DENY}}
 		wantSilence(t, tool, s.handle(strings.Replace(preTool, "Edit", tool, 1), hook.Options{}))
-		s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"})
+		s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"})
 	}
 }
 
@@ -78,6 +78,6 @@ func TestNoReportWithoutRun(t *testing.T) {
 	for _, event := range []string{"PostToolUse", "PostToolUseFailure"} {
 		s := &services{decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW}}
 		wantSilence(t, event, s.handle(strings.Replace(preTool, "PreToolUse", event, 1), hook.Options{}))
-		s.wantAsked(t, &enginev1.RunServiceGetRequest{SessionId: "s"})
+		s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"})
 	}
 }

@@ -34,7 +34,7 @@ func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *
 	if args.str("branch") != "" {
 		return sub, nil
 	}
-	_, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{SessionId: sub.SessionID})
+	_, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{SessionId: sub.SessionID})
 	switch {
 	case err == nil:
 		return sub, nil

@@ -48,7 +48,7 @@ func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sd
 		return refusal{Code: string(fault.Unavailable), Message: "no approval service is connected here; " +
 			s.cfg.ToolPrefix + "wait answers when a run that waits has changed"}.result()
 	}
-	got, err := s.cfg.Approvals.Get(ctx, &approvalv1.GetRequest{ApprovalId: id})
+	got, err := s.cfg.Approvals.GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	switch {
 	case err == nil, fault.ReasonOf(err) == fault.Unavailable: // it is asked again below
 	case own && isNotFound(err):

@@ -198,10 +198,10 @@ func TestParkedTransition(t *testing.T) {
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
 	p.mu.Lock()
 	accepted := false
-	p.onTransition = func(run *enginev1.Run, event string) *enginev1.TransitionResponse {
+	p.onTransition = func(run *enginev1.Run, event string) *enginev1.TransitionRunResponse {
 		park(run)
 		run.Approval = &enginev1.RunApproval{ApprovalId: "apr_1", Event: event, To: "deploying", Pending: true}
-		return &enginev1.TransitionResponse{Accepted: accepted, Run: clone(run), ApprovalId: "apr_1"}
+		return &enginev1.TransitionRunResponse{Accepted: accepted, Run: clone(run), ApprovalId: "apr_1"}
 	}
 	p.mu.Unlock()
 	for _, accepted = range []bool{false, true} {

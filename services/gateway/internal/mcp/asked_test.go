@@ -204,7 +204,7 @@ type failingApprovals struct {
 	approvalv1.ApprovalServiceClient
 }
 
-func (failingApprovals) Wait(context.Context, *approvalv1.WaitRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WaitResponse], error) {
+func (failingApprovals) WatchApproval(context.Context, *approvalv1.WatchApprovalRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse], error) {
 	return nil, fault.New(fault.NotFound, "no approval").GRPCStatus().Err()
 }
 

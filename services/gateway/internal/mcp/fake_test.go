@@ -42,9 +42,9 @@ type plane struct {
 	onGet    func(*enginev1.Run)
 	failGet  string // session that cannot be looked up
 	// onTransition may answer an event itself.
-	onTransition func(run *enginev1.Run, event string) *enginev1.TransitionResponse
+	onTransition func(run *enginev1.Run, event string) *enginev1.TransitionRunResponse
 
-	answers       []*enginev1.AnswerRequest // to the process
+	answers       []*enginev1.AnswerQuestionRequest // to the process
 	failProcesses bool
 	failApprovals int // so many calls of the approval service
 	approvals     map[string]*approvalv1.Approval
@@ -228,18 +228,18 @@ func (p *plane) move(runID, state string) {
 	p.enterState(p.runs[runID], state)
 }
 
-func (r planeRuns) Start(ctx context.Context, in *enginev1.StartRequest, _ ...grpc.CallOption) (*enginev1.StartResponse, error) {
+func (r planeRuns) StartRun(ctx context.Context, in *enginev1.StartRunRequest, _ ...grpc.CallOption) (*enginev1.StartRunResponse, error) {
 	defer r.enter(ctx)()
 	if in.GetWorkflow() == gate.name {
-		return &enginev1.StartResponse{Run: clone(r.startGate(in.GetSessionId()))}, nil
+		return &enginev1.StartRunResponse{Run: clone(r.startGate(in.GetSessionId()))}, nil
 	}
 	if in.GetWorkflow() != "deploy" {
 		return nil, fault.New(fault.NotFound, "no workflow %q", in.GetWorkflow()).GRPCStatus().Err()
 	}
-	return &enginev1.StartResponse{Run: clone(r.startLocked(in.GetWorkflow(), in.GetSessionId()))}, nil
+	return &enginev1.StartRunResponse{Run: clone(r.startLocked(in.GetWorkflow(), in.GetSessionId()))}, nil
 }
 
-func (r planeRuns) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _ ...grpc.CallOption) (*enginev1.RunServiceGetResponse, error) {
+func (r planeRuns) GetRun(ctx context.Context, in *enginev1.GetRunRequest, _ ...grpc.CallOption) (*enginev1.GetRunResponse, error) {
 	defer r.enter(ctx)()
 	run, err := r.find(in.GetRunId(), in.GetSessionId())
 	if err != nil {
@@ -256,7 +256,7 @@ func (r planeRuns) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _
 	if r.onGet != nil {
 		r.onGet(run)
 	}
-	return &enginev1.RunServiceGetResponse{Run: answer, AskedRunId: run.GetRunId()}, nil
+	return &enginev1.GetRunResponse{Run: answer, AskedRunId: run.GetRunId()}, nil
 }
 
 func (r planeRuns) BindBranch(ctx context.Context, in *enginev1.BindBranchRequest, _ ...grpc.CallOption) (*enginev1.BindBranchResponse, error) {
@@ -286,7 +286,7 @@ func (r planeRuns) ForceState(ctx context.Context, in *enginev1.ForceStateReques
 	return &enginev1.ForceStateResponse{Accepted: true, Run: clone(run)}, nil
 }
 
-func (r planeRuns) Watch(ctx context.Context, in *enginev1.WatchRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[enginev1.WatchResponse], error) {
+func (r planeRuns) WatchRun(ctx context.Context, in *enginev1.WatchRunRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[enginev1.WatchRunResponse], error) {
 	defer r.enter(ctx)()
 	run, err := r.find(in.GetRunId(), "")
 	if err != nil {
@@ -299,21 +299,21 @@ func (r planeRuns) Watch(ctx context.Context, in *enginev1.WatchRequest, _ ...gr
 }
 
 type planeWatch struct {
-	grpc.ServerStreamingClient[enginev1.WatchResponse]
+	grpc.ServerStreamingClient[enginev1.WatchRunResponse]
 	ctx  context.Context
 	runs chan *enginev1.Run
 }
 
-func (w *planeWatch) Recv() (*enginev1.WatchResponse, error) {
+func (w *planeWatch) Recv() (*enginev1.WatchRunResponse, error) {
 	select {
 	case run := <-w.runs:
-		return &enginev1.WatchResponse{Run: run}, nil
+		return &enginev1.WatchRunResponse{Run: run}, nil
 	case <-w.ctx.Done():
 		return nil, w.ctx.Err()
 	}
 }
 
-func (r planeRuns) Transition(ctx context.Context, in *enginev1.TransitionRequest, _ ...grpc.CallOption) (*enginev1.TransitionResponse, error) {
+func (r planeRuns) TransitionRun(ctx context.Context, in *enginev1.TransitionRunRequest, _ ...grpc.CallOption) (*enginev1.TransitionRunResponse, error) {
 	defer r.enter(ctx)()
 	run, err := r.find(in.GetRunId(), in.GetSessionId())
 	if err != nil {
@@ -327,8 +327,8 @@ func (r planeRuns) Transition(ctx context.Context, in *enginev1.TransitionReques
 	}
 	state := r.states[run.GetState()]
 	target, ok := state.events[in.GetEvent()]
-	reject := func(code enginev1.RejectionCode, message string, guards ...*enginev1.GuardResult) (*enginev1.TransitionResponse, error) {
-		return &enginev1.TransitionResponse{Run: clone(run), Rejection: &enginev1.Rejection{
+	reject := func(code enginev1.RejectionCode, message string, guards ...*enginev1.GuardResult) (*enginev1.TransitionRunResponse, error) {
+		return &enginev1.TransitionRunResponse{Run: clone(run), Rejection: &enginev1.Rejection{
 			Code: code, Message: message, Guards: guards, LegalEvents: run.GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
 		}}, nil
 	}
@@ -350,17 +350,17 @@ func (r planeRuns) Transition(ctx context.Context, in *enginev1.TransitionReques
 	}
 	run.TransitionCount++
 	r.enterState(run, target)
-	return &enginev1.TransitionResponse{Accepted: true, Run: clone(run)}, nil
+	return &enginev1.TransitionRunResponse{Accepted: true, Run: clone(run)}, nil
 }
 
-func (r planeRuns) Pause(ctx context.Context, in *enginev1.PauseRequest, _ ...grpc.CallOption) (*enginev1.PauseResponse, error) {
+func (r planeRuns) PauseRun(ctx context.Context, in *enginev1.PauseRunRequest, _ ...grpc.CallOption) (*enginev1.PauseRunResponse, error) {
 	run, err := r.leave(ctx, in.GetRunId(), enginev1.RunStatus_RUN_STATUS_PAUSED)
-	return &enginev1.PauseResponse{Run: run}, err
+	return &enginev1.PauseRunResponse{Run: run}, err
 }
 
-func (r planeRuns) Cancel(ctx context.Context, in *enginev1.CancelRequest, _ ...grpc.CallOption) (*enginev1.CancelResponse, error) {
+func (r planeRuns) CancelRun(ctx context.Context, in *enginev1.CancelRunRequest, _ ...grpc.CallOption) (*enginev1.CancelRunResponse, error) {
 	run, err := r.leave(ctx, in.GetRunId(), enginev1.RunStatus_RUN_STATUS_CANCELLED)
-	return &enginev1.CancelResponse{Run: run}, err
+	return &enginev1.CancelRunResponse{Run: run}, err
 }
 
 func (r planeRuns) leave(ctx context.Context, runID string, status enginev1.RunStatus) (*enginev1.Run, error) {
@@ -376,15 +376,15 @@ func (r planeRuns) leave(ctx context.Context, runID string, status enginev1.RunS
 	return clone(run), nil
 }
 
-func (w planeWorkflows) List(ctx context.Context, in *enginev1.WorkflowServiceListRequest, _ ...grpc.CallOption) (*enginev1.WorkflowServiceListResponse, error) {
+func (w planeWorkflows) ListWorkflows(ctx context.Context, in *enginev1.ListWorkflowsRequest, _ ...grpc.CallOption) (*enginev1.ListWorkflowsResponse, error) {
 	defer w.enter(ctx)()
 	if in.GetPageToken() == "" {
-		return &enginev1.WorkflowServiceListResponse{Workflows: []*enginev1.Workflow{{Name: "deploy", Version: 3}}, NextPageToken: "2"}, nil
+		return &enginev1.ListWorkflowsResponse{Workflows: []*enginev1.Workflow{{Name: "deploy", Version: 3}}, NextPageToken: "2"}, nil
 	}
-	return &enginev1.WorkflowServiceListResponse{Workflows: []*enginev1.Workflow{{Name: "review", Version: 1}}}, nil
+	return &enginev1.ListWorkflowsResponse{Workflows: []*enginev1.Workflow{{Name: "review", Version: 1}}}, nil
 }
 
-func (w planeWorkflows) Register(ctx context.Context, in *enginev1.RegisterRequest, _ ...grpc.CallOption) (*enginev1.RegisterResponse, error) {
+func (w planeWorkflows) RegisterWorkflow(ctx context.Context, in *enginev1.RegisterWorkflowRequest, _ ...grpc.CallOption) (*enginev1.RegisterWorkflowResponse, error) {
 	defer w.enter(ctx)()
 	var definition struct {
 		ID string `json:"id"`
@@ -393,7 +393,7 @@ func (w planeWorkflows) Register(ctx context.Context, in *enginev1.RegisterReque
 		return nil, fault.New(fault.InvalidDefinition, "the definition is invalid").
 			Violate("/id", "REQUIRED", "add an id").GRPCStatus().Err()
 	}
-	return &enginev1.RegisterResponse{
+	return &enginev1.RegisterWorkflowResponse{
 		Workflow: &enginev1.Workflow{Name: definition.ID, Version: 1, Digest: string(in.GetDefinition())}, Created: true,
 		Warnings: []*enginev1.Problem{{Pointer: "/states/a", Code: "DEAD_END", Message: "it leads nowhere"}},
 	}, nil

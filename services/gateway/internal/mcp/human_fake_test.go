@@ -62,7 +62,7 @@ type planeProcesses struct {
 	*plane
 }
 
-func (p planeProcesses) Get(ctx context.Context, in *enginev1.ProcessServiceGetRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceGetResponse, error) {
+func (p planeProcesses) GetProcess(ctx context.Context, in *enginev1.GetProcessRequest, _ ...grpc.CallOption) (*enginev1.GetProcessResponse, error) {
 	defer p.enter(ctx)()
 	if p.failProcesses {
 		return nil, fault.New(fault.Unavailable, "the store is down").GRPCStatus().Err()
@@ -70,18 +70,18 @@ func (p planeProcesses) Get(ctx context.Context, in *enginev1.ProcessServiceGetR
 	if in.GetName() != gate.name || in.GetVersion() != 3 {
 		return nil, fault.New(fault.NotFound, "no process %q", in.GetName()).GRPCStatus().Err()
 	}
-	return &enginev1.ProcessServiceGetResponse{Process: &enginev1.Process{Name: gate.name, Version: 3, Tools: gate.tools}}, nil
+	return &enginev1.GetProcessResponse{Process: &enginev1.Process{Name: gate.name, Version: 3, Tools: gate.tools}}, nil
 }
 
-func (p planeProcesses) List(ctx context.Context, in *enginev1.ProcessServiceListRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceListResponse, error) {
+func (p planeProcesses) ListProcesses(ctx context.Context, in *enginev1.ListProcessesRequest, _ ...grpc.CallOption) (*enginev1.ListProcessesResponse, error) {
 	defer p.enter(ctx)()
 	if in.GetPageToken() == "" {
-		return &enginev1.ProcessServiceListResponse{Processes: []*enginev1.Process{{Name: gate.name, Version: 3}}, NextPageToken: "2"}, nil
+		return &enginev1.ListProcessesResponse{Processes: []*enginev1.Process{{Name: gate.name, Version: 3}}, NextPageToken: "2"}, nil
 	}
-	return &enginev1.ProcessServiceListResponse{Processes: []*enginev1.Process{{Name: "standup", Version: 1}}}, nil
+	return &enginev1.ListProcessesResponse{Processes: []*enginev1.Process{{Name: "standup", Version: 1}}}, nil
 }
 
-func (p planeProcesses) Answer(ctx context.Context, in *enginev1.AnswerRequest, _ ...grpc.CallOption) (*enginev1.AnswerResponse, error) {
+func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQuestionRequest, _ ...grpc.CallOption) (*enginev1.AnswerQuestionResponse, error) {
 	defer p.enter(ctx)()
 	p.answers = append(p.answers, in)
 	run, err := p.find(in.GetRunId(), in.GetSessionId())
@@ -116,7 +116,7 @@ func (p planeProcesses) Answer(ctx context.Context, in *enginev1.AnswerRequest, 
 }
 
 // turn is where a run of the process stands; p.mu is held.
-func (p *plane) turn(run *enginev1.Run, accepted bool) *enginev1.AnswerResponse {
+func (p *plane) turn(run *enginev1.Run, accepted bool) *enginev1.AnswerQuestionResponse {
 	turn := &enginev1.Turn{Question: run.GetInstructions(), Status: run.GetStatus(), State: run.GetState(), Text: "[" + run.GetState() + "] " + run.GetInstructions()}
 	for _, e := range run.GetLegalEvents() {
 		turn.Answers = append(turn.Answers, e.GetEvent())
@@ -124,7 +124,7 @@ func (p *plane) turn(run *enginev1.Run, accepted bool) *enginev1.AnswerResponse 
 	if run.GetVersion() == 1 {
 		turn.InitialPrompt, turn.Text = gate.prompt, gate.prompt+"\n"+turn.GetText()
 	}
-	return &enginev1.AnswerResponse{Accepted: accepted, Run: clone(run), Turn: turn}
+	return &enginev1.AnswerQuestionResponse{Accepted: accepted, Run: clone(run), Turn: turn}
 }
 
 // asked makes an approval that is pending; p.mu is held.
@@ -171,13 +171,13 @@ func (p planeApprovals) find(id string) (*approvalv1.Approval, error) {
 	return nil, fault.New(fault.NotFound, "no approval %q", id).GRPCStatus().Err()
 }
 
-func (p planeApprovals) Get(ctx context.Context, in *approvalv1.GetRequest, _ ...grpc.CallOption) (*approvalv1.GetResponse, error) {
+func (p planeApprovals) GetApproval(ctx context.Context, in *approvalv1.GetApprovalRequest, _ ...grpc.CallOption) (*approvalv1.GetApprovalResponse, error) {
 	defer p.enter(ctx)()
 	a, err := p.find(in.GetApprovalId())
-	return &approvalv1.GetResponse{Approval: a}, err
+	return &approvalv1.GetApprovalResponse{Approval: a}, err
 }
 
-func (p planeApprovals) Wait(ctx context.Context, in *approvalv1.WaitRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WaitResponse], error) {
+func (p planeApprovals) WatchApproval(ctx context.Context, in *approvalv1.WatchApprovalRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse], error) {
 	defer p.enter(ctx)()
 	a, err := p.find(in.GetApprovalId())
 	if err != nil {
@@ -190,16 +190,16 @@ func (p planeApprovals) Wait(ctx context.Context, in *approvalv1.WaitRequest, _ 
 }
 
 type planeWait struct {
-	grpc.ServerStreamingClient[approvalv1.WaitResponse]
+	grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse]
 	ctx    context.Context
 	id     string
 	states chan *approvalv1.Approval
 }
 
-func (w *planeWait) Recv() (*approvalv1.WaitResponse, error) {
+func (w *planeWait) Recv() (*approvalv1.WatchApprovalResponse, error) {
 	select {
 	case a := <-w.states:
-		return &approvalv1.WaitResponse{Approval: a}, nil
+		return &approvalv1.WatchApprovalResponse{Approval: a}, nil
 	case <-w.ctx.Done():
 		return nil, w.ctx.Err()
 	}

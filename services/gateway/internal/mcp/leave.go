@@ -11,14 +11,14 @@ import (
 
 func (s *Server) pause(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	return s.leave(ctx, c, func(runID, key string) error {
-		_, err := s.cfg.Runs.Pause(ctx, &enginev1.PauseRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: key})
+		_, err := s.cfg.Runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: key})
 		return err
 	}, "Paused")
 }
 
 func (s *Server) deactivate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	return s.leave(ctx, c, func(runID, key string) error {
-		_, err := s.cfg.Runs.Cancel(ctx, &enginev1.CancelRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: key})
+		_, err := s.cfg.Runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: key})
 		return err
 	}, "Deactivated")
 }
@@ -38,7 +38,7 @@ func (s *Server) leave(ctx context.Context, c caller, do func(runID, key string)
 		return refuseFault(err, "Not done").result()
 	}
 	s.sessions.moved(c, at.asked, at.run.GetRunId())
-	res, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: at.asked})
+	res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.asked})
 	if err != nil {
 		return answer(done+".", map[string]any{"run_id": at.asked})
 	}

@@ -36,7 +36,7 @@ func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.Ca
 	if err != nil {
 		return refuseFault(err, "").result()
 	}
-	res, err := s.cfg.Runs.Start(ctx, &enginev1.StartRequest{
+	res, err := s.cfg.Runs.StartRun(ctx, &enginev1.StartRunRequest{
 		Workflow: args.str("name"), WorkflowVersion: args.integer("version"), SessionId: c.SessionID,
 		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: key,
 	})
@@ -109,7 +109,7 @@ func (s *Server) forkedAbove(ctx context.Context, c caller, args arguments) stri
 		run := at.run
 		if at.asked != run.GetRunId() && !forkedRunOf(run, args.str("name")) {
 			// The branch that others work in may have invoked the run that was seen.
-			res, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: at.asked})
+			res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.asked})
 			if err != nil {
 				continue
 			}

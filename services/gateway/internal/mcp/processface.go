@@ -56,7 +56,7 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
 			"the run %s of %s is no process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
 	}
-	got, err := s.cfg.Processes.Get(ctx, &enginev1.ProcessServiceGetRequest{Name: at.run.GetWorkflow(), Version: at.run.GetWorkflowVersion()})
+	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.run.GetWorkflow(), Version: at.run.GetWorkflowVersion()})
 	if err != nil {
 		r := refuseFault(err, "")
 		return offer{}, &r

@@ -48,18 +48,18 @@ func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk
 	return answer(s.turnText(res), viewTurn(res))
 }
 
-func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*enginev1.AnswerResponse, error) {
+func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
 	key, err := mint()
 	if err != nil {
 		return nil, err
 	}
-	return s.cfg.Processes.Answer(ctx, &enginev1.AnswerRequest{
+	return s.cfg.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
 		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: key,
 	})
 }
 
 // turnText is what the agent reads: the engine's words, and how to wait for people.
-func (s *Server) turnText(res *enginev1.AnswerResponse) string {
+func (s *Server) turnText(res *enginev1.AnswerQuestionResponse) string {
 	text := res.GetTurn().GetText()
 	if id := waitsFor(res); id != "" {
 		text += "\n" + brief.Deciders(id, s.link(id)) + " " + s.cfg.ToolPrefix + "wait_approval waits for that."
@@ -68,14 +68,14 @@ func (s *Server) turnText(res *enginev1.AnswerResponse) string {
 }
 
 // waitsFor is the approval that a process waits for, or empty.
-func waitsFor(res *enginev1.AnswerResponse) string {
+func waitsFor(res *enginev1.AnswerQuestionResponse) string {
 	if a := res.GetRun().GetApproval(); a.GetPending() {
 		return a.GetApprovalId()
 	}
 	return res.GetApprovalId()
 }
 
-func viewTurn(res *enginev1.AnswerResponse) turnView {
+func viewTurn(res *enginev1.AnswerQuestionResponse) turnView {
 	turn := res.GetTurn()
 	v := turnView{
 		Accepted: res.GetAccepted(), Question: turn.GetQuestion(), Answers: turn.GetAnswers(), Status: brief.Status(turn.GetStatus()),
@@ -89,7 +89,7 @@ func viewTurn(res *enginev1.AnswerResponse) turnView {
 
 // refuseAnswer makes a refusal of an answer that was not taken, with those that are
 // (S8.4).
-func refuseAnswer(res *enginev1.AnswerResponse) refusal {
+func refuseAnswer(res *enginev1.AnswerQuestionResponse) refusal {
 	r := refuseRejection(res.GetRejection(), res.GetRun())
 	r.events, r.LegalEvents, r.ApprovalID = nil, nil, waitsFor(res)
 	if r.Answers = res.GetTurn().GetAnswers(); len(r.Answers) > 0 {

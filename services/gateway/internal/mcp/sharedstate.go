@@ -39,11 +39,11 @@ func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk
 	if err != nil {
 		return refuseFault(err, "").result()
 	}
-	req := &statev1.StateServiceCreateRequest{
+	req := &statev1.CreateStateRequest{
 		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
 		Session: c.SessionID, IdempotencyKey: key,
 	}
-	res, err := s.cfg.States.Create(ctx, req)
+	res, err := s.cfg.States.CreateState(ctx, req)
 	if err != nil {
 		r := s.refuseState(err, "Not created").quoted(req.GetData())
 		if isNotFound(err) {
@@ -59,7 +59,7 @@ func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk
 // schemasText names the schemas that a state can conform to.
 func (s *Server) schemasText(ctx context.Context) string {
 	const most = 50
-	res, err := s.cfg.Schemas.List(ctx, &statev1.SchemaServiceListRequest{PageSize: most})
+	res, err := s.cfg.Schemas.ListSchemas(ctx, &statev1.ListSchemasRequest{PageSize: most})
 	switch {
 	case err != nil:
 		return "Ask an operator for the name of the schema."
@@ -77,7 +77,7 @@ func (s *Server) schemasText(ctx context.Context) string {
 }
 
 func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	res, err := s.cfg.States.Get(ctx, &statev1.StateServiceGetRequest{
+	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{
 		StateId: c.StateID, Session: c.SessionID, Pointers: args.texts("pointers"), Version: args.integer("version"),
 	})
 	if err != nil {
@@ -114,24 +114,24 @@ func partText(part *statev1.Part) string {
 }
 
 func (s *Server) stateUpdate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	change := &statev1.StateServiceUpdateRequest_Data{Data: args.json("data")}
-	return s.changeShared(ctx, c, args, "Replaced", &statev1.StateServiceUpdateRequest{Change: change})
+	change := &statev1.UpdateStateRequest_Data{Data: args.json("data")}
+	return s.changeShared(ctx, c, args, "Replaced", &statev1.UpdateStateRequest{Change: change})
 }
 
 func (s *Server) statePatch(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	change := &statev1.StateServiceUpdateRequest_Patch{Patch: args.json("operations")}
-	return s.changeShared(ctx, c, args, "Patched", &statev1.StateServiceUpdateRequest{Change: change})
+	change := &statev1.UpdateStateRequest_Patch{Patch: args.json("operations")}
+	return s.changeShared(ctx, c, args, "Patched", &statev1.UpdateStateRequest{Change: change})
 }
 
 // changeShared makes a change as the caller's session.
-func (s *Server) changeShared(ctx context.Context, c caller, args arguments, done string, req *statev1.StateServiceUpdateRequest) *sdk.CallToolResult {
+func (s *Server) changeShared(ctx context.Context, c caller, args arguments, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
 	key, err := mint()
 	if err != nil {
 		return refuseFault(err, "").result()
 	}
 	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, key
 	req.ExpectedVersion, req.WithData = args.integer("expected_version"), true
-	res, err := s.cfg.States.Update(ctx, req)
+	res, err := s.cfg.States.UpdateState(ctx, req)
 	if err != nil {
 		return s.refuseShared(ctx, c, err, "Not changed").quoted(req.GetData()).result()
 	}
@@ -140,12 +140,12 @@ func (s *Server) changeShared(ctx context.Context, c caller, args arguments, don
 }
 
 func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
-	res, err := s.cfg.States.Get(ctx, &statev1.StateServiceGetRequest{StateId: c.StateID, Session: c.SessionID})
+	res, err := s.cfg.States.GetState(ctx, &statev1.GetStateRequest{StateId: c.StateID, Session: c.SessionID})
 	if err != nil {
 		return s.refuseShared(ctx, c, err, "Not read").result()
 	}
 	st := res.GetState()
-	found, err := s.cfg.Schemas.Get(ctx, &statev1.SchemaServiceGetRequest{Name: st.GetSchemaName(), Version: st.GetSchemaVersion()})
+	found, err := s.cfg.Schemas.GetSchema(ctx, &statev1.GetSchemaRequest{Name: st.GetSchemaName(), Version: st.GetSchemaVersion()})
 	if err != nil {
 		return refuseFault(err, "Not read").result()
 	}

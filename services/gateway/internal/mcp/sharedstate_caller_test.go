@@ -25,7 +25,7 @@ func TestStateBindings(t *testing.T) {
 	wantOK(t, read("", http.Header{SessionHeader: {"s2"}}), "wfstate_1")
 	v.requests()
 	wantOK(t, read("?session=s2", http.Header{StateHeader: {vaultState}, "Authorization": {"Bearer t"}, NamespaceHeader: {"n"}}), "wfstate_1")
-	wantRequests(t, []proto.Message{&statev1.StateServiceGetRequest{Session: "s2", StateId: vaultState}}, v.requests())
+	wantRequests(t, []proto.Message{&statev1.GetStateRequest{Session: "s2", StateId: vaultState}}, v.requests())
 	if md := v.seen[len(v.seen)-1]; md.Get("authorization")[0] != "Bearer t" || md.Get(namespaceKey)[0] != "n" {
 		t.Errorf("metadata %v", md)
 	}
@@ -64,20 +64,20 @@ func TestSubagentsShareAsThemselves(t *testing.T) {
 	t.Parallel()
 	v := newVault()
 	session := overStdio(t, v.server(t, newPlane(), nil), "2025-11-25", nil)
-	getMain := &statev1.SessionServiceGetRequest{SessionId: "s1"}
-	getChild := &statev1.SessionServiceGetRequest{SessionId: "s1/a1", Session: "s1"}
+	getMain := &statev1.GetSessionRequest{SessionId: "s1"}
+	getChild := &statev1.GetSessionRequest{SessionId: "s1/a1", Session: "s1"}
 	wantRefused(t, call(t, session, "state_read", `{"agent":"a1"}`), "NO_SESSION", `There is no session "s1"`)
-	wantRequests(t, []proto.Message{getMain, &statev1.StateServiceGetRequest{Session: "s1"}, getMain}, v.requests())
+	wantRequests(t, []proto.Message{getMain, &statev1.GetStateRequest{Session: "s1"}, getMain}, v.requests())
 
 	v.share("s1", "")
 	wantOK(t, call(t, session, "state_patch", `{"agent":"a1","operations":[]}`))
 	wantOK(t, call(t, session, "state_read", `{"agent":"a1"}`))
 	wantOK(t, call(t, session, "state_read", `{}`))
 	wantRequests(t, []proto.Message{
-		getMain, getChild, &statev1.SessionServiceCreateRequest{Name: "s1/a1", Parent: "s1", Session: "s1"},
-		&statev1.StateServiceUpdateRequest{Session: "s1/a1", Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte("[]")}, WithData: true},
-		getMain, getChild, &statev1.StateServiceGetRequest{Session: "s1/a1"},
-		&statev1.StateServiceGetRequest{Session: "s1"},
+		getMain, getChild, &statev1.CreateSessionRequest{Name: "s1/a1", Parent: "s1", Session: "s1"},
+		&statev1.UpdateStateRequest{Session: "s1/a1", Change: &statev1.UpdateStateRequest_Patch{Patch: []byte("[]")}, WithData: true},
+		getMain, getChild, &statev1.GetStateRequest{Session: "s1/a1"},
+		&statev1.GetStateRequest{Session: "s1"},
 	}, v.requests())
 
 	// However the agent's session is called, its subagent's is the same.
@@ -87,7 +87,7 @@ func TestSubagentsShareAsThemselves(t *testing.T) {
 	byID := overStdio(t, v.server(t, newPlane(), func(c *Config) { c.Stdio.SessionID = "ses_s1" }), "2025-11-25", nil)
 	wantOK(t, call(t, byID, "state_read", `{"agent":"a1"}`))
 	asked := v.requests()
-	wantRequests(t, []proto.Message{&statev1.StateServiceGetRequest{Session: "s1/a1"}}, asked[len(asked)-1:])
+	wantRequests(t, []proto.Message{&statev1.GetStateRequest{Session: "s1/a1"}}, asked[len(asked)-1:])
 
 	wantRefused(t, call(t, session, "state_read", `{"agent":"a\u0000"}`), "INVALID_ARGUMENT", `with the argument "agent"`)
 	v.mu.Lock()

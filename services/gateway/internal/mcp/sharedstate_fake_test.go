@@ -141,7 +141,7 @@ func (v *vault) state(version int64, data bool) *statev1.State {
 	return st
 }
 
-func (s vaultStates) Create(ctx context.Context, in *statev1.StateServiceCreateRequest, _ ...grpc.CallOption) (*statev1.StateServiceCreateResponse, error) {
+func (s vaultStates) CreateState(ctx context.Context, in *statev1.CreateStateRequest, _ ...grpc.CallOption) (*statev1.CreateStateResponse, error) {
 	defer s.enter(ctx, in)()
 	if err := s.fail; err != nil {
 		s.fail = nil
@@ -152,10 +152,10 @@ func (s vaultStates) Create(ctx context.Context, in *statev1.StateServiceCreateR
 	}
 	s.sessions[in.GetSession()] = &statev1.Session{SessionId: "ses_" + in.GetSession(), Name: in.GetSession(), WorkflowStateId: vaultState}
 	s.versions = [][]byte{in.GetData()}
-	return &statev1.StateServiceCreateResponse{State: s.state(1, true)}, nil
+	return &statev1.CreateStateResponse{State: s.state(1, true)}, nil
 }
 
-func (s vaultStates) Get(ctx context.Context, in *statev1.StateServiceGetRequest, _ ...grpc.CallOption) (*statev1.StateServiceGetResponse, error) {
+func (s vaultStates) GetState(ctx context.Context, in *statev1.GetStateRequest, _ ...grpc.CallOption) (*statev1.GetStateResponse, error) {
 	defer s.enter(ctx, in)()
 	if err := s.use(in.GetSession(), in.GetStateId()); err != nil {
 		return nil, err
@@ -168,12 +168,12 @@ func (s vaultStates) Get(ctx context.Context, in *statev1.StateServiceGetRequest
 		version = in.GetVersion()
 	}
 	if len(in.GetPointers()) > 0 {
-		return &statev1.StateServiceGetResponse{State: s.state(version, false), Parts: s.parts}, nil
+		return &statev1.GetStateResponse{State: s.state(version, false), Parts: s.parts}, nil
 	}
-	return &statev1.StateServiceGetResponse{State: s.state(version, true)}, nil
+	return &statev1.GetStateResponse{State: s.state(version, true)}, nil
 }
 
-func (s vaultStates) Update(ctx context.Context, in *statev1.StateServiceUpdateRequest, _ ...grpc.CallOption) (*statev1.StateServiceUpdateResponse, error) {
+func (s vaultStates) UpdateState(ctx context.Context, in *statev1.UpdateStateRequest, _ ...grpc.CallOption) (*statev1.UpdateStateResponse, error) {
 	defer s.enter(ctx, in)()
 	if err := s.use(in.GetSession(), in.GetStateId()); err != nil {
 		return nil, err
@@ -184,41 +184,41 @@ func (s vaultStates) Update(ctx context.Context, in *statev1.StateServiceUpdateR
 			Meta("current_version", strconv.FormatInt(now, 10)).GRPCStatus().Err()
 	}
 	s.versions = append(s.versions, bytes.Join([][]byte{in.GetData(), in.GetPatch()}, nil))
-	return &statev1.StateServiceUpdateResponse{State: s.state(now+1, in.GetWithData())}, nil
+	return &statev1.UpdateStateResponse{State: s.state(now+1, in.GetWithData())}, nil
 }
 
-func (s vaultSchemas) Get(ctx context.Context, in *statev1.SchemaServiceGetRequest, _ ...grpc.CallOption) (*statev1.SchemaServiceGetResponse, error) {
+func (s vaultSchemas) GetSchema(ctx context.Context, in *statev1.GetSchemaRequest, _ ...grpc.CallOption) (*statev1.GetSchemaResponse, error) {
 	defer s.enter(ctx, in)()
-	return &statev1.SchemaServiceGetResponse{Schema: &statev1.Schema{
+	return &statev1.GetSchemaResponse{Schema: &statev1.Schema{
 		Name: in.GetName(), Version: in.GetVersion(), JsonSchema: []byte(vaultSchema), Description: "What is to be done.",
 		CreatedAt: timestamppb.New(time.Unix(0, 0)),
 	}}, nil
 }
 
-func (s vaultSchemas) List(ctx context.Context, in *statev1.SchemaServiceListRequest, _ ...grpc.CallOption) (*statev1.SchemaServiceListResponse, error) {
+func (s vaultSchemas) ListSchemas(ctx context.Context, in *statev1.ListSchemasRequest, _ ...grpc.CallOption) (*statev1.ListSchemasResponse, error) {
 	defer s.enter(ctx, in)()
-	res := &statev1.SchemaServiceListResponse{}
+	res := &statev1.ListSchemasResponse{}
 	for i := range s.schemas {
 		res.Schemas = append(res.Schemas, &statev1.Schema{Name: "tasks" + strconv.Itoa(i), Version: 2})
 	}
 	return res, s.failAll
 }
 
-func (s vaultSessions) Get(ctx context.Context, in *statev1.SessionServiceGetRequest, _ ...grpc.CallOption) (*statev1.SessionServiceGetResponse, error) {
+func (s vaultSessions) GetSession(ctx context.Context, in *statev1.GetSessionRequest, _ ...grpc.CallOption) (*statev1.GetSessionResponse, error) {
 	defer s.enter(ctx, in)()
 	if s.failAll != nil {
 		return nil, s.failAll
 	}
 	if known := s.sessions[in.GetSessionId()]; known != nil {
-		return &statev1.SessionServiceGetResponse{Session: proto.CloneOf(known)}, nil
+		return &statev1.GetSessionResponse{Session: proto.CloneOf(known)}, nil
 	}
 	return nil, fault.New(fault.NotFound, "there is no session %q", in.GetSessionId()).GRPCStatus().Err()
 }
 
-func (s vaultSessions) Create(ctx context.Context, in *statev1.SessionServiceCreateRequest, _ ...grpc.CallOption) (*statev1.SessionServiceCreateResponse, error) {
+func (s vaultSessions) CreateSession(ctx context.Context, in *statev1.CreateSessionRequest, _ ...grpc.CallOption) (*statev1.CreateSessionResponse, error) {
 	defer s.enter(ctx, in)()
 	s.sessions[in.GetName()] = &statev1.Session{
 		SessionId: "ses_" + in.GetName(), Name: in.GetName(), ParentSessionName: in.GetParent(), ParentSessionId: "ses_" + in.GetParent(), WorkflowStateId: vaultState,
 	}
-	return &statev1.SessionServiceCreateResponse{Session: s.sessions[in.GetName()], Created: true}, nil
+	return &statev1.CreateSessionResponse{Session: s.sessions[in.GetName()], Created: true}, nil
 }

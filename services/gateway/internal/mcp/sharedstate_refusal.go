@@ -62,7 +62,7 @@ func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead str
 
 // explain says why a session has no state to work on, where it has none.
 func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
-	res, err := s.cfg.Sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: c.SessionID})
+	res, err := s.cfg.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.SessionID})
 	known := res.GetSession()
 	create := s.cfg.ToolPrefix + "state_create(schema_name=..., initial_data=...)"
 	switch {

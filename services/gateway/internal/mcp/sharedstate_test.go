@@ -51,15 +51,15 @@ func walkState(t *testing.T, v *vault, session *sdk.ClientSession) {
 	wantRefused(t, call(t, session, "state_read", `{"version":4}`), "NOT_FOUND", "no version 4")
 	asked := v.requests()
 	want := []proto.Message{
-		&statev1.StateServiceCreateRequest{SchemaName: "tasks", SchemaVersion: 2, Data: []byte(`{"z":1.0,"id":9007199254740993,"a":null}`), Session: "s1"},
-		&statev1.StateServiceGetRequest{Session: "s1"},
-		&statev1.StateServiceUpdateRequest{
-			Session: "s1", Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte(`[{"op":"add","path":"/n","value":1e300}]`)}, ExpectedVersion: 1, WithData: true,
+		&statev1.CreateStateRequest{SchemaName: "tasks", SchemaVersion: 2, Data: []byte(`{"z":1.0,"id":9007199254740993,"a":null}`), Session: "s1"},
+		&statev1.GetStateRequest{Session: "s1"},
+		&statev1.UpdateStateRequest{
+			Session: "s1", Change: &statev1.UpdateStateRequest_Patch{Patch: []byte(`[{"op":"add","path":"/n","value":1e300}]`)}, ExpectedVersion: 1, WithData: true,
 		},
-		&statev1.StateServiceUpdateRequest{Session: "s1", Change: &statev1.StateServiceUpdateRequest_Data{Data: []byte(`{"x":0.10}`)}, WithData: true},
-		&statev1.StateServiceGetRequest{Session: "s1", Version: 2},
-		&statev1.StateServiceGetRequest{Session: "s1", Version: 4},
-		&statev1.SessionServiceGetRequest{SessionId: "s1"},
+		&statev1.UpdateStateRequest{Session: "s1", Change: &statev1.UpdateStateRequest_Data{Data: []byte(`{"x":0.10}`)}, WithData: true},
+		&statev1.GetStateRequest{Session: "s1", Version: 2},
+		&statev1.GetStateRequest{Session: "s1", Version: 4},
+		&statev1.GetSessionRequest{SessionId: "s1"},
 	}
 	wantRequests(t, want, asked)
 
@@ -99,8 +99,8 @@ func wantRequests(t *testing.T, want, got []proto.Message) {
 			keys[key] = true
 		}
 	}
-	ignore := protocmp.IgnoreFields(&statev1.StateServiceCreateRequest{}, "idempotency_key")
-	ignoreToo := protocmp.IgnoreFields(&statev1.StateServiceUpdateRequest{}, "idempotency_key")
+	ignore := protocmp.IgnoreFields(&statev1.CreateStateRequest{}, "idempotency_key")
+	ignoreToo := protocmp.IgnoreFields(&statev1.UpdateStateRequest{}, "idempotency_key")
 	if diff := cmp.Diff(want, got, protocmp.Transform(), ignore, ignoreToo); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
@@ -136,7 +136,7 @@ func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
 		}
 	}
 	got := v.requests()
-	want := &statev1.StateServiceGetRequest{Session: "s1", Pointers: []string{"/z", "/a~1b", ""}}
+	want := &statev1.GetStateRequest{Session: "s1", Pointers: []string{"/z", "/a~1b", ""}}
 	if diff := cmp.Diff(want, got[len(got)-1], protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}

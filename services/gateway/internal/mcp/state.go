@@ -22,7 +22,7 @@ type standing struct {
 
 // stand looks up where the caller stands. ctx must be outgoing.
 func (s *Server) stand(ctx context.Context, c caller) (standing, error) {
-	res, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: c.RunID, SessionId: sessionOf(c), Active: true})
+	res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, SessionId: sessionOf(c), Active: true})
 	if err != nil {
 		return standing{}, err
 	}
@@ -102,7 +102,7 @@ func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.Call
 	}
 	run := at.run
 	if at.asked != run.GetRunId() {
-		res, err := s.cfg.Runs.Get(ctx, &enginev1.RunServiceGetRequest{RunId: at.asked})
+		res, err := s.cfg.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: at.asked})
 		if err != nil {
 			return refuseFault(err, "").result()
 		}

@@ -27,7 +27,7 @@ func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.
 	if err != nil {
 		return refuseFault(err, "").result()
 	}
-	res, err := s.cfg.Runs.Transition(ctx, &enginev1.TransitionRequest{
+	res, err := s.cfg.Runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
 		RunId: c.RunID, SessionId: sessionOf(c), Event: args.str("event"), Data: data, IdempotencyKey: key,
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.
 }
 
 // accepted is the answer to an event that was accepted.
-func (s *Server) accepted(event string, before *enginev1.Run, res *enginev1.TransitionResponse) *sdk.CallToolResult {
+func (s *Server) accepted(event string, before *enginev1.Run, res *enginev1.TransitionRunResponse) *sdk.CallToolResult {
 	run := res.GetRun()
 	lines := []string{"Accepted: " + event + "."}
 	structured := map[string]any{"accepted": true, "run": viewRun(run)}

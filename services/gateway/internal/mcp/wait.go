@@ -58,9 +58,9 @@ func (s *Server) awaitChange(ctx context.Context, seen *enginev1.Run, limit time
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer context.AfterFunc(s.streams, cancel)()
-	watch, err := s.cfg.Runs.Watch(ctx, &enginev1.WatchRequest{RunId: seen.GetRunId()})
+	watch, err := s.cfg.Runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: seen.GetRunId()})
 	for err == nil {
-		var now *enginev1.WatchResponse
+		var now *enginev1.WatchRunResponse
 		if now, err = watch.Recv(); err == nil && now.GetRun().GetVersion() != seen.GetVersion() {
 			return nil
 		}

@@ -154,31 +154,31 @@ func TestTransitionTells(t *testing.T) {
 	p.start("s1")
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
 	var child *enginev1.Run
-	p.onTransition = func(run *enginev1.Run, event string) *enginev1.TransitionResponse {
+	p.onTransition = func(run *enginev1.Run, event string) *enginev1.TransitionRunResponse {
 		switch event {
 		case "TEST": // starts a child
 			child = p.startLocked("suite", "")
 			child.ParentRunId = run.GetRunId()
 			run.Child, run.Status = &enginev1.Invocation{RunId: child.GetRunId(), Workflow: "suite", Event: event}, enginev1.RunStatus_RUN_STATUS_WAITING
-			return &enginev1.TransitionResponse{Accepted: true, Run: clone(child)}
+			return &enginev1.TransitionRunResponse{Accepted: true, Run: clone(child)}
 		case "DONE": // ends it
 			parent := p.runs["run_1"]
 			parent.Child = nil
 			resume(parent)
 			p.enterState(parent, "deploying")
-			return &enginev1.TransitionResponse{Accepted: true, Run: clone(parent)}
+			return &enginev1.TransitionRunResponse{Accepted: true, Run: clone(parent)}
 		case "BUILD":
 			run.Fork = &enginev1.Fork{Event: "BUILD", State: "deploying", OnComplete: "complete", Current: "lint", Branches: []*enginev1.ForkBranch{
 				{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "lint_run", Terminal: "lint_done"},
 			}}
 			run.Branch, run.State = "lint", "lint_run"
-			return &enginev1.TransitionResponse{Accepted: true, Run: clone(run)}
+			return &enginev1.TransitionRunResponse{Accepted: true, Run: clone(run)}
 		case "LINTED":
 			run.Fork, run.Branch = nil, ""
 			p.enterState(run, "complete")
-			return &enginev1.TransitionResponse{Accepted: true, Run: clone(run)}
+			return &enginev1.TransitionRunResponse{Accepted: true, Run: clone(run)}
 		case "BRANCH_DONE:lint":
-			return &enginev1.TransitionResponse{Accepted: true, Run: clone(run), Note: "branch lint is complete, and its fork has joined."}
+			return &enginev1.TransitionRunResponse{Accepted: true, Run: clone(run), Note: "branch lint is complete, and its fork has joined."}
 		}
 		return nil
 	}
@@ -269,7 +269,7 @@ func TestSubagents(t *testing.T) {
 	}
 	asked := ""
 	p.mu.Lock()
-	p.onTransition = func(run *enginev1.Run, event string) *enginev1.TransitionResponse {
+	p.onTransition = func(run *enginev1.Run, event string) *enginev1.TransitionRunResponse {
 		asked = event
 		return nil
 	}

@@ -40,7 +40,7 @@ func (s *Server) listWorkflows(ctx context.Context, _ caller, _ arguments) *sdk.
 func (s *Server) someWorkflows(ctx context.Context) (views []workflowView, more bool, err error) {
 	views = []workflowView{}
 	for token := ""; ; {
-		res, err := s.cfg.Workflows.List(ctx, &enginev1.WorkflowServiceListRequest{PageSize: workflowPage, PageToken: token})
+		res, err := s.cfg.Workflows.ListWorkflows(ctx, &enginev1.ListWorkflowsRequest{PageSize: workflowPage, PageToken: token})
 		if err != nil {
 			return nil, false, err
 		}
@@ -55,7 +55,7 @@ func (s *Server) someWorkflows(ctx context.Context) (views []workflowView, more 
 
 func (s *Server) someProcesses(ctx context.Context, views []workflowView) (all []workflowView, more bool, err error) {
 	for token := ""; ; {
-		res, err := s.cfg.Processes.List(ctx, &enginev1.ProcessServiceListRequest{PageSize: workflowPage, PageToken: token})
+		res, err := s.cfg.Processes.ListProcesses(ctx, &enginev1.ListProcessesRequest{PageSize: workflowPage, PageToken: token})
 		if err != nil {
 			return nil, false, err
 		}
@@ -91,7 +91,7 @@ func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *
 	if err != nil {
 		return refuseFault(err, "").result()
 	}
-	res, err := s.cfg.Workflows.Register(ctx, &enginev1.RegisterRequest{
+	res, err := s.cfg.Workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{
 		Definition: args.json("definition"), IdempotencyKey: key,
 	})
 	if err != nil {

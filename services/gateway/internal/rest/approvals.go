@@ -77,7 +77,7 @@ func (e *edge) listApprovals(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Approvals.List(c.ctx, &approvalv1.ListRequest{
+	resp, err := e.Approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
 		Status: approvalv1.ApprovalStatus(status), RunId: c.query.Get("run_id"), PageSize: size, PageToken: token,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (e *edge) getApproval(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Approvals.Get(c.ctx, &approvalv1.GetRequest{ApprovalId: c.path("id")})
+	resp, err := e.Approvals.GetApproval(c.ctx, &approvalv1.GetApprovalRequest{ApprovalId: c.path("id")})
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +120,9 @@ func (e *edge) awaitDecision(ctx context.Context, now *approvalv1.Approval, wait
 		case <-waiting.Done():
 		}
 	}()
-	changes, err := e.Approvals.Wait(waiting, &approvalv1.WaitRequest{ApprovalId: now.GetApprovalId()})
+	changes, err := e.Approvals.WatchApproval(waiting, &approvalv1.WatchApprovalRequest{ApprovalId: now.GetApprovalId()})
 	for err == nil && pending(now) {
-		var change *approvalv1.WaitResponse
+		var change *approvalv1.WatchApprovalResponse
 		if change, err = changes.Recv(); err == nil {
 			now = change.GetApproval()
 		}
@@ -142,7 +142,7 @@ func (e *edge) approve(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.decide(c, &approvalv1.DecideRequest{Approve: true, Note: in.Note, EditedData: edited, Digest: in.Digest})
+	return e.decide(c, &approvalv1.DecideApprovalRequest{Approve: true, Note: in.Note, EditedData: edited, Digest: in.Digest})
 }
 
 func (e *edge) reject(c *call) (*answer, error) {
@@ -150,13 +150,13 @@ func (e *edge) reject(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.decide(c, &approvalv1.DecideRequest{Note: in.Note})
+	return e.decide(c, &approvalv1.DecideApprovalRequest{Note: in.Note})
 }
 
 // decide casts the caller's vote on the approval that the path names.
-func (e *edge) decide(c *call, vote *approvalv1.DecideRequest) (*answer, error) {
+func (e *edge) decide(c *call, vote *approvalv1.DecideApprovalRequest) (*answer, error) {
 	vote.ApprovalId, vote.IdempotencyKey = c.path("id"), c.header(headerIdempotency)
-	resp, err := e.Approvals.Decide(c.ctx, vote)
+	resp, err := e.Approvals.DecideApproval(c.ctx, vote)
 	if err != nil {
 		return nil, err
 	}

@@ -30,19 +30,19 @@ func TestApprovalAnswers(t *testing.T) {
 	checkAnswers(t, []answerCase{
 		{
 			name: "list", method: "GET", path: "/v1/approvals?status=PENDING&run_id=run_01&page_size=2&page_token=t", rpc: "ListApprovals",
-			answer: &approvalv1.ListResponse{Approvals: []*approvalv1.Approval{anApproval()}, NextPageToken: "u"},
-			want: &approvalv1.ListRequest{
+			answer: &approvalv1.ListApprovalsResponse{Approvals: []*approvalv1.Approval{anApproval()}, NextPageToken: "u"},
+			want: &approvalv1.ListApprovalsRequest{
 				Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, RunId: "run_01", PageSize: 2, PageToken: "t",
 			},
 			status: 200, json: `{"approvals":[` + jsonApproval + `],"next_page_token":"u"}`,
 		},
 		{
 			name: "get", method: "GET", path: path, rpc: "GetApproval",
-			want: &approvalv1.GetRequest{ApprovalId: "apr_01"}, status: 200, json: jsonApproval,
+			want: &approvalv1.GetApprovalRequest{ApprovalId: "apr_01"}, status: 200, json: jsonApproval,
 		},
 		{
 			name: "get what was edited and used, without waiting", method: "GET", path: path + "?wait=60s", rpc: "GetApproval",
-			answer: &approvalv1.GetResponse{Approval: used}, status: 200,
+			answer: &approvalv1.GetApprovalResponse{Approval: used}, status: 200,
 			json: strings.NewReplacer("PENDING", "USED", `"transition"`, `"tool_call"`).Replace(jsonApprovalHead) +
 				`"edited_data":{"id":1.0},"edit_patch":[{"op":"remove","path":"/b"}],"edited_by":"bob",` +
 				`"editable":true,"digest":"d1","asker":{"principal":"agent-7","session_id":"ses_01","root_session_id":"ses_00"},` +
@@ -54,26 +54,26 @@ func TestApprovalAnswers(t *testing.T) {
 		{
 			name: "approve", method: "POST", path: path + "/approve", body: `{"note":"ok","edited_data":{ "id":1.0},"digest":"d1"}`,
 			headers: []string{"Idempotency-Key", "k"}, rpc: "Decide",
-			want: &approvalv1.DecideRequest{
+			want: &approvalv1.DecideApprovalRequest{
 				ApprovalId: "apr_01", Approve: true, Note: "ok", EditedData: []byte(`{ "id":1.0}`), Digest: "d1", IdempotencyKey: "k",
 			},
 			status: 200, json: jsonApproval,
 		},
 		{
 			name: "approve as it is", method: "POST", path: path + "/approve", rpc: "Decide",
-			want: &approvalv1.DecideRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
+			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
 		},
 		{
 			name: "null edits nothing", method: "POST", path: path + "/approve", body: `{"edited_data":null}`, rpc: "Decide",
-			want: &approvalv1.DecideRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
+			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
 		},
 		{
 			name: "reject", method: "POST", path: path + "/reject", body: `{"note":"no"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "Decide",
-			want: &approvalv1.DecideRequest{ApprovalId: "apr_01", Note: "no", IdempotencyKey: "k"}, status: 200, json: jsonApproval,
+			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Note: "no", IdempotencyKey: "k"}, status: 200, json: jsonApproval,
 		},
 		{
 			name: "a parked run", method: "GET", path: "/v1/runs/run_01", rpc: "GetRun",
-			answer: &enginev1.RunServiceGetResponse{Run: func() *enginev1.Run {
+			answer: &enginev1.GetRunResponse{Run: func() *enginev1.Run {
 				r := aRun()
 				r.Approval = &enginev1.RunApproval{
 					ApprovalId: "apr_01", Event: "STOP", To: "failed", Message: "Stop it?", AskedBy: "agent-7", Since: noon, Pending: true,
@@ -86,7 +86,7 @@ func TestApprovalAnswers(t *testing.T) {
 		},
 		{
 			name: "a run whose transition was rejected", method: "GET", path: "/v1/runs/run_01", rpc: "GetRun",
-			answer: &enginev1.RunServiceGetResponse{Run: func() *enginev1.Run {
+			answer: &enginev1.GetRunResponse{Run: func() *enginev1.Run {
 				r := aRun()
 				r.Approval = &enginev1.RunApproval{
 					ApprovalId: "apr_01", Event: "STOP", To: "failed", AskedBy: "agent-7", Since: noon, Outcome: "REJECTED", Note: "no", DecidedBy: "bob",
@@ -100,7 +100,7 @@ func TestApprovalAnswers(t *testing.T) {
 		},
 		{
 			name: "history of a parked transition", method: "GET", path: "/v1/runs/run_01/history", rpc: "History",
-			answer: &enginev1.HistoryResponse{Entries: []*enginev1.HistoryEntry{
+			answer: &enginev1.GetRunHistoryResponse{Entries: []*enginev1.HistoryEntry{
 				{RunVersion: 8, Time: noon, Actor: "agent-7", Type: "approval.parked", Event: "STOP", ApprovalId: "apr_01"},
 			}},
 			status: 200,
@@ -184,7 +184,7 @@ func TestWait(t *testing.T) {
 		if rec.Code != 200 || rec.Body.String() != jsonGranted {
 			t.Errorf("%d %s", rec.Code, rec.Body)
 		}
-		if want := (&approvalv1.WaitRequest{ApprovalId: "apr_01"}); !proto.Equal(h.got["Wait"], want) {
+		if want := (&approvalv1.WatchApprovalRequest{ApprovalId: "apr_01"}); !proto.Equal(h.got["Wait"], want) {
 			t.Errorf("waited with %v", h.got["Wait"])
 		}
 	})
@@ -241,8 +241,8 @@ type deadlines struct {
 	left *time.Duration
 }
 
-func (d deadlines) Get(ctx context.Context, in *approvalv1.GetRequest, opts ...grpc.CallOption) (*approvalv1.GetResponse, error) {
+func (d deadlines) GetApproval(ctx context.Context, in *approvalv1.GetApprovalRequest, opts ...grpc.CallOption) (*approvalv1.GetApprovalResponse, error) {
 	deadline, _ := ctx.Deadline()
 	*d.left = time.Until(deadline)
-	return d.ApprovalServiceClient.Get(ctx, in, opts...)
+	return d.ApprovalServiceClient.GetApproval(ctx, in, opts...)
 }

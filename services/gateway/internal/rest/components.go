@@ -62,7 +62,7 @@ func (e *edge) createComponent(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Components.Create(c.ctx, &statev1.ComponentServiceCreateRequest{
+	resp, err := e.Components.CreateComponent(c.ctx, &statev1.CreateComponentRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (e *edge) listComponents(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Components.List(c.ctx, &statev1.ComponentServiceListRequest{
+	resp, err := e.Components.ListComponents(c.ctx, &statev1.ListComponentsRequest{
 		Tag: c.query.Get("tag"), PageSize: size, PageToken: token,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (e *edge) listComponents(c *call) (*answer, error) {
 }
 
 func (e *edge) getComponent(c *call) (*answer, error) {
-	resp, err := e.Components.Get(c.ctx, &statev1.ComponentServiceGetRequest{Slug: c.path("slug")})
+	resp, err := e.Components.GetComponent(c.ctx, &statev1.GetComponentRequest{Slug: c.path("slug")})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (e *edge) replaceComponent(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Components.Update(c.ctx, &statev1.ComponentServiceUpdateRequest{
+	resp, err := e.Components.UpdateComponent(c.ctx, &statev1.UpdateComponentRequest{
 		Slug: c.path("slug"), Definition: text, ExpectedVersion: match,
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *edge) deleteComponent(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.Components.Delete(c.ctx, &statev1.ComponentServiceDeleteRequest{Slug: c.path("slug"), ExpectedVersion: match})
+	_, err = e.Components.DeleteComponent(c.ctx, &statev1.DeleteComponentRequest{Slug: c.path("slug"), ExpectedVersion: match})
 	if err != nil {
 		return nil, unmatched(err, match)
 	}

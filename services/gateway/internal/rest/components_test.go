@@ -18,76 +18,76 @@ func TestComponentAnswers(t *testing.T) {
 	checkAnswers(t, []answerCase{
 		{
 			name: "create", method: "POST", path: "/v1/components", body: ` {"slug":"prefs"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "CreateComponent",
-			want:   &statev1.ComponentServiceCreateRequest{Definition: []byte(` {"slug":"prefs"}`), IdempotencyKey: "k"},
+			want:   &statev1.CreateComponentRequest{Definition: []byte(` {"slug":"prefs"}`), IdempotencyKey: "k"},
 			status: 201, json: jsonComponent, header: map[string]string{"ETag": `"3"`, "Location": "/v1/components/prefs"},
 		},
 		{
 			name: "create of YAML", method: "POST", path: "/v1/components", body: "slug: prefs\nn: 1.10\n", headers: []string{"Content-Type", "application/yaml"},
-			rpc: "CreateComponent", want: &statev1.ComponentServiceCreateRequest{Definition: []byte(`{"slug":"prefs","n":1.10}`)}, status: 201, json: jsonComponent,
+			rpc: "CreateComponent", want: &statev1.CreateComponentRequest{Definition: []byte(`{"slug":"prefs","n":1.10}`)}, status: 201, json: jsonComponent,
 		},
 		{
 			name: "list", method: "GET", path: "/v1/components?tag=a&page_size=1&page_token=t", rpc: "ListComponents",
-			answer: &statev1.ComponentServiceListResponse{Components: []*statev1.Component{aComponent()}, NextPageToken: "u"},
-			want:   &statev1.ComponentServiceListRequest{Tag: "a", PageSize: 1, PageToken: "t"},
+			answer: &statev1.ListComponentsResponse{Components: []*statev1.Component{aComponent()}, NextPageToken: "u"},
+			want:   &statev1.ListComponentsRequest{Tag: "a", PageSize: 1, PageToken: "t"},
 			status: 200, json: `{"components":[` + jsonComponent + `],"next_page_token":"u"}`,
 		},
 		{
 			name: "get", method: "GET", path: "/v1/components/prefs", rpc: "GetComponent",
-			want: &statev1.ComponentServiceGetRequest{Slug: "prefs"}, status: 200, json: jsonComponent, header: tag,
+			want: &statev1.GetComponentRequest{Slug: "prefs"}, status: 200, json: jsonComponent, header: tag,
 		},
 		{name: "not modified", method: "GET", path: "/v1/components/prefs", headers: []string{"If-None-Match", `"3"`}, rpc: "GetComponent", status: 304, header: tag},
 		{
 			name: "replace", method: "PUT", path: "/v1/components/prefs", body: `{}`, headers: []string{"If-Match", `"2"`}, rpc: "UpdateComponent",
-			want:   &statev1.ComponentServiceUpdateRequest{Slug: "prefs", Definition: []byte(`{}`), ExpectedVersion: 2},
+			want:   &statev1.UpdateComponentRequest{Slug: "prefs", Definition: []byte(`{}`), ExpectedVersion: 2},
 			status: 200, json: jsonComponent, header: tag,
 		},
 		{
 			name: "delete", method: "DELETE", path: "/v1/components/prefs", headers: []string{"If-Match", `"3"`}, rpc: "DeleteComponent",
-			want: &statev1.ComponentServiceDeleteRequest{Slug: "prefs", ExpectedVersion: 3}, status: 204,
+			want: &statev1.DeleteComponentRequest{Slug: "prefs", ExpectedVersion: 3}, status: 204,
 		},
 		{
 			name: "begin", method: "POST", path: "/v1/components/prefs/executions", headers: []string{"X-Interlock-Session", "s"}, rpc: "Begin",
-			want: &statev1.ComponentServiceBeginRequest{Slug: "prefs", Session: "s"}, status: 201, json: jsonExe,
+			want: &statev1.BeginExecutionRequest{Slug: "prefs", Session: "s"}, status: 201, json: jsonExe,
 		},
 		{
 			name: "begin for another", method: "POST", path: "/v1/components/prefs/executions", body: `{"session":"t","subject":"alice"}`,
 			headers: []string{"X-Interlock-Session", "s"}, rpc: "Begin",
-			want: &statev1.ComponentServiceBeginRequest{Slug: "prefs", Session: "t", Subject: "alice"}, status: 201, json: jsonExe,
+			want: &statev1.BeginExecutionRequest{Slug: "prefs", Session: "t", Subject: "alice"}, status: 201, json: jsonExe,
 		},
 		{
 			name: "commit values", method: "POST", path: commit, body: `{"values":{ "n":1.0}}`, headers: []string{"X-Interlock-Session", "s"}, rpc: "Commit",
-			want: &statev1.ComponentServiceCommitRequest{
-				ExecutionId: "exe_01", Session: "s", Change: &statev1.ComponentServiceCommitRequest_Values{Values: []byte(`{ "n":1.0}`)},
+			want: &statev1.CommitExecutionRequest{
+				ExecutionId: "exe_01", Session: "s", Change: &statev1.CommitExecutionRequest_Values{Values: []byte(`{ "n":1.0}`)},
 			},
 			status: 200, json: jsonExe,
 		},
 		{
 			name: "commit a patch", method: "POST", path: commit, body: `{"operations":[]}`, rpc: "Commit",
-			want: &statev1.ComponentServiceCommitRequest{
-				ExecutionId: "exe_01", Change: &statev1.ComponentServiceCommitRequest_Patch{Patch: []byte(`[]`)},
+			want: &statev1.CommitExecutionRequest{
+				ExecutionId: "exe_01", Change: &statev1.CommitExecutionRequest_Patch{Patch: []byte(`[]`)},
 			},
 			status: 200, json: jsonExe,
 		},
 		{
 			name: "commit a merge patch", method: "POST", path: commit, body: `{"merge":{"n":null}}`, rpc: "Commit",
-			want: &statev1.ComponentServiceCommitRequest{
-				ExecutionId: "exe_01", Change: &statev1.ComponentServiceCommitRequest_MergePatch{MergePatch: []byte(`{"n":null}`)},
+			want: &statev1.CommitExecutionRequest{
+				ExecutionId: "exe_01", Change: &statev1.CommitExecutionRequest_MergePatch{MergePatch: []byte(`{"n":null}`)},
 			},
 			status: 200, json: jsonExe,
 		},
 		{
 			name: "commit nothing new", method: "POST", path: commit, rpc: "Commit",
-			want: &statev1.ComponentServiceCommitRequest{ExecutionId: "exe_01"}, status: 200, json: jsonExe,
+			want: &statev1.CommitExecutionRequest{ExecutionId: "exe_01"}, status: 200, json: jsonExe,
 		},
 		{
 			name: "read", method: "GET", path: "/v1/components/prefs/values?session=t&subject=alice", headers: []string{"X-Interlock-Session", "s"}, rpc: "Read",
-			answer: &statev1.ComponentServiceReadResponse{Execution: read},
-			want:   &statev1.ComponentServiceReadRequest{Slug: "prefs", Session: "t", Subject: "alice"}, status: 200,
+			answer: &statev1.GetComponentValuesResponse{Execution: read},
+			want:   &statev1.GetComponentValuesRequest{Slug: "prefs", Session: "t", Subject: "alice"}, status: 200,
 			json: `{` + strings.NewReplacer(`{"n":9007199254740993}`, "{}", `["m"]`, "[]").Replace(jsonExecution),
 		},
 		{
 			name: "read one's own", method: "GET", path: "/v1/components/prefs/values", headers: []string{"X-Interlock-Session", "s"}, rpc: "Read",
-			want: &statev1.ComponentServiceReadRequest{Slug: "prefs", Session: "s"}, status: 200, json: jsonExe,
+			want: &statev1.GetComponentValuesRequest{Slug: "prefs", Session: "s"}, status: 200, json: jsonExe,
 		},
 	})
 }

@@ -76,7 +76,7 @@ func (e *edge) decisions(c *call) error {
 	return nil
 }
 
-func (e *edge) decisionsAsked(c *call) (*policyv1.DecisionServiceListRequest, error) {
+func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	decision, err := c.upperChoice("decision", policyv1.Decision_value, "DECISION_", jsonview.Decisions())
 	if err != nil {
 		return nil, err
@@ -93,21 +93,21 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.DecisionServiceListRequest, er
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.DecisionServiceListRequest{
+	return &policyv1.ListDecisionsRequest{
 		RunId: c.query.Get("run_id"), SessionId: c.query.Get("session_id"), Decision: policyv1.Decision(decision),
 		Tool: c.query.Get("tool"), Since: since, Shadowed: shadowed, PageSize: size, PageToken: token,
 	}, nil
 }
 
-func (e *edge) listDecisions(ctx context.Context, req *policyv1.DecisionServiceListRequest) (*policyv1.DecisionServiceListResponse, error) {
+func (e *edge) listDecisions(ctx context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return e.Decisions.List(ctx, req)
+	return e.Decisions.ListDecisions(ctx, req)
 }
 
 // decisionLines writes every decision from a page on. A failure after the first
 // page breaks the answer off, so that what came is not taken for all.
-func (e *edge) decisionLines(c *call, req *policyv1.DecisionServiceListRequest) error {
+func (e *edge) decisionLines(c *call, req *policyv1.ListDecisionsRequest) error {
 	if req.GetPageSize() == 0 {
 		req.PageSize = linesPage
 	}
@@ -156,7 +156,7 @@ func (c *call) accepts(media string) bool {
 }
 
 func (e *edge) verify(c *call) (*answer, error) {
-	resp, err := e.Decisions.Verify(c.ctx, &policyv1.VerifyRequest{
+	resp, err := e.Decisions.VerifyDecisions(c.ctx, &policyv1.VerifyDecisionsRequest{
 		Partition: c.query.Get("partition"), PageToken: c.query.Get("page_token"),
 	})
 	if err != nil {

@@ -36,8 +36,8 @@ func TestDecisionAnswers(t *testing.T) {
 		{
 			name: "list", method: "GET", rpc: "ListDecisions", headers: []string{"Accept", "application/json, application/x-ndjson"},
 			path:   "/v1/decisions?run_id=run_01&session_id=ses_01&decision=DENY&tool=Bash&since=2026-03-04T12:00:00.005Z&shadowed=true&page_size=2&page_token=t",
-			answer: &policyv1.DecisionServiceListResponse{Decisions: []*policyv1.DecisionRecord{aRecord(), full}, NextPageToken: "u"},
-			want: &policyv1.DecisionServiceListRequest{
+			answer: &policyv1.ListDecisionsResponse{Decisions: []*policyv1.DecisionRecord{aRecord(), full}, NextPageToken: "u"},
+			want: &policyv1.ListDecisionsRequest{
 				RunId: "run_01", SessionId: "ses_01", Decision: policyv1.Decision_DECISION_DENY, Tool: "Bash", Since: noon, Shadowed: true,
 				PageSize: 2, PageToken: "t",
 			},
@@ -46,27 +46,27 @@ func TestDecisionAnswers(t *testing.T) {
 		},
 		{
 			name: "as lines", method: "GET", path: "/v1/decisions?page_token=t", headers: []string{"Accept", "text/plain;q=0.1, application/x-ndjson"},
-			rpc: "ListDecisions", answer: &policyv1.DecisionServiceListResponse{Decisions: []*policyv1.DecisionRecord{aRecord(), full}},
-			want:   &policyv1.DecisionServiceListRequest{PageSize: linesPage, PageToken: "t"},
+			rpc: "ListDecisions", answer: &policyv1.ListDecisionsResponse{Decisions: []*policyv1.DecisionRecord{aRecord(), full}},
+			want:   &policyv1.ListDecisionsRequest{PageSize: linesPage, PageToken: "t"},
 			status: 200, json: jsonRecord + "\n" + jsonFull, header: map[string]string{"Content-Type": "application/x-ndjson"},
 		},
 		{
 			name: "no lines", method: "GET", path: "/v1/decisions?page_size=7", headers: []string{"Accept", "application/x-ndjson"},
-			rpc: "ListDecisions", want: &policyv1.DecisionServiceListRequest{PageSize: 7},
+			rpc: "ListDecisions", want: &policyv1.ListDecisionsRequest{PageSize: 7},
 			status: 200, json: "", header: map[string]string{"Content-Type": "application/x-ndjson"},
 		},
 		{
 			name: "verify", method: "GET", path: "/v1/audit/verify?partition=run_00&page_token=t", rpc: "Verify",
-			answer: &policyv1.VerifyResponse{NextPageToken: "u", Chains: []*policyv1.ChainReport{
+			answer: &policyv1.VerifyDecisionsResponse{NextPageToken: "u", Chains: []*policyv1.ChainReport{
 				{Partition: "run_00", Ok: true, Sealed: 5, Unsealed: 1, Head: "h"},
 				{Partition: "run_01", Sealed: 2, Head: "i", Sequence: 2, Problem: "record 2 is missing"},
 			}},
-			want: &policyv1.VerifyRequest{Partition: "run_00", PageToken: "t"}, status: 200,
+			want: &policyv1.VerifyDecisionsRequest{Partition: "run_00", PageToken: "t"}, status: 200,
 			json: `{"ok":false,"chains":[{"partition":"run_00","ok":true,"sealed":5,"unsealed":1,"head":"h"},{"partition":"run_01","ok":false,` +
 				`"sealed":2,"unsealed":0,"head":"i","sequence":2,"problem":"record 2 is missing"}],"next_page_token":"u"}`,
 		},
 		{
-			name: "verify what is well", method: "GET", path: "/v1/audit/verify", rpc: "Verify", want: &policyv1.VerifyRequest{},
+			name: "verify what is well", method: "GET", path: "/v1/audit/verify", rpc: "Verify", want: &policyv1.VerifyDecisionsRequest{},
 			status: 200, json: `{"ok":true,"chains":[],"next_page_token":""}`,
 		},
 	})
@@ -95,7 +95,7 @@ func TestSince(t *testing.T) {
 	h := newHouse(t)
 	h.edge.now = noon.AsTime
 	h.do("GET", "/v1/decisions?since=24h", "")
-	got, _ := h.got["ListDecisions"].(*policyv1.DecisionServiceListRequest)
+	got, _ := h.got["ListDecisions"].(*policyv1.ListDecisionsRequest)
 	if want := timestamppb.New(noon.AsTime().AddDate(0, 0, -1)); got.GetSince().String() != want.String() {
 		t.Errorf("since %v, want %v", got.GetSince(), want)
 	}
@@ -104,19 +104,19 @@ func TestSince(t *testing.T) {
 // TestAllLines: all pages come, and what breaks off does not look whole.
 func TestAllLines(t *testing.T) {
 	t.Parallel()
-	page := func(next string) *policyv1.DecisionServiceListResponse {
-		return &policyv1.DecisionServiceListResponse{Decisions: []*policyv1.DecisionRecord{aRecord()}, NextPageToken: next}
+	page := func(next string) *policyv1.ListDecisionsResponse {
+		return &policyv1.ListDecisionsResponse{Decisions: []*policyv1.DecisionRecord{aRecord()}, NextPageToken: next}
 	}
 	broken := page("")
 	broken.Decisions[0].Input = []byte("{")
 	for name, tc := range map[string]struct {
-		pages []*policyv1.DecisionServiceListResponse
+		pages []*policyv1.ListDecisionsResponse
 		err   error
 		whole bool
 	}{
-		"three pages":              {[]*policyv1.DecisionServiceListResponse{page("a"), {NextPageToken: "b"}, page("")}, nil, true},
-		"a failure on the way":     {[]*policyv1.DecisionServiceListResponse{page("a"), page("b")}, errors.New("lost"), false},
-		"a record that is no JSON": {[]*policyv1.DecisionServiceListResponse{page("a"), page("b"), broken}, nil, false},
+		"three pages":              {[]*policyv1.ListDecisionsResponse{page("a"), {NextPageToken: "b"}, page("")}, nil, true},
+		"a failure on the way":     {[]*policyv1.ListDecisionsResponse{page("a"), page("b")}, errors.New("lost"), false},
+		"a record that is no JSON": {[]*policyv1.ListDecisionsResponse{page("a"), page("b"), broken}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -125,7 +125,7 @@ func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from u
 func (e *edge) mayRead(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := e.Runs.List(inNamespace(ctx, namespace), &enginev1.RunServiceListRequest{PageSize: 1})
+	_, err := e.Runs.ListRuns(inNamespace(ctx, namespace), &enginev1.ListRunsRequest{PageSize: 1})
 	return err
 }
 

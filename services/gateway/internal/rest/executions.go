@@ -61,7 +61,7 @@ func (e *edge) beginExecution(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Components.Begin(c.ctx, &statev1.ComponentServiceBeginRequest{
+	resp, err := e.Components.BeginExecution(c.ctx, &statev1.BeginExecutionRequest{
 		Slug: c.path("slug"), Session: cmp.Or(in.Session, c.header(headerSession)), Subject: in.Subject,
 	})
 	if err != nil {
@@ -75,11 +75,11 @@ func (e *edge) commitExecution(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := &statev1.ComponentServiceCommitRequest{ExecutionId: c.path("execution_id"), Session: c.header(headerSession)}
+	req := &statev1.CommitExecutionRequest{ExecutionId: c.path("execution_id"), Session: c.header(headerSession)}
 	if err := in.change(req); err != nil {
 		return nil, err
 	}
-	resp, err := e.Components.Commit(c.ctx, req)
+	resp, err := e.Components.CommitExecution(c.ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (e *edge) commitExecution(c *call) (*answer, error) {
 }
 
 // change puts the one member that is there into the request.
-func (in CommitExecutionRequest) change(req *statev1.ComponentServiceCommitRequest) error {
+func (in CommitExecutionRequest) change(req *statev1.CommitExecutionRequest) error {
 	given := 0
 	for _, member := range []jsontext.Value{in.Values, in.Operations, in.Merge} {
 		if len(member) > 0 {
@@ -102,21 +102,21 @@ func (in CommitExecutionRequest) change(req *statev1.ComponentServiceCommitReque
 		if in.Values.Kind() != '{' {
 			return badBody(fault.InvalidRequest, inBody("/values", document.CodeType, "must be a JSON object, not "+kindName(in.Values.Kind())))
 		}
-		req.Change = &statev1.ComponentServiceCommitRequest_Values{Values: in.Values}
+		req.Change = &statev1.CommitExecutionRequest_Values{Values: in.Values}
 	case len(in.Operations) > 0:
 		patch, err := array("/operations", in.Operations)
 		if err != nil {
 			return err
 		}
-		req.Change = &statev1.ComponentServiceCommitRequest_Patch{Patch: patch}
+		req.Change = &statev1.CommitExecutionRequest_Patch{Patch: patch}
 	case len(in.Merge) > 0:
-		req.Change = &statev1.ComponentServiceCommitRequest_MergePatch{MergePatch: in.Merge}
+		req.Change = &statev1.CommitExecutionRequest_MergePatch{MergePatch: in.Merge}
 	}
 	return nil
 }
 
 func (e *edge) readValues(c *call) (*answer, error) {
-	resp, err := e.Components.Read(c.ctx, &statev1.ComponentServiceReadRequest{
+	resp, err := e.Components.GetComponentValues(c.ctx, &statev1.GetComponentValuesRequest{
 		Slug: c.path("slug"), Session: cmp.Or(c.query.Get("session"), c.header(headerSession)), Subject: c.query.Get("subject"),
 	})
 	if err != nil {

@@ -13,73 +13,73 @@ import (
 
 type processClient struct{ *services }
 
-func (p processClient) Register(ctx context.Context, in *enginev1.ProcessServiceRegisterRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceRegisterResponse, error) {
-	return play(ctx, p.services, "RegisterProcess", in, &enginev1.ProcessServiceRegisterResponse{Process: aProcess()})
+func (p processClient) RegisterProcess(ctx context.Context, in *enginev1.RegisterProcessRequest, _ ...grpc.CallOption) (*enginev1.RegisterProcessResponse, error) {
+	return play(ctx, p.services, "RegisterProcess", in, &enginev1.RegisterProcessResponse{Process: aProcess()})
 }
 
-func (p processClient) Get(ctx context.Context, in *enginev1.ProcessServiceGetRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceGetResponse, error) {
-	return play(ctx, p.services, "GetProcess", in, &enginev1.ProcessServiceGetResponse{Process: aProcess()})
+func (p processClient) GetProcess(ctx context.Context, in *enginev1.GetProcessRequest, _ ...grpc.CallOption) (*enginev1.GetProcessResponse, error) {
+	return play(ctx, p.services, "GetProcess", in, &enginev1.GetProcessResponse{Process: aProcess()})
 }
 
-func (p processClient) List(ctx context.Context, in *enginev1.ProcessServiceListRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceListResponse, error) {
-	return play(ctx, p.services, "ListProcesses", in, &enginev1.ProcessServiceListResponse{})
+func (p processClient) ListProcesses(ctx context.Context, in *enginev1.ListProcessesRequest, _ ...grpc.CallOption) (*enginev1.ListProcessesResponse, error) {
+	return play(ctx, p.services, "ListProcesses", in, &enginev1.ListProcessesResponse{})
 }
 
-func (p processClient) Start(ctx context.Context, in *enginev1.ProcessServiceStartRequest, _ ...grpc.CallOption) (*enginev1.ProcessServiceStartResponse, error) {
-	return play(ctx, p.services, "StartProcess", in, &enginev1.ProcessServiceStartResponse{Run: aRun(), Turn: aTurn()})
+func (p processClient) StartProcess(ctx context.Context, in *enginev1.StartProcessRequest, _ ...grpc.CallOption) (*enginev1.StartProcessResponse, error) {
+	return play(ctx, p.services, "StartProcess", in, &enginev1.StartProcessResponse{Run: aRun(), Turn: aTurn()})
 }
 
-func (p processClient) Answer(ctx context.Context, in *enginev1.AnswerRequest, _ ...grpc.CallOption) (*enginev1.AnswerResponse, error) {
-	return play(ctx, p.services, "Answer", in, &enginev1.AnswerResponse{Accepted: true, Run: aRun(), Turn: aTurn()})
+func (p processClient) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQuestionRequest, _ ...grpc.CallOption) (*enginev1.AnswerQuestionResponse, error) {
+	return play(ctx, p.services, "Answer", in, &enginev1.AnswerQuestionResponse{Accepted: true, Run: aRun(), Turn: aTurn()})
 }
 
 type policyClient struct{ *services }
 
-func (p policyClient) Put(ctx context.Context, in *policyv1.PutRequest, _ ...grpc.CallOption) (*policyv1.PutResponse, error) {
-	return play(ctx, p.services, "PutPolicy", in, &policyv1.PutResponse{Policy: aPolicy()})
+func (p policyClient) RegisterPolicy(ctx context.Context, in *policyv1.RegisterPolicyRequest, _ ...grpc.CallOption) (*policyv1.RegisterPolicyResponse, error) {
+	return play(ctx, p.services, "PutPolicy", in, &policyv1.RegisterPolicyResponse{Policy: aPolicy()})
 }
 
-func (p policyClient) Get(ctx context.Context, in *policyv1.PolicyServiceGetRequest, _ ...grpc.CallOption) (*policyv1.PolicyServiceGetResponse, error) {
-	return play(ctx, p.services, "GetPolicy", in, &policyv1.PolicyServiceGetResponse{Policy: aPolicy()})
+func (p policyClient) GetPolicy(ctx context.Context, in *policyv1.GetPolicyRequest, _ ...grpc.CallOption) (*policyv1.GetPolicyResponse, error) {
+	return play(ctx, p.services, "GetPolicy", in, &policyv1.GetPolicyResponse{Policy: aPolicy()})
 }
 
-func (p policyClient) List(ctx context.Context, in *policyv1.PolicyServiceListRequest, _ ...grpc.CallOption) (*policyv1.PolicyServiceListResponse, error) {
-	return play(ctx, p.services, "ListPolicies", in, &policyv1.PolicyServiceListResponse{})
+func (p policyClient) ListPolicies(ctx context.Context, in *policyv1.ListPoliciesRequest, _ ...grpc.CallOption) (*policyv1.ListPoliciesResponse, error) {
+	return play(ctx, p.services, "ListPolicies", in, &policyv1.ListPoliciesResponse{})
 }
 
-func (p policyClient) Promote(ctx context.Context, in *policyv1.PromoteRequest, _ ...grpc.CallOption) (*policyv1.PromoteResponse, error) {
-	return play(ctx, p.services, "Promote", in, &policyv1.PromoteResponse{Policy: aPolicy()})
+func (p policyClient) PromotePolicy(ctx context.Context, in *policyv1.PromotePolicyRequest, _ ...grpc.CallOption) (*policyv1.PromotePolicyResponse, error) {
+	return play(ctx, p.services, "Promote", in, &policyv1.PromotePolicyResponse{Policy: aPolicy()})
 }
 
-func (p policyClient) Delete(ctx context.Context, in *policyv1.PolicyServiceDeleteRequest, _ ...grpc.CallOption) (*policyv1.PolicyServiceDeleteResponse, error) {
-	return play(ctx, p.services, "DeletePolicy", in, &policyv1.PolicyServiceDeleteResponse{})
+func (p policyClient) DeletePolicy(ctx context.Context, in *policyv1.DeletePolicyRequest, _ ...grpc.CallOption) (*policyv1.DeletePolicyResponse, error) {
+	return play(ctx, p.services, "DeletePolicy", in, &policyv1.DeletePolicyResponse{})
 }
 
-func (p policyClient) Attach(ctx context.Context, in *policyv1.AttachRequest, _ ...grpc.CallOption) (*policyv1.AttachResponse, error) {
-	return play(ctx, p.services, "Attach", in, &policyv1.AttachResponse{Policy: aPolicy()})
+func (p policyClient) AttachPolicy(ctx context.Context, in *policyv1.AttachPolicyRequest, _ ...grpc.CallOption) (*policyv1.AttachPolicyResponse, error) {
+	return play(ctx, p.services, "Attach", in, &policyv1.AttachPolicyResponse{Policy: aPolicy()})
 }
 
-func (p policyClient) Detach(ctx context.Context, in *policyv1.DetachRequest, _ ...grpc.CallOption) (*policyv1.DetachResponse, error) {
-	return play(ctx, p.services, "Detach", in, &policyv1.DetachResponse{Policy: aPolicy()})
+func (p policyClient) DetachPolicy(ctx context.Context, in *policyv1.DetachPolicyRequest, _ ...grpc.CallOption) (*policyv1.DetachPolicyResponse, error) {
+	return play(ctx, p.services, "Detach", in, &policyv1.DetachPolicyResponse{Policy: aPolicy()})
 }
 
 func (p policyClient) ShadowWorkflow(ctx context.Context, in *policyv1.ShadowWorkflowRequest, _ ...grpc.CallOption) (*policyv1.ShadowWorkflowResponse, error) {
 	return play(ctx, p.services, "ShadowWorkflow", in, &policyv1.ShadowWorkflowResponse{Digest: "abc"})
 }
 
-func (p policyClient) Usage(ctx context.Context, in *policyv1.UsageRequest, _ ...grpc.CallOption) (*policyv1.UsageResponse, error) {
-	return play(ctx, p.services, "Usage", in, &policyv1.UsageResponse{})
+func (p policyClient) GetPolicyUsage(ctx context.Context, in *policyv1.GetPolicyUsageRequest, _ ...grpc.CallOption) (*policyv1.GetPolicyUsageResponse, error) {
+	return play(ctx, p.services, "Usage", in, &policyv1.GetPolicyUsageResponse{})
 }
 
-func (p policyClient) Simulate(ctx context.Context, in *policyv1.SimulateRequest, _ ...grpc.CallOption) (*policyv1.SimulateResponse, error) {
-	return play(ctx, p.services, "Simulate", in, &policyv1.SimulateResponse{})
+func (p policyClient) SimulatePolicy(ctx context.Context, in *policyv1.SimulatePolicyRequest, _ ...grpc.CallOption) (*policyv1.SimulatePolicyResponse, error) {
+	return play(ctx, p.services, "Simulate", in, &policyv1.SimulatePolicyResponse{})
 }
 
 type decisionClient struct{ *services }
 
 // List answers the pages that the test put there, one after the other; then its
 // error or answer.
-func (d decisionClient) List(ctx context.Context, in *policyv1.DecisionServiceListRequest, _ ...grpc.CallOption) (*policyv1.DecisionServiceListResponse, error) {
+func (d decisionClient) ListDecisions(ctx context.Context, in *policyv1.ListDecisionsRequest, _ ...grpc.CallOption) (*policyv1.ListDecisionsResponse, error) {
 	d.mu.Lock()
 	if len(d.pages) > 0 {
 		page := d.pages[0]
@@ -88,11 +88,11 @@ func (d decisionClient) List(ctx context.Context, in *policyv1.DecisionServiceLi
 		return page, nil
 	}
 	d.mu.Unlock()
-	return play(ctx, d.services, "ListDecisions", in, &policyv1.DecisionServiceListResponse{})
+	return play(ctx, d.services, "ListDecisions", in, &policyv1.ListDecisionsResponse{})
 }
 
-func (d decisionClient) Verify(ctx context.Context, in *policyv1.VerifyRequest, _ ...grpc.CallOption) (*policyv1.VerifyResponse, error) {
-	return play(ctx, d.services, "Verify", in, &policyv1.VerifyResponse{})
+func (d decisionClient) VerifyDecisions(ctx context.Context, in *policyv1.VerifyDecisionsRequest, _ ...grpc.CallOption) (*policyv1.VerifyDecisionsResponse, error) {
+	return play(ctx, d.services, "Verify", in, &policyv1.VerifyDecisionsResponse{})
 }
 
 // approvalClient is what people may call: services do the rest.
@@ -101,19 +101,19 @@ type approvalClient struct {
 	services *services
 }
 
-func (a approvalClient) Get(ctx context.Context, in *approvalv1.GetRequest, _ ...grpc.CallOption) (*approvalv1.GetResponse, error) {
-	return play(ctx, a.services, "GetApproval", in, &approvalv1.GetResponse{Approval: anApproval()})
+func (a approvalClient) GetApproval(ctx context.Context, in *approvalv1.GetApprovalRequest, _ ...grpc.CallOption) (*approvalv1.GetApprovalResponse, error) {
+	return play(ctx, a.services, "GetApproval", in, &approvalv1.GetApprovalResponse{Approval: anApproval()})
 }
 
-func (a approvalClient) List(ctx context.Context, in *approvalv1.ListRequest, _ ...grpc.CallOption) (*approvalv1.ListResponse, error) {
-	return play(ctx, a.services, "ListApprovals", in, &approvalv1.ListResponse{})
+func (a approvalClient) ListApprovals(ctx context.Context, in *approvalv1.ListApprovalsRequest, _ ...grpc.CallOption) (*approvalv1.ListApprovalsResponse, error) {
+	return play(ctx, a.services, "ListApprovals", in, &approvalv1.ListApprovalsResponse{})
 }
 
-func (a approvalClient) Decide(ctx context.Context, in *approvalv1.DecideRequest, _ ...grpc.CallOption) (*approvalv1.DecideResponse, error) {
-	return play(ctx, a.services, "Decide", in, &approvalv1.DecideResponse{Approval: anApproval()})
+func (a approvalClient) DecideApproval(ctx context.Context, in *approvalv1.DecideApprovalRequest, _ ...grpc.CallOption) (*approvalv1.DecideApprovalResponse, error) {
+	return play(ctx, a.services, "Decide", in, &approvalv1.DecideApprovalResponse{Approval: anApproval()})
 }
 
-func (a approvalClient) Wait(ctx context.Context, in *approvalv1.WaitRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WaitResponse], error) {
+func (a approvalClient) WatchApproval(ctx context.Context, in *approvalv1.WatchApprovalRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[approvalv1.WatchApprovalResponse], error) {
 	if _, err := play(ctx, a.services, "Wait", in, in); err != nil {
 		return nil, err
 	}
@@ -127,13 +127,13 @@ type waited struct {
 	changes <-chan *approvalv1.Approval
 }
 
-func (w waited) Recv() (*approvalv1.WaitResponse, error) {
+func (w waited) Recv() (*approvalv1.WatchApprovalResponse, error) {
 	select {
 	case a, open := <-w.changes:
 		if !open {
 			return nil, io.EOF
 		}
-		return &approvalv1.WaitResponse{Approval: a}, nil
+		return &approvalv1.WatchApprovalResponse{Approval: a}, nil
 	case <-w.ctx.Done():
 		return nil, w.ctx.Err()
 	}

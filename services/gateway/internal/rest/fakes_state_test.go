@@ -11,61 +11,61 @@ import (
 
 type schemaClient struct{ *services }
 
-func (s schemaClient) Register(ctx context.Context, in *statev1.SchemaServiceRegisterRequest, _ ...grpc.CallOption) (*statev1.SchemaServiceRegisterResponse, error) {
-	return play(ctx, s.services, "RegisterSchema", in, &statev1.SchemaServiceRegisterResponse{Schema: aSchema(), Created: true})
+func (s schemaClient) RegisterSchema(ctx context.Context, in *statev1.RegisterSchemaRequest, _ ...grpc.CallOption) (*statev1.RegisterSchemaResponse, error) {
+	return play(ctx, s.services, "RegisterSchema", in, &statev1.RegisterSchemaResponse{Schema: aSchema(), Created: true})
 }
 
-func (s schemaClient) Get(ctx context.Context, in *statev1.SchemaServiceGetRequest, _ ...grpc.CallOption) (*statev1.SchemaServiceGetResponse, error) {
-	return play(ctx, s.services, "GetSchema", in, &statev1.SchemaServiceGetResponse{Schema: aSchema()})
+func (s schemaClient) GetSchema(ctx context.Context, in *statev1.GetSchemaRequest, _ ...grpc.CallOption) (*statev1.GetSchemaResponse, error) {
+	return play(ctx, s.services, "GetSchema", in, &statev1.GetSchemaResponse{Schema: aSchema()})
 }
 
-func (s schemaClient) List(ctx context.Context, in *statev1.SchemaServiceListRequest, _ ...grpc.CallOption) (*statev1.SchemaServiceListResponse, error) {
-	return play(ctx, s.services, "ListSchemas", in, &statev1.SchemaServiceListResponse{})
+func (s schemaClient) ListSchemas(ctx context.Context, in *statev1.ListSchemasRequest, _ ...grpc.CallOption) (*statev1.ListSchemasResponse, error) {
+	return play(ctx, s.services, "ListSchemas", in, &statev1.ListSchemasResponse{})
 }
 
-func (s schemaClient) ListVersions(ctx context.Context, in *statev1.SchemaServiceListVersionsRequest, _ ...grpc.CallOption) (*statev1.SchemaServiceListVersionsResponse, error) {
-	return play(ctx, s.services, "ListSchemaVersions", in, &statev1.SchemaServiceListVersionsResponse{})
+func (s schemaClient) ListSchemaVersions(ctx context.Context, in *statev1.ListSchemaVersionsRequest, _ ...grpc.CallOption) (*statev1.ListSchemaVersionsResponse, error) {
+	return play(ctx, s.services, "ListSchemaVersions", in, &statev1.ListSchemaVersionsResponse{})
 }
 
 type stateClient struct{ *services }
 
-func (s stateClient) Create(ctx context.Context, in *statev1.StateServiceCreateRequest, _ ...grpc.CallOption) (*statev1.StateServiceCreateResponse, error) {
-	return play(ctx, s.services, "CreateState", in, &statev1.StateServiceCreateResponse{State: aState()})
+func (s stateClient) CreateState(ctx context.Context, in *statev1.CreateStateRequest, _ ...grpc.CallOption) (*statev1.CreateStateResponse, error) {
+	return play(ctx, s.services, "CreateState", in, &statev1.CreateStateResponse{State: aState()})
 }
 
-func (s stateClient) Get(ctx context.Context, in *statev1.StateServiceGetRequest, _ ...grpc.CallOption) (*statev1.StateServiceGetResponse, error) {
-	return play(ctx, s.services, "GetState", in, &statev1.StateServiceGetResponse{State: aState()})
+func (s stateClient) GetState(ctx context.Context, in *statev1.GetStateRequest, _ ...grpc.CallOption) (*statev1.GetStateResponse, error) {
+	return play(ctx, s.services, "GetState", in, &statev1.GetStateResponse{State: aState()})
 }
 
-func (s stateClient) List(ctx context.Context, in *statev1.StateServiceListRequest, _ ...grpc.CallOption) (*statev1.StateServiceListResponse, error) {
-	return play(ctx, s.services, "ListStates", in, &statev1.StateServiceListResponse{})
+func (s stateClient) ListStates(ctx context.Context, in *statev1.ListStatesRequest, _ ...grpc.CallOption) (*statev1.ListStatesResponse, error) {
+	return play(ctx, s.services, "ListStates", in, &statev1.ListStatesResponse{})
 }
 
-func (s stateClient) Update(ctx context.Context, in *statev1.StateServiceUpdateRequest, _ ...grpc.CallOption) (*statev1.StateServiceUpdateResponse, error) {
-	return play(ctx, s.services, "UpdateState", in, &statev1.StateServiceUpdateResponse{State: aState()})
+func (s stateClient) UpdateState(ctx context.Context, in *statev1.UpdateStateRequest, _ ...grpc.CallOption) (*statev1.UpdateStateResponse, error) {
+	return play(ctx, s.services, "UpdateState", in, &statev1.UpdateStateResponse{State: aState()})
 }
 
-func (s stateClient) Migrate(ctx context.Context, in *statev1.StateServiceMigrateRequest, _ ...grpc.CallOption) (*statev1.StateServiceMigrateResponse, error) {
-	return play(ctx, s.services, "MigrateState", in, &statev1.StateServiceMigrateResponse{State: aState()})
+func (s stateClient) MigrateState(ctx context.Context, in *statev1.MigrateStateRequest, _ ...grpc.CallOption) (*statev1.MigrateStateResponse, error) {
+	return play(ctx, s.services, "MigrateState", in, &statev1.MigrateStateResponse{State: aState()})
 }
 
-func (s stateClient) Delete(ctx context.Context, in *statev1.StateServiceDeleteRequest, _ ...grpc.CallOption) (*statev1.StateServiceDeleteResponse, error) {
-	return play(ctx, s.services, "DeleteState", in, &statev1.StateServiceDeleteResponse{})
+func (s stateClient) DeleteState(ctx context.Context, in *statev1.DeleteStateRequest, _ ...grpc.CallOption) (*statev1.DeleteStateResponse, error) {
+	return play(ctx, s.services, "DeleteState", in, &statev1.DeleteStateResponse{})
 }
 
-func (s stateClient) History(ctx context.Context, in *statev1.StateServiceHistoryRequest, _ ...grpc.CallOption) (*statev1.StateServiceHistoryResponse, error) {
-	return play(ctx, s.services, "StateHistory", in, &statev1.StateServiceHistoryResponse{})
+func (s stateClient) GetStateHistory(ctx context.Context, in *statev1.GetStateHistoryRequest, _ ...grpc.CallOption) (*statev1.GetStateHistoryResponse, error) {
+	return play(ctx, s.services, "StateHistory", in, &statev1.GetStateHistoryResponse{})
 }
 
-func (s stateClient) Lock(ctx context.Context, in *statev1.StateServiceLockRequest, _ ...grpc.CallOption) (*statev1.StateServiceLockResponse, error) {
-	return play(ctx, s.services, "Lock", in, &statev1.StateServiceLockResponse{FencingToken: 3, ExpiresAt: noon})
+func (s stateClient) LockState(ctx context.Context, in *statev1.LockStateRequest, _ ...grpc.CallOption) (*statev1.LockStateResponse, error) {
+	return play(ctx, s.services, "Lock", in, &statev1.LockStateResponse{FencingToken: 3, ExpiresAt: noon})
 }
 
-func (s stateClient) Unlock(ctx context.Context, in *statev1.StateServiceUnlockRequest, _ ...grpc.CallOption) (*statev1.StateServiceUnlockResponse, error) {
-	return play(ctx, s.services, "Unlock", in, &statev1.StateServiceUnlockResponse{})
+func (s stateClient) UnlockState(ctx context.Context, in *statev1.UnlockStateRequest, _ ...grpc.CallOption) (*statev1.UnlockStateResponse, error) {
+	return play(ctx, s.services, "Unlock", in, &statev1.UnlockStateResponse{})
 }
 
-func (s stateClient) Watch(ctx context.Context, in *statev1.StateServiceWatchRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[statev1.StateServiceWatchResponse], error) {
+func (s stateClient) WatchState(ctx context.Context, in *statev1.WatchStateRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[statev1.WatchStateResponse], error) {
 	if _, err := play(ctx, s.services, "Watch", in, in); err != nil {
 		return nil, err
 	}
@@ -76,10 +76,10 @@ func (s stateClient) Watch(ctx context.Context, in *statev1.StateServiceWatchReq
 type watched struct {
 	grpc.ClientStream
 	ctx     context.Context
-	changes <-chan *statev1.StateServiceWatchResponse
+	changes <-chan *statev1.WatchStateResponse
 }
 
-func (w watched) Recv() (*statev1.StateServiceWatchResponse, error) {
+func (w watched) Recv() (*statev1.WatchStateResponse, error) {
 	select {
 	case resp, open := <-w.changes:
 		if !open {
@@ -93,28 +93,28 @@ func (w watched) Recv() (*statev1.StateServiceWatchResponse, error) {
 
 type sessionClient struct{ *services }
 
-func (s sessionClient) Create(ctx context.Context, in *statev1.SessionServiceCreateRequest, _ ...grpc.CallOption) (*statev1.SessionServiceCreateResponse, error) {
-	return play(ctx, s.services, "CreateSession", in, &statev1.SessionServiceCreateResponse{Session: aSession(), Created: true})
+func (s sessionClient) CreateSession(ctx context.Context, in *statev1.CreateSessionRequest, _ ...grpc.CallOption) (*statev1.CreateSessionResponse, error) {
+	return play(ctx, s.services, "CreateSession", in, &statev1.CreateSessionResponse{Session: aSession(), Created: true})
 }
 
-func (s sessionClient) Get(ctx context.Context, in *statev1.SessionServiceGetRequest, _ ...grpc.CallOption) (*statev1.SessionServiceGetResponse, error) {
-	return play(ctx, s.services, "GetSession", in, &statev1.SessionServiceGetResponse{Session: aSession()})
+func (s sessionClient) GetSession(ctx context.Context, in *statev1.GetSessionRequest, _ ...grpc.CallOption) (*statev1.GetSessionResponse, error) {
+	return play(ctx, s.services, "GetSession", in, &statev1.GetSessionResponse{Session: aSession()})
 }
 
-func (s sessionClient) List(ctx context.Context, in *statev1.SessionServiceListRequest, _ ...grpc.CallOption) (*statev1.SessionServiceListResponse, error) {
-	return play(ctx, s.services, "ListSessions", in, &statev1.SessionServiceListResponse{})
+func (s sessionClient) ListSessions(ctx context.Context, in *statev1.ListSessionsRequest, _ ...grpc.CallOption) (*statev1.ListSessionsResponse, error) {
+	return play(ctx, s.services, "ListSessions", in, &statev1.ListSessionsResponse{})
 }
 
-func (s sessionClient) Stop(ctx context.Context, in *statev1.SessionServiceStopRequest, _ ...grpc.CallOption) (*statev1.SessionServiceStopResponse, error) {
-	return play(ctx, s.services, "StopSession", in, &statev1.SessionServiceStopResponse{Session: aSession()})
+func (s sessionClient) StopSession(ctx context.Context, in *statev1.StopSessionRequest, _ ...grpc.CallOption) (*statev1.StopSessionResponse, error) {
+	return play(ctx, s.services, "StopSession", in, &statev1.StopSessionResponse{Session: aSession()})
 }
 
-func (s sessionClient) Resume(ctx context.Context, in *statev1.SessionServiceResumeRequest, _ ...grpc.CallOption) (*statev1.SessionServiceResumeResponse, error) {
-	return play(ctx, s.services, "ResumeSession", in, &statev1.SessionServiceResumeResponse{Session: aSession()})
+func (s sessionClient) ResumeSession(ctx context.Context, in *statev1.ResumeSessionRequest, _ ...grpc.CallOption) (*statev1.ResumeSessionResponse, error) {
+	return play(ctx, s.services, "ResumeSession", in, &statev1.ResumeSessionResponse{Session: aSession()})
 }
 
-func (s sessionClient) Grant(ctx context.Context, in *statev1.SessionServiceGrantRequest, _ ...grpc.CallOption) (*statev1.SessionServiceGrantResponse, error) {
-	return play(ctx, s.services, "Grant", in, &statev1.SessionServiceGrantResponse{Session: aSession()})
+func (s sessionClient) GrantStateAccess(ctx context.Context, in *statev1.GrantStateAccessRequest, _ ...grpc.CallOption) (*statev1.GrantStateAccessResponse, error) {
+	return play(ctx, s.services, "Grant", in, &statev1.GrantStateAccessResponse{Session: aSession()})
 }
 
 // taskClient only lists: the rest is for runners.
@@ -123,42 +123,42 @@ type taskClient struct {
 	services *services
 }
 
-func (c taskClient) List(ctx context.Context, in *statev1.TaskServiceListRequest, _ ...grpc.CallOption) (*statev1.TaskServiceListResponse, error) {
-	return play(ctx, c.services, "ListTasks", in, &statev1.TaskServiceListResponse{})
+func (c taskClient) ListTasks(ctx context.Context, in *statev1.ListTasksRequest, _ ...grpc.CallOption) (*statev1.ListTasksResponse, error) {
+	return play(ctx, c.services, "ListTasks", in, &statev1.ListTasksResponse{})
 }
 
 type componentClient struct{ *services }
 
-func (c componentClient) Create(ctx context.Context, in *statev1.ComponentServiceCreateRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceCreateResponse, error) {
-	return play(ctx, c.services, "CreateComponent", in, &statev1.ComponentServiceCreateResponse{Component: aComponent()})
+func (c componentClient) CreateComponent(ctx context.Context, in *statev1.CreateComponentRequest, _ ...grpc.CallOption) (*statev1.CreateComponentResponse, error) {
+	return play(ctx, c.services, "CreateComponent", in, &statev1.CreateComponentResponse{Component: aComponent()})
 }
 
-func (c componentClient) Get(ctx context.Context, in *statev1.ComponentServiceGetRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceGetResponse, error) {
-	return play(ctx, c.services, "GetComponent", in, &statev1.ComponentServiceGetResponse{Component: aComponent()})
+func (c componentClient) GetComponent(ctx context.Context, in *statev1.GetComponentRequest, _ ...grpc.CallOption) (*statev1.GetComponentResponse, error) {
+	return play(ctx, c.services, "GetComponent", in, &statev1.GetComponentResponse{Component: aComponent()})
 }
 
-func (c componentClient) List(ctx context.Context, in *statev1.ComponentServiceListRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceListResponse, error) {
-	return play(ctx, c.services, "ListComponents", in, &statev1.ComponentServiceListResponse{})
+func (c componentClient) ListComponents(ctx context.Context, in *statev1.ListComponentsRequest, _ ...grpc.CallOption) (*statev1.ListComponentsResponse, error) {
+	return play(ctx, c.services, "ListComponents", in, &statev1.ListComponentsResponse{})
 }
 
-func (c componentClient) Update(ctx context.Context, in *statev1.ComponentServiceUpdateRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceUpdateResponse, error) {
-	return play(ctx, c.services, "UpdateComponent", in, &statev1.ComponentServiceUpdateResponse{Component: aComponent()})
+func (c componentClient) UpdateComponent(ctx context.Context, in *statev1.UpdateComponentRequest, _ ...grpc.CallOption) (*statev1.UpdateComponentResponse, error) {
+	return play(ctx, c.services, "UpdateComponent", in, &statev1.UpdateComponentResponse{Component: aComponent()})
 }
 
-func (c componentClient) Delete(ctx context.Context, in *statev1.ComponentServiceDeleteRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceDeleteResponse, error) {
-	return play(ctx, c.services, "DeleteComponent", in, &statev1.ComponentServiceDeleteResponse{})
+func (c componentClient) DeleteComponent(ctx context.Context, in *statev1.DeleteComponentRequest, _ ...grpc.CallOption) (*statev1.DeleteComponentResponse, error) {
+	return play(ctx, c.services, "DeleteComponent", in, &statev1.DeleteComponentResponse{})
 }
 
-func (c componentClient) Begin(ctx context.Context, in *statev1.ComponentServiceBeginRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceBeginResponse, error) {
-	return play(ctx, c.services, "Begin", in, &statev1.ComponentServiceBeginResponse{Execution: anExecution()})
+func (c componentClient) BeginExecution(ctx context.Context, in *statev1.BeginExecutionRequest, _ ...grpc.CallOption) (*statev1.BeginExecutionResponse, error) {
+	return play(ctx, c.services, "Begin", in, &statev1.BeginExecutionResponse{Execution: anExecution()})
 }
 
-func (c componentClient) Commit(ctx context.Context, in *statev1.ComponentServiceCommitRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceCommitResponse, error) {
-	return play(ctx, c.services, "Commit", in, &statev1.ComponentServiceCommitResponse{Execution: anExecution()})
+func (c componentClient) CommitExecution(ctx context.Context, in *statev1.CommitExecutionRequest, _ ...grpc.CallOption) (*statev1.CommitExecutionResponse, error) {
+	return play(ctx, c.services, "Commit", in, &statev1.CommitExecutionResponse{Execution: anExecution()})
 }
 
-func (c componentClient) Read(ctx context.Context, in *statev1.ComponentServiceReadRequest, _ ...grpc.CallOption) (*statev1.ComponentServiceReadResponse, error) {
-	return play(ctx, c.services, "Read", in, &statev1.ComponentServiceReadResponse{Execution: anExecution()})
+func (c componentClient) GetComponentValues(ctx context.Context, in *statev1.GetComponentValuesRequest, _ ...grpc.CallOption) (*statev1.GetComponentValuesResponse, error) {
+	return play(ctx, c.services, "Read", in, &statev1.GetComponentValuesResponse{Execution: anExecution()})
 }
 
 var (

@@ -38,9 +38,9 @@ type services struct {
 	errs    map[string]error
 	got     map[string]proto.Message
 	meta    metadata.MD
-	changes chan *statev1.StateServiceWatchResponse // of watched states
-	waits   chan *approvalv1.Approval               // of approvals that are waited for
-	pages   []*policyv1.DecisionServiceListResponse // of the log, one after the other
+	changes chan *statev1.WatchStateResponse  // of watched states
+	waits   chan *approvalv1.Approval         // of approvals that are waited for
+	pages   []*policyv1.ListDecisionsResponse // of the log, one after the other
 }
 
 // play answers one RPC. Errors cross a gRPC status like real ones do.
@@ -63,38 +63,38 @@ func play[Resp proto.Message](ctx context.Context, s *services, rpc string, in p
 
 type workflows struct{ *services }
 
-func (w workflows) Register(ctx context.Context, in *enginev1.RegisterRequest, _ ...grpc.CallOption) (*enginev1.RegisterResponse, error) {
-	return play(ctx, w.services, "Register", in, &enginev1.RegisterResponse{Workflow: aWorkflow()})
+func (w workflows) RegisterWorkflow(ctx context.Context, in *enginev1.RegisterWorkflowRequest, _ ...grpc.CallOption) (*enginev1.RegisterWorkflowResponse, error) {
+	return play(ctx, w.services, "Register", in, &enginev1.RegisterWorkflowResponse{Workflow: aWorkflow()})
 }
 
-func (w workflows) Get(ctx context.Context, in *enginev1.WorkflowServiceGetRequest, _ ...grpc.CallOption) (*enginev1.WorkflowServiceGetResponse, error) {
-	return play(ctx, w.services, "GetWorkflow", in, &enginev1.WorkflowServiceGetResponse{Workflow: aWorkflow()})
+func (w workflows) GetWorkflow(ctx context.Context, in *enginev1.GetWorkflowRequest, _ ...grpc.CallOption) (*enginev1.GetWorkflowResponse, error) {
+	return play(ctx, w.services, "GetWorkflow", in, &enginev1.GetWorkflowResponse{Workflow: aWorkflow()})
 }
 
-func (w workflows) List(ctx context.Context, in *enginev1.WorkflowServiceListRequest, _ ...grpc.CallOption) (*enginev1.WorkflowServiceListResponse, error) {
-	return play(ctx, w.services, "ListWorkflows", in, &enginev1.WorkflowServiceListResponse{})
+func (w workflows) ListWorkflows(ctx context.Context, in *enginev1.ListWorkflowsRequest, _ ...grpc.CallOption) (*enginev1.ListWorkflowsResponse, error) {
+	return play(ctx, w.services, "ListWorkflows", in, &enginev1.ListWorkflowsResponse{})
 }
 
-func (w workflows) Validate(ctx context.Context, in *enginev1.ValidateRequest, _ ...grpc.CallOption) (*enginev1.ValidateResponse, error) {
-	return play(ctx, w.services, "Validate", in, &enginev1.ValidateResponse{Ok: true})
+func (w workflows) ValidateWorkflow(ctx context.Context, in *enginev1.ValidateWorkflowRequest, _ ...grpc.CallOption) (*enginev1.ValidateWorkflowResponse, error) {
+	return play(ctx, w.services, "Validate", in, &enginev1.ValidateWorkflowResponse{Ok: true})
 }
 
 type runs struct{ *services }
 
-func (r runs) Start(ctx context.Context, in *enginev1.StartRequest, _ ...grpc.CallOption) (*enginev1.StartResponse, error) {
-	return play(ctx, r.services, "Start", in, &enginev1.StartResponse{Run: aRun()})
+func (r runs) StartRun(ctx context.Context, in *enginev1.StartRunRequest, _ ...grpc.CallOption) (*enginev1.StartRunResponse, error) {
+	return play(ctx, r.services, "Start", in, &enginev1.StartRunResponse{Run: aRun()})
 }
 
-func (r runs) Get(ctx context.Context, in *enginev1.RunServiceGetRequest, _ ...grpc.CallOption) (*enginev1.RunServiceGetResponse, error) {
-	return play(ctx, r.services, "GetRun", in, &enginev1.RunServiceGetResponse{Run: aRun()})
+func (r runs) GetRun(ctx context.Context, in *enginev1.GetRunRequest, _ ...grpc.CallOption) (*enginev1.GetRunResponse, error) {
+	return play(ctx, r.services, "GetRun", in, &enginev1.GetRunResponse{Run: aRun()})
 }
 
-func (r runs) List(ctx context.Context, in *enginev1.RunServiceListRequest, _ ...grpc.CallOption) (*enginev1.RunServiceListResponse, error) {
-	return play(ctx, r.services, "ListRuns", in, &enginev1.RunServiceListResponse{Runs: []*enginev1.Run{aRun()}})
+func (r runs) ListRuns(ctx context.Context, in *enginev1.ListRunsRequest, _ ...grpc.CallOption) (*enginev1.ListRunsResponse, error) {
+	return play(ctx, r.services, "ListRuns", in, &enginev1.ListRunsResponse{Runs: []*enginev1.Run{aRun()}})
 }
 
-func (r runs) Transition(ctx context.Context, in *enginev1.TransitionRequest, _ ...grpc.CallOption) (*enginev1.TransitionResponse, error) {
-	return play(ctx, r.services, "Transition", in, &enginev1.TransitionResponse{Accepted: true, Run: aRun()})
+func (r runs) TransitionRun(ctx context.Context, in *enginev1.TransitionRunRequest, _ ...grpc.CallOption) (*enginev1.TransitionRunResponse, error) {
+	return play(ctx, r.services, "Transition", in, &enginev1.TransitionRunResponse{Accepted: true, Run: aRun()})
 }
 
 func (r runs) BindBranch(ctx context.Context, in *enginev1.BindBranchRequest, _ ...grpc.CallOption) (*enginev1.BindBranchResponse, error) {
@@ -105,20 +105,20 @@ func (r runs) ForceState(ctx context.Context, in *enginev1.ForceStateRequest, _ 
 	return play(ctx, r.services, "ForceState", in, &enginev1.ForceStateResponse{Accepted: true, Run: aRun()})
 }
 
-func (r runs) Pause(ctx context.Context, in *enginev1.PauseRequest, _ ...grpc.CallOption) (*enginev1.PauseResponse, error) {
-	return play(ctx, r.services, "Pause", in, &enginev1.PauseResponse{Run: aRun()})
+func (r runs) PauseRun(ctx context.Context, in *enginev1.PauseRunRequest, _ ...grpc.CallOption) (*enginev1.PauseRunResponse, error) {
+	return play(ctx, r.services, "Pause", in, &enginev1.PauseRunResponse{Run: aRun()})
 }
 
-func (r runs) Resume(ctx context.Context, in *enginev1.ResumeRequest, _ ...grpc.CallOption) (*enginev1.ResumeResponse, error) {
-	return play(ctx, r.services, "Resume", in, &enginev1.ResumeResponse{Run: aRun()})
+func (r runs) ResumeRun(ctx context.Context, in *enginev1.ResumeRunRequest, _ ...grpc.CallOption) (*enginev1.ResumeRunResponse, error) {
+	return play(ctx, r.services, "Resume", in, &enginev1.ResumeRunResponse{Run: aRun()})
 }
 
-func (r runs) Cancel(ctx context.Context, in *enginev1.CancelRequest, _ ...grpc.CallOption) (*enginev1.CancelResponse, error) {
-	return play(ctx, r.services, "Cancel", in, &enginev1.CancelResponse{Run: aRun()})
+func (r runs) CancelRun(ctx context.Context, in *enginev1.CancelRunRequest, _ ...grpc.CallOption) (*enginev1.CancelRunResponse, error) {
+	return play(ctx, r.services, "Cancel", in, &enginev1.CancelRunResponse{Run: aRun()})
 }
 
-func (r runs) History(ctx context.Context, in *enginev1.HistoryRequest, _ ...grpc.CallOption) (*enginev1.HistoryResponse, error) {
-	return play(ctx, r.services, "History", in, &enginev1.HistoryResponse{})
+func (r runs) GetRunHistory(ctx context.Context, in *enginev1.GetRunHistoryRequest, _ ...grpc.CallOption) (*enginev1.GetRunHistoryResponse, error) {
+	return play(ctx, r.services, "History", in, &enginev1.GetRunHistoryResponse{})
 }
 
 type policy struct{ *services }
@@ -181,7 +181,7 @@ func newHouse(t testing.TB, change ...func(*Config)) *house {
 	t.Helper()
 	s := &services{
 		answers: map[string]proto.Message{}, errs: map[string]error{}, got: map[string]proto.Message{},
-		changes: make(chan *statev1.StateServiceWatchResponse), waits: make(chan *approvalv1.Approval),
+		changes: make(chan *statev1.WatchStateResponse), waits: make(chan *approvalv1.Approval),
 	}
 	cfg := Config{
 		Workflows: workflows{s}, Runs: runs{s}, Processes: processClient{s}, Policy: policy{s},

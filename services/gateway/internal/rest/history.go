@@ -34,7 +34,7 @@ func (e *edge) history(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.History(c.ctx, &enginev1.HistoryRequest{
+	resp, err := e.Runs.GetRunHistory(c.ctx, &enginev1.GetRunHistoryRequest{
 		RunId: c.path("id"), AfterVersion: version, AfterResult: result, PageSize: int32(size), // at most 1000
 	})
 	if err != nil {

@@ -88,7 +88,7 @@ func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token
 	if err := missing(requirement{"/holder", holder != ""}, requirement{"/ttl_seconds", ttlSeconds != 0}); err != nil {
 		return nil, err
 	}
-	resp, err := e.States.Lock(c.ctx, &statev1.StateServiceLockRequest{
+	resp, err := e.States.LockState(c.ctx, &statev1.LockStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), Holder: holder, TtlSeconds: ttlSeconds, FencingToken: token,
 		IdempotencyKey: c.header(headerIdempotency),
 	})
@@ -112,7 +112,7 @@ func (e *edge) unlockState(c *call) (*answer, error) {
 	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
 		return nil, err
 	}
-	_, err = e.States.Unlock(c.ctx, &statev1.StateServiceUnlockRequest{
+	_, err = e.States.UnlockState(c.ctx, &statev1.UnlockStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), FencingToken: token,
 	})
 	if err != nil {

@@ -138,7 +138,7 @@ func (e *edge) putPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.Put(c.ctx, &policyv1.PutRequest{
+	resp, err := e.Policies.RegisterPolicy(c.ctx, &policyv1.RegisterPolicyRequest{
 		Name: c.query.Get("name"), Definition: text, Shadow: shadow, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func (e *edge) listPolicies(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.List(c.ctx, &policyv1.PolicyServiceListRequest{PageSize: size, PageToken: token})
+	resp, err := e.Policies.ListPolicies(c.ctx, &policyv1.ListPoliciesRequest{PageSize: size, PageToken: token})
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (e *edge) getPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.Get(c.ctx, &policyv1.PolicyServiceGetRequest{Name: c.path("name"), Version: version})
+	resp, err := e.Policies.GetPolicy(c.ctx, &policyv1.GetPolicyRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (e *edge) promotePolicy(c *call) (*answer, error) {
 	if in.Version < 1 {
 		return nil, badBody(fault.InvalidRequest, inBody("/version", document.CodeRange, "must be a version, from 1"))
 	}
-	resp, err := e.Policies.Promote(c.ctx, &policyv1.PromoteRequest{Name: c.path("name"), Version: in.Version})
+	resp, err := e.Policies.PromotePolicy(c.ctx, &policyv1.PromotePolicyRequest{Name: c.path("name"), Version: in.Version})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (e *edge) promotePolicy(c *call) (*answer, error) {
 }
 
 func (e *edge) deletePolicy(c *call) (*answer, error) {
-	if _, err := e.Policies.Delete(c.ctx, &policyv1.PolicyServiceDeleteRequest{Name: c.path("name")}); err != nil {
+	if _, err := e.Policies.DeletePolicy(c.ctx, &policyv1.DeletePolicyRequest{Name: c.path("name")}); err != nil {
 		return nil, err
 	}
 	return done(), nil
@@ -220,7 +220,7 @@ func (e *edge) attachPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.Attach(c.ctx, &policyv1.AttachRequest{Name: c.path("name"), To: to})
+	resp, err := e.Policies.AttachPolicy(c.ctx, &policyv1.AttachPolicyRequest{Name: c.path("name"), To: to})
 	if err != nil {
 		return nil, err
 	}
@@ -232,14 +232,14 @@ func (e *edge) detachPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.Policies.Detach(c.ctx, &policyv1.DetachRequest{Name: c.path("name"), From: from}); err != nil {
+	if _, err := e.Policies.DetachPolicy(c.ctx, &policyv1.DetachPolicyRequest{Name: c.path("name"), From: from}); err != nil {
 		return nil, err
 	}
 	return done(), nil
 }
 
 func (e *edge) policyUsage(c *call) (*answer, error) {
-	resp, err := e.Policies.Usage(c.ctx, &policyv1.UsageRequest{
+	resp, err := e.Policies.GetPolicyUsage(c.ctx, &policyv1.GetPolicyUsageRequest{
 		Name: c.path("name"), Principal: c.query.Get("principal"), SessionId: c.query.Get("session"),
 	})
 	if err != nil {
@@ -260,7 +260,7 @@ func (e *edge) simulate(c *call) (*answer, error) {
 	if !valid {
 		return nil, badBody(fault.InvalidRequest, inBody("/since", "INVALID", momentMend))
 	}
-	resp, err := e.Policies.Simulate(c.ctx, &policyv1.SimulateRequest{Definition: in.Definition, Since: since, RunId: in.RunID})
+	resp, err := e.Policies.SimulatePolicy(c.ctx, &policyv1.SimulatePolicyRequest{Definition: in.Definition, Since: since, RunId: in.RunID})
 	if err != nil {
 		return nil, err
 	}

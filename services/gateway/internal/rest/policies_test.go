@@ -18,10 +18,10 @@ func TestPolicyAnswers(t *testing.T) {
 	checkAnswers(t, []answerCase{
 		{
 			name: "put", method: "POST", path: "/v1/policies?name=gate&shadow=true", body: ` {"role":"x"}`, headers: []string{"Idempotency-Key", "k"},
-			rpc: "PutPolicy", answer: &policyv1.PutResponse{
+			rpc: "PutPolicy", answer: &policyv1.RegisterPolicyResponse{
 				Policy: aPolicy(), Created: true, Warnings: []*policyv1.PolicyProblem{{Pointer: "/allow/0/capability", Code: "TOO_BROAD", Message: "m"}},
 			},
-			want:   &policyv1.PutRequest{Name: "gate", Definition: []byte(` {"role":"x"}`), Shadow: true, IdempotencyKey: "k"},
+			want:   &policyv1.RegisterPolicyRequest{Name: "gate", Definition: []byte(` {"role":"x"}`), Shadow: true, IdempotencyKey: "k"},
 			status: 201,
 			json: `{` + jsonPolicy + `,"created":true,"warnings":[{"pointer":"/allow/0/capability","code":"TOO_BROAD",` +
 				`"severity":"warning","message":"m"}]}`,
@@ -30,47 +30,47 @@ func TestPolicyAnswers(t *testing.T) {
 		{
 			name: "put what is there, in YAML", method: "POST", path: "/v1/policies", body: "name: gate\nn: 1.10\n",
 			headers: []string{"Content-Type", "application/yaml"}, rpc: "PutPolicy",
-			want: &policyv1.PutRequest{Definition: []byte(`{"name":"gate","n":1.10}`)}, status: 200,
+			want: &policyv1.RegisterPolicyRequest{Definition: []byte(`{"name":"gate","n":1.10}`)}, status: 200,
 			json: `{` + jsonPolicy + `,"created":false,"warnings":[]}`,
 		},
 		{
 			name: "list", method: "GET", path: "/v1/policies?page_size=2&page_token=t", rpc: "ListPolicies",
-			answer: &policyv1.PolicyServiceListResponse{Policies: []*policyv1.Policy{inList}, NextPageToken: "u"},
-			want:   &policyv1.PolicyServiceListRequest{PageSize: 2, PageToken: "t"}, status: 200,
+			answer: &policyv1.ListPoliciesResponse{Policies: []*policyv1.Policy{inList}, NextPageToken: "u"},
+			want:   &policyv1.ListPoliciesRequest{PageSize: 2, PageToken: "t"}, status: 200,
 			json: `{"policies":[{"name":"gate","version":3,"digest":"abc","live_version":2,"shadow_version":3,"attachments":[],` + jsonMade +
 				`}],"next_page_token":"u"}`,
 		},
 		{
 			name: "get", method: "GET", path: gate, rpc: "GetPolicy",
-			want: &policyv1.PolicyServiceGetRequest{Name: "gate"}, status: 200, json: `{` + jsonPolicy + `}`,
+			want: &policyv1.GetPolicyRequest{Name: "gate"}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
 			name: "get a version", method: "GET", path: "/v1/policies/simulate/versions/3", rpc: "GetPolicy",
-			want: &policyv1.PolicyServiceGetRequest{Name: "simulate", Version: 3}, status: 200, json: `{` + jsonPolicy + `}`,
+			want: &policyv1.GetPolicyRequest{Name: "simulate", Version: 3}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
 			name: "promote", method: "POST", path: gate + "/promote", body: `{"version":3}`, rpc: "Promote",
-			want: &policyv1.PromoteRequest{Name: "gate", Version: 3}, status: 200, json: `{` + jsonPolicy + `}`,
+			want: &policyv1.PromotePolicyRequest{Name: "gate", Version: 3}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
 			name: "delete", method: "DELETE", path: gate, rpc: "DeletePolicy",
-			want: &policyv1.PolicyServiceDeleteRequest{Name: "gate"}, status: 204,
+			want: &policyv1.DeletePolicyRequest{Name: "gate"}, status: 204,
 		},
 		{
 			name: "attach", method: "PUT", path: gate + "/attachments/session/a%2Fb", rpc: "Attach",
-			want: &policyv1.AttachRequest{Name: "gate", To: to}, status: 200, json: `{` + jsonPolicy + `}`,
+			want: &policyv1.AttachPolicyRequest{Name: "gate", To: to}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
 			name: "detach", method: "DELETE", path: gate + "/attachments/session/a%2Fb", rpc: "Detach",
-			want: &policyv1.DetachRequest{Name: "gate", From: to}, status: 204,
+			want: &policyv1.DetachPolicyRequest{Name: "gate", From: to}, status: 204,
 		},
 		{
 			name: "usage", method: "GET", path: gate + "/usage?principal=agent-7&session=ses_01", rpc: "Usage",
-			answer: &policyv1.UsageResponse{Usages: []*policyv1.Usage{
+			answer: &policyv1.GetPolicyUsageResponse{Usages: []*policyv1.Usage{
 				{Capability: "bash", Measure: "calls", Scope: "principal", Subject: "agent-7", Used: 2, Max: 3, WindowSeconds: 60},
 				{Measure: "money", Scope: "policy", Used: 1_250_000, Max: 5_000_000, Period: "daily", ResetsAt: noon},
 			}},
-			want:   &policyv1.UsageRequest{Name: "gate", Principal: "agent-7", SessionId: "ses_01"},
+			want:   &policyv1.GetPolicyUsageRequest{Name: "gate", Principal: "agent-7", SessionId: "ses_01"},
 			status: 200,
 			json: `{"usages":[{"capability":"bash","measure":"calls","scope":"principal","subject":"agent-7","used":2,"max":3,"window_seconds":60},` +
 				`{"capability":"","measure":"money","scope":"policy","subject":"","used":1250000,"max":5000000,"used_usd":"1.25","max_usd":"5",` +
@@ -79,10 +79,10 @@ func TestPolicyAnswers(t *testing.T) {
 		{
 			name: "simulate", method: "POST", path: "/v1/policies/simulate", rpc: "Simulate",
 			body: `{"definition":{ "role":"x"},"since":"2026-03-04T12:00:00.005Z","run_id":"run_01"}`,
-			answer: &policyv1.SimulateResponse{Replayed: 9, Truncated: true, Changes: []*policyv1.SimulatedChange{{
+			answer: &policyv1.SimulatePolicyResponse{Replayed: 9, Truncated: true, Changes: []*policyv1.SimulatedChange{{
 				Recorded: aRecord(), Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, Message: "no",
 			}}},
-			want:   &policyv1.SimulateRequest{Definition: []byte(`{ "role":"x"}`), Since: noon, RunId: "run_01"},
+			want:   &policyv1.SimulatePolicyRequest{Definition: []byte(`{ "role":"x"}`), Since: noon, RunId: "run_01"},
 			status: 200,
 			json:   `{"replayed":9,"changes":[{"recorded":` + jsonRecord + `,"decision":"DENY","code":"POLICY_DENIED","message":"no"}],"truncated":true}`,
 		},

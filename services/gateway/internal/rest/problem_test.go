@@ -278,7 +278,7 @@ func TestAllProblems(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.errs["Register"] = fault.New(fault.InvalidDefinition, "bad").Violate("/a", "NAME", "m").Meta("violations_omitted", "1")
-	h.answers["Validate"] = &enginev1.ValidateResponse{Problems: []*enginev1.Problem{
+	h.answers["Validate"] = &enginev1.ValidateWorkflowResponse{Problems: []*enginev1.Problem{
 		{Pointer: "/a", Code: "NAME", Severity: enginev1.Severity_SEVERITY_ERROR},
 		{Pointer: "/b", Code: "UNREACHABLE", Severity: enginev1.Severity_SEVERITY_WARNING},
 		{Pointer: "/c", Code: "NAME", Severity: enginev1.Severity_SEVERITY_ERROR},
@@ -343,7 +343,7 @@ func TestBrokenContext(t *testing.T) {
 	h := newHouse(t)
 	run := aRun()
 	run.Context = []byte(`{"a":`)
-	h.answers["GetRun"] = &enginev1.RunServiceGetResponse{Run: run}
+	h.answers["GetRun"] = &enginev1.GetRunResponse{Run: run}
 	rec := h.do("GET", "/v1/runs/r", "")
 	if p := problem(t, rec); rec.Code != 500 || p.Code != "INTERNAL" || rec.Header().Get("ETag") != "" {
 		t.Errorf("%d %v %s", rec.Code, rec.Header(), rec.Body)

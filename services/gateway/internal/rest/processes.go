@@ -104,7 +104,7 @@ func (e *edge) registerProcess(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.Register(c.ctx, &enginev1.ProcessServiceRegisterRequest{
+	resp, err := e.Processes.RegisterProcess(c.ctx, &enginev1.RegisterProcessRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *edge) listProcesses(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.List(c.ctx, &enginev1.ProcessServiceListRequest{PageSize: size, PageToken: token})
+	resp, err := e.Processes.ListProcesses(c.ctx, &enginev1.ListProcessesRequest{PageSize: size, PageToken: token})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (e *edge) getProcess(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.Get(c.ctx, &enginev1.ProcessServiceGetRequest{Name: c.path("name"), Version: version})
+	resp, err := e.Processes.GetProcess(c.ctx, &enginev1.GetProcessRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (e *edge) startProcess(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.Start(c.ctx, &enginev1.ProcessServiceStartRequest{
+	resp, err := e.Processes.StartProcess(c.ctx, &enginev1.StartProcessRequest{
 		Process: c.path("name"), Version: in.Version, SessionId: in.SessionID, Workspace: in.Workspace,
 		IdempotencyKey: c.header(headerIdempotency),
 	})
@@ -175,7 +175,7 @@ func (e *edge) answerProcess(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Processes.Answer(c.ctx, &enginev1.AnswerRequest{
+	resp, err := e.Processes.AnswerQuestion(c.ctx, &enginev1.AnswerQuestionRequest{
 		RunId: c.path("id"), Answer: in.Answer, Note: in.Note, ExpectedVersion: version, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {

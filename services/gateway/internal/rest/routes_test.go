@@ -23,7 +23,7 @@ func TestAnswers(t *testing.T) {
 			name: "start", method: "POST", path: "/v1/runs",
 			body:    `{"workflow":"deploy v1.0","version":2,"session_id":"ses_01","context":{ "n" : 1.10, "id":9007199254740993},"workspace":"/repo"}`,
 			headers: []string{"Idempotency-Key", "k1"}, rpc: "Start",
-			want: &enginev1.StartRequest{
+			want: &enginev1.StartRunRequest{
 				Workflow: "deploy v1.0", WorkflowVersion: 2, SessionId: "ses_01", Workspace: "/repo", IdempotencyKey: "k1",
 				Context: []byte(`{ "n" : 1.10, "id":9007199254740993}`),
 			},
@@ -31,17 +31,17 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "start that resumes", method: "POST", path: "/v1/runs", body: `{"workflow":"w","resume":true,"context":null}`,
-			rpc: "Start", answer: &enginev1.StartResponse{Run: aRun(), Resumed: true},
-			want: &enginev1.StartRequest{Workflow: "w", Resume: true}, status: 200, json: jsonRun,
+			rpc: "Start", answer: &enginev1.StartRunResponse{Run: aRun(), Resumed: true},
+			want: &enginev1.StartRunRequest{Workflow: "w", Resume: true}, status: 200, json: jsonRun,
 		},
 		{
 			name: "get", method: "GET", path: "/v1/runs/run_01", rpc: "GetRun",
-			want: &enginev1.RunServiceGetRequest{RunId: "run_01"}, status: 200, json: jsonRun,
+			want: &enginev1.GetRunRequest{RunId: "run_01"}, status: 200, json: jsonRun,
 			header: map[string]string{"ETag": `"7"`, "Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
 		},
 		{
 			name: "unrestricted tools are null, empty context is {}", method: "GET", path: "/v1/runs/r", rpc: "GetRun",
-			answer: &enginev1.RunServiceGetResponse{Run: &enginev1.Run{
+			answer: &enginev1.GetRunResponse{Run: &enginev1.Run{
 				RunId: "r", Status: enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL, CreatedAt: noon, UpdatedAt: noon,
 			}},
 			status: 200,
@@ -51,16 +51,16 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "get in a branch, the innermost", method: "GET", path: "/v1/runs/run_0?branch=a%2Fb&active=true", rpc: "GetRun",
-			want:   &enginev1.RunServiceGetRequest{RunId: "run_0", Branch: "a/b", Active: true},
+			want:   &enginev1.GetRunRequest{RunId: "run_0", Branch: "a/b", Active: true},
 			status: 200, json: jsonRun, header: map[string]string{"ETag": ""}, // of another run
 		},
 		{
 			name: "get, not the innermost", method: "GET", path: "/v1/runs/run_01?active=false", rpc: "GetRun",
-			want: &enginev1.RunServiceGetRequest{RunId: "run_01"}, status: 200, json: jsonRun, header: map[string]string{"ETag": `"7"`},
+			want: &enginev1.GetRunRequest{RunId: "run_01"}, status: 200, json: jsonRun, header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "variables in order", method: "GET", path: "/v1/runs/r", rpc: "GetRun",
-			answer: &enginev1.RunServiceGetResponse{Run: &enginev1.Run{
+			answer: &enginev1.GetRunResponse{Run: &enginev1.Run{
 				RunId: "r", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, CreatedAt: noon, UpdatedAt: noon,
 				EnvOverrides: []*enginev1.EnvVar{{Name: "Z"}, {Name: "B", Value: "1"}, {Name: "Y"}, {Name: "A"}, {Name: "X"}, {Name: "C"}},
 			}},
@@ -72,7 +72,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "a fork in a fork", method: "GET", path: "/v1/runs/r", rpc: "GetRun",
-			answer: &enginev1.RunServiceGetResponse{Run: &enginev1.Run{
+			answer: &enginev1.GetRunResponse{Run: &enginev1.Run{
 				RunId: "r", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, CreatedAt: noon, UpdatedAt: noon,
 				Fork: &enginev1.Fork{Event: "GO", State: "s", Join: "all", Branches: []*enginev1.ForkBranch{{
 					Name: "b", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "x", Terminal: "y",
@@ -105,8 +105,8 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "list", method: "GET", path: "/v1/runs?status=PAUSED&workflow=deploy%20v1.0&page_size=5&page_token=p", rpc: "ListRuns",
-			answer: &enginev1.RunServiceListResponse{Runs: []*enginev1.Run{aRun()}, NextPageToken: "q"},
-			want: &enginev1.RunServiceListRequest{
+			answer: &enginev1.ListRunsResponse{Runs: []*enginev1.Run{aRun()}, NextPageToken: "q"},
+			want: &enginev1.ListRunsRequest{
 				Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Workflow: "deploy v1.0", PageSize: 5, PageToken: "p",
 			},
 			status: 200, json: `{"runs":[` + jsonRun + `],"next_page_token":"q"}`,
@@ -114,31 +114,31 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "accepted transition", method: "POST", path: "/v1/runs/run_01/transition",
 			body: `{"event":"READY","data":{"x":1e2},"expected_version":6}`, headers: []string{"Idempotency-Key", "k"}, rpc: "Transition",
-			want:   &enginev1.TransitionRequest{RunId: "run_01", Event: "READY", Data: []byte(`{"x":1e2}`), ExpectedVersion: 6, IdempotencyKey: "k"},
+			want:   &enginev1.TransitionRunRequest{RunId: "run_01", Event: "READY", Data: []byte(`{"x":1e2}`), ExpectedVersion: 6, IdempotencyKey: "k"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `}`, header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "rejected transition", method: "POST", path: "/v1/runs/run_01/transition",
 			body: `{"event":"READY"}`, headers: []string{"If-Match", `"7"`}, rpc: "Transition",
-			answer: &enginev1.TransitionResponse{Run: aRun(), Rejection: &enginev1.Rejection{
+			answer: &enginev1.TransitionRunResponse{Run: aRun(), Rejection: &enginev1.Rejection{
 				Code: enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, Message: "no", Guards: []*enginev1.GuardResult{guard},
 				LegalEvents: aRun().GetLegalEvents(),
 			}},
-			want:   &enginev1.TransitionRequest{RunId: "run_01", Event: "READY", ExpectedVersion: 7},
+			want:   &enginev1.TransitionRunRequest{RunId: "run_01", Event: "READY", ExpectedVersion: 7},
 			status: 200,
 			json: `{"accepted":false,"run":` + jsonRun + `,"rejection":{"code":"GUARD_FAILED","message":"no","guards":[{"name":"planned",` +
 				`"field":"n","op":"gte","expected":9007199254740993,"actual":null,"passed":false}],"legal_events":` + jsonEvents + `}}`,
 		},
 		{
 			name: "parked transition", method: "POST", path: "/v1/runs/run_01/transition", body: `{"event":"STOP"}`, rpc: "Transition",
-			answer: &enginev1.TransitionResponse{Accepted: true, Run: aRun(), ApprovalId: "apr_1"},
+			answer: &enginev1.TransitionRunResponse{Accepted: true, Run: aRun(), ApprovalId: "apr_1"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"approval_id":"apr_1"}`,
 		},
 		{
 			name: "transition in a branch that changes nothing", method: "POST", path: "/v1/runs/run_01/transition",
 			body: `{"event":"BRANCH_DONE:lint","branch":"lint"}`, rpc: "Transition",
-			answer: &enginev1.TransitionResponse{Accepted: true, Run: aRun(), Note: "it has ended already"},
-			want:   &enginev1.TransitionRequest{RunId: "run_01", Event: "BRANCH_DONE:lint", Branch: "lint"},
+			answer: &enginev1.TransitionRunResponse{Accepted: true, Run: aRun(), Note: "it has ended already"},
+			want:   &enginev1.TransitionRunRequest{RunId: "run_01", Event: "BRANCH_DONE:lint", Branch: "lint"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"note":"it has ended already"}`,
 		},
 		{
@@ -229,26 +229,26 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "pause", method: "POST", path: "/v1/runs/run_01/pause", body: `{"reason":"lunch"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "Pause",
-			want: &enginev1.PauseRequest{RunId: "run_01", Reason: "lunch", IdempotencyKey: "k"}, status: 200, json: jsonRun, header: map[string]string{"ETag": `"7"`},
+			want: &enginev1.PauseRunRequest{RunId: "run_01", Reason: "lunch", IdempotencyKey: "k"}, status: 200, json: jsonRun, header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "resume without a body", method: "POST", path: "/v1/runs/run_01/resume", rpc: "Resume",
-			want: &enginev1.ResumeRequest{RunId: "run_01"}, status: 200, json: jsonRun,
+			want: &enginev1.ResumeRunRequest{RunId: "run_01"}, status: 200, json: jsonRun,
 		},
 		{
 			name: "cancel", method: "POST", path: "/v1/runs/run_01/cancel", body: `{}`, rpc: "Cancel",
-			want: &enginev1.CancelRequest{RunId: "run_01"}, status: 200, json: jsonRun,
+			want: &enginev1.CancelRunRequest{RunId: "run_01"}, status: 200, json: jsonRun,
 		},
 		{
 			name: "history", method: "GET", path: "/v1/runs/run_01/history?after_version=3&page_size=2", rpc: "History",
-			answer: &enginev1.HistoryResponse{NextAfterVersion: 5, Entries: []*enginev1.HistoryEntry{
+			answer: &enginev1.GetRunHistoryResponse{NextAfterVersion: 5, Entries: []*enginev1.HistoryEntry{
 				{
 					RunVersion: 4, Time: noon, Actor: "agent", Type: "transitioned", Event: "READY", From: "a", To: "b", Data: []byte(`{"n":1.10}`),
 					Rationale: "why", Guards: []*enginev1.GuardResult{guard}, WorkflowVersion: 2, Status: enginev1.RunStatus_RUN_STATUS_RUNNING, SafeNext: true,
 				},
 				{RunVersion: 5, Time: noon, Actor: "op", Type: "paused", WorkflowVersion: 2, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Reason: "lunch"},
 			}},
-			want:   &enginev1.HistoryRequest{RunId: "run_01", AfterVersion: 3, PageSize: 2},
+			want:   &enginev1.GetRunHistoryRequest{RunId: "run_01", AfterVersion: 3, PageSize: 2},
 			status: 200,
 			json: `{"entries":[{"run_version":4,"time":"2026-03-04T12:00:00.005Z","actor":"agent","type":"transitioned","event":"READY","from":"a","to":"b",` +
 				`"data":{"n":1.10},"rationale":"why","guards":[{"name":"planned","field":"n","op":"gte","expected":9007199254740993,"actual":null,"passed":false}],` +
@@ -257,11 +257,11 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "history with results", method: "GET", path: "/v1/runs/run_01/history?after=3&after_result=4", rpc: "History",
-			answer: &enginev1.HistoryResponse{NextAfterVersion: 3, NextAfterResult: 5, Entries: []*enginev1.HistoryEntry{{
+			answer: &enginev1.GetRunHistoryResponse{NextAfterVersion: 3, NextAfterResult: 5, Entries: []*enginev1.HistoryEntry{{
 				RunVersion: 3, Time: noon, Actor: "agent", Type: "tool_result", From: "a", To: "a", Branch: "lint",
 				ToolResult: &enginev1.ToolResult{CallId: "c1", Tool: "Read", Ok: true, Output: []byte("\u00e9\xff"), Truncated: true, Number: 5},
 			}}},
-			want:   &enginev1.HistoryRequest{RunId: "run_01", AfterVersion: 3, AfterResult: 4},
+			want:   &enginev1.GetRunHistoryRequest{RunId: "run_01", AfterVersion: 3, AfterResult: 4},
 			status: 200,
 			json: `{"entries":[{"run_version":3,"time":"2026-03-04T12:00:00.005Z","actor":"agent","type":"tool_result","from":"a","to":"a","branch":"lint",` +
 				`"tool_result":{"call_id":"c1","tool":"Read","ok":true,"output":"w6n/","encoding":"base64","truncated":true,"number":5}}],` +
@@ -269,23 +269,23 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "history with a join", method: "GET", path: "/v1/runs/run_01/history", rpc: "History",
-			answer: &enginev1.HistoryResponse{Entries: []*enginev1.HistoryEntry{{
+			answer: &enginev1.GetRunHistoryResponse{Entries: []*enginev1.HistoryEntry{{
 				RunVersion: 3, Time: noon, Actor: "agent", Type: "transitioned", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, WorkflowVersion: 1,
 				Joins: []*enginev1.Join{{Event: "GO", To: "z", Branches: []*enginev1.BranchOutcome{
 					{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_FAILED},
 				}}},
 			}}},
-			want:   &enginev1.HistoryRequest{RunId: "run_01"},
+			want:   &enginev1.GetRunHistoryRequest{RunId: "run_01"},
 			status: 200,
 			json: `{"entries":[{"run_version":3,"time":"2026-03-04T12:00:00.005Z","actor":"agent","type":"transitioned","workflow_version":1,"status":"RUNNING",` +
 				`"joins":[{"event":"GO","to":"z","succeeded":false,"branches":[{"name":"lint","status":"FAILED"}]}]}],"next_after_version":0,"next_after_result":0}`,
 		},
 		{
 			name: "register", method: "POST", path: "/v1/workflows", body: `{ "id":"deploy v1.0" }`, headers: []string{"Idempotency-Key", "k"}, rpc: "Register",
-			answer: &enginev1.RegisterResponse{Workflow: aWorkflow(), Created: true, Warnings: []*enginev1.Problem{
+			answer: &enginev1.RegisterWorkflowResponse{Workflow: aWorkflow(), Created: true, Warnings: []*enginev1.Problem{
 				{Pointer: "/states/x", Code: "UNREACHABLE", Severity: enginev1.Severity_SEVERITY_WARNING, Message: "m"},
 			}},
-			want:   &enginev1.RegisterRequest{Definition: []byte(`{ "id":"deploy v1.0" }`), IdempotencyKey: "k"},
+			want:   &enginev1.RegisterWorkflowRequest{Definition: []byte(`{ "id":"deploy v1.0" }`), IdempotencyKey: "k"},
 			status: 201,
 			json:   `{` + jsonWorkflow + jsonMade + `,"created":true,"warnings":[{"pointer":"/states/x","code":"UNREACHABLE","severity":"warning","message":"m"}]}`,
 			header: map[string]string{"Location": "/v1/workflows/deploy%20v1.0/versions/2"},
@@ -296,12 +296,12 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "register YAML", method: "POST", path: "/v1/workflows", body: "id: a\nn: 1.10\n", headers: []string{"Content-Type", "application/yaml; charset=UTF-8"}, rpc: "Register",
-			want: &enginev1.RegisterRequest{Definition: []byte(`{"id":"a","n":1.10}`)}, status: 200, json: `{` + jsonWorkflow + jsonMade + `,"created":false,"warnings":[]}`,
+			want: &enginev1.RegisterWorkflowRequest{Definition: []byte(`{"id":"a","n":1.10}`)}, status: 200, json: `{` + jsonWorkflow + jsonMade + `,"created":false,"warnings":[]}`,
 		},
 		{
 			name: "validate", method: "POST", path: "/v1/workflows/validate?strict=true", body: `{"id":`, rpc: "Validate",
-			answer: &enginev1.ValidateResponse{Problems: []*enginev1.Problem{{Code: "JSON_SYNTAX", Severity: enginev1.Severity_SEVERITY_ERROR, Message: "m"}}},
-			want:   &enginev1.ValidateRequest{Definition: []byte(`{"id":`), Strict: true},
+			answer: &enginev1.ValidateWorkflowResponse{Problems: []*enginev1.Problem{{Code: "JSON_SYNTAX", Severity: enginev1.Severity_SEVERITY_ERROR, Message: "m"}}},
+			want:   &enginev1.ValidateWorkflowRequest{Definition: []byte(`{"id":`), Strict: true},
 			status: 200, json: `{"ok":false,"problems":[{"pointer":"","code":"JSON_SYNTAX","severity":"error","message":"m"}]}`,
 		},
 		{
@@ -310,26 +310,26 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "workflow by a name with blank, dots and percent", method: "GET", path: "/v1/workflows/..%20a%25b%2e", rpc: "GetWorkflow",
-			answer: &enginev1.WorkflowServiceGetResponse{Workflow: func() *enginev1.Workflow {
+			answer: &enginev1.GetWorkflowResponse{Workflow: func() *enginev1.Workflow {
 				w := aWorkflow()
 				w.Definition = []byte(`{"id":"deploy v1.0","n":1.0}`)
 				return w
 			}()},
-			want:   &enginev1.WorkflowServiceGetRequest{Name: ".. a%b."},
+			want:   &enginev1.GetWorkflowRequest{Name: ".. a%b."},
 			status: 200, json: `{` + jsonWorkflow + `"definition":{"id":"deploy v1.0","n":1.0},` + jsonMade + `}`, header: map[string]string{"ETag": `"abc"`},
 		},
 		{
 			name: "workflow named dot dot", method: "GET", path: "/v1/workflows/%2e%2e", rpc: "GetWorkflow",
-			want: &enginev1.WorkflowServiceGetRequest{Name: ".."}, status: 200, json: `{` + jsonWorkflow + jsonMade + `}`,
+			want: &enginev1.GetWorkflowRequest{Name: ".."}, status: 200, json: `{` + jsonWorkflow + jsonMade + `}`,
 		},
 		{
 			name: "workflow version", method: "GET", path: "/v1/workflows/validate/versions/2", rpc: "GetWorkflow",
-			want: &enginev1.WorkflowServiceGetRequest{Name: "validate", Version: 2}, status: 200, json: `{` + jsonWorkflow + jsonMade + `}`,
+			want: &enginev1.GetWorkflowRequest{Name: "validate", Version: 2}, status: 200, json: `{` + jsonWorkflow + jsonMade + `}`,
 		},
 		{
 			name: "workflows", method: "GET", path: "/v1/workflows?page_size=2&page_token=t", rpc: "ListWorkflows",
-			answer: &enginev1.WorkflowServiceListResponse{Workflows: []*enginev1.Workflow{aWorkflow()}},
-			want:   &enginev1.WorkflowServiceListRequest{PageSize: 2, PageToken: "t"},
+			answer: &enginev1.ListWorkflowsResponse{Workflows: []*enginev1.Workflow{aWorkflow()}},
+			want:   &enginev1.ListWorkflowsRequest{PageSize: 2, PageToken: "t"},
 			status: 200, json: `{"workflows":[{` + jsonWorkflow + jsonMade + `}],"next_page_token":""}`,
 		},
 		{name: "alive", method: "GET", path: "/healthz", headers: []string{"Authorization", ""}, status: 200, json: `{"status":"ok"}`},

@@ -166,7 +166,7 @@ func (e *edge) startRun(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.Start(c.ctx, &enginev1.StartRequest{
+	resp, err := e.Runs.StartRun(c.ctx, &enginev1.StartRunRequest{
 		Workflow: in.Workflow, WorkflowVersion: in.Version, SessionId: in.SessionID, Context: initial,
 		Workspace: in.Workspace, IdempotencyKey: c.header(headerIdempotency), Resume: in.Resume,
 	})
@@ -209,7 +209,7 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.List(c.ctx, &enginev1.RunServiceListRequest{
+	resp, err := e.Runs.ListRuns(c.ctx, &enginev1.ListRunsRequest{
 		Status: enginev1.RunStatus(status), Workflow: c.query.Get("workflow"), PageSize: size, PageToken: token,
 	})
 	if err != nil {
@@ -223,7 +223,7 @@ func (e *edge) getRun(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.Get(c.ctx, &enginev1.RunServiceGetRequest{
+	resp, err := e.Runs.GetRun(c.ctx, &enginev1.GetRunRequest{
 		RunId: c.path("id"), Branch: c.query.Get("branch"), Active: active,
 	})
 	if err != nil {
@@ -239,7 +239,7 @@ func (e *edge) pauseRun(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.Pause(c.ctx, &enginev1.PauseRequest{
+	resp, err := e.Runs.PauseRun(c.ctx, &enginev1.PauseRunRequest{
 		RunId: c.path("id"), Reason: in.Reason, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -252,7 +252,7 @@ func (e *edge) resumeRun(c *call) (*answer, error) {
 	if _, err := decode[EmptyRequest](c.body); err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.Resume(c.ctx, &enginev1.ResumeRequest{
+	resp, err := e.Runs.ResumeRun(c.ctx, &enginev1.ResumeRunRequest{
 		RunId: c.path("id"), IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -266,7 +266,7 @@ func (e *edge) cancelRun(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.Cancel(c.ctx, &enginev1.CancelRequest{
+	resp, err := e.Runs.CancelRun(c.ctx, &enginev1.CancelRunRequest{
 		RunId: c.path("id"), Reason: in.Reason, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {

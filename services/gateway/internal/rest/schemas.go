@@ -61,7 +61,7 @@ func (e *edge) registerSchema(c *call) (*answer, error) {
 	if err := missing(requirement{"/name", in.Name != ""}, requirement{"/json_schema", len(in.JSONSchema) > 0}); err != nil {
 		return nil, err
 	}
-	resp, err := e.Schemas.Register(c.ctx, &statev1.SchemaServiceRegisterRequest{
+	resp, err := e.Schemas.RegisterSchema(c.ctx, &statev1.RegisterSchemaRequest{
 		Name: in.Name, JsonSchema: in.JSONSchema, Description: in.Description, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func (e *edge) listSchemas(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Schemas.List(c.ctx, &statev1.SchemaServiceListRequest{PageSize: size, PageToken: token})
+	resp, err := e.Schemas.ListSchemas(c.ctx, &statev1.ListSchemasRequest{PageSize: size, PageToken: token})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (e *edge) getSchema(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Schemas.Get(c.ctx, &statev1.SchemaServiceGetRequest{Name: c.path("name"), Version: version})
+	resp, err := e.Schemas.GetSchema(c.ctx, &statev1.GetSchemaRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (e *edge) listSchemaVersions(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Schemas.ListVersions(c.ctx, &statev1.SchemaServiceListVersionsRequest{
+	resp, err := e.Schemas.ListSchemaVersions(c.ctx, &statev1.ListSchemaVersionsRequest{
 		Name: c.path("name"), PageSize: size, PageToken: token,
 	})
 	if err != nil {

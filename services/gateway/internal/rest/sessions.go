@@ -118,7 +118,7 @@ func (e *edge) createSession(c *call) (*answer, error) {
 		return nil, badBody(fault.InvalidRequest, inBody("/state_update", document.CodeEnum,
 			"must be one of "+strings.Join(jsonview.StateUpdates(), ", ")))
 	}
-	resp, err := e.Sessions.Create(c.ctx, &statev1.SessionServiceCreateRequest{
+	resp, err := e.Sessions.CreateSession(c.ctx, &statev1.CreateSessionRequest{
 		SessionId: in.SessionID, Name: in.SessionName, Parent: in.ParentSessionName, WorkflowStateId: in.WorkflowStateID,
 		StateUpdate: statev1.StateUpdate(update), AcceptEarlyUpdate: in.AcceptEarlyUpdate, Labels: in.Labels,
 		StateRef: in.StateRef, Subject: in.Subject, Prompt: in.Prompt, Session: c.header(headerSession),
@@ -143,7 +143,7 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Sessions.List(c.ctx, &statev1.SessionServiceListRequest{
+	resp, err := e.Sessions.ListSessions(c.ctx, &statev1.ListSessionsRequest{
 		Session: c.header(headerSession), Root: c.query.Get("root_session"), Parent: c.query.Get("parent_session"),
 		Status: statev1.SessionStatus(status), PageSize: size, PageToken: token,
 	})
@@ -154,7 +154,7 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 }
 
 func (e *edge) getSession(c *call) (*answer, error) {
-	resp, err := e.Sessions.Get(c.ctx, &statev1.SessionServiceGetRequest{
+	resp, err := e.Sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession),
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func (e *edge) getSession(c *call) (*answer, error) {
 // sessionState serves the state of the session in the path, to the session that
 // acts.
 func (e *edge) sessionState(c *call) (*answer, error) {
-	resp, err := e.Sessions.Get(c.ctx, &statev1.SessionServiceGetRequest{
+	resp, err := e.Sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession),
 	})
 	if err != nil {
@@ -177,7 +177,7 @@ func (e *edge) sessionState(c *call) (*answer, error) {
 		return nil, fault.New(fault.NotFound, "session %s has no workflow state; its root creates one by POST /workflow-states",
 			resp.GetSession().GetName())
 	}
-	return e.readState(c, &statev1.StateServiceGetRequest{StateId: id})
+	return e.readState(c, &statev1.GetStateRequest{StateId: id})
 }
 
 func (e *edge) stopSession(c *call) (*answer, error) {
@@ -185,7 +185,7 @@ func (e *edge) stopSession(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Sessions.Stop(c.ctx, &statev1.SessionServiceStopRequest{
+	resp, err := e.Sessions.StopSession(c.ctx, &statev1.StopSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency),
 		InPlace: in.InPlace, End: in.End, Error: in.Error,
 	})
@@ -200,7 +200,7 @@ func (e *edge) resumeSession(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Sessions.Resume(c.ctx, &statev1.SessionServiceResumeRequest{
+	resp, err := e.Sessions.ResumeSession(c.ctx, &statev1.ResumeSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency), Prompt: in.Prompt,
 	})
 	if err != nil {
@@ -217,7 +217,7 @@ func (e *edge) grantState(c *call) (*answer, error) {
 	if err := missing(requirement{"/state_id", in.StateID != ""}); err != nil {
 		return nil, err
 	}
-	resp, err := e.Sessions.Grant(c.ctx, &statev1.SessionServiceGrantRequest{SessionId: c.path("session_id"), StateId: in.StateID})
+	resp, err := e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{SessionId: c.path("session_id"), StateId: in.StateID})
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (e *edge) grantState(c *call) (*answer, error) {
 }
 
 func (e *edge) revokeState(c *call) (*answer, error) {
-	_, err := e.Sessions.Grant(c.ctx, &statev1.SessionServiceGrantRequest{
+	_, err := e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{
 		SessionId: c.path("session_id"), StateId: c.path("state_id"), Revoke: true,
 	})
 	if err != nil {

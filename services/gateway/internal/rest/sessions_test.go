@@ -31,7 +31,7 @@ func TestSessionAnswers(t *testing.T) {
 			name: "create", method: "POST", path: "/sessions", headers: session, rpc: "CreateSession",
 			body: `{"session_id":"uuid-child","session_name":"child 1","parent_session_name":"orchestrator","workflow_state_id":"wfstate_01",` +
 				`"state_update":"required","accept_early_update":true,"labels":{"gpu":"yes"},"state_ref":"prefs","subject":"alice","prompt":"Go."}`,
-			want: &statev1.SessionServiceCreateRequest{
+			want: &statev1.CreateSessionRequest{
 				SessionId: "uuid-child", Name: "child 1", Parent: "orchestrator", WorkflowStateId: "wfstate_01",
 				StateUpdate: statev1.StateUpdate_STATE_UPDATE_REQUIRED, AcceptEarlyUpdate: true, Labels: map[string]string{"gpu": "yes"},
 				StateRef: "prefs", Subject: "alice", Prompt: "Go.", Session: "orchestrator",
@@ -40,30 +40,30 @@ func TestSessionAnswers(t *testing.T) {
 		},
 		{
 			name: "create what is there", method: "POST", path: "/sessions", body: `{"session_name":"a","state_update":"skip"}`, rpc: "CreateSession",
-			answer: &statev1.SessionServiceCreateResponse{Session: root},
-			want:   &statev1.SessionServiceCreateRequest{Name: "a", StateUpdate: statev1.StateUpdate_STATE_UPDATE_SKIP}, status: 200, json: jsonRoot,
+			answer: &statev1.CreateSessionResponse{Session: root},
+			want:   &statev1.CreateSessionRequest{Name: "a", StateUpdate: statev1.StateUpdate_STATE_UPDATE_SKIP}, status: 200, json: jsonRoot,
 		},
 		{
 			name: "list", method: "GET", path: "/sessions?root_session=orchestrator&parent_session=p&status=finished&page_size=2&page_token=t", headers: session,
-			rpc: "ListSessions", answer: &statev1.SessionServiceListResponse{Sessions: []*statev1.Session{root}, NextPageToken: "u"},
-			want: &statev1.SessionServiceListRequest{
+			rpc: "ListSessions", answer: &statev1.ListSessionsResponse{Sessions: []*statev1.Session{root}, NextPageToken: "u"},
+			want: &statev1.ListSessionsRequest{
 				Session: "orchestrator", Root: "orchestrator", Parent: "p", Status: statev1.SessionStatus_SESSION_STATUS_FINISHED, PageSize: 2, PageToken: "t",
 			},
 			status: 200, json: `{"sessions":[` + jsonRoot + `],"next_page_token":"u"}`,
 		},
 		{
 			name: "get by a name", method: "GET", path: "/sessions/child%201", headers: session, rpc: "GetSession",
-			want: &statev1.SessionServiceGetRequest{SessionId: "child 1", Session: "orchestrator"}, status: 200, json: jsonSession + `}`,
+			want: &statev1.GetSessionRequest{SessionId: "child 1", Session: "orchestrator"}, status: 200, json: jsonSession + `}`,
 		},
 		{
 			name: "stop", method: "POST", path: "/sessions/ses_02/stop", rpc: "StopSession",
-			want: &statev1.SessionServiceStopRequest{SessionId: "ses_02"}, status: 200, json: jsonSession + `}`,
+			want: &statev1.StopSessionRequest{SessionId: "ses_02"}, status: 200, json: jsonSession + `}`,
 		},
 		{
 			name: "stop in place", method: "POST", path: "/sessions/ses_02/stop", body: `{"in_place":true,"end":true,"error":"e"}`,
 			headers: append([]string{"Idempotency-Key", "k"}, session...), rpc: "StopSession",
-			answer: &statev1.SessionServiceStopResponse{Session: aSession(), Prompt: "Update the state."},
-			want: &statev1.SessionServiceStopRequest{
+			answer: &statev1.StopSessionResponse{Session: aSession(), Prompt: "Update the state."},
+			want: &statev1.StopSessionRequest{
 				SessionId: "ses_02", Session: "orchestrator", IdempotencyKey: "k", InPlace: true, End: true, Error: "e",
 			},
 			status: 200, json: jsonSession + `,"prompt":"Update the state."}`,
@@ -71,26 +71,26 @@ func TestSessionAnswers(t *testing.T) {
 		{
 			name: "resume", method: "POST", path: "/sessions/ses_02/resume", body: `{"prompt":"Go on."}`,
 			headers: append([]string{"Idempotency-Key", "k"}, session...), rpc: "ResumeSession",
-			want:   &statev1.SessionServiceResumeRequest{SessionId: "ses_02", Session: "orchestrator", IdempotencyKey: "k", Prompt: "Go on."},
+			want:   &statev1.ResumeSessionRequest{SessionId: "ses_02", Session: "orchestrator", IdempotencyKey: "k", Prompt: "Go on."},
 			status: 200, json: jsonSession + `}`,
 		},
 		{
 			name: "grant", method: "POST", path: "/sessions/ses_02/grants", body: `{"state_id":"wfstate_9"}`, rpc: "Grant",
-			want: &statev1.SessionServiceGrantRequest{SessionId: "ses_02", StateId: "wfstate_9"}, status: 200, json: jsonSession + `}`,
+			want: &statev1.GrantStateAccessRequest{SessionId: "ses_02", StateId: "wfstate_9"}, status: 200, json: jsonSession + `}`,
 		},
 		{
 			name: "revoke", method: "DELETE", path: "/sessions/ses_02/grants/wfstate_9", rpc: "Grant",
-			want: &statev1.SessionServiceGrantRequest{SessionId: "ses_02", StateId: "wfstate_9", Revoke: true}, status: 204,
+			want: &statev1.GrantStateAccessRequest{SessionId: "ses_02", StateId: "wfstate_9", Revoke: true}, status: 204,
 		},
 		{
 			name: "state of a session", method: "GET", path: "/sessions/child%201/workflow-state?pointer=", headers: session, rpc: "GetState",
-			answer: &statev1.StateServiceGetResponse{State: aState(), Parts: []*statev1.Part{{Found: true, Value: []byte("1")}}},
-			want:   &statev1.StateServiceGetRequest{StateId: "wfstate_01", Session: "orchestrator", Pointers: []string{""}}, status: 200,
+			answer: &statev1.GetStateResponse{State: aState(), Parts: []*statev1.Part{{Found: true, Value: []byte("1")}}},
+			want:   &statev1.GetStateRequest{StateId: "wfstate_01", Session: "orchestrator", Pointers: []string{""}}, status: 200,
 			json: `{"state_id":"wfstate_01","version":7,"parts":[{"pointer":"","found":true,"value":1}]}`, header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "whole state of a session", method: "GET", path: "/sessions/ses_02/workflow-state", rpc: "GetSession",
-			want: &statev1.SessionServiceGetRequest{SessionId: "ses_02"}, status: 200, json: jsonState,
+			want: &statev1.GetSessionRequest{SessionId: "ses_02"}, status: 200, json: jsonState,
 		},
 		{
 			name: "state of a session, not modified", method: "GET", path: "/sessions/ses_02/workflow-state", headers: []string{"If-None-Match", `"7"`},
@@ -98,7 +98,7 @@ func TestSessionAnswers(t *testing.T) {
 		},
 		{
 			name: "tasks", method: "GET", path: "/v1/tasks?session=child%201&status=leased&page_size=1&page_token=t", rpc: "ListTasks",
-			answer: &statev1.TaskServiceListResponse{Tasks: []*statev1.Task{
+			answer: &statev1.ListTasksResponse{Tasks: []*statev1.Task{
 				{
 					TaskId: "task_1", Kind: statev1.TaskKind_TASK_KIND_STATE_UPDATE, SessionId: "ses_02", SessionName: "child 1", WorkflowStateId: "wfstate_01",
 					Prompt: "Update.", Attempt: 2, Labels: map[string]string{"gpu": "yes"}, Status: statev1.TaskStatus_TASK_STATUS_LEASED, Given: 1,
@@ -109,7 +109,7 @@ func TestSessionAnswers(t *testing.T) {
 					Status: statev1.TaskStatus_TASK_STATUS_READY, Callbacks: root.GetCallbacks(), CreatedAt: noon,
 				},
 			}, NextPageToken: "u"},
-			want:   &statev1.TaskServiceListRequest{Session: "child 1", Status: statev1.TaskStatus_TASK_STATUS_LEASED, PageSize: 1, PageToken: "t"},
+			want:   &statev1.ListTasksRequest{Session: "child 1", Status: statev1.TaskStatus_TASK_STATUS_LEASED, PageSize: 1, PageToken: "t"},
 			status: 200,
 			json: `{"tasks":[{"task_id":"task_1","kind":"state_update","status":"leased","session_id":"ses_02","session_name":"child 1","parent_session_id":"ses_01",` +
 				`"root_session_id":"ses_01","workflow_state_id":"wfstate_01","prompt":"Update.","attempt":2,"labels":{"gpu":"yes"},"given":1,"runner":"r1",` +

@@ -212,7 +212,7 @@ func (s *socket) feed(ctx context.Context, o order) (*feed, error) {
 		if o.AfterVersion != nil {
 			after = *o.AfterVersion
 		}
-		return s.edge.stateFeed(ctx, &statev1.StateServiceWatchRequest{StateId: o.StateID, Session: s.session, AfterVersion: after})
+		return s.edge.stateFeed(ctx, &statev1.WatchStateRequest{StateId: o.StateID, Session: s.session, AfterVersion: after})
 	}
 	filter, err := subjectFilter(s.namespace, o.Subject)
 	if err != nil {

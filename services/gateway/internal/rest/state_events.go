@@ -38,7 +38,7 @@ func (e *edge) streamState(c *call, id string) error {
 		return err
 	}
 	return e.serveFeed(c, func(ctx context.Context) (*feed, error) {
-		return e.stateFeed(ctx, &statev1.StateServiceWatchRequest{StateId: id, Session: c.header(headerSession), AfterVersion: after})
+		return e.stateFeed(ctx, &statev1.WatchStateRequest{StateId: id, Session: c.header(headerSession), AfterVersion: after})
 	})
 }
 
@@ -60,7 +60,7 @@ func (c *call) changesAfter() (int64, error) {
 
 // stateFeed follows the changes of a state. Changes to come are those after the
 // version that it has now, so that none falls between the question and the watch.
-func (e *edge) stateFeed(ctx context.Context, req *statev1.StateServiceWatchRequest) (*feed, error) {
+func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*feed, error) {
 	now, err := e.mayWatch(ctx, req)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.StateServiceWatchRequ
 		return nil, fault.New(fault.InvalidRequest, "state %s is at version %d: there is nothing after version %d yet",
 			req.GetStateId(), now, req.AfterVersion).Violate("/after_version", "RANGE", "must be a version that there is")
 	}
-	changes, err := e.States.Watch(ctx, req)
+	changes, err := e.States.WatchState(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +112,10 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.StateServiceWatchRequ
 
 // mayWatch asks the state-store for as little of a state as there is: whoever may
 // read it may watch it. It answers the state's version.
-func (e *edge) mayWatch(ctx context.Context, req *statev1.StateServiceWatchRequest) (int64, error) {
+func (e *edge) mayWatch(ctx context.Context, req *statev1.WatchStateRequest) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	resp, err := e.States.Get(ctx, &statev1.StateServiceGetRequest{
+	resp, err := e.States.GetState(ctx, &statev1.GetStateRequest{
 		StateId: req.GetStateId(), Session: req.GetSession(), Pointers: []string{"/-"}, // an element that is never there
 	})
 	return resp.GetState().GetVersion(), err
@@ -123,7 +123,7 @@ func (e *edge) mayWatch(ctx context.Context, req *statev1.StateServiceWatchReque
 
 // stateChange is a change as an event, and the version that was its last then. A
 // deletion has no version of its own: it comes after the last.
-func stateChange(resp *statev1.StateServiceWatchResponse, last int64) (Event, int64, error) {
+func stateChange(resp *statev1.WatchStateResponse, last int64) (Event, int64, error) {
 	if resp.GetDeleted() {
 		data, err := encode(jsonview.StateEvent{
 			EventType: jsonview.StateDeleted, StateID: resp.GetStateId(), Version: last, Timestamp: time.Now().UTC(),

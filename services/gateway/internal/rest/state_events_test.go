@@ -17,8 +17,8 @@ import (
 )
 
 // changed is a change as the state-store tells it.
-func changed(version int64, kind, session string) *statev1.StateServiceWatchResponse {
-	return &statev1.StateServiceWatchResponse{StateId: "wfstate_01", Change: &statev1.StateVersion{
+func changed(version int64, kind, session string) *statev1.WatchStateResponse {
+	return &statev1.WatchStateResponse{StateId: "wfstate_01", Change: &statev1.StateVersion{
 		Version: version, Time: noon, Type: kind, SessionName: session, Actor: "agent",
 	}}
 }
@@ -44,7 +44,7 @@ func TestStateEvents(t *testing.T) {
 	byID := changed(10, "created", "")
 	byID.Change.SessionId = "ses_02"
 	h.changes <- byID
-	h.changes <- &statev1.StateServiceWatchResponse{StateId: "wfstate_01", Deleted: true}
+	h.changes <- &statev1.WatchStateResponse{StateId: "wfstate_01", Deleted: true}
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -58,10 +58,10 @@ func TestStateEvents(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	// Whoever comes without a version misses nothing after the state that was seen.
-	if want := (&statev1.StateServiceWatchRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(h.got["Watch"], want) {
+	if want := (&statev1.WatchStateRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(h.got["Watch"], want) {
 		t.Errorf("watched %v", h.got["Watch"])
 	}
-	if want := (&statev1.StateServiceGetRequest{StateId: "wfstate_01", Session: "child-1", Pointers: []string{"/-"}}); !proto.Equal(h.got["GetState"], want) {
+	if want := (&statev1.GetStateRequest{StateId: "wfstate_01", Session: "child-1", Pointers: []string{"/-"}}); !proto.Equal(h.got["GetState"], want) {
 		t.Errorf("asked %v", h.got["GetState"])
 	}
 }
@@ -88,7 +88,7 @@ func TestStateEventsResume(t *testing.T) {
 		if got := rec.Body.String(); rec.Code != 200 || got != ": connected\nretry: 2000\n\n" {
 			t.Errorf("%s: %d %q", name, rec.Code, got)
 		}
-		if want := (&statev1.StateServiceWatchRequest{StateId: "s", AfterVersion: tt.after}); !proto.Equal(h.got["Watch"], want) {
+		if want := (&statev1.WatchStateRequest{StateId: "s", AfterVersion: tt.after}); !proto.Equal(h.got["Watch"], want) {
 			t.Errorf("%s: watched %v", name, h.got["Watch"])
 		}
 	}

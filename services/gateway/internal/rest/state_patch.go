@@ -80,12 +80,12 @@ func (e *edge) replaceState(c *call) (*answer, error) {
 	if err := missing(requirement{"/data", len(in.Data) > 0}); err != nil {
 		return nil, err
 	}
-	req := &statev1.StateServiceUpdateRequest{Change: &statev1.StateServiceUpdateRequest_Data{Data: in.Data}}
+	req := &statev1.UpdateStateRequest{Change: &statev1.UpdateStateRequest_Data{Data: in.Data}}
 	return e.updateState(c, req, in.ExpectedVersion, in.FencingToken)
 }
 
 func (e *edge) patchState(c *call) (*answer, error) {
-	req := &statev1.StateServiceUpdateRequest{}
+	req := &statev1.UpdateStateRequest{}
 	switch c.media {
 	case contentPatch:
 		if err := strict(c.body, aroundOperation); err != nil {
@@ -95,12 +95,12 @@ func (e *edge) patchState(c *call) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.Change = &statev1.StateServiceUpdateRequest_Patch{Patch: patch}
+		req.Change = &statev1.UpdateStateRequest_Patch{Patch: patch}
 	case contentMergePatch:
 		if err := strict(c.body, 0); err != nil {
 			return nil, err
 		}
-		req.Change = &statev1.StateServiceUpdateRequest_MergePatch{MergePatch: c.body}
+		req.Change = &statev1.UpdateStateRequest_MergePatch{MergePatch: c.body}
 	default:
 		in, err := decodeAround[PatchStateRequest](c.body, aroundOperations)
 		if err != nil {
@@ -113,7 +113,7 @@ func (e *edge) patchState(c *call) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.Change = &statev1.StateServiceUpdateRequest_Patch{Patch: patch}
+		req.Change = &statev1.UpdateStateRequest_Patch{Patch: patch}
 		return e.updateState(c, req, in.ExpectedVersion, in.FencingToken)
 	}
 	return e.updateState(c, req, 0, 0)
@@ -121,7 +121,7 @@ func (e *edge) patchState(c *call) (*answer, error) {
 
 // updateState makes the change of the request under the conditions that the body
 // and the headers set.
-func (e *edge) updateState(c *call, req *statev1.StateServiceUpdateRequest, version, token int64) (*answer, error) {
+func (e *edge) updateState(c *call, req *statev1.UpdateStateRequest, version, token int64) (*answer, error) {
 	version, match, err := c.expected(version)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (e *edge) updateState(c *call, req *statev1.StateServiceUpdateRequest, vers
 	}
 	req.StateId, req.Session, req.IdempotencyKey = c.stateID(), c.header(headerSession), c.header(headerIdempotency)
 	req.ExpectedVersion, req.FencingToken, req.WithData = version, token, true
-	resp, err := e.States.Update(c.ctx, req)
+	resp, err := e.States.UpdateState(c.ctx, req)
 	if err != nil {
 		return nil, unmatched(c.inWholeBody(err), match)
 	}
@@ -175,7 +175,7 @@ func (e *edge) migrateState(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.States.Migrate(c.ctx, &statev1.StateServiceMigrateRequest{
+	resp, err := e.States.MigrateState(c.ctx, &statev1.MigrateStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), SchemaVersion: in.SchemaVersion, Patch: patch,
 		ExpectedVersion: version, FencingToken: token, IdempotencyKey: c.header(headerIdempotency),
 	})

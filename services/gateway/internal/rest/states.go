@@ -155,7 +155,7 @@ func (e *edge) createState(c *call) (*answer, error) {
 	if err := missing(requirement{"/schema_name", in.SchemaName != ""}, requirement{"/initial_data", len(in.InitialData) > 0}); err != nil {
 		return nil, err
 	}
-	req := &statev1.StateServiceCreateRequest{
+	req := &statev1.CreateStateRequest{
 		SchemaName: in.SchemaName, SchemaVersion: in.SchemaVersion, Data: in.InitialData,
 		Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency),
 	}
@@ -170,7 +170,7 @@ func (e *edge) createState(c *call) (*answer, error) {
 	case in.SessionName != "":
 		req.Session = in.SessionName
 	}
-	resp, err := e.States.Create(c.ctx, req)
+	resp, err := e.States.CreateState(c.ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (e *edge) listStates(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.States.List(c.ctx, &statev1.StateServiceListRequest{
+	resp, err := e.States.ListStates(c.ctx, &statev1.ListStatesRequest{
 		Session: c.header(headerSession), RootSession: c.query.Get("root_session"), Schema: c.query.Get("schema"),
 		PageSize: size, PageToken: token,
 	})
@@ -202,13 +202,13 @@ func (e *edge) getState(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.readState(c, &statev1.StateServiceGetRequest{StateId: c.stateID(), Version: version})
+	return e.readState(c, &statev1.GetStateRequest{StateId: c.stateID(), Version: version})
 }
 
 // readState answers what the request names, as much of it as the query asks for.
-func (e *edge) readState(c *call, req *statev1.StateServiceGetRequest) (*answer, error) {
+func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error) {
 	req.Session, req.Pointers = c.header(headerSession), c.query["pointer"]
-	resp, err := e.States.Get(c.ctx, req)
+	resp, err := e.States.GetState(c.ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (e *edge) stateHistory(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.States.History(c.ctx, &statev1.StateServiceHistoryRequest{
+	resp, err := e.States.GetStateHistory(c.ctx, &statev1.GetStateHistoryRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), AfterVersion: after, PageSize: size,
 	})
 	if err != nil {
@@ -251,7 +251,7 @@ func (e *edge) deleteState(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.States.Delete(c.ctx, &statev1.StateServiceDeleteRequest{
+	_, err = e.States.DeleteState(c.ctx, &statev1.DeleteStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), Force: force, ExpectedVersion: match,
 	})
 	if err != nil {

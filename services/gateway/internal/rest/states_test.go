@@ -22,7 +22,7 @@ func TestStateAnswers(t *testing.T) {
 	schema.JsonSchema = nil
 	jsonListed := jsonStateHead + jsonStateTail
 	jsonListedSchema := strings.Replace(jsonSchema, `"json_schema":{"type":"object","maximum":9007199254740993},`, "", 1)
-	parts := &statev1.StateServiceGetResponse{State: listed, Parts: []*statev1.Part{
+	parts := &statev1.GetStateResponse{State: listed, Parts: []*statev1.Part{
 		{Pointer: "/a", Found: true, Value: []byte("1.10")}, {Pointer: "/x~1y"},
 	}}
 	const jsonParts = `{"state_id":"wfstate_01","version":7,"parts":[{"pointer":"/a","found":true,"value":1.10},{"pointer":"/x~1y","found":false,"value":null}]}`
@@ -32,41 +32,41 @@ func TestStateAnswers(t *testing.T) {
 			name: "register a schema", method: "POST", path: "/workflow-schemas",
 			body:    `{"name":"code review","json_schema":{ "type":"object" },"description":"d"}`,
 			headers: []string{"Idempotency-Key", "k"}, rpc: "RegisterSchema",
-			want: &statev1.SchemaServiceRegisterRequest{
+			want: &statev1.RegisterSchemaRequest{
 				Name: "code review", JsonSchema: []byte(`{ "type":"object" }`), Description: "d", IdempotencyKey: "k",
 			},
 			status: 201, json: jsonSchema, header: map[string]string{"Location": "/workflow-schemas/code%20review?version=2"},
 		},
 		{
 			name: "register what is there, a boolean", method: "POST", path: "/workflow-schemas", body: `{"name":"n","json_schema":true}`,
-			rpc: "RegisterSchema", answer: &statev1.SchemaServiceRegisterResponse{Schema: aSchema()},
-			want: &statev1.SchemaServiceRegisterRequest{Name: "n", JsonSchema: []byte(`true`)}, status: 200, json: jsonSchema,
+			rpc: "RegisterSchema", answer: &statev1.RegisterSchemaResponse{Schema: aSchema()},
+			want: &statev1.RegisterSchemaRequest{Name: "n", JsonSchema: []byte(`true`)}, status: 200, json: jsonSchema,
 		},
 		{
 			name: "schemas", method: "GET", path: "/workflow-schemas?page_size=2&page_token=t", rpc: "ListSchemas",
-			answer: &statev1.SchemaServiceListResponse{Schemas: []*statev1.Schema{schema}, NextPageToken: "u"},
-			want:   &statev1.SchemaServiceListRequest{PageSize: 2, PageToken: "t"},
+			answer: &statev1.ListSchemasResponse{Schemas: []*statev1.Schema{schema}, NextPageToken: "u"},
+			want:   &statev1.ListSchemasRequest{PageSize: 2, PageToken: "t"},
 			status: 200, json: `{"schemas":[` + jsonListedSchema + `],"next_page_token":"u"}`,
 		},
 		{
 			name: "schema", method: "GET", path: "/workflow-schemas/code%20review", rpc: "GetSchema",
-			want: &statev1.SchemaServiceGetRequest{Name: "code review"}, status: 200, json: jsonSchema,
+			want: &statev1.GetSchemaRequest{Name: "code review"}, status: 200, json: jsonSchema,
 		},
 		{
 			name: "schema version", method: "GET", path: "/workflow-schemas/a%2Fb?version=2", rpc: "GetSchema",
-			want: &statev1.SchemaServiceGetRequest{Name: "a/b", Version: 2}, status: 200, json: jsonSchema,
+			want: &statev1.GetSchemaRequest{Name: "a/b", Version: 2}, status: 200, json: jsonSchema,
 		},
 		{
 			name: "schema versions", method: "GET", path: "/workflow-schemas/versions/versions?page_size=1&page_token=1", rpc: "ListSchemaVersions",
-			answer: &statev1.SchemaServiceListVersionsResponse{Schemas: []*statev1.Schema{schema}},
-			want:   &statev1.SchemaServiceListVersionsRequest{Name: "versions", PageSize: 1, PageToken: "1"},
+			answer: &statev1.ListSchemaVersionsResponse{Schemas: []*statev1.Schema{schema}},
+			want:   &statev1.ListSchemaVersionsRequest{Name: "versions", PageSize: 1, PageToken: "1"},
 			status: 200, json: `{"schemas":[` + jsonListedSchema + `],"next_page_token":""}`,
 		},
 		{
 			name: "create for a session that is there", method: "POST", path: "/workflow-states",
 			body:    `{"schema_name":"s","schema_version":2,"initial_data":{ "z":1.0 },"root_session_id":"ses_01"}`,
 			headers: []string{"Idempotency-Key", "k", "X-Interlock-Session", "ses_01"}, rpc: "CreateState",
-			want: &statev1.StateServiceCreateRequest{
+			want: &statev1.CreateStateRequest{
 				SchemaName: "s", SchemaVersion: 2, Data: []byte(`{ "z":1.0 }`), Session: "ses_01", ExistingSession: true, IdempotencyKey: "k",
 			},
 			status: 201, json: jsonState, header: map[string]string{"Location": "/workflow-states/wfstate_01", "ETag": `"7"`},
@@ -74,67 +74,67 @@ func TestStateAnswers(t *testing.T) {
 		{
 			name: "create for a session by name", method: "POST", path: "/workflow-state",
 			body: `{"schema_name":"s","initial_data":null,"session_name":"orchestrator"}`, rpc: "CreateState",
-			want:   &statev1.StateServiceCreateRequest{SchemaName: "s", Data: []byte(`null`), Session: "orchestrator"},
+			want:   &statev1.CreateStateRequest{SchemaName: "s", Data: []byte(`null`), Session: "orchestrator"},
 			status: 201, json: jsonState,
 		},
 		{
 			name: "create for the session that acts, by name", method: "POST", path: "/workflow-states", headers: session,
 			body: `{"schema_name":"s","initial_data":[1],"session_name":"child-1"}`, rpc: "CreateState",
-			want: &statev1.StateServiceCreateRequest{SchemaName: "s", Data: []byte(`[1]`), Session: "child-1"}, status: 201, json: jsonState,
+			want: &statev1.CreateStateRequest{SchemaName: "s", Data: []byte(`[1]`), Session: "child-1"}, status: 201, json: jsonState,
 		},
 		{
 			name: "create for the session that acts", method: "POST", path: "/workflow-states", headers: session,
 			body: `{"schema_name":"s","initial_data":[1]}`, rpc: "CreateState",
-			want: &statev1.StateServiceCreateRequest{SchemaName: "s", Data: []byte(`[1]`), Session: "child-1"}, status: 201, json: jsonState,
+			want: &statev1.CreateStateRequest{SchemaName: "s", Data: []byte(`[1]`), Session: "child-1"}, status: 201, json: jsonState,
 		},
 		{
 			name: "create for a new session", method: "POST", path: "/workflow-states", body: `{"schema_name":"s","initial_data":{}}`, rpc: "CreateState",
-			want: &statev1.StateServiceCreateRequest{SchemaName: "s", Data: []byte(`{}`)}, status: 201, json: jsonState,
+			want: &statev1.CreateStateRequest{SchemaName: "s", Data: []byte(`{}`)}, status: 201, json: jsonState,
 		},
 		{
 			name: "states", method: "GET", path: "/workflow-states?root_session=orchestrator&schema=code%20review&page_size=1&page_token=t", headers: session,
-			rpc: "ListStates", answer: &statev1.StateServiceListResponse{States: []*statev1.State{listed}, NextPageToken: "u"},
-			want: &statev1.StateServiceListRequest{
+			rpc: "ListStates", answer: &statev1.ListStatesResponse{States: []*statev1.State{listed}, NextPageToken: "u"},
+			want: &statev1.ListStatesRequest{
 				Session: "child-1", RootSession: "orchestrator", Schema: "code review", PageSize: 1, PageToken: "t",
 			},
 			status: 200, json: `{"states":[` + jsonListed + `],"next_page_token":"u"}`,
 		},
 		{
 			name: "get", method: "GET", path: "/workflow-states/wfstate_01", headers: append([]string{"If-None-Match", `"6"`}, session...), rpc: "GetState",
-			want: &statev1.StateServiceGetRequest{StateId: "wfstate_01", Session: "child-1"}, status: 200, json: jsonState,
+			want: &statev1.GetStateRequest{StateId: "wfstate_01", Session: "child-1"}, status: 200, json: jsonState,
 			header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "get what is locked", method: "GET", path: "/workflow-state/wfstate_01", rpc: "GetState",
-			answer: &statev1.StateServiceGetResponse{State: locked}, want: &statev1.StateServiceGetRequest{StateId: "wfstate_01"},
+			answer: &statev1.GetStateResponse{State: locked}, want: &statev1.GetStateRequest{StateId: "wfstate_01"},
 			status: 200, json: strings.TrimSuffix(jsonState, "}") + `,"lock":{"holder":"me","expires_at":"2026-03-04T12:00:00.005Z"}}`,
 		},
 		{
 			name: "get by the header", method: "GET", path: "/workflow-state", headers: append([]string{"X-Workflow-State-Id", "wfstate_01"}, session...),
-			rpc: "GetState", want: &statev1.StateServiceGetRequest{StateId: "wfstate_01", Session: "child-1"}, status: 200, json: jsonState,
+			rpc: "GetState", want: &statev1.GetStateRequest{StateId: "wfstate_01", Session: "child-1"}, status: 200, json: jsonState,
 		},
 		{
 			name: "get that of the session that acts", method: "GET", path: "/workflow-state", headers: session,
-			rpc: "GetState", want: &statev1.StateServiceGetRequest{Session: "child-1"}, status: 200, json: jsonState,
+			rpc: "GetState", want: &statev1.GetStateRequest{Session: "child-1"}, status: 200, json: jsonState,
 		},
 		{
 			name: "get parts", method: "GET", path: "/workflow-states/wfstate_01?pointer=%2Fa&pointer=%2Fx~1y", rpc: "GetState", answer: parts,
-			want:   &statev1.StateServiceGetRequest{StateId: "wfstate_01", Pointers: []string{"/a", "/x~1y"}},
+			want:   &statev1.GetStateRequest{StateId: "wfstate_01", Pointers: []string{"/a", "/x~1y"}},
 			status: 200, json: jsonParts, header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "get the whole as a part", method: "GET", path: "/workflow-states/wfstate_01?pointer=", rpc: "GetState",
-			answer: &statev1.StateServiceGetResponse{State: listed, Parts: []*statev1.Part{{Found: true, Value: []byte("{}")}}},
-			want:   &statev1.StateServiceGetRequest{StateId: "wfstate_01", Pointers: []string{""}},
+			answer: &statev1.GetStateResponse{State: listed, Parts: []*statev1.Part{{Found: true, Value: []byte("{}")}}},
+			want:   &statev1.GetStateRequest{StateId: "wfstate_01", Pointers: []string{""}},
 			status: 200, json: `{"state_id":"wfstate_01","version":7,"parts":[{"pointer":"","found":true,"value":{}}]}`,
 		},
 		{
 			name: "get a version", method: "GET", path: "/workflow-states/wfstate_01/versions/7", rpc: "GetState",
-			want: &statev1.StateServiceGetRequest{StateId: "wfstate_01", Version: 7}, status: 200, json: jsonState, header: map[string]string{"ETag": `"7"`},
+			want: &statev1.GetStateRequest{StateId: "wfstate_01", Version: 7}, status: 200, json: jsonState, header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "get parts of a version", method: "GET", path: "/workflow-states/wfstate_01/versions/7?pointer=%2Fa", rpc: "GetState", answer: parts,
-			want: &statev1.StateServiceGetRequest{StateId: "wfstate_01", Version: 7, Pointers: []string{"/a"}}, status: 200, json: jsonParts,
+			want: &statev1.GetStateRequest{StateId: "wfstate_01", Version: 7, Pointers: []string{"/a"}}, status: 200, json: jsonParts,
 		},
 		{
 			name: "not modified", method: "GET", path: "/workflow-states/wfstate_01", headers: []string{"If-None-Match", `"5", W/"7"`}, rpc: "GetState",
@@ -146,41 +146,41 @@ func TestStateAnswers(t *testing.T) {
 		},
 		{
 			name: "history", method: "GET", path: "/workflow-states/wfstate_01/history?after_version=3&page_size=2", headers: session, rpc: "StateHistory",
-			answer: &statev1.StateServiceHistoryResponse{NextAfterVersion: 5, Versions: []*statev1.StateVersion{{
+			answer: &statev1.GetStateHistoryResponse{NextAfterVersion: 5, Versions: []*statev1.StateVersion{{
 				Version: 4, Time: noon, SessionId: "ses_02", SessionName: "child-1", Actor: "agent", Type: "updated", SchemaVersion: 2,
 				Patch: []byte(`[{"op":"add","path":"/n","value":1.10}]`),
 			}}},
-			want:   &statev1.StateServiceHistoryRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 3, PageSize: 2},
+			want:   &statev1.GetStateHistoryRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 3, PageSize: 2},
 			status: 200,
 			json: `{"versions":[{"version":4,"time":"2026-03-04T12:00:00.005Z","type":"updated","session_id":"ses_02","session_name":"child-1",` +
 				`"actor":"agent","schema_version":2,"patch":[{"op":"add","path":"/n","value":1.10}]}],"next_after_version":5}`,
 		},
 		{
 			name: "delete", method: "DELETE", path: "/workflow-states/wfstate_01?force=true", headers: append([]string{"If-Match", `"7"`}, session...),
-			rpc: "DeleteState", want: &statev1.StateServiceDeleteRequest{StateId: "wfstate_01", Session: "child-1", Force: true, ExpectedVersion: 7},
+			rpc: "DeleteState", want: &statev1.DeleteStateRequest{StateId: "wfstate_01", Session: "child-1", Force: true, ExpectedVersion: 7},
 			status: 204, header: map[string]string{"Content-Type": "", "ETag": ""},
 		},
 		{
 			name: "lock", method: "POST", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30}`, headers: session, rpc: "Lock",
-			want:   &statev1.StateServiceLockRequest{StateId: "wfstate_01", Session: "child-1", Holder: "me", TtlSeconds: 30},
+			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Session: "child-1", Holder: "me", TtlSeconds: 30},
 			status: 201, json: `{"fencing_token":3,"expires_at":"2026-03-04T12:00:00.005Z"}`,
 		},
 		{
 			name: "renew", method: "PUT", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30,"fencing_token":3}`, rpc: "Lock",
-			want:   &statev1.StateServiceLockRequest{StateId: "wfstate_01", Holder: "me", TtlSeconds: 30, FencingToken: 3},
+			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Holder: "me", TtlSeconds: 30, FencingToken: 3},
 			status: 200, json: `{"fencing_token":3,"expires_at":"2026-03-04T12:00:00.005Z"}`,
 		},
 		{
 			name: "unlock by the body", method: "DELETE", path: "/workflow-states/wfstate_01/lock", body: `{"fencing_token":3}`, headers: session, rpc: "Unlock",
-			want: &statev1.StateServiceUnlockRequest{StateId: "wfstate_01", Session: "child-1", FencingToken: 3}, status: 204,
+			want: &statev1.UnlockStateRequest{StateId: "wfstate_01", Session: "child-1", FencingToken: 3}, status: 204,
 		},
 		{
 			name: "unlock by the query", method: "DELETE", path: "/workflow-states/wfstate_01/lock?fencing_token=3", rpc: "Unlock",
-			want: &statev1.StateServiceUnlockRequest{StateId: "wfstate_01", FencingToken: 3}, status: 204,
+			want: &statev1.UnlockStateRequest{StateId: "wfstate_01", FencingToken: 3}, status: 204,
 		},
 		{
 			name: "unlock by the header", method: "DELETE", path: "/workflow-states/wfstate_01/lock", headers: []string{"Interlock-Fencing-Token", "3"}, rpc: "Unlock",
-			want: &statev1.StateServiceUnlockRequest{StateId: "wfstate_01", FencingToken: 3}, status: 204,
+			want: &statev1.UnlockStateRequest{StateId: "wfstate_01", FencingToken: 3}, status: 204,
 		},
 	})
 }
@@ -190,21 +190,21 @@ func TestStateAnswers(t *testing.T) {
 func TestStateChanges(t *testing.T) {
 	t.Parallel()
 	const ops = `[ {"op":"add","path":"/n","value":12345678901234567890.10} ]`
-	data := func(text string) *statev1.StateServiceUpdateRequest {
-		return &statev1.StateServiceUpdateRequest{
-			StateId: "wfstate_01", WithData: true, Change: &statev1.StateServiceUpdateRequest_Data{Data: []byte(text)},
+	data := func(text string) *statev1.UpdateStateRequest {
+		return &statev1.UpdateStateRequest{
+			StateId: "wfstate_01", WithData: true, Change: &statev1.UpdateStateRequest_Data{Data: []byte(text)},
 		}
 	}
-	patch := func(change func(*statev1.StateServiceUpdateRequest)) *statev1.StateServiceUpdateRequest {
-		r := &statev1.StateServiceUpdateRequest{
-			StateId: "wfstate_01", WithData: true, Change: &statev1.StateServiceUpdateRequest_Patch{Patch: []byte(ops)},
+	patch := func(change func(*statev1.UpdateStateRequest)) *statev1.UpdateStateRequest {
+		r := &statev1.UpdateStateRequest{
+			StateId: "wfstate_01", WithData: true, Change: &statev1.UpdateStateRequest_Patch{Patch: []byte(ops)},
 		}
 		change(r)
 		return r
 	}
-	merge := func(text string) *statev1.StateServiceUpdateRequest {
-		return &statev1.StateServiceUpdateRequest{
-			StateId: "wfstate_01", WithData: true, Change: &statev1.StateServiceUpdateRequest_MergePatch{MergePatch: []byte(text)},
+	merge := func(text string) *statev1.UpdateStateRequest {
+		return &statev1.UpdateStateRequest{
+			StateId: "wfstate_01", WithData: true, Change: &statev1.UpdateStateRequest_MergePatch{MergePatch: []byte(text)},
 		}
 	}
 	own := data(`{}`)
@@ -228,21 +228,21 @@ func TestStateChanges(t *testing.T) {
 			headers: []string{"X-Interlock-Session", "child-1", "If-Match", "*"}, want: own,
 		},
 		{name: "replace under the other name", method: "PUT", path: "/workflow-state/wfstate_01", body: `{"data":{}}`, want: data(`{}`)},
-		{name: "patch", method: "PATCH", path: path, body: `{"operations":` + ops + `}`, want: patch(func(*statev1.StateServiceUpdateRequest) {})},
+		{name: "patch", method: "PATCH", path: path, body: `{"operations":` + ops + `}`, want: patch(func(*statev1.UpdateStateRequest) {})},
 		{
 			name: "patch a version, with a lock", method: "PATCH", path: path, body: `{"operations":` + ops + `,"expected_version":7,"fencing_token":3}`,
-			want: patch(func(r *statev1.StateServiceUpdateRequest) { r.ExpectedVersion, r.FencingToken = 7, 3 }),
+			want: patch(func(r *statev1.UpdateStateRequest) { r.ExpectedVersion, r.FencingToken = 7, 3 }),
 		},
 		{
 			name: "patch by headers", method: "PATCH", path: path, body: `{"operations":` + ops + `}`,
 			headers: []string{"If-Match", `"7"`, "Interlock-Fencing-Token", "3", "X-Interlock-Session", "s", "Idempotency-Key", "k"},
-			want: patch(func(r *statev1.StateServiceUpdateRequest) {
+			want: patch(func(r *statev1.UpdateStateRequest) {
 				r.ExpectedVersion, r.FencingToken, r.Session, r.IdempotencyKey = 7, 3, "s", "k"
 			}),
 		},
 		{
 			name: "JSON Patch", method: "PATCH", path: path, body: ops, headers: []string{"Content-Type", patchType, "If-Match", `"7"`, "Interlock-Fencing-Token", "3"},
-			want: patch(func(r *statev1.StateServiceUpdateRequest) { r.ExpectedVersion, r.FencingToken = 7, 3 }),
+			want: patch(func(r *statev1.UpdateStateRequest) { r.ExpectedVersion, r.FencingToken = 7, 3 }),
 		},
 		{name: "merge patch", method: "PATCH", path: path, body: `{"a":null, "b":1.0}`, headers: []string{"Content-Type", mergeType}, want: merge(`{"a":null, "b":1.0}`)},
 		{name: "merge patch that replaces", method: "PATCH", path: path, body: `null`, headers: []string{"Content-Type", mergeType}, want: merge(`null`)},
@@ -254,17 +254,17 @@ func TestStateChanges(t *testing.T) {
 			name: "migrate", method: "POST", path: path + "/migrate", rpc: "MigrateState",
 			body:    `{"schema_version":3,"operations":` + ops + `,"expected_version":7,"fencing_token":2}`,
 			headers: []string{"Idempotency-Key", "k", "X-Interlock-Session", "s"},
-			want: &statev1.StateServiceMigrateRequest{
+			want: &statev1.MigrateStateRequest{
 				StateId: "wfstate_01", Session: "s", SchemaVersion: 3, Patch: []byte(ops), ExpectedVersion: 7, FencingToken: 2, IdempotencyKey: "k",
 			},
 		},
 		{
 			name: "migrate to the latest", method: "POST", path: path + "/migrate", rpc: "MigrateState",
-			want: &statev1.StateServiceMigrateRequest{StateId: "wfstate_01"},
+			want: &statev1.MigrateStateRequest{StateId: "wfstate_01"},
 		},
 		{
 			name: "migrate without a patch", method: "POST", path: path + "/migrate", rpc: "MigrateState", body: `{"operations":null}`,
-			headers: []string{"If-Match", `"7"`}, want: &statev1.StateServiceMigrateRequest{StateId: "wfstate_01", ExpectedVersion: 7},
+			headers: []string{"If-Match", `"7"`}, want: &statev1.MigrateStateRequest{StateId: "wfstate_01", ExpectedVersion: 7},
 		},
 	}
 	for i := range cases {
@@ -378,7 +378,7 @@ func TestSessionWithoutState(t *testing.T) {
 	h := newHouse(t)
 	session := aSession()
 	session.WorkflowStateId = ""
-	h.answers["GetSession"] = &statev1.SessionServiceGetResponse{Session: session}
+	h.answers["GetSession"] = &statev1.GetSessionResponse{Session: session}
 	rec := h.do("GET", "/sessions/child/workflow-state", "")
 	if p := problem(t, rec); rec.Code != 404 || p.Code != "NOT_FOUND" || h.got["GetState"] != nil {
 		t.Errorf("%d %s", rec.Code, rec.Body)
@@ -394,7 +394,7 @@ func TestSizes(t *testing.T) {
 	if rec := h.do("PUT", "/workflow-states/s", `{"data":`+document+`}`); rec.Code != 200 {
 		t.Errorf("1 MiB: %d %.200s", rec.Code, rec.Body)
 	}
-	if got := h.got["UpdateState"].(*statev1.StateServiceUpdateRequest).GetData(); string(got) != document {
+	if got := h.got["UpdateState"].(*statev1.UpdateStateRequest).GetData(); string(got) != document {
 		t.Errorf("%d bytes came through", len(got))
 	}
 	for name, tt := range map[string]struct{ method, path, contentType string }{

@@ -36,7 +36,7 @@ func (e *edge) listTasks(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Tasks.List(c.ctx, &statev1.TaskServiceListRequest{
+	resp, err := e.Tasks.ListTasks(c.ctx, &statev1.ListTasksRequest{
 		Session: c.query.Get("session"), Status: statev1.TaskStatus(status), PageSize: size, PageToken: token,
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func (e *edge) transition(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.Transition(c.ctx, &enginev1.TransitionRequest{
+	resp, err := e.Runs.TransitionRun(c.ctx, &enginev1.TransitionRunRequest{
 		RunId: c.path("id"), Event: in.Event, Data: data, ExpectedVersion: version,
 		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch,
 	})

@@ -77,7 +77,7 @@ func (e *edge) unbound(ctx context.Context) error {
 func (e *edge) mayReadTrees(ctx context.Context, namespace string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := e.Sessions.List(inNamespace(ctx, namespace), &statev1.SessionServiceListRequest{PageSize: 1})
+	_, err := e.Sessions.ListSessions(inNamespace(ctx, namespace), &statev1.ListSessionsRequest{PageSize: 1})
 	if err == nil {
 		return true, nil
 	}

@@ -64,7 +64,7 @@ func TestTreeEventsLeftOut(t *testing.T) {
 					t.Errorf("got %v, want %s", got, want)
 				}
 				// Asked for all trees: the session that acts would be an answer for its own.
-				if want := (&statev1.SessionServiceListRequest{PageSize: 1}); !proto.Equal(h.got["ListSessions"], want) {
+				if want := (&statev1.ListSessionsRequest{PageSize: 1}); !proto.Equal(h.got["ListSessions"], want) {
 					t.Errorf("asked %v", h.got["ListSessions"])
 				}
 			})

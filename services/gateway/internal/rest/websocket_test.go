@@ -148,7 +148,7 @@ func TestSocket(t *testing.T) {
 		l.hear(subscribedState)
 		l.changes <- changed(8, "updated", "child-1")
 		l.hear(jsonChange)
-		if want := (&statev1.StateServiceWatchRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(l.got["Watch"], want) {
+		if want := (&statev1.WatchStateRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(l.got["Watch"], want) {
 			t.Errorf("watched %v", l.got["Watch"])
 		}
 		if got := l.meta.Get("interlock-namespace"); len(got) != 1 || got[0] != "team-a" || l.meta.Get("authorization")[0] != "Bearer secret" {
@@ -171,7 +171,7 @@ func TestSocket(t *testing.T) {
 		l := connect(t, newHouse(t), "?namespace=team-a")
 		l.say(`{"type":"subscribe","state_id":"wfstate_01"}`)
 		l.hear(subscribedState)
-		l.changes <- &statev1.StateServiceWatchResponse{StateId: "wfstate_01", Deleted: true}
+		l.changes <- &statev1.WatchStateResponse{StateId: "wfstate_01", Deleted: true}
 		l.hear(`{"event_type":"workflow_state_deleted","state_id":"wfstate_01","version":7,"updated_by_session":null,"timestamp":"2000-01-01T00:00:00Z"}`)
 		l.hear(unsubscribed)
 		if got := l.meta.Get("interlock-namespace"); len(got) != 1 || got[0] != "team-a" {

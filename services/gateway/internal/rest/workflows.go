@@ -115,7 +115,7 @@ func (e *edge) registerWorkflow(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.Register(c.ctx, &enginev1.RegisterRequest{
+	resp, err := e.Workflows.RegisterWorkflow(c.ctx, &enginev1.RegisterWorkflowRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func (e *edge) allProblems(c *call, definition []byte, err error) error {
 	if f.Metadata["violations_omitted"] == "" {
 		return err
 	}
-	report, verr := e.Workflows.Validate(c.ctx, &enginev1.ValidateRequest{Definition: definition})
+	report, verr := e.Workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: definition})
 	if verr != nil || report.GetOk() {
 		return err
 	}
@@ -163,7 +163,7 @@ func (e *edge) validateWorkflow(c *call) (*answer, error) {
 		}
 		return ok(out), nil
 	}
-	resp, err := e.Workflows.Validate(c.ctx, &enginev1.ValidateRequest{Definition: text, Strict: strict})
+	resp, err := e.Workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: text, Strict: strict})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (e *edge) listWorkflows(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.List(c.ctx, &enginev1.WorkflowServiceListRequest{PageSize: size, PageToken: token})
+	resp, err := e.Workflows.ListWorkflows(c.ctx, &enginev1.ListWorkflowsRequest{PageSize: size, PageToken: token})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (e *edge) getWorkflow(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Workflows.Get(c.ctx, &enginev1.WorkflowServiceGetRequest{Name: c.path("name"), Version: version})
+	resp, err := e.Workflows.GetWorkflow(c.ctx, &enginev1.GetWorkflowRequest{Name: c.path("name"), Version: version})
 	if err != nil {
 		return nil, err
 	}

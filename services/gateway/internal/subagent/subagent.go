@@ -20,7 +20,7 @@ func Session(agentSession, id string) string { return agentSession + "/" + id }
 // session, by id or name, is not known there, or has no state. A session of that
 // name in another tree is an error.
 func Join(ctx context.Context, sessions statev1.SessionServiceClient, agentSession, id string) (*statev1.Session, error) {
-	agent, err := sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: agentSession})
+	agent, err := sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: agentSession})
 	switch {
 	case fault.ReasonOf(err) == fault.NotFound:
 		return nil, nil
@@ -32,11 +32,11 @@ func Join(ctx context.Context, sessions statev1.SessionServiceClient, agentSessi
 	// By the name, whichever way the agent's session was called: the hook and the MCP
 	// server may not call it the same.
 	name := Session(agent.GetSession().GetName(), id)
-	known, err := sessions.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: name, Session: agentSession})
+	known, err := sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: name, Session: agentSession})
 	if fault.ReasonOf(err) != fault.NotFound {
 		return known.GetSession(), err
 	}
 	// Somebody else may make it at the same time: the same request answers both.
-	made, err := sessions.Create(ctx, &statev1.SessionServiceCreateRequest{Name: name, Parent: agentSession, Session: agentSession})
+	made, err := sessions.CreateSession(ctx, &statev1.CreateSessionRequest{Name: name, Parent: agentSession, Session: agentSession})
 	return made.GetSession(), err
 }

@@ -22,23 +22,23 @@ type store struct {
 	asked  []proto.Message
 }
 
-func (s *store) Get(_ context.Context, in *statev1.SessionServiceGetRequest, _ ...grpc.CallOption) (*statev1.SessionServiceGetResponse, error) {
+func (s *store) GetSession(_ context.Context, in *statev1.GetSessionRequest, _ ...grpc.CallOption) (*statev1.GetSessionResponse, error) {
 	s.asked = append(s.asked, in)
 	if err := s.failed[in.GetSessionId()]; err != nil {
 		return nil, err
 	}
 	if session := s.known[in.GetSessionId()]; session != nil {
-		return &statev1.SessionServiceGetResponse{Session: session}, nil
+		return &statev1.GetSessionResponse{Session: session}, nil
 	}
 	return nil, fault.New(fault.NotFound, "there is no session %q", in.GetSessionId()).GRPCStatus().Err()
 }
 
-func (s *store) Create(_ context.Context, in *statev1.SessionServiceCreateRequest, _ ...grpc.CallOption) (*statev1.SessionServiceCreateResponse, error) {
+func (s *store) CreateSession(_ context.Context, in *statev1.CreateSessionRequest, _ ...grpc.CallOption) (*statev1.CreateSessionResponse, error) {
 	s.asked = append(s.asked, in)
 	if err := s.failed["create"]; err != nil {
 		return nil, err
 	}
-	return &statev1.SessionServiceCreateResponse{Session: &statev1.Session{Name: in.GetName()}, Created: true}, nil
+	return &statev1.CreateSessionResponse{Session: &statev1.Session{Name: in.GetName()}, Created: true}, nil
 }
 
 // TestJoin: a subagent is a child of its agent's session where that shares a state
@@ -48,9 +48,9 @@ func TestJoin(t *testing.T) {
 	agent := &statev1.Session{Name: "main", WorkflowStateId: "wfstate_1"}
 	child := &statev1.Session{Name: "main/a1", WorkflowStateId: "wfstate_1", Status: statev1.SessionStatus_SESSION_STATUS_ENDED}
 	refused := func(reason fault.Reason) error { return fault.New(reason, "no").GRPCStatus().Err() }
-	getAgent := &statev1.SessionServiceGetRequest{SessionId: "main"}
-	getChild := &statev1.SessionServiceGetRequest{SessionId: "main/a1", Session: "main"}
-	create := &statev1.SessionServiceCreateRequest{Name: "main/a1", Parent: "main", Session: "main"}
+	getAgent := &statev1.GetSessionRequest{SessionId: "main"}
+	getChild := &statev1.GetSessionRequest{SessionId: "main/a1", Session: "main"}
+	create := &statev1.CreateSessionRequest{Name: "main/a1", Parent: "main", Session: "main"}
 	for name, tc := range map[string]struct {
 		known  []*statev1.Session
 		failed map[string]error
@@ -103,7 +103,7 @@ func TestJoinByID(t *testing.T) {
 	if err != nil || got.GetName() != "main/a1" {
 		t.Errorf("%v, %v", got, err)
 	}
-	want := &statev1.SessionServiceCreateRequest{Name: "main/a1", Parent: "ses_1", Session: "ses_1"}
+	want := &statev1.CreateSessionRequest{Name: "main/a1", Parent: "ses_1", Session: "ses_1"}
 	if diff := cmp.Diff(want, s.asked[len(s.asked)-1], protocmp.Transform()); diff != "" {
 		t.Errorf("asks (-want +got):\n%s", diff)
 	}

@@ -35,7 +35,7 @@ func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals {
 
 // Request implements app.Approvals.
 func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) (app.Approval, error) {
-	req := &approvalv1.CreateRequest{
+	req := &approvalv1.CreateApprovalRequest{
 		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
 		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
@@ -44,7 +44,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 	if !ask.Action.Data.IsZero() { // no input is not the input null
 		req.Data = ask.Action.Data.AppendJSON(nil)
 	}
-	resp, err := a.service.Create(rpc.InNamespace(ctx, namespace), req)
+	resp, err := a.service.CreateApproval(rpc.InNamespace(ctx, namespace), req)
 	if err != nil {
 		return app.Approval{}, err
 	}
@@ -57,7 +57,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 
 // Consume implements app.Approvals.
 func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error {
-	_, err := a.service.Consume(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeRequest{
+	_, err := a.service.ConsumeApproval(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeApprovalRequest{
 		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy,
 	})
 	return err

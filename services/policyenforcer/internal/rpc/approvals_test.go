@@ -15,13 +15,13 @@ import (
 // asked is an approval service that keeps what it is asked.
 type asked struct {
 	approvalv1.ApprovalServiceClient
-	last   *approvalv1.CreateRequest
+	last   *approvalv1.CreateApprovalRequest
 	answer *approvalv1.Approval
 }
 
-func (a *asked) Create(_ context.Context, req *approvalv1.CreateRequest, _ ...grpc.CallOption) (*approvalv1.CreateResponse, error) {
+func (a *asked) CreateApproval(_ context.Context, req *approvalv1.CreateApprovalRequest, _ ...grpc.CallOption) (*approvalv1.CreateApprovalResponse, error) {
 	a.last = req
-	return &approvalv1.CreateResponse{Approval: a.answer}, nil
+	return &approvalv1.CreateApprovalResponse{Approval: a.answer}, nil
 }
 
 // What arrives is the action that was digested, also when there is no input.

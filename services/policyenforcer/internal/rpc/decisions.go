@@ -19,7 +19,7 @@ type Decisions struct {
 }
 
 // List implements DecisionService.
-func (s *Decisions) List(ctx context.Context, req *policyv1.DecisionServiceListRequest) (*policyv1.DecisionServiceListResponse, error) {
+func (s *Decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {
 	found, next, err := s.App.Decisions(ctx, rpc.Namespace(ctx), app.DecisionQuery{
 		RunID: req.GetRunId(), SessionID: req.GetSessionId(), Tool: req.GetTool(), Decision: decisionOf(req.GetDecision()),
 		Since: since(req.GetSince()), Shadowed: req.GetShadowed(),
@@ -28,7 +28,7 @@ func (s *Decisions) List(ctx context.Context, req *policyv1.DecisionServiceListR
 	if err != nil {
 		return nil, err
 	}
-	resp := &policyv1.DecisionServiceListResponse{NextPageToken: next}
+	resp := &policyv1.ListDecisionsResponse{NextPageToken: next}
 	for _, r := range found {
 		resp.Decisions = append(resp.Decisions, recordProto(r))
 	}
@@ -36,12 +36,12 @@ func (s *Decisions) List(ctx context.Context, req *policyv1.DecisionServiceListR
 }
 
 // Verify implements DecisionService.
-func (s *Decisions) Verify(ctx context.Context, req *policyv1.VerifyRequest) (*policyv1.VerifyResponse, error) {
+func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDecisionsRequest) (*policyv1.VerifyDecisionsResponse, error) {
 	reports, next, err := s.App.Verify(ctx, rpc.Namespace(ctx), req.GetPartition(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
-	resp := &policyv1.VerifyResponse{NextPageToken: next}
+	resp := &policyv1.VerifyDecisionsResponse{NextPageToken: next}
 	for _, r := range reports {
 		resp.Chains = append(resp.Chains, &policyv1.ChainReport{
 			Partition: r.Partition, Ok: r.OK(), Sealed: r.Sealed, Unsealed: r.Unsealed, Head: r.Head,

@@ -84,7 +84,7 @@ func (s *Enforcer) ReportToolCall(ctx context.Context, req *policyv1.ReportToolC
 	if err != nil {
 		return nil, err
 	}
-	run, err := s.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{
+	run, err := s.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: req.GetRunId(), SessionId: req.GetSessionId(), Branch: req.GetBranch(), Active: true,
 	})
 	if err != nil {

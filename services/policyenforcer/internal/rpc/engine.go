@@ -33,7 +33,7 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 
 // Run implements app.Runs. Only what decides is taken: not the context.
 func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.Run, superseded string, err error) {
-	resp, err := e.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{
+	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: target.RunID, SessionId: target.SessionID, Branch: target.Branch, Active: true,
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *wor
 
 // Lane implements app.Runs.
 func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.Run, error) {
-	resp, err := e.runs.Get(rpc.Forward(ctx), &enginev1.RunServiceGetRequest{RunId: runID, Branch: branch})
+	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{RunId: runID, Branch: branch})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.R
 
 // Interrupt implements app.Runs.
 func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []string) (*app.Interrupted, error) {
-	resp, err := e.runs.Interrupt(rpc.Forward(ctx), &enginev1.InterruptRequest{RunId: runID, CallId: callID, FilesChanged: files})
+	resp, err := e.runs.InterruptRun(rpc.Forward(ctx), &enginev1.InterruptRunRequest{RunId: runID, CallId: callID, FilesChanged: files})
 	if err != nil || !resp.GetFired() {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (e *Engine) Definition(ctx context.Context, namespace, name string, version
 	if d, ok := e.definitions.Get(key); ok {
 		return d, nil
 	}
-	resp, err := e.workflows.Get(rpc.Forward(ctx), &enginev1.WorkflowServiceGetRequest{Name: name, Version: version})
+	resp, err := e.workflows.GetWorkflow(rpc.Forward(ctx), &enginev1.GetWorkflowRequest{Name: name, Version: version})
 	if err != nil {
 		return nil, err
 	}

@@ -32,32 +32,32 @@ var kinds = map[app.AttachmentKind]policyv1.AttachmentKind{
 }
 
 // Put implements PolicyService.
-func (s *Policies) Put(ctx context.Context, req *policyv1.PutRequest) (*policyv1.PutResponse, error) {
+func (s *Policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPolicyRequest) (*policyv1.RegisterPolicyResponse, error) {
 	p, created, warnings, err := s.App.PutPolicy(ctx, caller(ctx), app.PutPolicy{
 		Name: req.GetName(), Definition: req.GetDefinition(), Shadow: req.GetShadow(), IdempotencyKey: req.GetIdempotencyKey(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.PutResponse{Policy: policyProto(p), Created: created, Warnings: policyProblems(warnings)}, nil
+	return &policyv1.RegisterPolicyResponse{Policy: policyProto(p), Created: created, Warnings: policyProblems(warnings)}, nil
 }
 
 // Get implements PolicyService.
-func (s *Policies) Get(ctx context.Context, req *policyv1.PolicyServiceGetRequest) (*policyv1.PolicyServiceGetResponse, error) {
+func (s *Policies) GetPolicy(ctx context.Context, req *policyv1.GetPolicyRequest) (*policyv1.GetPolicyResponse, error) {
 	p, err := s.App.Policy(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.PolicyServiceGetResponse{Policy: policyProto(p)}, nil
+	return &policyv1.GetPolicyResponse{Policy: policyProto(p)}, nil
 }
 
 // List implements PolicyService.
-func (s *Policies) List(ctx context.Context, req *policyv1.PolicyServiceListRequest) (*policyv1.PolicyServiceListResponse, error) {
+func (s *Policies) ListPolicies(ctx context.Context, req *policyv1.ListPoliciesRequest) (*policyv1.ListPoliciesResponse, error) {
 	page, next, err := s.App.Policies(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &policyv1.PolicyServiceListResponse{NextPageToken: next}
+	resp := &policyv1.ListPoliciesResponse{NextPageToken: next}
 	for _, p := range page {
 		listed := policyProto(p)
 		listed.Definition = nil
@@ -67,38 +67,38 @@ func (s *Policies) List(ctx context.Context, req *policyv1.PolicyServiceListRequ
 }
 
 // Promote implements PolicyService.
-func (s *Policies) Promote(ctx context.Context, req *policyv1.PromoteRequest) (*policyv1.PromoteResponse, error) {
+func (s *Policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolicyRequest) (*policyv1.PromotePolicyResponse, error) {
 	p, err := s.App.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.PromoteResponse{Policy: policyProto(p)}, nil
+	return &policyv1.PromotePolicyResponse{Policy: policyProto(p)}, nil
 }
 
 // Delete implements PolicyService.
-func (s *Policies) Delete(ctx context.Context, req *policyv1.PolicyServiceDeleteRequest) (*policyv1.PolicyServiceDeleteResponse, error) {
+func (s *Policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyRequest) (*policyv1.DeletePolicyResponse, error) {
 	if err := s.App.DeletePolicy(ctx, caller(ctx), req.GetName()); err != nil {
 		return nil, err
 	}
-	return &policyv1.PolicyServiceDeleteResponse{}, nil
+	return &policyv1.DeletePolicyResponse{}, nil
 }
 
 // Attach implements PolicyService.
-func (s *Policies) Attach(ctx context.Context, req *policyv1.AttachRequest) (*policyv1.AttachResponse, error) {
+func (s *Policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyRequest) (*policyv1.AttachPolicyResponse, error) {
 	p, err := s.App.Attach(ctx, caller(ctx), req.GetName(), attachment(req.GetTo()))
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.AttachResponse{Policy: policyProto(p)}, nil
+	return &policyv1.AttachPolicyResponse{Policy: policyProto(p)}, nil
 }
 
 // Detach implements PolicyService.
-func (s *Policies) Detach(ctx context.Context, req *policyv1.DetachRequest) (*policyv1.DetachResponse, error) {
+func (s *Policies) DetachPolicy(ctx context.Context, req *policyv1.DetachPolicyRequest) (*policyv1.DetachPolicyResponse, error) {
 	p, err := s.App.Detach(ctx, caller(ctx), req.GetName(), attachment(req.GetFrom()))
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.DetachResponse{Policy: policyProto(p)}, nil
+	return &policyv1.DetachPolicyResponse{Policy: policyProto(p)}, nil
 }
 
 // ShadowWorkflow implements PolicyService.
@@ -111,12 +111,12 @@ func (s *Policies) ShadowWorkflow(ctx context.Context, req *policyv1.ShadowWorkf
 }
 
 // Usage implements PolicyService.
-func (s *Policies) Usage(ctx context.Context, req *policyv1.UsageRequest) (*policyv1.UsageResponse, error) {
+func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUsageRequest) (*policyv1.GetPolicyUsageResponse, error) {
 	usages, err := s.App.Usage(ctx, caller(ctx), req.GetName(), req.GetPrincipal(), req.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
-	resp := &policyv1.UsageResponse{}
+	resp := &policyv1.GetPolicyUsageResponse{}
 	for i := range usages {
 		resp.Usages = append(resp.Usages, usageProto(&usages[i]))
 	}
@@ -124,14 +124,14 @@ func (s *Policies) Usage(ctx context.Context, req *policyv1.UsageRequest) (*poli
 }
 
 // Simulate implements PolicyService.
-func (s *Policies) Simulate(ctx context.Context, req *policyv1.SimulateRequest) (*policyv1.SimulateResponse, error) {
+func (s *Policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePolicyRequest) (*policyv1.SimulatePolicyResponse, error) {
 	simulated, err := s.App.Simulate(ctx, caller(ctx), app.Simulation{
 		Definition: req.GetDefinition(), Since: since(req.GetSince()), RunID: req.GetRunId(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	resp := &policyv1.SimulateResponse{Replayed: simulated.Replayed, Truncated: simulated.Truncated}
+	resp := &policyv1.SimulatePolicyResponse{Replayed: simulated.Replayed, Truncated: simulated.Truncated}
 	for _, c := range simulated.Changes {
 		resp.Changes = append(resp.Changes, &policyv1.SimulatedChange{
 			Recorded: recordProto(c.Recorded), Decision: decisions[c.Decision], Code: codes[c.Code], Message: c.Message,

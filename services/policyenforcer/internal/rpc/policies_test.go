@@ -40,32 +40,32 @@ func TestPolicyService(t *testing.T) {
 	ctx, s, _ := services(t)
 	definition := []byte(`{"role":"agent","name":"p","allow":[{"capability":"*","rate_limit":{"max_calls":5,"window_seconds":60}},
 		{"capability":"bash","budget_limit":{"max_usd":1.5,"period":"daily"}}]}`)
-	put, err := s.Put(ctx, &policyv1.PutRequest{Definition: definition})
+	put, err := s.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{Definition: definition})
 	if err != nil || !put.GetCreated() || len(put.GetWarnings()) != 1 || put.GetWarnings()[0].GetPointer() != "/allow/0/capability" {
 		t.Fatalf("%v, %v", put, err)
 	}
-	shadow, err := s.Put(ctx, &policyv1.PutRequest{Name: "p", Definition: []byte(`{"role":"agent"}`), Shadow: true})
+	shadow, err := s.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{Name: "p", Definition: []byte(`{"role":"agent"}`), Shadow: true})
 	if err != nil || shadow.GetPolicy().GetVersion() != 2 || shadow.GetPolicy().GetLiveVersion() != 1 || shadow.GetPolicy().GetShadowVersion() != 2 {
 		t.Fatalf("%v, %v", shadow, err)
 	}
 	to := &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: "agent"}
-	attached, err := s.Attach(ctx, &policyv1.AttachRequest{Name: "p", To: to})
+	attached, err := s.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: "p", To: to})
 	if err != nil || len(attached.GetPolicy().GetAttachments()) != 1 || !proto.Equal(attached.GetPolicy().GetAttachments()[0], to) {
 		t.Fatalf("%v, %v", attached, err)
 	}
-	if _, err := s.Attach(ctx, &policyv1.AttachRequest{Name: "p", To: &policyv1.Attachment{Kind: 77, Id: "x"}}); fault.ReasonOf(err) != fault.InvalidRequest {
+	if _, err := s.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: "p", To: &policyv1.Attachment{Kind: 77, Id: "x"}}); fault.ReasonOf(err) != fault.InvalidRequest {
 		t.Errorf("a kind that is not known: %v", err)
 	}
-	got, err := s.Get(ctx, &policyv1.PolicyServiceGetRequest{Name: "p"})
+	got, err := s.GetPolicy(ctx, &policyv1.GetPolicyRequest{Name: "p"})
 	if err != nil || string(got.GetPolicy().GetDefinition()) != string(definition) || got.GetPolicy().GetCreatedBy() != "olga" ||
 		len(got.GetPolicy().GetDigest()) != 64 || !got.GetPolicy().GetCreatedAt().IsValid() {
 		t.Errorf("%v, %v", got, err)
 	}
-	list, err := s.List(ctx, &policyv1.PolicyServiceListRequest{})
+	list, err := s.ListPolicies(ctx, &policyv1.ListPoliciesRequest{})
 	if err != nil || len(list.GetPolicies()) != 1 || list.GetPolicies()[0].GetDefinition() != nil || len(list.GetPolicies()[0].GetAttachments()) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
-	usage, err := s.Usage(ctx, &policyv1.UsageRequest{Name: "p"})
+	usage, err := s.GetPolicyUsage(ctx, &policyv1.GetPolicyUsageRequest{Name: "p"})
 	if err != nil || len(usage.GetUsages()) != 2 {
 		t.Fatalf("%v, %v", usage, err)
 	}
@@ -76,19 +76,19 @@ func TestPolicyService(t *testing.T) {
 	if u := usage.GetUsages()[1]; u.GetMeasure() != "money" || u.GetMax() != 1_500_000 || u.GetPeriod() != "daily" || u.GetResetsAt().AsTime().Before(time.Now()) {
 		t.Errorf("%v", u)
 	}
-	if _, err := s.Promote(ctx, &policyv1.PromoteRequest{Name: "p", Version: 2}); err != nil {
+	if _, err := s.PromotePolicy(ctx, &policyv1.PromotePolicyRequest{Name: "p", Version: 2}); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Delete(ctx, &policyv1.PolicyServiceDeleteRequest{Name: "p"}); fault.ReasonOf(err) != fault.FailedPrecondition {
+	if _, err := s.DeletePolicy(ctx, &policyv1.DeletePolicyRequest{Name: "p"}); fault.ReasonOf(err) != fault.FailedPrecondition {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Detach(ctx, &policyv1.DetachRequest{Name: "p", From: to}); err != nil {
+	if _, err := s.DetachPolicy(ctx, &policyv1.DetachPolicyRequest{Name: "p", From: to}); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Delete(ctx, &policyv1.PolicyServiceDeleteRequest{Name: "p"}); err != nil {
+	if _, err := s.DeletePolicy(ctx, &policyv1.DeletePolicyRequest{Name: "p"}); err != nil {
 		t.Error(err)
 	}
-	simulated, err := s.Simulate(ctx, &policyv1.SimulateRequest{Definition: definition, Since: timestamppb.Now()})
+	simulated, err := s.SimulatePolicy(ctx, &policyv1.SimulatePolicyRequest{Definition: definition, Since: timestamppb.Now()})
 	if err != nil || simulated.GetReplayed() != 0 {
 		t.Errorf("%v, %v", simulated, err)
 	}
@@ -97,11 +97,11 @@ func TestPolicyService(t *testing.T) {
 func TestDecisionService(t *testing.T) {
 	t.Parallel()
 	ctx, _, s := services(t)
-	list, err := s.List(ctx, &policyv1.DecisionServiceListRequest{})
+	list, err := s.ListDecisions(ctx, &policyv1.ListDecisionsRequest{})
 	if err != nil || len(list.GetDecisions()) != 0 || list.GetNextPageToken() != "" {
 		t.Errorf("%v, %v", list, err)
 	}
-	verified, err := s.Verify(ctx, &policyv1.VerifyRequest{})
+	verified, err := s.VerifyDecisions(ctx, &policyv1.VerifyDecisionsRequest{})
 	if err != nil || len(verified.GetChains()) != 0 {
 		t.Errorf("%v, %v", verified, err)
 	}

@@ -60,7 +60,7 @@ func (s *Sessions) ask(ctx context.Context, session string) (lineage, error) {
 		if len(names) > 2*deepest {
 			return lineage{}, fmt.Errorf("session %s has more than %d above it", session, deepest)
 		}
-		resp, err := s.service.Get(ctx, &statev1.SessionServiceGetRequest{SessionId: at})
+		resp, err := s.service.GetSession(ctx, &statev1.GetSessionRequest{SessionId: at})
 		if fault.ReasonOf(err) == fault.NotFound && at == session {
 			return lineage{names: []string{session}, until: s.clock().Add(unregistered)}, nil
 		}

@@ -17,30 +17,30 @@ type Components struct {
 }
 
 // Create implements ComponentService.
-func (s *Components) Create(ctx context.Context, req *statev1.ComponentServiceCreateRequest) (*statev1.ComponentServiceCreateResponse, error) {
+func (s *Components) CreateComponent(ctx context.Context, req *statev1.CreateComponentRequest) (*statev1.CreateComponentResponse, error) {
 	c, err := s.App.CreateComponent(ctx, caller(ctx, ""), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ComponentServiceCreateResponse{Component: componentProto(c)}, nil
+	return &statev1.CreateComponentResponse{Component: componentProto(c)}, nil
 }
 
 // Get implements ComponentService.
-func (s *Components) Get(ctx context.Context, req *statev1.ComponentServiceGetRequest) (*statev1.ComponentServiceGetResponse, error) {
+func (s *Components) GetComponent(ctx context.Context, req *statev1.GetComponentRequest) (*statev1.GetComponentResponse, error) {
 	c, err := s.App.Component(ctx, rpc.Namespace(ctx), req.GetSlug())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ComponentServiceGetResponse{Component: componentProto(c)}, nil
+	return &statev1.GetComponentResponse{Component: componentProto(c)}, nil
 }
 
 // List implements ComponentService.
-func (s *Components) List(ctx context.Context, req *statev1.ComponentServiceListRequest) (*statev1.ComponentServiceListResponse, error) {
+func (s *Components) ListComponents(ctx context.Context, req *statev1.ListComponentsRequest) (*statev1.ListComponentsResponse, error) {
 	components, next, err := s.App.Components(ctx, rpc.Namespace(ctx), req.GetTag(), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.ComponentServiceListResponse{NextPageToken: next}
+	resp := &statev1.ListComponentsResponse{NextPageToken: next}
 	for _, c := range components {
 		resp.Components = append(resp.Components, componentProto(c))
 	}
@@ -48,56 +48,56 @@ func (s *Components) List(ctx context.Context, req *statev1.ComponentServiceList
 }
 
 // Update implements ComponentService.
-func (s *Components) Update(ctx context.Context, req *statev1.ComponentServiceUpdateRequest) (*statev1.ComponentServiceUpdateResponse, error) {
+func (s *Components) UpdateComponent(ctx context.Context, req *statev1.UpdateComponentRequest) (*statev1.UpdateComponentResponse, error) {
 	c, err := s.App.UpdateComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetDefinition(), req.GetExpectedVersion())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ComponentServiceUpdateResponse{Component: componentProto(c)}, nil
+	return &statev1.UpdateComponentResponse{Component: componentProto(c)}, nil
 }
 
 // Delete implements ComponentService.
-func (s *Components) Delete(ctx context.Context, req *statev1.ComponentServiceDeleteRequest) (*statev1.ComponentServiceDeleteResponse, error) {
+func (s *Components) DeleteComponent(ctx context.Context, req *statev1.DeleteComponentRequest) (*statev1.DeleteComponentResponse, error) {
 	if err := s.App.DeleteComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetExpectedVersion()); err != nil {
 		return nil, err
 	}
-	return &statev1.ComponentServiceDeleteResponse{}, nil
+	return &statev1.DeleteComponentResponse{}, nil
 }
 
 // Begin implements ComponentService.
-func (s *Components) Begin(ctx context.Context, req *statev1.ComponentServiceBeginRequest) (*statev1.ComponentServiceBeginResponse, error) {
+func (s *Components) BeginExecution(ctx context.Context, req *statev1.BeginExecutionRequest) (*statev1.BeginExecutionResponse, error) {
 	ex, err := s.App.Begin(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ComponentServiceBeginResponse{Execution: executionProto(ex)}, nil
+	return &statev1.BeginExecutionResponse{Execution: executionProto(ex)}, nil
 }
 
 // Commit implements ComponentService.
-func (s *Components) Commit(ctx context.Context, req *statev1.ComponentServiceCommitRequest) (*statev1.ComponentServiceCommitResponse, error) {
+func (s *Components) CommitExecution(ctx context.Context, req *statev1.CommitExecutionRequest) (*statev1.CommitExecutionResponse, error) {
 	var out app.Outcome
 	switch change := req.GetChange().(type) {
-	case *statev1.ComponentServiceCommitRequest_Values:
+	case *statev1.CommitExecutionRequest_Values:
 		out.Values = given(change.Values)
-	case *statev1.ComponentServiceCommitRequest_Patch:
+	case *statev1.CommitExecutionRequest_Patch:
 		out.Patch = given(change.Patch)
-	case *statev1.ComponentServiceCommitRequest_MergePatch:
+	case *statev1.CommitExecutionRequest_MergePatch:
 		out.Merge = given(change.MergePatch)
 	}
 	ex, err := s.App.Commit(ctx, caller(ctx, req.GetSession()), req.GetExecutionId(), out)
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ComponentServiceCommitResponse{Execution: executionProto(ex)}, nil
+	return &statev1.CommitExecutionResponse{Execution: executionProto(ex)}, nil
 }
 
 // Read implements ComponentService.
-func (s *Components) Read(ctx context.Context, req *statev1.ComponentServiceReadRequest) (*statev1.ComponentServiceReadResponse, error) {
+func (s *Components) GetComponentValues(ctx context.Context, req *statev1.GetComponentValuesRequest) (*statev1.GetComponentValuesResponse, error) {
 	ex, err := s.App.ReadValues(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.ComponentServiceReadResponse{Execution: executionProto(ex)}, nil
+	return &statev1.GetComponentValuesResponse{Execution: executionProto(ex)}, nil
 }
 
 func componentProto(c *app.Component) *statev1.Component {

@@ -37,34 +37,34 @@ func pageSize(asked int32) int {
 }
 
 // Register implements SchemaService.
-func (s *Schemas) Register(ctx context.Context, req *statev1.SchemaServiceRegisterRequest) (*statev1.SchemaServiceRegisterResponse, error) {
+func (s *Schemas) RegisterSchema(ctx context.Context, req *statev1.RegisterSchemaRequest) (*statev1.RegisterSchemaResponse, error) {
 	v, created, err := s.App.RegisterSchema(ctx, caller(ctx, ""), req.GetName(), req.GetDescription(), req.GetJsonSchema(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SchemaServiceRegisterResponse{Schema: schemaProto(v), Created: created}, nil
+	return &statev1.RegisterSchemaResponse{Schema: schemaProto(v), Created: created}, nil
 }
 
 // Get implements SchemaService.
-func (s *Schemas) Get(ctx context.Context, req *statev1.SchemaServiceGetRequest) (*statev1.SchemaServiceGetResponse, error) {
+func (s *Schemas) GetSchema(ctx context.Context, req *statev1.GetSchemaRequest) (*statev1.GetSchemaResponse, error) {
 	v, err := s.App.Schema(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SchemaServiceGetResponse{Schema: schemaProto(v)}, nil
+	return &statev1.GetSchemaResponse{Schema: schemaProto(v)}, nil
 }
 
 // List implements SchemaService.
-func (s *Schemas) List(ctx context.Context, req *statev1.SchemaServiceListRequest) (*statev1.SchemaServiceListResponse, error) {
+func (s *Schemas) ListSchemas(ctx context.Context, req *statev1.ListSchemasRequest) (*statev1.ListSchemasResponse, error) {
 	versions, next, err := s.App.Schemas(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SchemaServiceListResponse{Schemas: briefSchemas(versions), NextPageToken: next}, nil
+	return &statev1.ListSchemasResponse{Schemas: briefSchemas(versions), NextPageToken: next}, nil
 }
 
 // ListVersions implements SchemaService.
-func (s *Schemas) ListVersions(ctx context.Context, req *statev1.SchemaServiceListVersionsRequest) (*statev1.SchemaServiceListVersionsResponse, error) {
+func (s *Schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchemaVersionsRequest) (*statev1.ListSchemaVersionsResponse, error) {
 	var after int64
 	if token := req.GetPageToken(); token != "" {
 		var err error
@@ -76,7 +76,7 @@ func (s *Schemas) ListVersions(ctx context.Context, req *statev1.SchemaServiceLi
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.SchemaServiceListVersionsResponse{Schemas: briefSchemas(versions)}
+	resp := &statev1.ListSchemaVersionsResponse{Schemas: briefSchemas(versions)}
 	if next != 0 {
 		resp.NextPageToken = strconv.FormatInt(next, 10)
 	}

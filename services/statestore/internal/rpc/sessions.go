@@ -44,7 +44,7 @@ func word[From ~string, To ~int32](words map[From]To, value To) From {
 }
 
 // Create implements SessionService.
-func (s *Sessions) Create(ctx context.Context, req *statev1.SessionServiceCreateRequest) (*statev1.SessionServiceCreateResponse, error) {
+func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
 	m, created, err := s.App.CreateSession(ctx, caller(ctx, req.GetSession()), app.NewSession{
 		ID: req.GetSessionId(), Name: req.GetName(), Parent: req.GetParent(), StateID: req.GetWorkflowStateId(),
 		Skip: req.GetStateUpdate() == statev1.StateUpdate_STATE_UPDATE_SKIP, AcceptEarly: req.GetAcceptEarlyUpdate(),
@@ -53,20 +53,20 @@ func (s *Sessions) Create(ctx context.Context, req *statev1.SessionServiceCreate
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SessionServiceCreateResponse{Session: sessionProto(m), Created: created}, nil
+	return &statev1.CreateSessionResponse{Session: sessionProto(m), Created: created}, nil
 }
 
 // Get implements SessionService.
-func (s *Sessions) Get(ctx context.Context, req *statev1.SessionServiceGetRequest) (*statev1.SessionServiceGetResponse, error) {
+func (s *Sessions) GetSession(ctx context.Context, req *statev1.GetSessionRequest) (*statev1.GetSessionResponse, error) {
 	m, err := s.App.Session(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SessionServiceGetResponse{Session: sessionProto(m)}, nil
+	return &statev1.GetSessionResponse{Session: sessionProto(m)}, nil
 }
 
 // List implements SessionService.
-func (s *Sessions) List(ctx context.Context, req *statev1.SessionServiceListRequest) (*statev1.SessionServiceListResponse, error) {
+func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRequest) (*statev1.ListSessionsResponse, error) {
 	members, next, err := s.App.Sessions(ctx, caller(ctx, req.GetSession()), app.SessionQuery{
 		Root: req.GetRoot(), Parent: req.GetParent(), Status: word(statuses, req.GetStatus()),
 		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
@@ -74,7 +74,7 @@ func (s *Sessions) List(ctx context.Context, req *statev1.SessionServiceListRequ
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.SessionServiceListResponse{NextPageToken: next}
+	resp := &statev1.ListSessionsResponse{NextPageToken: next}
 	for _, m := range members {
 		resp.Sessions = append(resp.Sessions, sessionProto(m))
 	}
@@ -82,32 +82,32 @@ func (s *Sessions) List(ctx context.Context, req *statev1.SessionServiceListRequ
 }
 
 // Stop implements SessionService.
-func (s *Sessions) Stop(ctx context.Context, req *statev1.SessionServiceStopRequest) (*statev1.SessionServiceStopResponse, error) {
+func (s *Sessions) StopSession(ctx context.Context, req *statev1.StopSessionRequest) (*statev1.StopSessionResponse, error) {
 	m, prompt, err := s.App.StopSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), session.Stop{
 		InPlace: req.GetInPlace(), End: req.GetEnd(), Error: req.GetError(),
 	}, req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SessionServiceStopResponse{Session: sessionProto(m), Prompt: prompt}, nil
+	return &statev1.StopSessionResponse{Session: sessionProto(m), Prompt: prompt}, nil
 }
 
 // Resume implements SessionService.
-func (s *Sessions) Resume(ctx context.Context, req *statev1.SessionServiceResumeRequest) (*statev1.SessionServiceResumeResponse, error) {
+func (s *Sessions) ResumeSession(ctx context.Context, req *statev1.ResumeSessionRequest) (*statev1.ResumeSessionResponse, error) {
 	m, err := s.App.ResumeSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), req.GetPrompt(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SessionServiceResumeResponse{Session: sessionProto(m)}, nil
+	return &statev1.ResumeSessionResponse{Session: sessionProto(m)}, nil
 }
 
 // Grant implements SessionService.
-func (s *Sessions) Grant(ctx context.Context, req *statev1.SessionServiceGrantRequest) (*statev1.SessionServiceGrantResponse, error) {
+func (s *Sessions) GrantStateAccess(ctx context.Context, req *statev1.GrantStateAccessRequest) (*statev1.GrantStateAccessResponse, error) {
 	m, err := s.App.Grant(ctx, caller(ctx, ""), req.GetSessionId(), req.GetStateId(), req.GetRevoke())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.SessionServiceGrantResponse{Session: sessionProto(m)}, nil
+	return &statev1.GrantStateAccessResponse{Session: sessionProto(m)}, nil
 }
 
 func sessionProto(m *app.Member) *statev1.Session {

@@ -18,7 +18,7 @@ type States struct {
 }
 
 // Create implements StateService.
-func (s *States) Create(ctx context.Context, req *statev1.StateServiceCreateRequest) (*statev1.StateServiceCreateResponse, error) {
+func (s *States) CreateState(ctx context.Context, req *statev1.CreateStateRequest) (*statev1.CreateStateResponse, error) {
 	st, err := s.App.CreateState(ctx, caller(ctx, req.GetSession()), app.NewState{
 		Schema: req.GetSchemaName(), SchemaVersion: req.GetSchemaVersion(), Data: req.GetData(),
 		Existing: req.GetExistingSession(), Key: req.GetIdempotencyKey(),
@@ -26,16 +26,16 @@ func (s *States) Create(ctx context.Context, req *statev1.StateServiceCreateRequ
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.StateServiceCreateResponse{State: stateProto(st, true)}, nil
+	return &statev1.CreateStateResponse{State: stateProto(st, true)}, nil
 }
 
 // Get implements StateService.
-func (s *States) Get(ctx context.Context, req *statev1.StateServiceGetRequest) (*statev1.StateServiceGetResponse, error) {
+func (s *States) GetState(ctx context.Context, req *statev1.GetStateRequest) (*statev1.GetStateResponse, error) {
 	st, parts, err := s.App.State(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetVersion(), req.GetPointers())
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.StateServiceGetResponse{State: stateProto(st, len(parts) == 0)}
+	resp := &statev1.GetStateResponse{State: stateProto(st, len(parts) == 0)}
 	for _, p := range parts {
 		part := &statev1.Part{Pointer: p.Pointer, Found: p.Found}
 		if p.Found {
@@ -47,14 +47,14 @@ func (s *States) Get(ctx context.Context, req *statev1.StateServiceGetRequest) (
 }
 
 // List implements StateService.
-func (s *States) List(ctx context.Context, req *statev1.StateServiceListRequest) (*statev1.StateServiceListResponse, error) {
+func (s *States) ListStates(ctx context.Context, req *statev1.ListStatesRequest) (*statev1.ListStatesResponse, error) {
 	states, next, err := s.App.States(ctx, caller(ctx, req.GetSession()), app.StateQuery{
 		Root: req.GetRootSession(), Schema: req.GetSchema(), After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.StateServiceListResponse{NextPageToken: next}
+	resp := &statev1.ListStatesResponse{NextPageToken: next}
 	for _, st := range states {
 		resp.States = append(resp.States, stateProto(st, false))
 	}
@@ -62,24 +62,24 @@ func (s *States) List(ctx context.Context, req *statev1.StateServiceListRequest)
 }
 
 // Update implements StateService.
-func (s *States) Update(ctx context.Context, req *statev1.StateServiceUpdateRequest) (*statev1.StateServiceUpdateResponse, error) {
+func (s *States) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
 	u := app.Update{
 		StateID: req.GetStateId(), Expected: req.GetExpectedVersion(), Token: req.GetFencingToken(), Key: req.GetIdempotencyKey(),
 	}
 	// Nothing at all is still the change that was meant, and not JSON.
 	switch change := req.GetChange().(type) {
-	case *statev1.StateServiceUpdateRequest_Data:
+	case *statev1.UpdateStateRequest_Data:
 		u.Data = given(change.Data)
-	case *statev1.StateServiceUpdateRequest_Patch:
+	case *statev1.UpdateStateRequest_Patch:
 		u.Patch = given(change.Patch)
-	case *statev1.StateServiceUpdateRequest_MergePatch:
+	case *statev1.UpdateStateRequest_MergePatch:
 		u.Merge = given(change.MergePatch)
 	}
 	st, err := s.App.Update(ctx, caller(ctx, req.GetSession()), u)
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.StateServiceUpdateResponse{State: stateProto(st, req.GetWithData())}, nil
+	return &statev1.UpdateStateResponse{State: stateProto(st, req.GetWithData())}, nil
 }
 
 // given keeps what is empty from looking like what was left out.
@@ -91,7 +91,7 @@ func given(text []byte) []byte {
 }
 
 // Migrate implements StateService.
-func (s *States) Migrate(ctx context.Context, req *statev1.StateServiceMigrateRequest) (*statev1.StateServiceMigrateResponse, error) {
+func (s *States) MigrateState(ctx context.Context, req *statev1.MigrateStateRequest) (*statev1.MigrateStateResponse, error) {
 	u := app.Update{
 		StateID: req.GetStateId(), Migrate: true, SchemaVersion: req.GetSchemaVersion(),
 		Expected: req.GetExpectedVersion(), Token: req.GetFencingToken(), Key: req.GetIdempotencyKey(),
@@ -103,25 +103,25 @@ func (s *States) Migrate(ctx context.Context, req *statev1.StateServiceMigrateRe
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.StateServiceMigrateResponse{State: stateProto(st, true)}, nil
+	return &statev1.MigrateStateResponse{State: stateProto(st, true)}, nil
 }
 
 // Delete implements StateService.
-func (s *States) Delete(ctx context.Context, req *statev1.StateServiceDeleteRequest) (*statev1.StateServiceDeleteResponse, error) {
+func (s *States) DeleteState(ctx context.Context, req *statev1.DeleteStateRequest) (*statev1.DeleteStateResponse, error) {
 	err := s.App.DeleteState(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetExpectedVersion(), req.GetForce())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.StateServiceDeleteResponse{}, nil
+	return &statev1.DeleteStateResponse{}, nil
 }
 
 // History implements StateService.
-func (s *States) History(ctx context.Context, req *statev1.StateServiceHistoryRequest) (*statev1.StateServiceHistoryResponse, error) {
+func (s *States) GetStateHistory(ctx context.Context, req *statev1.GetStateHistoryRequest) (*statev1.GetStateHistoryResponse, error) {
 	changes, next, err := s.App.History(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.StateServiceHistoryResponse{NextAfterVersion: next}
+	resp := &statev1.GetStateHistoryResponse{NextAfterVersion: next}
 	for _, c := range changes {
 		resp.Versions = append(resp.Versions, changeProto(c))
 	}
@@ -129,31 +129,31 @@ func (s *States) History(ctx context.Context, req *statev1.StateServiceHistoryRe
 }
 
 // Lock implements StateService.
-func (s *States) Lock(ctx context.Context, req *statev1.StateServiceLockRequest) (*statev1.StateServiceLockResponse, error) {
+func (s *States) LockState(ctx context.Context, req *statev1.LockStateRequest) (*statev1.LockStateResponse, error) {
 	lease, err := s.App.Lock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetHolder(),
 		time.Duration(req.GetTtlSeconds())*time.Second, req.GetFencingToken(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.StateServiceLockResponse{FencingToken: lease.Token, ExpiresAt: timestamppb.New(lease.Expires)}, nil
+	return &statev1.LockStateResponse{FencingToken: lease.Token, ExpiresAt: timestamppb.New(lease.Expires)}, nil
 }
 
 // Unlock implements StateService.
-func (s *States) Unlock(ctx context.Context, req *statev1.StateServiceUnlockRequest) (*statev1.StateServiceUnlockResponse, error) {
+func (s *States) UnlockState(ctx context.Context, req *statev1.UnlockStateRequest) (*statev1.UnlockStateResponse, error) {
 	if err := s.App.Unlock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetFencingToken()); err != nil {
 		return nil, err
 	}
-	return &statev1.StateServiceUnlockResponse{}, nil
+	return &statev1.UnlockStateResponse{}, nil
 }
 
 // Watch implements StateService.
-func (s *States) Watch(req *statev1.StateServiceWatchRequest, stream grpc.ServerStreamingServer[statev1.StateServiceWatchResponse]) error {
+func (s *States) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerStreamingServer[statev1.WatchStateResponse]) error {
 	ctx := stream.Context()
 	return s.App.Watch(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), func(id string, c *app.Change) error {
 		if c == nil {
-			return stream.Send(&statev1.StateServiceWatchResponse{StateId: id, Deleted: true})
+			return stream.Send(&statev1.WatchStateResponse{StateId: id, Deleted: true})
 		}
-		return stream.Send(&statev1.StateServiceWatchResponse{StateId: id, Change: changeProto(c)})
+		return stream.Send(&statev1.WatchStateResponse{StateId: id, Change: changeProto(c)})
 	})
 }
 

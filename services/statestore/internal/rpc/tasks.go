@@ -17,50 +17,50 @@ type Tasks struct {
 }
 
 // Lease implements TaskService.
-func (s *Tasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.ServerStreamingServer[statev1.TaskServiceLeaseResponse]) error {
+func (s *Tasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
 	ctx := stream.Context()
 	runner := app.Runner{Name: req.GetRunner(), Labels: req.GetLabels(), MaxInFlight: int(req.GetMaxInFlight())}
 	return s.App.Lease(ctx, caller(ctx, ""), runner, func(t *app.Task) error {
-		return stream.Send(&statev1.TaskServiceLeaseResponse{Task: taskProto(t)})
+		return stream.Send(&statev1.LeaseTasksResponse{Task: taskProto(t)})
 	})
 }
 
 // Extend implements TaskService.
-func (s *Tasks) Extend(ctx context.Context, req *statev1.TaskServiceExtendRequest) (*statev1.TaskServiceExtendResponse, error) {
+func (s *Tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
 	expires, err := s.App.ExtendTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.TaskServiceExtendResponse{LeaseExpiresAt: timestamppb.New(expires)}, nil
+	return &statev1.ExtendTaskResponse{LeaseExpiresAt: timestamppb.New(expires)}, nil
 }
 
 // Ack implements TaskService.
-func (s *Tasks) Ack(ctx context.Context, req *statev1.TaskServiceAckRequest) (*statev1.TaskServiceAckResponse, error) {
+func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
 	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.TaskServiceAckResponse{Session: sessionProto(m)}, nil
+	return &statev1.CompleteTaskResponse{Session: sessionProto(m)}, nil
 }
 
 // Fail implements TaskService.
-func (s *Tasks) Fail(ctx context.Context, req *statev1.TaskServiceFailRequest) (*statev1.TaskServiceFailResponse, error) {
+func (s *Tasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
 	m, err := s.App.FailTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken(), req.GetError(), req.GetRetry())
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.TaskServiceFailResponse{Session: sessionProto(m)}, nil
+	return &statev1.FailTaskResponse{Session: sessionProto(m)}, nil
 }
 
 // List implements TaskService.
-func (s *Tasks) List(ctx context.Context, req *statev1.TaskServiceListRequest) (*statev1.TaskServiceListResponse, error) {
+func (s *Tasks) ListTasks(ctx context.Context, req *statev1.ListTasksRequest) (*statev1.ListTasksResponse, error) {
 	tasks, next, err := s.App.Tasks(ctx, caller(ctx, ""), app.TaskQuery{
 		Session: req.GetSession(), Status: word(taskStatuses, req.GetStatus()), After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	resp := &statev1.TaskServiceListResponse{NextPageToken: next}
+	resp := &statev1.ListTasksResponse{NextPageToken: next}
 	for _, t := range tasks {
 		resp.Tasks = append(resp.Tasks, taskProto(t))
 	}

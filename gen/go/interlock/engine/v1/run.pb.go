@@ -7,7 +7,6 @@
 package enginev1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1396,1288 +1395,6 @@ func (x *Invocation) GetEvent() string {
 	return ""
 }
 
-type StartRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Workflow string                 `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	// 0 for the latest.
-	WorkflowVersion int64  `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
-	SessionId       string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// A JSON object merged over the workflow's context; may be empty.
-	Context        []byte `protobuf:"bytes,4,opt,name=context,proto3" json:"context,omitempty"`
-	Workspace      string `protobuf:"bytes,5,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Resume the session's (or else the caller's) newest paused run of this
-	// workflow instead, when there is one.
-	Resume        bool `protobuf:"varint,7,opt,name=resume,proto3" json:"resume,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StartRequest) Reset() {
-	*x = StartRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StartRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StartRequest) ProtoMessage() {}
-
-func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
-func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *StartRequest) GetWorkflow() string {
-	if x != nil {
-		return x.Workflow
-	}
-	return ""
-}
-
-func (x *StartRequest) GetWorkflowVersion() int64 {
-	if x != nil {
-		return x.WorkflowVersion
-	}
-	return 0
-}
-
-func (x *StartRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *StartRequest) GetContext() []byte {
-	if x != nil {
-		return x.Context
-	}
-	return nil
-}
-
-func (x *StartRequest) GetWorkspace() string {
-	if x != nil {
-		return x.Workspace
-	}
-	return ""
-}
-
-func (x *StartRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-func (x *StartRequest) GetResume() bool {
-	if x != nil {
-		return x.Resume
-	}
-	return false
-}
-
-type StartResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// True when a paused run was resumed.
-	Resumed       bool `protobuf:"varint,2,opt,name=resumed,proto3" json:"resumed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StartResponse) Reset() {
-	*x = StartResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StartResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StartResponse) ProtoMessage() {}
-
-func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
-func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *StartResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-func (x *StartResponse) GetResumed() bool {
-	if x != nil {
-		return x.Resumed
-	}
-	return false
-}
-
-type RunServiceGetRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
-	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The branch to see the run in; by default the session's own, or the one that
-	// unbound callers work in.
-	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
-	// Answer the run whose rules are in force instead: the innermost of the runs
-	// that this one has invoked and waits for. Asked by session it is always so.
-	Active        bool `protobuf:"varint,4,opt,name=active,proto3" json:"active,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RunServiceGetRequest) Reset() {
-	*x = RunServiceGetRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RunServiceGetRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RunServiceGetRequest) ProtoMessage() {}
-
-func (x *RunServiceGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RunServiceGetRequest.ProtoReflect.Descriptor instead.
-func (*RunServiceGetRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *RunServiceGetRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *RunServiceGetRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *RunServiceGetRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-func (x *RunServiceGetRequest) GetActive() bool {
-	if x != nil {
-		return x.Active
-	}
-	return false
-}
-
-type RunServiceGetResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// The run that was asked for: this one, or one that has invoked it.
-	AskedRunId    string `protobuf:"bytes,2,opt,name=asked_run_id,json=askedRunId,proto3" json:"asked_run_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RunServiceGetResponse) Reset() {
-	*x = RunServiceGetResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RunServiceGetResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RunServiceGetResponse) ProtoMessage() {}
-
-func (x *RunServiceGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RunServiceGetResponse.ProtoReflect.Descriptor instead.
-func (*RunServiceGetResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *RunServiceGetResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-func (x *RunServiceGetResponse) GetAskedRunId() string {
-	if x != nil {
-		return x.AskedRunId
-	}
-	return ""
-}
-
-type RunServiceListRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Status        RunStatus              `protobuf:"varint,1,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
-	Workflow      string                 `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	PageSize      int32                  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RunServiceListRequest) Reset() {
-	*x = RunServiceListRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RunServiceListRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RunServiceListRequest) ProtoMessage() {}
-
-func (x *RunServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RunServiceListRequest.ProtoReflect.Descriptor instead.
-func (*RunServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *RunServiceListRequest) GetStatus() RunStatus {
-	if x != nil {
-		return x.Status
-	}
-	return RunStatus_RUN_STATUS_UNSPECIFIED
-}
-
-func (x *RunServiceListRequest) GetWorkflow() string {
-	if x != nil {
-		return x.Workflow
-	}
-	return ""
-}
-
-func (x *RunServiceListRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *RunServiceListRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type RunServiceListResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RunServiceListResponse) Reset() {
-	*x = RunServiceListResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RunServiceListResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RunServiceListResponse) ProtoMessage() {}
-
-func (x *RunServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RunServiceListResponse.ProtoReflect.Descriptor instead.
-func (*RunServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *RunServiceListResponse) GetRuns() []*Run {
-	if x != nil {
-		return x.Runs
-	}
-	return nil
-}
-
-func (x *RunServiceListResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
-type TransitionRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Event string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	// A JSON object that merges into the context after the transition; may be
-	// empty.
-	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
-	// 0 for any. ABORTED with the current version when it does not match.
-	ExpectedVersion int64  `protobuf:"varint,4,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
-	IdempotencyKey  string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
-	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The branch of the run's fork that the event is for; by default the session's
-	// own, or the one that unbound callers work in.
-	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TransitionRequest) Reset() {
-	*x = TransitionRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TransitionRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TransitionRequest) ProtoMessage() {}
-
-func (x *TransitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TransitionRequest.ProtoReflect.Descriptor instead.
-func (*TransitionRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *TransitionRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *TransitionRequest) GetEvent() string {
-	if x != nil {
-		return x.Event
-	}
-	return ""
-}
-
-func (x *TransitionRequest) GetData() []byte {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-func (x *TransitionRequest) GetExpectedVersion() int64 {
-	if x != nil {
-		return x.ExpectedVersion
-	}
-	return 0
-}
-
-func (x *TransitionRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-func (x *TransitionRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *TransitionRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-type TransitionResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Accepted bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// The run whose rules are in force now: after an invoke the child, after the
-	// child's end the run that goes on.
-	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	// Set when not accepted.
-	Rejection  *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	ApprovalId string     `protobuf:"bytes,4,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	// Why an accepted event has changed nothing; empty otherwise.
-	Note          string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TransitionResponse) Reset() {
-	*x = TransitionResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TransitionResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TransitionResponse) ProtoMessage() {}
-
-func (x *TransitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TransitionResponse.ProtoReflect.Descriptor instead.
-func (*TransitionResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *TransitionResponse) GetAccepted() bool {
-	if x != nil {
-		return x.Accepted
-	}
-	return false
-}
-
-func (x *TransitionResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-func (x *TransitionResponse) GetRejection() *Rejection {
-	if x != nil {
-		return x.Rejection
-	}
-	return nil
-}
-
-func (x *TransitionResponse) GetApprovalId() string {
-	if x != nil {
-		return x.ApprovalId
-	}
-	return ""
-}
-
-func (x *TransitionResponse) GetNote() string {
-	if x != nil {
-		return x.Note
-	}
-	return ""
-}
-
-type BindBranchRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run in a fork; or else the caller's only run of this workflow that has
-	// such a branch.
-	RunId         string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Workflow      string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	Branch        string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
-	SessionId     string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BindBranchRequest) Reset() {
-	*x = BindBranchRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BindBranchRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BindBranchRequest) ProtoMessage() {}
-
-func (x *BindBranchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BindBranchRequest.ProtoReflect.Descriptor instead.
-func (*BindBranchRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *BindBranchRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *BindBranchRequest) GetWorkflow() string {
-	if x != nil {
-		return x.Workflow
-	}
-	return ""
-}
-
-func (x *BindBranchRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-func (x *BindBranchRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-type BindBranchResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run as it stands in the branch.
-	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BindBranchResponse) Reset() {
-	*x = BindBranchResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BindBranchResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BindBranchResponse) ProtoMessage() {}
-
-func (x *BindBranchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BindBranchResponse.ProtoReflect.Descriptor instead.
-func (*BindBranchResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *BindBranchResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-type InterruptRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// The call that was allowed and has been made, in this run or in one of the same
-	// root.
-	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Files that it has changed, beside those that its input names.
-	FilesChanged  []string `protobuf:"bytes,3,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *InterruptRequest) Reset() {
-	*x = InterruptRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InterruptRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InterruptRequest) ProtoMessage() {}
-
-func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
-func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *InterruptRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *InterruptRequest) GetCallId() string {
-	if x != nil {
-		return x.CallId
-	}
-	return ""
-}
-
-func (x *InterruptRequest) GetFilesChanged() []string {
-	if x != nil {
-		return x.FilesChanged
-	}
-	return nil
-}
-
-type InterruptResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing has changed: no pattern matches, or interrupts do not fire
-	// here now.
-	Fired     bool   `protobuf:"varint,1,opt,name=fired,proto3" json:"fired,omitempty"`
-	Interrupt string `protobuf:"bytes,2,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
-	// The state that was left; $return leads back to it.
-	From          string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
-	Run           *Run   `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *InterruptResponse) Reset() {
-	*x = InterruptResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InterruptResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InterruptResponse) ProtoMessage() {}
-
-func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
-func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *InterruptResponse) GetFired() bool {
-	if x != nil {
-		return x.Fired
-	}
-	return false
-}
-
-func (x *InterruptResponse) GetInterrupt() string {
-	if x != nil {
-		return x.Interrupt
-	}
-	return ""
-}
-
-func (x *InterruptResponse) GetFrom() string {
-	if x != nil {
-		return x.From
-	}
-	return ""
-}
-
-func (x *InterruptResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-type ForceStateRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
-	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Branch    string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
-	State     string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// A JSON object merged over the run's context; may be empty.
-	Context        []byte `protobuf:"bytes,5,opt,name=context,proto3" json:"context,omitempty"`
-	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// 0 for any.
-	ExpectedVersion int64 `protobuf:"varint,7,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *ForceStateRequest) Reset() {
-	*x = ForceStateRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ForceStateRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ForceStateRequest) ProtoMessage() {}
-
-func (x *ForceStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ForceStateRequest.ProtoReflect.Descriptor instead.
-func (*ForceStateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *ForceStateRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *ForceStateRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *ForceStateRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-func (x *ForceStateRequest) GetState() string {
-	if x != nil {
-		return x.State
-	}
-	return ""
-}
-
-func (x *ForceStateRequest) GetContext() []byte {
-	if x != nil {
-		return x.Context
-	}
-	return nil
-}
-
-func (x *ForceStateRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-func (x *ForceStateRequest) GetExpectedVersion() int64 {
-	if x != nil {
-		return x.ExpectedVersion
-	}
-	return 0
-}
-
-type ForceStateResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Accepted bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Run      *Run                   `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	// Set when not accepted.
-	Rejection     *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ForceStateResponse) Reset() {
-	*x = ForceStateResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ForceStateResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ForceStateResponse) ProtoMessage() {}
-
-func (x *ForceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ForceStateResponse.ProtoReflect.Descriptor instead.
-func (*ForceStateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *ForceStateResponse) GetAccepted() bool {
-	if x != nil {
-		return x.Accepted
-	}
-	return false
-}
-
-func (x *ForceStateResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-func (x *ForceStateResponse) GetRejection() *Rejection {
-	if x != nil {
-		return x.Rejection
-	}
-	return nil
-}
-
-type PauseRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	RunId          string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Reason         string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *PauseRequest) Reset() {
-	*x = PauseRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PauseRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PauseRequest) ProtoMessage() {}
-
-func (x *PauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
-func (*PauseRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *PauseRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *PauseRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *PauseRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-type PauseResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PauseResponse) Reset() {
-	*x = PauseResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PauseResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PauseResponse) ProtoMessage() {}
-
-func (x *PauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
-func (*PauseResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *PauseResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-type ResumeRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	RunId          string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *ResumeRequest) Reset() {
-	*x = ResumeRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResumeRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResumeRequest) ProtoMessage() {}
-
-func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
-func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *ResumeRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *ResumeRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-type ResumeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResumeResponse) Reset() {
-	*x = ResumeResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResumeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResumeResponse) ProtoMessage() {}
-
-func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
-func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *ResumeResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-type CancelRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	RunId          string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Reason         string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *CancelRequest) Reset() {
-	*x = CancelRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CancelRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CancelRequest) ProtoMessage() {}
-
-func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
-func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *CancelRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *CancelRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *CancelRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-type CancelResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CancelResponse) Reset() {
-	*x = CancelResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CancelResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CancelResponse) ProtoMessage() {}
-
-func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
-func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *CancelResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
 // HistoryEntry is one change of a run (S6.4). Nothing edits history.
 type HistoryEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2723,7 +1440,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2735,7 +1452,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[30]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2748,7 +1465,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{30}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HistoryEntry) GetRunVersion() int64 {
@@ -2922,7 +1639,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2934,7 +1651,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[31]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2947,7 +1664,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{31}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Join) GetEvent() string {
@@ -2996,7 +1713,7 @@ type BranchOutcome struct {
 
 func (x *BranchOutcome) Reset() {
 	*x = BranchOutcome{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3008,7 +1725,7 @@ func (x *BranchOutcome) String() string {
 func (*BranchOutcome) ProtoMessage() {}
 
 func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[32]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3021,7 +1738,7 @@ func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BranchOutcome.ProtoReflect.Descriptor instead.
 func (*BranchOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{32}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BranchOutcome) GetName() string {
@@ -3056,7 +1773,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +1785,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[33]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +1798,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{33}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -3126,335 +1843,11 @@ func (x *ToolResult) GetNumber() int64 {
 	return 0
 }
 
-type HistoryRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Entries with a greater run_version.
-	AfterVersion int64 `protobuf:"varint,2,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
-	PageSize     int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Tool results with a greater number.
-	AfterResult   int64 `protobuf:"varint,4,opt,name=after_result,json=afterResult,proto3" json:"after_result,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *HistoryRequest) Reset() {
-	*x = HistoryRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *HistoryRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*HistoryRequest) ProtoMessage() {}
-
-func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
-func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *HistoryRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *HistoryRequest) GetAfterVersion() int64 {
-	if x != nil {
-		return x.AfterVersion
-	}
-	return 0
-}
-
-func (x *HistoryRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *HistoryRequest) GetAfterResult() int64 {
-	if x != nil {
-		return x.AfterResult
-	}
-	return 0
-}
-
-type HistoryResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Entries []*HistoryEntry        `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// after_version and after_result of the next page; both 0 at the end.
-	NextAfterVersion int64 `protobuf:"varint,2,opt,name=next_after_version,json=nextAfterVersion,proto3" json:"next_after_version,omitempty"`
-	NextAfterResult  int64 `protobuf:"varint,3,opt,name=next_after_result,json=nextAfterResult,proto3" json:"next_after_result,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
-}
-
-func (x *HistoryResponse) Reset() {
-	*x = HistoryResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *HistoryResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*HistoryResponse) ProtoMessage() {}
-
-func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[35]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
-func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{35}
-}
-
-func (x *HistoryResponse) GetEntries() []*HistoryEntry {
-	if x != nil {
-		return x.Entries
-	}
-	return nil
-}
-
-func (x *HistoryResponse) GetNextAfterVersion() int64 {
-	if x != nil {
-		return x.NextAfterVersion
-	}
-	return 0
-}
-
-func (x *HistoryResponse) GetNextAfterResult() int64 {
-	if x != nil {
-		return x.NextAfterResult
-	}
-	return 0
-}
-
-type SettleRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	ApprovalId    string                 `protobuf:"bytes,2,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SettleRequest) Reset() {
-	*x = SettleRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SettleRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SettleRequest) ProtoMessage() {}
-
-func (x *SettleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
-func (*SettleRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *SettleRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *SettleRequest) GetApprovalId() string {
-	if x != nil {
-		return x.ApprovalId
-	}
-	return ""
-}
-
-type SettleResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing waits for it, or it is not decided yet.
-	Settled       bool `protobuf:"varint,1,opt,name=settled,proto3" json:"settled,omitempty"`
-	Run           *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SettleResponse) Reset() {
-	*x = SettleResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[37]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SettleResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SettleResponse) ProtoMessage() {}
-
-func (x *SettleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[37]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
-func (*SettleResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{37}
-}
-
-func (x *SettleResponse) GetSettled() bool {
-	if x != nil {
-		return x.Settled
-	}
-	return false
-}
-
-func (x *SettleResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-type WatchRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WatchRequest) Reset() {
-	*x = WatchRequest{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WatchRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WatchRequest) ProtoMessage() {}
-
-func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
-func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *WatchRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-type WatchResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WatchResponse) Reset() {
-	*x = WatchResponse{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[39]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WatchResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WatchResponse) ProtoMessage() {}
-
-func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[39]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
-func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{39}
-}
-
-func (x *WatchResponse) GetRun() *Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
 var File_interlock_engine_v1_run_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x1dinterlock/engine/v1/run.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
+	"\x1dinterlock/engine/v1/run.proto\x12\x13interlock.engine.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
 	"\n" +
 	"LegalEvent\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x18\n" +
@@ -3571,112 +1964,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"Invocation\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x14\n" +
-	"\x05event\x18\x03 \x01(\tR\x05event\"\xa0\x02\n" +
-	"\fStartRequest\x12&\n" +
-	"\bworkflow\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\bworkflow\x122\n" +
-	"\x10workflow_version\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fworkflowVersion\x12'\n" +
-	"\n" +
-	"session_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12\x18\n" +
-	"\acontext\x18\x04 \x01(\fR\acontext\x12&\n" +
-	"\tworkspace\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\tworkspace\x121\n" +
-	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x16\n" +
-	"\x06resume\x18\a \x01(\bR\x06resume\"U\n" +
-	"\rStartResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x18\n" +
-	"\aresumed\x18\x02 \x01(\bR\aresumed\"\x9a\x01\n" +
-	"\x14RunServiceGetRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
-	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
-	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12\x16\n" +
-	"\x06active\x18\x04 \x01(\bR\x06active\"e\n" +
-	"\x15RunServiceGetResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12 \n" +
-	"\fasked_run_id\x18\x02 \x01(\tR\n" +
-	"askedRunId\"\xc7\x01\n" +
-	"\x15RunServiceListRequest\x126\n" +
-	"\x06status\x18\x01 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\x12$\n" +
-	"\bworkflow\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\bworkflow\x12'\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
-	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"n\n" +
-	"\x16RunServiceListResponse\x12,\n" +
-	"\x04runs\x18\x01 \x03(\v2\x18.interlock.engine.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x02\n" +
-	"\x11TransitionRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12 \n" +
-	"\x05event\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05event\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\x122\n" +
-	"\x10expected_version\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12'\n" +
-	"\n" +
-	"session_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
-	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\xcf\x01\n" +
-	"\x12TransitionResponse\x12\x1a\n" +
-	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
-	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
-	"\trejection\x18\x03 \x01(\v2\x1e.interlock.engine.v1.RejectionR\trejection\x12\x1f\n" +
-	"\vapproval_id\x18\x04 \x01(\tR\n" +
-	"approvalId\x12\x12\n" +
-	"\x04note\x18\x05 \x01(\tR\x04note\"\xa9\x01\n" +
-	"\x11BindBranchRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12$\n" +
-	"\bworkflow\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\bworkflow\x12\"\n" +
-	"\x06branch\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\bR\x06branch\x12)\n" +
-	"\n" +
-	"session_id\x18\x04 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\"@\n" +
-	"\x12BindBranchResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\x8a\x01\n" +
-	"\x10InterruptRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12#\n" +
-	"\acall_id\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12.\n" +
-	"\rfiles_changed\x18\x03 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\ffilesChanged\"\x87\x01\n" +
-	"\x11InterruptResponse\x12\x14\n" +
-	"\x05fired\x18\x01 \x01(\bR\x05fired\x12\x1c\n" +
-	"\tinterrupt\x18\x02 \x01(\tR\tinterrupt\x12\x12\n" +
-	"\x04from\x18\x03 \x01(\tR\x04from\x12*\n" +
-	"\x03run\x18\x04 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xa2\x02\n" +
-	"\x11ForceStateRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
-	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
-	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12 \n" +
-	"\x05state\x18\x04 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05state\x12\x18\n" +
-	"\acontext\x18\x05 \x01(\fR\acontext\x121\n" +
-	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x122\n" +
-	"\x10expected_version\x18\a \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\"\x9a\x01\n" +
-	"\x12ForceStateResponse\x12\x1a\n" +
-	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
-	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
-	"\trejection\x18\x03 \x01(\v2\x1e.interlock.engine.v1.RejectionR\trejection\"\x86\x01\n" +
-	"\fPauseRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12 \n" +
-	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\x121\n" +
-	"\x0fidempotency_key\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\";\n" +
-	"\rPauseResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"e\n" +
-	"\rResumeRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x121\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"<\n" +
-	"\x0eResumeResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\x87\x01\n" +
-	"\rCancelRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12 \n" +
-	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\x121\n" +
-	"\x0fidempotency_key\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"<\n" +
-	"\x0eCancelResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"\xe8\x05\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\"\xe8\x05\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
@@ -3722,32 +2010,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x02ok\x18\x03 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06output\x18\x04 \x01(\fR\x06output\x12\x1c\n" +
 	"\ttruncated\x18\x05 \x01(\bR\ttruncated\x12\x16\n" +
-	"\x06number\x18\x06 \x01(\x03R\x06number\"\xb6\x01\n" +
-	"\x0eHistoryRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12,\n" +
-	"\rafter_version\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\fafterVersion\x12'\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12*\n" +
-	"\fafter_result\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vafterResult\"\xa8\x01\n" +
-	"\x0fHistoryResponse\x12;\n" +
-	"\aentries\x18\x01 \x03(\v2!.interlock.engine.v1.HistoryEntryR\aentries\x12,\n" +
-	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\x12*\n" +
-	"\x11next_after_result\x18\x03 \x01(\x03R\x0fnextAfterResult\"_\n" +
-	"\rSettleRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12+\n" +
-	"\vapproval_id\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
-	"approvalId\"V\n" +
-	"\x0eSettleResponse\x12\x18\n" +
-	"\asettled\x18\x01 \x01(\bR\asettled\x12*\n" +
-	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"1\n" +
-	"\fWatchRequest\x12!\n" +
-	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\";\n" +
-	"\rWatchResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run*\xf3\x01\n" +
+	"\x06number\x18\x06 \x01(\x03R\x06number*\xf3\x01\n" +
 	"\tRunStatus\x12\x1a\n" +
 	"\x16RUN_STATUS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RUN_STATUS_RUNNING\x10\x01\x12\x16\n" +
@@ -3782,25 +2045,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14BRANCH_STATUS_ACTIVE\x10\x01\x12\x1b\n" +
 	"\x17BRANCH_STATUS_SUCCEEDED\x10\x02\x12\x18\n" +
 	"\x14BRANCH_STATUS_FAILED\x10\x03\x12\x1b\n" +
-	"\x17BRANCH_STATUS_CANCELLED\x10\x042\x85\t\n" +
-	"\n" +
-	"RunService\x12N\n" +
-	"\x05Start\x12!.interlock.engine.v1.StartRequest\x1a\".interlock.engine.v1.StartResponse\x12\\\n" +
-	"\x03Get\x12).interlock.engine.v1.RunServiceGetRequest\x1a*.interlock.engine.v1.RunServiceGetResponse\x12_\n" +
-	"\x04List\x12*.interlock.engine.v1.RunServiceListRequest\x1a+.interlock.engine.v1.RunServiceListResponse\x12]\n" +
-	"\n" +
-	"Transition\x12&.interlock.engine.v1.TransitionRequest\x1a'.interlock.engine.v1.TransitionResponse\x12]\n" +
-	"\n" +
-	"BindBranch\x12&.interlock.engine.v1.BindBranchRequest\x1a'.interlock.engine.v1.BindBranchResponse\x12Z\n" +
-	"\tInterrupt\x12%.interlock.engine.v1.InterruptRequest\x1a&.interlock.engine.v1.InterruptResponse\x12]\n" +
-	"\n" +
-	"ForceState\x12&.interlock.engine.v1.ForceStateRequest\x1a'.interlock.engine.v1.ForceStateResponse\x12N\n" +
-	"\x05Pause\x12!.interlock.engine.v1.PauseRequest\x1a\".interlock.engine.v1.PauseResponse\x12Q\n" +
-	"\x06Resume\x12\".interlock.engine.v1.ResumeRequest\x1a#.interlock.engine.v1.ResumeResponse\x12Q\n" +
-	"\x06Cancel\x12\".interlock.engine.v1.CancelRequest\x1a#.interlock.engine.v1.CancelResponse\x12T\n" +
-	"\aHistory\x12#.interlock.engine.v1.HistoryRequest\x1a$.interlock.engine.v1.HistoryResponse\x12Q\n" +
-	"\x06Settle\x12\".interlock.engine.v1.SettleRequest\x1a#.interlock.engine.v1.SettleResponse\x12P\n" +
-	"\x05Watch\x12!.interlock.engine.v1.WatchRequest\x1a\".interlock.engine.v1.WatchResponse0\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\x17BRANCH_STATUS_CANCELLED\x10\x04BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_run_proto_rawDescOnce sync.Once
@@ -3815,52 +2060,26 @@ func file_interlock_engine_v1_run_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_interlock_engine_v1_run_proto_goTypes = []any{
-	(RunStatus)(0),                 // 0: interlock.engine.v1.RunStatus
-	(RejectionCode)(0),             // 1: interlock.engine.v1.RejectionCode
-	(BranchStatus)(0),              // 2: interlock.engine.v1.BranchStatus
-	(*LegalEvent)(nil),             // 3: interlock.engine.v1.LegalEvent
-	(*GuardResult)(nil),            // 4: interlock.engine.v1.GuardResult
-	(*Rejection)(nil),              // 5: interlock.engine.v1.Rejection
-	(*Run)(nil),                    // 6: interlock.engine.v1.Run
-	(*RunApproval)(nil),            // 7: interlock.engine.v1.RunApproval
-	(*EnvVar)(nil),                 // 8: interlock.engine.v1.EnvVar
-	(*Interruption)(nil),           // 9: interlock.engine.v1.Interruption
-	(*Fork)(nil),                   // 10: interlock.engine.v1.Fork
-	(*ForkBranch)(nil),             // 11: interlock.engine.v1.ForkBranch
-	(*Invocation)(nil),             // 12: interlock.engine.v1.Invocation
-	(*StartRequest)(nil),           // 13: interlock.engine.v1.StartRequest
-	(*StartResponse)(nil),          // 14: interlock.engine.v1.StartResponse
-	(*RunServiceGetRequest)(nil),   // 15: interlock.engine.v1.RunServiceGetRequest
-	(*RunServiceGetResponse)(nil),  // 16: interlock.engine.v1.RunServiceGetResponse
-	(*RunServiceListRequest)(nil),  // 17: interlock.engine.v1.RunServiceListRequest
-	(*RunServiceListResponse)(nil), // 18: interlock.engine.v1.RunServiceListResponse
-	(*TransitionRequest)(nil),      // 19: interlock.engine.v1.TransitionRequest
-	(*TransitionResponse)(nil),     // 20: interlock.engine.v1.TransitionResponse
-	(*BindBranchRequest)(nil),      // 21: interlock.engine.v1.BindBranchRequest
-	(*BindBranchResponse)(nil),     // 22: interlock.engine.v1.BindBranchResponse
-	(*InterruptRequest)(nil),       // 23: interlock.engine.v1.InterruptRequest
-	(*InterruptResponse)(nil),      // 24: interlock.engine.v1.InterruptResponse
-	(*ForceStateRequest)(nil),      // 25: interlock.engine.v1.ForceStateRequest
-	(*ForceStateResponse)(nil),     // 26: interlock.engine.v1.ForceStateResponse
-	(*PauseRequest)(nil),           // 27: interlock.engine.v1.PauseRequest
-	(*PauseResponse)(nil),          // 28: interlock.engine.v1.PauseResponse
-	(*ResumeRequest)(nil),          // 29: interlock.engine.v1.ResumeRequest
-	(*ResumeResponse)(nil),         // 30: interlock.engine.v1.ResumeResponse
-	(*CancelRequest)(nil),          // 31: interlock.engine.v1.CancelRequest
-	(*CancelResponse)(nil),         // 32: interlock.engine.v1.CancelResponse
-	(*HistoryEntry)(nil),           // 33: interlock.engine.v1.HistoryEntry
-	(*Join)(nil),                   // 34: interlock.engine.v1.Join
-	(*BranchOutcome)(nil),          // 35: interlock.engine.v1.BranchOutcome
-	(*ToolResult)(nil),             // 36: interlock.engine.v1.ToolResult
-	(*HistoryRequest)(nil),         // 37: interlock.engine.v1.HistoryRequest
-	(*HistoryResponse)(nil),        // 38: interlock.engine.v1.HistoryResponse
-	(*SettleRequest)(nil),          // 39: interlock.engine.v1.SettleRequest
-	(*SettleResponse)(nil),         // 40: interlock.engine.v1.SettleResponse
-	(*WatchRequest)(nil),           // 41: interlock.engine.v1.WatchRequest
-	(*WatchResponse)(nil),          // 42: interlock.engine.v1.WatchResponse
-	(*timestamppb.Timestamp)(nil),  // 43: google.protobuf.Timestamp
+	(RunStatus)(0),                // 0: interlock.engine.v1.RunStatus
+	(RejectionCode)(0),            // 1: interlock.engine.v1.RejectionCode
+	(BranchStatus)(0),             // 2: interlock.engine.v1.BranchStatus
+	(*LegalEvent)(nil),            // 3: interlock.engine.v1.LegalEvent
+	(*GuardResult)(nil),           // 4: interlock.engine.v1.GuardResult
+	(*Rejection)(nil),             // 5: interlock.engine.v1.Rejection
+	(*Run)(nil),                   // 6: interlock.engine.v1.Run
+	(*RunApproval)(nil),           // 7: interlock.engine.v1.RunApproval
+	(*EnvVar)(nil),                // 8: interlock.engine.v1.EnvVar
+	(*Interruption)(nil),          // 9: interlock.engine.v1.Interruption
+	(*Fork)(nil),                  // 10: interlock.engine.v1.Fork
+	(*ForkBranch)(nil),            // 11: interlock.engine.v1.ForkBranch
+	(*Invocation)(nil),            // 12: interlock.engine.v1.Invocation
+	(*HistoryEntry)(nil),          // 13: interlock.engine.v1.HistoryEntry
+	(*Join)(nil),                  // 14: interlock.engine.v1.Join
+	(*BranchOutcome)(nil),         // 15: interlock.engine.v1.BranchOutcome
+	(*ToolResult)(nil),            // 16: interlock.engine.v1.ToolResult
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	1,  // 0: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
@@ -3869,71 +2088,29 @@ var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	0,  // 3: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
 	0,  // 4: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
 	3,  // 5: interlock.engine.v1.Run.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	43, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	43, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
+	17, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	17, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
 	9,  // 8: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
 	10, // 9: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
 	12, // 10: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
 	8,  // 11: interlock.engine.v1.Run.env_overrides:type_name -> interlock.engine.v1.EnvVar
 	7,  // 12: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
-	43, // 13: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
+	17, // 13: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
 	11, // 14: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
 	2,  // 15: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
 	10, // 16: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
-	6,  // 17: interlock.engine.v1.StartResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 18: interlock.engine.v1.RunServiceGetResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 19: interlock.engine.v1.RunServiceListRequest.status:type_name -> interlock.engine.v1.RunStatus
-	6,  // 20: interlock.engine.v1.RunServiceListResponse.runs:type_name -> interlock.engine.v1.Run
-	6,  // 21: interlock.engine.v1.TransitionResponse.run:type_name -> interlock.engine.v1.Run
-	5,  // 22: interlock.engine.v1.TransitionResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	6,  // 23: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 24: interlock.engine.v1.InterruptResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 25: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
-	5,  // 26: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	6,  // 27: interlock.engine.v1.PauseResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 28: interlock.engine.v1.ResumeResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 29: interlock.engine.v1.CancelResponse.run:type_name -> interlock.engine.v1.Run
-	43, // 30: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
-	4,  // 31: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
-	0,  // 32: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
-	34, // 33: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
-	36, // 34: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
-	35, // 35: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
-	2,  // 36: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
-	33, // 37: interlock.engine.v1.HistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	6,  // 38: interlock.engine.v1.SettleResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 39: interlock.engine.v1.WatchResponse.run:type_name -> interlock.engine.v1.Run
-	13, // 40: interlock.engine.v1.RunService.Start:input_type -> interlock.engine.v1.StartRequest
-	15, // 41: interlock.engine.v1.RunService.Get:input_type -> interlock.engine.v1.RunServiceGetRequest
-	17, // 42: interlock.engine.v1.RunService.List:input_type -> interlock.engine.v1.RunServiceListRequest
-	19, // 43: interlock.engine.v1.RunService.Transition:input_type -> interlock.engine.v1.TransitionRequest
-	21, // 44: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
-	23, // 45: interlock.engine.v1.RunService.Interrupt:input_type -> interlock.engine.v1.InterruptRequest
-	25, // 46: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
-	27, // 47: interlock.engine.v1.RunService.Pause:input_type -> interlock.engine.v1.PauseRequest
-	29, // 48: interlock.engine.v1.RunService.Resume:input_type -> interlock.engine.v1.ResumeRequest
-	31, // 49: interlock.engine.v1.RunService.Cancel:input_type -> interlock.engine.v1.CancelRequest
-	37, // 50: interlock.engine.v1.RunService.History:input_type -> interlock.engine.v1.HistoryRequest
-	39, // 51: interlock.engine.v1.RunService.Settle:input_type -> interlock.engine.v1.SettleRequest
-	41, // 52: interlock.engine.v1.RunService.Watch:input_type -> interlock.engine.v1.WatchRequest
-	14, // 53: interlock.engine.v1.RunService.Start:output_type -> interlock.engine.v1.StartResponse
-	16, // 54: interlock.engine.v1.RunService.Get:output_type -> interlock.engine.v1.RunServiceGetResponse
-	18, // 55: interlock.engine.v1.RunService.List:output_type -> interlock.engine.v1.RunServiceListResponse
-	20, // 56: interlock.engine.v1.RunService.Transition:output_type -> interlock.engine.v1.TransitionResponse
-	22, // 57: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
-	24, // 58: interlock.engine.v1.RunService.Interrupt:output_type -> interlock.engine.v1.InterruptResponse
-	26, // 59: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
-	28, // 60: interlock.engine.v1.RunService.Pause:output_type -> interlock.engine.v1.PauseResponse
-	30, // 61: interlock.engine.v1.RunService.Resume:output_type -> interlock.engine.v1.ResumeResponse
-	32, // 62: interlock.engine.v1.RunService.Cancel:output_type -> interlock.engine.v1.CancelResponse
-	38, // 63: interlock.engine.v1.RunService.History:output_type -> interlock.engine.v1.HistoryResponse
-	40, // 64: interlock.engine.v1.RunService.Settle:output_type -> interlock.engine.v1.SettleResponse
-	42, // 65: interlock.engine.v1.RunService.Watch:output_type -> interlock.engine.v1.WatchResponse
-	53, // [53:66] is the sub-list for method output_type
-	40, // [40:53] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	17, // 17: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
+	4,  // 18: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
+	0,  // 19: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
+	14, // 20: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
+	16, // 21: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
+	15, // 22: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	2,  // 23: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }
@@ -3947,9 +2124,9 @@ func file_interlock_engine_v1_run_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_proto_rawDesc), len(file_interlock_engine_v1_run_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   40,
+			NumMessages:   14,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   0,
 		},
 		GoTypes:           file_interlock_engine_v1_run_proto_goTypes,
 		DependencyIndexes: file_interlock_engine_v1_run_proto_depIdxs,

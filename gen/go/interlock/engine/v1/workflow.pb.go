@@ -7,7 +7,6 @@
 package enginev1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -232,433 +231,11 @@ func (x *Workflow) GetCreatedBy() string {
 	return ""
 }
 
-type RegisterRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The definition: UTF-8 JSON of at most 1 MiB.
-	Definition     []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
-	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *RegisterRequest) Reset() {
-	*x = RegisterRequest{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RegisterRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RegisterRequest) ProtoMessage() {}
-
-func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RegisterRequest.ProtoReflect.Descriptor instead.
-func (*RegisterRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *RegisterRequest) GetDefinition() []byte {
-	if x != nil {
-		return x.Definition
-	}
-	return nil
-}
-
-func (x *RegisterRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-type RegisterResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Workflow *Workflow              `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	// False when exactly this content was the latest version already.
-	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
-	// Warnings only: a definition with errors is refused.
-	Warnings      []*Problem `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RegisterResponse) Reset() {
-	*x = RegisterResponse{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RegisterResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RegisterResponse) ProtoMessage() {}
-
-func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
-func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *RegisterResponse) GetWorkflow() *Workflow {
-	if x != nil {
-		return x.Workflow
-	}
-	return nil
-}
-
-func (x *RegisterResponse) GetCreated() bool {
-	if x != nil {
-		return x.Created
-	}
-	return false
-}
-
-func (x *RegisterResponse) GetWarnings() []*Problem {
-	if x != nil {
-		return x.Warnings
-	}
-	return nil
-}
-
-type WorkflowServiceGetRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// 0 for the latest.
-	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WorkflowServiceGetRequest) Reset() {
-	*x = WorkflowServiceGetRequest{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WorkflowServiceGetRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WorkflowServiceGetRequest) ProtoMessage() {}
-
-func (x *WorkflowServiceGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WorkflowServiceGetRequest.ProtoReflect.Descriptor instead.
-func (*WorkflowServiceGetRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *WorkflowServiceGetRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *WorkflowServiceGetRequest) GetVersion() int64 {
-	if x != nil {
-		return x.Version
-	}
-	return 0
-}
-
-type WorkflowServiceGetResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Workflow      *Workflow              `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WorkflowServiceGetResponse) Reset() {
-	*x = WorkflowServiceGetResponse{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WorkflowServiceGetResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WorkflowServiceGetResponse) ProtoMessage() {}
-
-func (x *WorkflowServiceGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WorkflowServiceGetResponse.ProtoReflect.Descriptor instead.
-func (*WorkflowServiceGetResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *WorkflowServiceGetResponse) GetWorkflow() *Workflow {
-	if x != nil {
-		return x.Workflow
-	}
-	return nil
-}
-
-type WorkflowServiceListRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PageSize      int32                  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WorkflowServiceListRequest) Reset() {
-	*x = WorkflowServiceListRequest{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WorkflowServiceListRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WorkflowServiceListRequest) ProtoMessage() {}
-
-func (x *WorkflowServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WorkflowServiceListRequest.ProtoReflect.Descriptor instead.
-func (*WorkflowServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *WorkflowServiceListRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *WorkflowServiceListRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type WorkflowServiceListResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without their definitions.
-	Workflows     []*Workflow `protobuf:"bytes,1,rep,name=workflows,proto3" json:"workflows,omitempty"`
-	NextPageToken string      `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WorkflowServiceListResponse) Reset() {
-	*x = WorkflowServiceListResponse{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WorkflowServiceListResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WorkflowServiceListResponse) ProtoMessage() {}
-
-func (x *WorkflowServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WorkflowServiceListResponse.ProtoReflect.Descriptor instead.
-func (*WorkflowServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *WorkflowServiceListResponse) GetWorkflows() []*Workflow {
-	if x != nil {
-		return x.Workflows
-	}
-	return nil
-}
-
-func (x *WorkflowServiceListResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
-type ValidateRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Definition []byte                 `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
-	// True to report warnings as errors.
-	Strict        bool `protobuf:"varint,2,opt,name=strict,proto3" json:"strict,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ValidateRequest) Reset() {
-	*x = ValidateRequest{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ValidateRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ValidateRequest) ProtoMessage() {}
-
-func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
-func (*ValidateRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *ValidateRequest) GetDefinition() []byte {
-	if x != nil {
-		return x.Definition
-	}
-	return nil
-}
-
-func (x *ValidateRequest) GetStrict() bool {
-	if x != nil {
-		return x.Strict
-	}
-	return false
-}
-
-type ValidateResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ok            bool                   `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
-	Problems      []*Problem             `protobuf:"bytes,2,rep,name=problems,proto3" json:"problems,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ValidateResponse) Reset() {
-	*x = ValidateResponse{}
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ValidateResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ValidateResponse) ProtoMessage() {}
-
-func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_workflow_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
-func (*ValidateResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *ValidateResponse) GetOk() bool {
-	if x != nil {
-		return x.Ok
-	}
-	return false
-}
-
-func (x *ValidateResponse) GetProblems() []*Problem {
-	if x != nil {
-		return x.Problems
-	}
-	return nil
-}
-
 var File_interlock_engine_v1_workflow_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_workflow_proto_rawDesc = "" +
 	"\n" +
-	"\"interlock/engine/v1/workflow.proto\x12\x13interlock.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8c\x01\n" +
+	"\"interlock/engine/v1/workflow.proto\x12\x13interlock.engine.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8c\x01\n" +
 	"\aProblem\x12\x18\n" +
 	"\apointer\x18\x01 \x01(\tR\apointer\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x129\n" +
@@ -674,47 +251,11 @@ const file_interlock_engine_v1_workflow_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"created_by\x18\x06 \x01(\tR\tcreatedBy\"m\n" +
-	"\x0fRegisterRequest\x12'\n" +
-	"\n" +
-	"definition\x18\x01 \x01(\fB\a\xbaH\x04z\x02\x10\x01R\n" +
-	"definition\x121\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"\xa1\x01\n" +
-	"\x10RegisterResponse\x129\n" +
-	"\bworkflow\x18\x01 \x01(\v2\x1d.interlock.engine.v1.WorkflowR\bworkflow\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\x128\n" +
-	"\bwarnings\x18\x03 \x03(\v2\x1c.interlock.engine.v1.ProblemR\bwarnings\"^\n" +
-	"\x19WorkflowServiceGetRequest\x12\x1e\n" +
-	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04name\x12!\n" +
-	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aversion\"W\n" +
-	"\x1aWorkflowServiceGetResponse\x129\n" +
-	"\bworkflow\x18\x01 \x01(\v2\x1d.interlock.engine.v1.WorkflowR\bworkflow\"n\n" +
-	"\x1aWorkflowServiceListRequest\x12'\n" +
-	"\tpage_size\x18\x01 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
-	"\n" +
-	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"\x82\x01\n" +
-	"\x1bWorkflowServiceListResponse\x12;\n" +
-	"\tworkflows\x18\x01 \x03(\v2\x1d.interlock.engine.v1.WorkflowR\tworkflows\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"I\n" +
-	"\x0fValidateRequest\x12\x1e\n" +
-	"\n" +
-	"definition\x18\x01 \x01(\fR\n" +
-	"definition\x12\x16\n" +
-	"\x06strict\x18\x02 \x01(\bR\x06strict\"\\\n" +
-	"\x10ValidateResponse\x12\x0e\n" +
-	"\x02ok\x18\x01 \x01(\bR\x02ok\x128\n" +
-	"\bproblems\x18\x02 \x03(\v2\x1c.interlock.engine.v1.ProblemR\bproblems*N\n" +
+	"created_by\x18\x06 \x01(\tR\tcreatedBy*N\n" +
 	"\bSeverity\x12\x18\n" +
 	"\x14SEVERITY_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSEVERITY_ERROR\x10\x01\x12\x14\n" +
-	"\x10SEVERITY_WARNING\x10\x022\x96\x03\n" +
-	"\x0fWorkflowService\x12W\n" +
-	"\bRegister\x12$.interlock.engine.v1.RegisterRequest\x1a%.interlock.engine.v1.RegisterResponse\x12f\n" +
-	"\x03Get\x12..interlock.engine.v1.WorkflowServiceGetRequest\x1a/.interlock.engine.v1.WorkflowServiceGetResponse\x12i\n" +
-	"\x04List\x12/.interlock.engine.v1.WorkflowServiceListRequest\x1a0.interlock.engine.v1.WorkflowServiceListResponse\x12W\n" +
-	"\bValidate\x12$.interlock.engine.v1.ValidateRequest\x1a%.interlock.engine.v1.ValidateResponseBHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\x10SEVERITY_WARNING\x10\x02BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_workflow_proto_rawDescOnce sync.Once
@@ -729,42 +270,21 @@ func file_interlock_engine_v1_workflow_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_engine_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_interlock_engine_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_interlock_engine_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_interlock_engine_v1_workflow_proto_goTypes = []any{
-	(Severity)(0),                       // 0: interlock.engine.v1.Severity
-	(*Problem)(nil),                     // 1: interlock.engine.v1.Problem
-	(*Workflow)(nil),                    // 2: interlock.engine.v1.Workflow
-	(*RegisterRequest)(nil),             // 3: interlock.engine.v1.RegisterRequest
-	(*RegisterResponse)(nil),            // 4: interlock.engine.v1.RegisterResponse
-	(*WorkflowServiceGetRequest)(nil),   // 5: interlock.engine.v1.WorkflowServiceGetRequest
-	(*WorkflowServiceGetResponse)(nil),  // 6: interlock.engine.v1.WorkflowServiceGetResponse
-	(*WorkflowServiceListRequest)(nil),  // 7: interlock.engine.v1.WorkflowServiceListRequest
-	(*WorkflowServiceListResponse)(nil), // 8: interlock.engine.v1.WorkflowServiceListResponse
-	(*ValidateRequest)(nil),             // 9: interlock.engine.v1.ValidateRequest
-	(*ValidateResponse)(nil),            // 10: interlock.engine.v1.ValidateResponse
-	(*timestamppb.Timestamp)(nil),       // 11: google.protobuf.Timestamp
+	(Severity)(0),                 // 0: interlock.engine.v1.Severity
+	(*Problem)(nil),               // 1: interlock.engine.v1.Problem
+	(*Workflow)(nil),              // 2: interlock.engine.v1.Workflow
+	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
 }
 var file_interlock_engine_v1_workflow_proto_depIdxs = []int32{
-	0,  // 0: interlock.engine.v1.Problem.severity:type_name -> interlock.engine.v1.Severity
-	11, // 1: interlock.engine.v1.Workflow.created_at:type_name -> google.protobuf.Timestamp
-	2,  // 2: interlock.engine.v1.RegisterResponse.workflow:type_name -> interlock.engine.v1.Workflow
-	1,  // 3: interlock.engine.v1.RegisterResponse.warnings:type_name -> interlock.engine.v1.Problem
-	2,  // 4: interlock.engine.v1.WorkflowServiceGetResponse.workflow:type_name -> interlock.engine.v1.Workflow
-	2,  // 5: interlock.engine.v1.WorkflowServiceListResponse.workflows:type_name -> interlock.engine.v1.Workflow
-	1,  // 6: interlock.engine.v1.ValidateResponse.problems:type_name -> interlock.engine.v1.Problem
-	3,  // 7: interlock.engine.v1.WorkflowService.Register:input_type -> interlock.engine.v1.RegisterRequest
-	5,  // 8: interlock.engine.v1.WorkflowService.Get:input_type -> interlock.engine.v1.WorkflowServiceGetRequest
-	7,  // 9: interlock.engine.v1.WorkflowService.List:input_type -> interlock.engine.v1.WorkflowServiceListRequest
-	9,  // 10: interlock.engine.v1.WorkflowService.Validate:input_type -> interlock.engine.v1.ValidateRequest
-	4,  // 11: interlock.engine.v1.WorkflowService.Register:output_type -> interlock.engine.v1.RegisterResponse
-	6,  // 12: interlock.engine.v1.WorkflowService.Get:output_type -> interlock.engine.v1.WorkflowServiceGetResponse
-	8,  // 13: interlock.engine.v1.WorkflowService.List:output_type -> interlock.engine.v1.WorkflowServiceListResponse
-	10, // 14: interlock.engine.v1.WorkflowService.Validate:output_type -> interlock.engine.v1.ValidateResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	0, // 0: interlock.engine.v1.Problem.severity:type_name -> interlock.engine.v1.Severity
+	3, // 1: interlock.engine.v1.Workflow.created_at:type_name -> google.protobuf.Timestamp
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_workflow_proto_init() }
@@ -778,9 +298,9 @@ func file_interlock_engine_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_workflow_proto_rawDesc), len(file_interlock_engine_v1_workflow_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   2,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   0,
 		},
 		GoTypes:           file_interlock_engine_v1_workflow_proto_goTypes,
 		DependencyIndexes: file_interlock_engine_v1_workflow_proto_depIdxs,

@@ -8,9 +8,9 @@ package policyv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
-	v1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -23,198 +23,96 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Decision is the answer to a tool call.
-type Decision int32
+// AttachmentKind is what a policy is attached to.
+type AttachmentKind int32
 
 const (
-	Decision_DECISION_UNSPECIFIED Decision = 0
-	Decision_DECISION_ALLOW       Decision = 1
-	Decision_DECISION_ASK         Decision = 2
-	Decision_DECISION_DENY        Decision = 3
+	AttachmentKind_ATTACHMENT_KIND_UNSPECIFIED AttachmentKind = 0
+	AttachmentKind_ATTACHMENT_KIND_WORKFLOW    AttachmentKind = 1
+	AttachmentKind_ATTACHMENT_KIND_PROCESS     AttachmentKind = 2
+	AttachmentKind_ATTACHMENT_KIND_SESSION     AttachmentKind = 3
+	AttachmentKind_ATTACHMENT_KIND_ROLE        AttachmentKind = 4
 )
 
-// Enum value maps for Decision.
+// Enum value maps for AttachmentKind.
 var (
-	Decision_name = map[int32]string{
-		0: "DECISION_UNSPECIFIED",
-		1: "DECISION_ALLOW",
-		2: "DECISION_ASK",
-		3: "DECISION_DENY",
+	AttachmentKind_name = map[int32]string{
+		0: "ATTACHMENT_KIND_UNSPECIFIED",
+		1: "ATTACHMENT_KIND_WORKFLOW",
+		2: "ATTACHMENT_KIND_PROCESS",
+		3: "ATTACHMENT_KIND_SESSION",
+		4: "ATTACHMENT_KIND_ROLE",
 	}
-	Decision_value = map[string]int32{
-		"DECISION_UNSPECIFIED": 0,
-		"DECISION_ALLOW":       1,
-		"DECISION_ASK":         2,
-		"DECISION_DENY":        3,
+	AttachmentKind_value = map[string]int32{
+		"ATTACHMENT_KIND_UNSPECIFIED": 0,
+		"ATTACHMENT_KIND_WORKFLOW":    1,
+		"ATTACHMENT_KIND_PROCESS":     2,
+		"ATTACHMENT_KIND_SESSION":     3,
+		"ATTACHMENT_KIND_ROLE":        4,
 	}
 )
 
-func (x Decision) Enum() *Decision {
-	p := new(Decision)
+func (x AttachmentKind) Enum() *AttachmentKind {
+	p := new(AttachmentKind)
 	*p = x
 	return p
 }
 
-func (x Decision) String() string {
+func (x AttachmentKind) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Decision) Descriptor() protoreflect.EnumDescriptor {
+func (AttachmentKind) Descriptor() protoreflect.EnumDescriptor {
 	return file_interlock_policy_v1_policy_proto_enumTypes[0].Descriptor()
 }
 
-func (Decision) Type() protoreflect.EnumType {
+func (AttachmentKind) Type() protoreflect.EnumType {
 	return &file_interlock_policy_v1_policy_proto_enumTypes[0]
 }
 
-func (x Decision) Number() protoreflect.EnumNumber {
+func (x AttachmentKind) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Decision.Descriptor instead.
-func (Decision) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use AttachmentKind.Descriptor instead.
+func (AttachmentKind) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{0}
 }
 
-// DecisionCode says why a tool call was not allowed.
-type DecisionCode int32
-
-const (
-	DecisionCode_DECISION_CODE_UNSPECIFIED         DecisionCode = 0
-	DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED    DecisionCode = 1
-	DecisionCode_DECISION_CODE_TOOL_DISALLOWED     DecisionCode = 2
-	DecisionCode_DECISION_CODE_COMMAND_NOT_ALLOWED DecisionCode = 3
-	DecisionCode_DECISION_CODE_COMMAND_UNPARSABLE  DecisionCode = 4
-	DecisionCode_DECISION_CODE_COMMAND_WRITES      DecisionCode = 5
-	DecisionCode_DECISION_CODE_ENV_BLOCKED         DecisionCode = 6
-	DecisionCode_DECISION_CODE_EDIT_TOO_LARGE      DecisionCode = 7
-	DecisionCode_DECISION_CODE_TOO_MANY_FILES      DecisionCode = 8
-	DecisionCode_DECISION_CODE_MAX_ITERATIONS      DecisionCode = 9
-	DecisionCode_DECISION_CODE_CONTEXT_BUDGET      DecisionCode = 10
-	DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE      DecisionCode = 11
-	DecisionCode_DECISION_CODE_INVALID_INPUT       DecisionCode = 12
-	DecisionCode_DECISION_CODE_POLICY_DENIED       DecisionCode = 13
-	DecisionCode_DECISION_CODE_RATE_LIMITED        DecisionCode = 14
-	DecisionCode_DECISION_CODE_BUDGET_EXCEEDED     DecisionCode = 15
-	DecisionCode_DECISION_CODE_EMAIL_DENIED        DecisionCode = 16
-	DecisionCode_DECISION_CODE_APPROVAL_REQUIRED   DecisionCode = 17
-	DecisionCode_DECISION_CODE_APPROVAL_PENDING    DecisionCode = 18
-	DecisionCode_DECISION_CODE_POLICY_UNAVAILABLE  DecisionCode = 19
-)
-
-// Enum value maps for DecisionCode.
-var (
-	DecisionCode_name = map[int32]string{
-		0:  "DECISION_CODE_UNSPECIFIED",
-		1:  "DECISION_CODE_TOOL_NOT_ALLOWED",
-		2:  "DECISION_CODE_TOOL_DISALLOWED",
-		3:  "DECISION_CODE_COMMAND_NOT_ALLOWED",
-		4:  "DECISION_CODE_COMMAND_UNPARSABLE",
-		5:  "DECISION_CODE_COMMAND_WRITES",
-		6:  "DECISION_CODE_ENV_BLOCKED",
-		7:  "DECISION_CODE_EDIT_TOO_LARGE",
-		8:  "DECISION_CODE_TOO_MANY_FILES",
-		9:  "DECISION_CODE_MAX_ITERATIONS",
-		10: "DECISION_CODE_CONTEXT_BUDGET",
-		11: "DECISION_CODE_RUN_NOT_ACTIVE",
-		12: "DECISION_CODE_INVALID_INPUT",
-		13: "DECISION_CODE_POLICY_DENIED",
-		14: "DECISION_CODE_RATE_LIMITED",
-		15: "DECISION_CODE_BUDGET_EXCEEDED",
-		16: "DECISION_CODE_EMAIL_DENIED",
-		17: "DECISION_CODE_APPROVAL_REQUIRED",
-		18: "DECISION_CODE_APPROVAL_PENDING",
-		19: "DECISION_CODE_POLICY_UNAVAILABLE",
-	}
-	DecisionCode_value = map[string]int32{
-		"DECISION_CODE_UNSPECIFIED":         0,
-		"DECISION_CODE_TOOL_NOT_ALLOWED":    1,
-		"DECISION_CODE_TOOL_DISALLOWED":     2,
-		"DECISION_CODE_COMMAND_NOT_ALLOWED": 3,
-		"DECISION_CODE_COMMAND_UNPARSABLE":  4,
-		"DECISION_CODE_COMMAND_WRITES":      5,
-		"DECISION_CODE_ENV_BLOCKED":         6,
-		"DECISION_CODE_EDIT_TOO_LARGE":      7,
-		"DECISION_CODE_TOO_MANY_FILES":      8,
-		"DECISION_CODE_MAX_ITERATIONS":      9,
-		"DECISION_CODE_CONTEXT_BUDGET":      10,
-		"DECISION_CODE_RUN_NOT_ACTIVE":      11,
-		"DECISION_CODE_INVALID_INPUT":       12,
-		"DECISION_CODE_POLICY_DENIED":       13,
-		"DECISION_CODE_RATE_LIMITED":        14,
-		"DECISION_CODE_BUDGET_EXCEEDED":     15,
-		"DECISION_CODE_EMAIL_DENIED":        16,
-		"DECISION_CODE_APPROVAL_REQUIRED":   17,
-		"DECISION_CODE_APPROVAL_PENDING":    18,
-		"DECISION_CODE_POLICY_UNAVAILABLE":  19,
-	}
-)
-
-func (x DecisionCode) Enum() *DecisionCode {
-	p := new(DecisionCode)
-	*p = x
-	return p
-}
-
-func (x DecisionCode) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (DecisionCode) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_policy_v1_policy_proto_enumTypes[1].Descriptor()
-}
-
-func (DecisionCode) Type() protoreflect.EnumType {
-	return &file_interlock_policy_v1_policy_proto_enumTypes[1]
-}
-
-func (x DecisionCode) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use DecisionCode.Descriptor instead.
-func (DecisionCode) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{1}
-}
-
-type CheckToolCallRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
-	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Tool      string `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The tool's arguments: a UTF-8 JSON object, or empty for none.
-	Input []byte `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"`
-	// The caller's id of this call and its idempotency key: the same id with the
-	// same tool and input answers the first decision while the run has not
-	// changed. Minted when empty.
-	CallId string `protobuf:"bytes,5,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Decimal US dollars, e.g. "0.02"; empty for none.
-	EstimatedCostUsd string `protobuf:"bytes,6,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
-	// The branch of the run's fork that the call is made in; by default the
-	// session's own, or the one that unbound callers work in.
-	Branch string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
-	// The tool's full name, mcp__SERVER__TOOL, where the caller knows it by TOOL alone:
-	// policies judge that, states the name in tool.
-	QualifiedTool string `protobuf:"bytes,8,opt,name=qualified_tool,json=qualifiedTool,proto3" json:"qualified_tool,omitempty"`
+// Policy is one version of a policy.
+type Policy struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Version int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Hex SHA-256 of the canonical JSON (RFC 8785).
+	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	// As it was written: UTF-8 JSON.
+	Definition []byte                 `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
+	CreatedAt  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedBy  string                 `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// The version that is enforced; 0 when there is none.
+	LiveVersion int64 `protobuf:"varint,7,opt,name=live_version,json=liveVersion,proto3" json:"live_version,omitempty"`
+	// The version that is judged beside it; 0 when there is none.
+	ShadowVersion int64         `protobuf:"varint,8,opt,name=shadow_version,json=shadowVersion,proto3" json:"shadow_version,omitempty"`
+	Attachments   []*Attachment `protobuf:"bytes,9,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CheckToolCallRequest) Reset() {
-	*x = CheckToolCallRequest{}
+func (x *Policy) Reset() {
+	*x = Policy{}
 	mi := &file_interlock_policy_v1_policy_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CheckToolCallRequest) String() string {
+func (x *Policy) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CheckToolCallRequest) ProtoMessage() {}
+func (*Policy) ProtoMessage() {}
 
-func (x *CheckToolCallRequest) ProtoReflect() protoreflect.Message {
+func (x *Policy) ProtoReflect() protoreflect.Message {
 	mi := &file_interlock_policy_v1_policy_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -226,732 +124,367 @@ func (x *CheckToolCallRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CheckToolCallRequest.ProtoReflect.Descriptor instead.
-func (*CheckToolCallRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use Policy.ProtoReflect.Descriptor instead.
+func (*Policy) Descriptor() ([]byte, []int) {
 	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *CheckToolCallRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *CheckToolCallRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *CheckToolCallRequest) GetTool() string {
-	if x != nil {
-		return x.Tool
-	}
-	return ""
-}
-
-func (x *CheckToolCallRequest) GetInput() []byte {
-	if x != nil {
-		return x.Input
-	}
-	return nil
-}
-
-func (x *CheckToolCallRequest) GetCallId() string {
-	if x != nil {
-		return x.CallId
-	}
-	return ""
-}
-
-func (x *CheckToolCallRequest) GetEstimatedCostUsd() string {
-	if x != nil {
-		return x.EstimatedCostUsd
-	}
-	return ""
-}
-
-func (x *CheckToolCallRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-func (x *CheckToolCallRequest) GetQualifiedTool() string {
-	if x != nil {
-		return x.QualifiedTool
-	}
-	return ""
-}
-
-type CheckToolCallResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Decision Decision               `protobuf:"varint,1,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
-	// Set unless allowed.
-	Code DecisionCode `protobuf:"varint,2,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
-	// One sentence: what was refused, why, and what is allowed.
-	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// False when the state does not restrict tools.
-	ToolsRestricted bool             `protobuf:"varint,4,opt,name=tools_restricted,json=toolsRestricted,proto3" json:"tools_restricted,omitempty"`
-	AllowedTools    []string         `protobuf:"bytes,5,rep,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
-	LegalEvents     []*v1.LegalEvent `protobuf:"bytes,6,rep,name=legal_events,json=legalEvents,proto3" json:"legal_events,omitempty"`
-	ApprovalId      string           `protobuf:"bytes,7,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	CallId          string           `protobuf:"bytes,8,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Version of the run that was decided on.
-	RunVersion int64  `protobuf:"varint,9,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
-	RunId      string `protobuf:"bytes,10,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	State      string `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
-	// Allowed calls in this entry of the state, this one included.
-	Iterations int64 `protobuf:"varint,12,opt,name=iterations,proto3" json:"iterations,omitempty"`
-	// 0 when the state has no max_iterations.
-	MaxIterations int64 `protobuf:"varint,13,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
-	// The branch that was decided in; empty outside of forks.
-	Branch        string `protobuf:"bytes,14,opt,name=branch,proto3" json:"branch,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckToolCallResponse) Reset() {
-	*x = CheckToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckToolCallResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckToolCallResponse) ProtoMessage() {}
-
-func (x *CheckToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckToolCallResponse.ProtoReflect.Descriptor instead.
-func (*CheckToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *CheckToolCallResponse) GetDecision() Decision {
-	if x != nil {
-		return x.Decision
-	}
-	return Decision_DECISION_UNSPECIFIED
-}
-
-func (x *CheckToolCallResponse) GetCode() DecisionCode {
-	if x != nil {
-		return x.Code
-	}
-	return DecisionCode_DECISION_CODE_UNSPECIFIED
-}
-
-func (x *CheckToolCallResponse) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
-func (x *CheckToolCallResponse) GetToolsRestricted() bool {
-	if x != nil {
-		return x.ToolsRestricted
-	}
-	return false
-}
-
-func (x *CheckToolCallResponse) GetAllowedTools() []string {
-	if x != nil {
-		return x.AllowedTools
-	}
-	return nil
-}
-
-func (x *CheckToolCallResponse) GetLegalEvents() []*v1.LegalEvent {
-	if x != nil {
-		return x.LegalEvents
-	}
-	return nil
-}
-
-func (x *CheckToolCallResponse) GetApprovalId() string {
-	if x != nil {
-		return x.ApprovalId
-	}
-	return ""
-}
-
-func (x *CheckToolCallResponse) GetCallId() string {
-	if x != nil {
-		return x.CallId
-	}
-	return ""
-}
-
-func (x *CheckToolCallResponse) GetRunVersion() int64 {
-	if x != nil {
-		return x.RunVersion
-	}
-	return 0
-}
-
-func (x *CheckToolCallResponse) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *CheckToolCallResponse) GetState() string {
-	if x != nil {
-		return x.State
-	}
-	return ""
-}
-
-func (x *CheckToolCallResponse) GetIterations() int64 {
-	if x != nil {
-		return x.Iterations
-	}
-	return 0
-}
-
-func (x *CheckToolCallResponse) GetMaxIterations() int64 {
-	if x != nil {
-		return x.MaxIterations
-	}
-	return 0
-}
-
-func (x *CheckToolCallResponse) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-type ReportToolCallRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	RunId     string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	SessionId string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The id that the check answered; reports are idempotent by it (S3.9).
-	CallId       string   `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool         string   `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
-	Ok           bool     `protobuf:"varint,5,opt,name=ok,proto3" json:"ok,omitempty"`
-	FilesChanged []string `protobuf:"bytes,6,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	ResultBytes  int64    `protobuf:"varint,7,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
-	// Decimal US dollars; empty for none.
-	CostUsd string `protobuf:"bytes,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
-	// The tool's output; kept only where the workflow captures output.
-	Output []byte `protobuf:"bytes,9,opt,name=output,proto3" json:"output,omitempty"`
-	// As in the check.
-	Branch        string `protobuf:"bytes,10,opt,name=branch,proto3" json:"branch,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReportToolCallRequest) Reset() {
-	*x = ReportToolCallRequest{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReportToolCallRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReportToolCallRequest) ProtoMessage() {}
-
-func (x *ReportToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReportToolCallRequest.ProtoReflect.Descriptor instead.
-func (*ReportToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *ReportToolCallRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *ReportToolCallRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *ReportToolCallRequest) GetCallId() string {
-	if x != nil {
-		return x.CallId
-	}
-	return ""
-}
-
-func (x *ReportToolCallRequest) GetTool() string {
-	if x != nil {
-		return x.Tool
-	}
-	return ""
-}
-
-func (x *ReportToolCallRequest) GetOk() bool {
-	if x != nil {
-		return x.Ok
-	}
-	return false
-}
-
-func (x *ReportToolCallRequest) GetFilesChanged() []string {
-	if x != nil {
-		return x.FilesChanged
-	}
-	return nil
-}
-
-func (x *ReportToolCallRequest) GetResultBytes() int64 {
-	if x != nil {
-		return x.ResultBytes
-	}
-	return 0
-}
-
-func (x *ReportToolCallRequest) GetCostUsd() string {
-	if x != nil {
-		return x.CostUsd
-	}
-	return ""
-}
-
-func (x *ReportToolCallRequest) GetOutput() []byte {
-	if x != nil {
-		return x.Output
-	}
-	return nil
-}
-
-func (x *ReportToolCallRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-type ReportToolCallResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   *v1.Run                `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// False when no such call had been allowed: recorded as unaccounted (S3.9).
-	Accounted bool `protobuf:"varint,2,opt,name=accounted,proto3" json:"accounted,omitempty"`
-	// Set when the call has fired an interrupt (S4).
-	Interrupt *Interrupted `protobuf:"bytes,3,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
-	// What the agent should be told with the result, such as that its context
-	// budget is nearly spent (S3.7); may be empty.
-	Warning       string `protobuf:"bytes,4,opt,name=warning,proto3" json:"warning,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReportToolCallResponse) Reset() {
-	*x = ReportToolCallResponse{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReportToolCallResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReportToolCallResponse) ProtoMessage() {}
-
-func (x *ReportToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReportToolCallResponse.ProtoReflect.Descriptor instead.
-func (*ReportToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *ReportToolCallResponse) GetRun() *v1.Run {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-func (x *ReportToolCallResponse) GetAccounted() bool {
-	if x != nil {
-		return x.Accounted
-	}
-	return false
-}
-
-func (x *ReportToolCallResponse) GetInterrupt() *Interrupted {
-	if x != nil {
-		return x.Interrupt
-	}
-	return nil
-}
-
-func (x *ReportToolCallResponse) GetWarning() string {
-	if x != nil {
-		return x.Warning
-	}
-	return ""
-}
-
-// Interrupted tells of an interrupt that has fired.
-type Interrupted struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The state that was left, and the handler's.
-	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	To   string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	// For the agent: begins with [INTERLOCK INTERRUPT] (S4.3).
-	Notice        string `protobuf:"bytes,4,opt,name=notice,proto3" json:"notice,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Interrupted) Reset() {
-	*x = Interrupted{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Interrupted) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Interrupted) ProtoMessage() {}
-
-func (x *Interrupted) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Interrupted.ProtoReflect.Descriptor instead.
-func (*Interrupted) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Interrupted) GetName() string {
+func (x *Policy) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *Interrupted) GetFrom() string {
+func (x *Policy) GetVersion() int64 {
 	if x != nil {
-		return x.From
-	}
-	return ""
-}
-
-func (x *Interrupted) GetTo() string {
-	if x != nil {
-		return x.To
-	}
-	return ""
-}
-
-func (x *Interrupted) GetNotice() string {
-	if x != nil {
-		return x.Notice
-	}
-	return ""
-}
-
-type CheckToolCallsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Echoed in the answer.
-	CorrelationId uint64 `protobuf:"varint,1,opt,name=correlation_id,json=correlationId,proto3" json:"correlation_id,omitempty"`
-	// 1 to 256 calls, decided independently and answered in this order.
-	Calls         []*CheckToolCallRequest `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckToolCallsRequest) Reset() {
-	*x = CheckToolCallsRequest{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckToolCallsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckToolCallsRequest) ProtoMessage() {}
-
-func (x *CheckToolCallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckToolCallsRequest.ProtoReflect.Descriptor instead.
-func (*CheckToolCallsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *CheckToolCallsRequest) GetCorrelationId() uint64 {
-	if x != nil {
-		return x.CorrelationId
+		return x.Version
 	}
 	return 0
 }
 
-func (x *CheckToolCallsRequest) GetCalls() []*CheckToolCallRequest {
+func (x *Policy) GetDigest() string {
 	if x != nil {
-		return x.Calls
-	}
-	return nil
-}
-
-type CheckToolCallsResponse struct {
-	state         protoimpl.MessageState  `protogen:"open.v1"`
-	CorrelationId uint64                  `protobuf:"varint,1,opt,name=correlation_id,json=correlationId,proto3" json:"correlation_id,omitempty"`
-	Results       []*CheckToolCallsResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckToolCallsResponse) Reset() {
-	*x = CheckToolCallsResponse{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckToolCallsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckToolCallsResponse) ProtoMessage() {}
-
-func (x *CheckToolCallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckToolCallsResponse.ProtoReflect.Descriptor instead.
-func (*CheckToolCallsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *CheckToolCallsResponse) GetCorrelationId() uint64 {
-	if x != nil {
-		return x.CorrelationId
-	}
-	return 0
-}
-
-func (x *CheckToolCallsResponse) GetResults() []*CheckToolCallsResult {
-	if x != nil {
-		return x.Results
-	}
-	return nil
-}
-
-// CheckToolCallsResult is a decision, or the error that CheckToolCall would
-// have failed with.
-type CheckToolCallsResult struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to Result:
-	//
-	//	*CheckToolCallsResult_Decision
-	//	*CheckToolCallsResult_Error
-	Result        isCheckToolCallsResult_Result `protobuf_oneof:"result"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckToolCallsResult) Reset() {
-	*x = CheckToolCallsResult{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckToolCallsResult) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckToolCallsResult) ProtoMessage() {}
-
-func (x *CheckToolCallsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckToolCallsResult.ProtoReflect.Descriptor instead.
-func (*CheckToolCallsResult) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *CheckToolCallsResult) GetResult() isCheckToolCallsResult_Result {
-	if x != nil {
-		return x.Result
-	}
-	return nil
-}
-
-func (x *CheckToolCallsResult) GetDecision() *CheckToolCallResponse {
-	if x != nil {
-		if x, ok := x.Result.(*CheckToolCallsResult_Decision); ok {
-			return x.Decision
-		}
-	}
-	return nil
-}
-
-func (x *CheckToolCallsResult) GetError() *CheckError {
-	if x != nil {
-		if x, ok := x.Result.(*CheckToolCallsResult_Error); ok {
-			return x.Error
-		}
-	}
-	return nil
-}
-
-type isCheckToolCallsResult_Result interface {
-	isCheckToolCallsResult_Result()
-}
-
-type CheckToolCallsResult_Decision struct {
-	Decision *CheckToolCallResponse `protobuf:"bytes,1,opt,name=decision,proto3,oneof"`
-}
-
-type CheckToolCallsResult_Error struct {
-	Error *CheckError `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
-}
-
-func (*CheckToolCallsResult_Decision) isCheckToolCallsResult_Result() {}
-
-func (*CheckToolCallsResult_Error) isCheckToolCallsResult_Result() {}
-
-// CheckError carries a failure inside a stream that goes on.
-type CheckError struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A google.rpc.Code.
-	Status int32 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
-	// UPPER_SNAKE reason.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckError) Reset() {
-	*x = CheckError{}
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckError) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckError) ProtoMessage() {}
-
-func (x *CheckError) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_policy_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckError.ProtoReflect.Descriptor instead.
-func (*CheckError) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *CheckError) GetStatus() int32 {
-	if x != nil {
-		return x.Status
-	}
-	return 0
-}
-
-func (x *CheckError) GetReason() string {
-	if x != nil {
-		return x.Reason
+		return x.Digest
 	}
 	return ""
 }
 
-func (x *CheckError) GetMessage() string {
+func (x *Policy) GetDefinition() []byte {
+	if x != nil {
+		return x.Definition
+	}
+	return nil
+}
+
+func (x *Policy) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Policy) GetCreatedBy() string {
+	if x != nil {
+		return x.CreatedBy
+	}
+	return ""
+}
+
+func (x *Policy) GetLiveVersion() int64 {
+	if x != nil {
+		return x.LiveVersion
+	}
+	return 0
+}
+
+func (x *Policy) GetShadowVersion() int64 {
+	if x != nil {
+		return x.ShadowVersion
+	}
+	return 0
+}
+
+func (x *Policy) GetAttachments() []*Attachment {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
+}
+
+// Attachment is what a policy judges the calls of.
+type Attachment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  AttachmentKind         `protobuf:"varint,1,opt,name=kind,proto3,enum=interlock.policy.v1.AttachmentKind" json:"kind,omitempty"`
+	// The name of the workflow, process, session or role.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attachment) Reset() {
+	*x = Attachment{}
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attachment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attachment) ProtoMessage() {}
+
+func (x *Attachment) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attachment.ProtoReflect.Descriptor instead.
+func (*Attachment) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Attachment) GetKind() AttachmentKind {
+	if x != nil {
+		return x.Kind
+	}
+	return AttachmentKind_ATTACHMENT_KIND_UNSPECIFIED
+}
+
+func (x *Attachment) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// PolicyProblem is one finding about a definition.
+type PolicyProblem struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pointer       string                 `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	Code          string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PolicyProblem) Reset() {
+	*x = PolicyProblem{}
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PolicyProblem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PolicyProblem) ProtoMessage() {}
+
+func (x *PolicyProblem) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PolicyProblem.ProtoReflect.Descriptor instead.
+func (*PolicyProblem) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PolicyProblem) GetPointer() string {
+	if x != nil {
+		return x.Pointer
+	}
+	return ""
+}
+
+func (x *PolicyProblem) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *PolicyProblem) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// Usage is what one limit has counted.
+type Usage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The capability pattern of the rule; empty for limits of the session itself.
+	Capability string `protobuf:"bytes,1,opt,name=capability,proto3" json:"capability,omitempty"`
+	// "calls", "money" or "emails".
+	Measure string `protobuf:"bytes,2,opt,name=measure,proto3" json:"measure,omitempty"`
+	// "policy", "principal" or "session", and whose.
+	Scope   string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
+	Subject string `protobuf:"bytes,4,opt,name=subject,proto3" json:"subject,omitempty"`
+	// Calls, emails, or micro-dollars.
+	Used int64 `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
+	Max  int64 `protobuf:"varint,6,opt,name=max,proto3" json:"max,omitempty"`
+	// Of rolling windows.
+	WindowSeconds int64 `protobuf:"varint,7,opt,name=window_seconds,json=windowSeconds,proto3" json:"window_seconds,omitempty"`
+	// "hourly", "daily", "monthly", and the end of the present one.
+	Period        string                 `protobuf:"bytes,8,opt,name=period,proto3" json:"period,omitempty"`
+	ResetsAt      *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=resets_at,json=resetsAt,proto3" json:"resets_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Usage) GetCapability() string {
+	if x != nil {
+		return x.Capability
+	}
+	return ""
+}
+
+func (x *Usage) GetMeasure() string {
+	if x != nil {
+		return x.Measure
+	}
+	return ""
+}
+
+func (x *Usage) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *Usage) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *Usage) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *Usage) GetMax() int64 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
+func (x *Usage) GetWindowSeconds() int64 {
+	if x != nil {
+		return x.WindowSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *Usage) GetResetsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResetsAt
+	}
+	return nil
+}
+
+// SimulatedChange is a recorded call that the candidate would decide otherwise.
+type SimulatedChange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Recorded      *DecisionRecord        `protobuf:"bytes,1,opt,name=recorded,proto3" json:"recorded,omitempty"`
+	Decision      Decision               `protobuf:"varint,2,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
+	Code          DecisionCode           `protobuf:"varint,3,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
+	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulatedChange) Reset() {
+	*x = SimulatedChange{}
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulatedChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulatedChange) ProtoMessage() {}
+
+func (x *SimulatedChange) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_policy_v1_policy_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulatedChange.ProtoReflect.Descriptor instead.
+func (*SimulatedChange) Descriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SimulatedChange) GetRecorded() *DecisionRecord {
+	if x != nil {
+		return x.Recorded
+	}
+	return nil
+}
+
+func (x *SimulatedChange) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *SimulatedChange) GetCode() DecisionCode {
+	if x != nil {
+		return x.Code
+	}
+	return DecisionCode_DECISION_CODE_UNSPECIFIED
+}
+
+func (x *SimulatedChange) GetMessage() string {
 	if x != nil {
 		return x.Message
 	}
@@ -962,109 +495,54 @@ var File_interlock_policy_v1_policy_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dinterlock/engine/v1/run.proto\"\xc3\x02\n" +
-	"\x14CheckToolCallRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
+	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/policy/v1/decision.proto\"\xd5\x02\n" +
+	"\x06Policy\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x1e\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12\x1e\n" +
-	"\x04tool\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04tool\x12\x14\n" +
-	"\x05input\x18\x04 \x01(\fR\x05input\x12!\n" +
-	"\acall_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
-	"\x12estimated_cost_usd\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\x12 \n" +
-	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12/\n" +
-	"\x0equalified_tool\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\rqualifiedTool\"\x9e\x04\n" +
-	"\x15CheckToolCallResponse\x129\n" +
-	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
-	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\x12)\n" +
-	"\x10tools_restricted\x18\x04 \x01(\bR\x0ftoolsRestricted\x12#\n" +
-	"\rallowed_tools\x18\x05 \x03(\tR\fallowedTools\x12B\n" +
-	"\flegal_events\x18\x06 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x1f\n" +
-	"\vapproval_id\x18\a \x01(\tR\n" +
-	"approvalId\x12\x17\n" +
-	"\acall_id\x18\b \x01(\tR\x06callId\x12\x1f\n" +
-	"\vrun_version\x18\t \x01(\x03R\n" +
-	"runVersion\x12\x15\n" +
-	"\x06run_id\x18\n" +
-	" \x01(\tR\x05runId\x12\x14\n" +
-	"\x05state\x18\v \x01(\tR\x05state\x12\x1e\n" +
+	"definition\x18\x04 \x01(\fR\n" +
+	"definition\x129\n" +
 	"\n" +
-	"iterations\x18\f \x01(\x03R\n" +
-	"iterations\x12%\n" +
-	"\x0emax_iterations\x18\r \x01(\x03R\rmaxIterations\x12\x16\n" +
-	"\x06branch\x18\x0e \x01(\tR\x06branch\"\xf0\x02\n" +
-	"\x15ReportToolCallRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
+	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12#\n" +
-	"\acall_id\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12\x1e\n" +
-	"\x04tool\x18\x04 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04tool\x12\x0e\n" +
-	"\x02ok\x18\x05 \x01(\bR\x02ok\x12.\n" +
-	"\rfiles_changed\x18\x06 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\ffilesChanged\x12*\n" +
-	"\fresult_bytes\x18\a \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vresultBytes\x12\"\n" +
-	"\bcost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\acostUsd\x12\x16\n" +
-	"\x06output\x18\t \x01(\fR\x06output\x12 \n" +
-	"\x06branch\x18\n" +
-	" \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\xbc\x01\n" +
-	"\x16ReportToolCallResponse\x12*\n" +
-	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n" +
-	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +
-	"\tinterrupt\x18\x03 \x01(\v2 .interlock.policy.v1.InterruptedR\tinterrupt\x12\x18\n" +
-	"\awarning\x18\x04 \x01(\tR\awarning\"]\n" +
-	"\vInterrupted\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\tR\x02to\x12\x16\n" +
-	"\x06notice\x18\x04 \x01(\tR\x06notice\"\x8c\x01\n" +
-	"\x15CheckToolCallsRequest\x12%\n" +
-	"\x0ecorrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12L\n" +
-	"\x05calls\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallRequestB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x02R\x05calls\"\x84\x01\n" +
-	"\x16CheckToolCallsResponse\x12%\n" +
-	"\x0ecorrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12C\n" +
-	"\aresults\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallsResultR\aresults\"\xa3\x01\n" +
-	"\x14CheckToolCallsResult\x12H\n" +
-	"\bdecision\x18\x01 \x01(\v2*.interlock.policy.v1.CheckToolCallResponseH\x00R\bdecision\x127\n" +
-	"\x05error\x18\x02 \x01(\v2\x1f.interlock.policy.v1.CheckErrorH\x00R\x05errorB\b\n" +
-	"\x06result\"V\n" +
+	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12!\n" +
+	"\flive_version\x18\a \x01(\x03R\vliveVersion\x12%\n" +
+	"\x0eshadow_version\x18\b \x01(\x03R\rshadowVersion\x12A\n" +
+	"\vattachments\x18\t \x03(\v2\x1f.interlock.policy.v1.AttachmentR\vattachments\"m\n" +
 	"\n" +
-	"CheckError\x12\x16\n" +
-	"\x06status\x18\x01 \x01(\x05R\x06status\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage*]\n" +
-	"\bDecision\x12\x18\n" +
-	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
-	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
-	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\xc0\x05\n" +
-	"\fDecisionCode\x12\x1d\n" +
-	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
-	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
-	"\x1dDECISION_CODE_TOOL_DISALLOWED\x10\x02\x12%\n" +
-	"!DECISION_CODE_COMMAND_NOT_ALLOWED\x10\x03\x12$\n" +
-	" DECISION_CODE_COMMAND_UNPARSABLE\x10\x04\x12 \n" +
-	"\x1cDECISION_CODE_COMMAND_WRITES\x10\x05\x12\x1d\n" +
-	"\x19DECISION_CODE_ENV_BLOCKED\x10\x06\x12 \n" +
-	"\x1cDECISION_CODE_EDIT_TOO_LARGE\x10\a\x12 \n" +
-	"\x1cDECISION_CODE_TOO_MANY_FILES\x10\b\x12 \n" +
-	"\x1cDECISION_CODE_MAX_ITERATIONS\x10\t\x12 \n" +
-	"\x1cDECISION_CODE_CONTEXT_BUDGET\x10\n" +
-	"\x12 \n" +
-	"\x1cDECISION_CODE_RUN_NOT_ACTIVE\x10\v\x12\x1f\n" +
-	"\x1bDECISION_CODE_INVALID_INPUT\x10\f\x12\x1f\n" +
-	"\x1bDECISION_CODE_POLICY_DENIED\x10\r\x12\x1e\n" +
-	"\x1aDECISION_CODE_RATE_LIMITED\x10\x0e\x12!\n" +
-	"\x1dDECISION_CODE_BUDGET_EXCEEDED\x10\x0f\x12\x1e\n" +
-	"\x1aDECISION_CODE_EMAIL_DENIED\x10\x10\x12#\n" +
-	"\x1fDECISION_CODE_APPROVAL_REQUIRED\x10\x11\x12\"\n" +
-	"\x1eDECISION_CODE_APPROVAL_PENDING\x10\x12\x12$\n" +
-	" DECISION_CODE_POLICY_UNAVAILABLE\x10\x132\xd9\x02\n" +
-	"\x15PolicyEnforcerService\x12f\n" +
-	"\rCheckToolCall\x12).interlock.policy.v1.CheckToolCallRequest\x1a*.interlock.policy.v1.CheckToolCallResponse\x12i\n" +
-	"\x0eReportToolCall\x12*.interlock.policy.v1.ReportToolCallRequest\x1a+.interlock.policy.v1.ReportToolCallResponse\x12m\n" +
-	"\x0eCheckToolCalls\x12*.interlock.policy.v1.CheckToolCallsRequest\x1a+.interlock.policy.v1.CheckToolCallsResponse(\x010\x01BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"Attachment\x12C\n" +
+	"\x04kind\x18\x01 \x01(\x0e2#.interlock.policy.v1.AttachmentKindB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12\x1a\n" +
+	"\x02id\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x02id\"W\n" +
+	"\rPolicyProblem\x12\x18\n" +
+	"\apointer\x18\x01 \x01(\tR\apointer\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\x8f\x02\n" +
+	"\x05Usage\x12\x1e\n" +
+	"\n" +
+	"capability\x18\x01 \x01(\tR\n" +
+	"capability\x12\x18\n" +
+	"\ameasure\x18\x02 \x01(\tR\ameasure\x12\x14\n" +
+	"\x05scope\x18\x03 \x01(\tR\x05scope\x12\x18\n" +
+	"\asubject\x18\x04 \x01(\tR\asubject\x12\x12\n" +
+	"\x04used\x18\x05 \x01(\x03R\x04used\x12\x10\n" +
+	"\x03max\x18\x06 \x01(\x03R\x03max\x12%\n" +
+	"\x0ewindow_seconds\x18\a \x01(\x03R\rwindowSeconds\x12\x16\n" +
+	"\x06period\x18\b \x01(\tR\x06period\x127\n" +
+	"\tresets_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\bresetsAt\"\xde\x01\n" +
+	"\x0fSimulatedChange\x12?\n" +
+	"\brecorded\x18\x01 \x01(\v2#.interlock.policy.v1.DecisionRecordR\brecorded\x129\n" +
+	"\bdecision\x18\x02 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
+	"\x04code\x18\x03 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage*\xa3\x01\n" +
+	"\x0eAttachmentKind\x12\x1f\n" +
+	"\x1bATTACHMENT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18ATTACHMENT_KIND_WORKFLOW\x10\x01\x12\x1b\n" +
+	"\x17ATTACHMENT_KIND_PROCESS\x10\x02\x12\x1b\n" +
+	"\x17ATTACHMENT_KIND_SESSION\x10\x03\x12\x18\n" +
+	"\x14ATTACHMENT_KIND_ROLE\x10\x04BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_policy_proto_rawDescOnce sync.Once
@@ -1078,44 +556,33 @@ func file_interlock_policy_v1_policy_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_policy_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_interlock_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_interlock_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_interlock_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_interlock_policy_v1_policy_proto_goTypes = []any{
-	(Decision)(0),                  // 0: interlock.policy.v1.Decision
-	(DecisionCode)(0),              // 1: interlock.policy.v1.DecisionCode
-	(*CheckToolCallRequest)(nil),   // 2: interlock.policy.v1.CheckToolCallRequest
-	(*CheckToolCallResponse)(nil),  // 3: interlock.policy.v1.CheckToolCallResponse
-	(*ReportToolCallRequest)(nil),  // 4: interlock.policy.v1.ReportToolCallRequest
-	(*ReportToolCallResponse)(nil), // 5: interlock.policy.v1.ReportToolCallResponse
-	(*Interrupted)(nil),            // 6: interlock.policy.v1.Interrupted
-	(*CheckToolCallsRequest)(nil),  // 7: interlock.policy.v1.CheckToolCallsRequest
-	(*CheckToolCallsResponse)(nil), // 8: interlock.policy.v1.CheckToolCallsResponse
-	(*CheckToolCallsResult)(nil),   // 9: interlock.policy.v1.CheckToolCallsResult
-	(*CheckError)(nil),             // 10: interlock.policy.v1.CheckError
-	(*v1.LegalEvent)(nil),          // 11: interlock.engine.v1.LegalEvent
-	(*v1.Run)(nil),                 // 12: interlock.engine.v1.Run
+	(AttachmentKind)(0),           // 0: interlock.policy.v1.AttachmentKind
+	(*Policy)(nil),                // 1: interlock.policy.v1.Policy
+	(*Attachment)(nil),            // 2: interlock.policy.v1.Attachment
+	(*PolicyProblem)(nil),         // 3: interlock.policy.v1.PolicyProblem
+	(*Usage)(nil),                 // 4: interlock.policy.v1.Usage
+	(*SimulatedChange)(nil),       // 5: interlock.policy.v1.SimulatedChange
+	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*DecisionRecord)(nil),        // 7: interlock.policy.v1.DecisionRecord
+	(Decision)(0),                 // 8: interlock.policy.v1.Decision
+	(DecisionCode)(0),             // 9: interlock.policy.v1.DecisionCode
 }
 var file_interlock_policy_v1_policy_proto_depIdxs = []int32{
-	0,  // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
-	1,  // 1: interlock.policy.v1.CheckToolCallResponse.code:type_name -> interlock.policy.v1.DecisionCode
-	11, // 2: interlock.policy.v1.CheckToolCallResponse.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	12, // 3: interlock.policy.v1.ReportToolCallResponse.run:type_name -> interlock.engine.v1.Run
-	6,  // 4: interlock.policy.v1.ReportToolCallResponse.interrupt:type_name -> interlock.policy.v1.Interrupted
-	2,  // 5: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
-	9,  // 6: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
-	3,  // 7: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	10, // 8: interlock.policy.v1.CheckToolCallsResult.error:type_name -> interlock.policy.v1.CheckError
-	2,  // 9: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
-	4,  // 10: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
-	7,  // 11: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest
-	3,  // 12: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:output_type -> interlock.policy.v1.CheckToolCallResponse
-	5,  // 13: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:output_type -> interlock.policy.v1.ReportToolCallResponse
-	8,  // 14: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:output_type -> interlock.policy.v1.CheckToolCallsResponse
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	6, // 0: interlock.policy.v1.Policy.created_at:type_name -> google.protobuf.Timestamp
+	2, // 1: interlock.policy.v1.Policy.attachments:type_name -> interlock.policy.v1.Attachment
+	0, // 2: interlock.policy.v1.Attachment.kind:type_name -> interlock.policy.v1.AttachmentKind
+	6, // 3: interlock.policy.v1.Usage.resets_at:type_name -> google.protobuf.Timestamp
+	7, // 4: interlock.policy.v1.SimulatedChange.recorded:type_name -> interlock.policy.v1.DecisionRecord
+	8, // 5: interlock.policy.v1.SimulatedChange.decision:type_name -> interlock.policy.v1.Decision
+	9, // 6: interlock.policy.v1.SimulatedChange.code:type_name -> interlock.policy.v1.DecisionCode
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_proto_init() }
@@ -1123,19 +590,16 @@ func file_interlock_policy_v1_policy_proto_init() {
 	if File_interlock_policy_v1_policy_proto != nil {
 		return
 	}
-	file_interlock_policy_v1_policy_proto_msgTypes[7].OneofWrappers = []any{
-		(*CheckToolCallsResult_Decision)(nil),
-		(*CheckToolCallsResult_Error)(nil),
-	}
+	file_interlock_policy_v1_decision_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_proto_rawDesc), len(file_interlock_policy_v1_policy_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   9,
+			NumEnums:      1,
+			NumMessages:   5,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   0,
 		},
 		GoTypes:           file_interlock_policy_v1_policy_proto_goTypes,
 		DependencyIndexes: file_interlock_policy_v1_policy_proto_depIdxs,

@@ -4,14 +4,9 @@
 // 	protoc        (unknown)
 // source: interlock/state/v1/schema.proto
 
-// Package interlock.state.v1 is the contract of the state-store: schemas, the
-// states that trees of sessions share, the sessions, their tasks, and state
-// components (S10, S11, S12).
-
 package statev1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -130,447 +125,11 @@ func (x *Schema) GetDigest() string {
 	return ""
 }
 
-type SchemaServiceRegisterRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	JsonSchema     []byte                 `protobuf:"bytes,2,opt,name=json_schema,json=jsonSchema,proto3" json:"json_schema,omitempty"`
-	Description    string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *SchemaServiceRegisterRequest) Reset() {
-	*x = SchemaServiceRegisterRequest{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceRegisterRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceRegisterRequest) ProtoMessage() {}
-
-func (x *SchemaServiceRegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceRegisterRequest.ProtoReflect.Descriptor instead.
-func (*SchemaServiceRegisterRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *SchemaServiceRegisterRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *SchemaServiceRegisterRequest) GetJsonSchema() []byte {
-	if x != nil {
-		return x.JsonSchema
-	}
-	return nil
-}
-
-func (x *SchemaServiceRegisterRequest) GetDescription() string {
-	if x != nil {
-		return x.Description
-	}
-	return ""
-}
-
-func (x *SchemaServiceRegisterRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
-type SchemaServiceRegisterResponse struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Schema *Schema                `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
-	// False when this content was the latest version already.
-	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SchemaServiceRegisterResponse) Reset() {
-	*x = SchemaServiceRegisterResponse{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceRegisterResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceRegisterResponse) ProtoMessage() {}
-
-func (x *SchemaServiceRegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceRegisterResponse.ProtoReflect.Descriptor instead.
-func (*SchemaServiceRegisterResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *SchemaServiceRegisterResponse) GetSchema() *Schema {
-	if x != nil {
-		return x.Schema
-	}
-	return nil
-}
-
-func (x *SchemaServiceRegisterResponse) GetCreated() bool {
-	if x != nil {
-		return x.Created
-	}
-	return false
-}
-
-type SchemaServiceGetRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// 0 for the latest.
-	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SchemaServiceGetRequest) Reset() {
-	*x = SchemaServiceGetRequest{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceGetRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceGetRequest) ProtoMessage() {}
-
-func (x *SchemaServiceGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceGetRequest.ProtoReflect.Descriptor instead.
-func (*SchemaServiceGetRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *SchemaServiceGetRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *SchemaServiceGetRequest) GetVersion() int64 {
-	if x != nil {
-		return x.Version
-	}
-	return 0
-}
-
-type SchemaServiceGetResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Schema        *Schema                `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SchemaServiceGetResponse) Reset() {
-	*x = SchemaServiceGetResponse{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceGetResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceGetResponse) ProtoMessage() {}
-
-func (x *SchemaServiceGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceGetResponse.ProtoReflect.Descriptor instead.
-func (*SchemaServiceGetResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *SchemaServiceGetResponse) GetSchema() *Schema {
-	if x != nil {
-		return x.Schema
-	}
-	return nil
-}
-
-type SchemaServiceListRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PageSize      int32                  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SchemaServiceListRequest) Reset() {
-	*x = SchemaServiceListRequest{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceListRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceListRequest) ProtoMessage() {}
-
-func (x *SchemaServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceListRequest.ProtoReflect.Descriptor instead.
-func (*SchemaServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *SchemaServiceListRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *SchemaServiceListRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type SchemaServiceListResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without json_schema.
-	Schemas       []*Schema `protobuf:"bytes,1,rep,name=schemas,proto3" json:"schemas,omitempty"`
-	NextPageToken string    `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SchemaServiceListResponse) Reset() {
-	*x = SchemaServiceListResponse{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceListResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceListResponse) ProtoMessage() {}
-
-func (x *SchemaServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceListResponse.ProtoReflect.Descriptor instead.
-func (*SchemaServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *SchemaServiceListResponse) GetSchemas() []*Schema {
-	if x != nil {
-		return x.Schemas
-	}
-	return nil
-}
-
-func (x *SchemaServiceListResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
-type SchemaServiceListVersionsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SchemaServiceListVersionsRequest) Reset() {
-	*x = SchemaServiceListVersionsRequest{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceListVersionsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceListVersionsRequest) ProtoMessage() {}
-
-func (x *SchemaServiceListVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceListVersionsRequest.ProtoReflect.Descriptor instead.
-func (*SchemaServiceListVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *SchemaServiceListVersionsRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *SchemaServiceListVersionsRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *SchemaServiceListVersionsRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type SchemaServiceListVersionsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without json_schema.
-	Schemas       []*Schema `protobuf:"bytes,1,rep,name=schemas,proto3" json:"schemas,omitempty"`
-	NextPageToken string    `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SchemaServiceListVersionsResponse) Reset() {
-	*x = SchemaServiceListVersionsResponse{}
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SchemaServiceListVersionsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SchemaServiceListVersionsResponse) ProtoMessage() {}
-
-func (x *SchemaServiceListVersionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_schema_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SchemaServiceListVersionsResponse.ProtoReflect.Descriptor instead.
-func (*SchemaServiceListVersionsResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_schema_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *SchemaServiceListVersionsResponse) GetSchemas() []*Schema {
-	if x != nil {
-		return x.Schemas
-	}
-	return nil
-}
-
-func (x *SchemaServiceListVersionsResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
 var File_interlock_state_v1_schema_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_schema_proto_rawDesc = "" +
 	"\n" +
-	"\x1finterlock/state/v1/schema.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x02\n" +
+	"\x1finterlock/state/v1/schema.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x02\n" +
 	"\x06Schema\x12\x1b\n" +
 	"\tschema_id\x18\x01 \x01(\tR\bschemaId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -582,46 +141,7 @@ const file_interlock_state_v1_schema_proto_rawDesc = "" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n" +
 	"\n" +
 	"created_by\x18\a \x01(\tR\tcreatedBy\x12\x16\n" +
-	"\x06digest\x18\b \x01(\tR\x06digest\"\xbf\x01\n" +
-	"\x1cSchemaServiceRegisterRequest\x12\x1e\n" +
-	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x04name\x12\x1f\n" +
-	"\vjson_schema\x18\x02 \x01(\fR\n" +
-	"jsonSchema\x12+\n" +
-	"\vdescription\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01R\vdescription\x121\n" +
-	"\x0fidempotency_key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"m\n" +
-	"\x1dSchemaServiceRegisterResponse\x122\n" +
-	"\x06schema\x18\x01 \x01(\v2\x1a.interlock.state.v1.SchemaR\x06schema\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\"\\\n" +
-	"\x17SchemaServiceGetRequest\x12\x1e\n" +
-	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x04name\x12!\n" +
-	"\aversion\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aversion\"N\n" +
-	"\x18SchemaServiceGetResponse\x122\n" +
-	"\x06schema\x18\x01 \x01(\v2\x1a.interlock.state.v1.SchemaR\x06schema\"l\n" +
-	"\x18SchemaServiceListRequest\x12'\n" +
-	"\tpage_size\x18\x01 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
-	"\n" +
-	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"y\n" +
-	"\x19SchemaServiceListResponse\x124\n" +
-	"\aschemas\x18\x01 \x03(\v2\x1a.interlock.state.v1.SchemaR\aschemas\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x93\x01\n" +
-	" SchemaServiceListVersionsRequest\x12\x1e\n" +
-	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x04name\x12'\n" +
-	"\tpage_size\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12&\n" +
-	"\n" +
-	"page_token\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18 R\tpageToken\"\x81\x01\n" +
-	"!SchemaServiceListVersionsResponse\x124\n" +
-	"\aschemas\x18\x01 \x03(\v2\x1a.interlock.state.v1.SchemaR\aschemas\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xc4\x03\n" +
-	"\rSchemaService\x12o\n" +
-	"\bRegister\x120.interlock.state.v1.SchemaServiceRegisterRequest\x1a1.interlock.state.v1.SchemaServiceRegisterResponse\x12`\n" +
-	"\x03Get\x12+.interlock.state.v1.SchemaServiceGetRequest\x1a,.interlock.state.v1.SchemaServiceGetResponse\x12c\n" +
-	"\x04List\x12,.interlock.state.v1.SchemaServiceListRequest\x1a-.interlock.state.v1.SchemaServiceListResponse\x12{\n" +
-	"\fListVersions\x124.interlock.state.v1.SchemaServiceListVersionsRequest\x1a5.interlock.state.v1.SchemaServiceListVersionsResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
+	"\x06digest\x18\b \x01(\tR\x06digestBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
 var (
 	file_interlock_state_v1_schema_proto_rawDescOnce sync.Once
@@ -635,38 +155,18 @@ func file_interlock_state_v1_schema_proto_rawDescGZIP() []byte {
 	return file_interlock_state_v1_schema_proto_rawDescData
 }
 
-var file_interlock_state_v1_schema_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_interlock_state_v1_schema_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_interlock_state_v1_schema_proto_goTypes = []any{
-	(*Schema)(nil),                            // 0: interlock.state.v1.Schema
-	(*SchemaServiceRegisterRequest)(nil),      // 1: interlock.state.v1.SchemaServiceRegisterRequest
-	(*SchemaServiceRegisterResponse)(nil),     // 2: interlock.state.v1.SchemaServiceRegisterResponse
-	(*SchemaServiceGetRequest)(nil),           // 3: interlock.state.v1.SchemaServiceGetRequest
-	(*SchemaServiceGetResponse)(nil),          // 4: interlock.state.v1.SchemaServiceGetResponse
-	(*SchemaServiceListRequest)(nil),          // 5: interlock.state.v1.SchemaServiceListRequest
-	(*SchemaServiceListResponse)(nil),         // 6: interlock.state.v1.SchemaServiceListResponse
-	(*SchemaServiceListVersionsRequest)(nil),  // 7: interlock.state.v1.SchemaServiceListVersionsRequest
-	(*SchemaServiceListVersionsResponse)(nil), // 8: interlock.state.v1.SchemaServiceListVersionsResponse
-	(*timestamppb.Timestamp)(nil),             // 9: google.protobuf.Timestamp
+	(*Schema)(nil),                // 0: interlock.state.v1.Schema
+	(*timestamppb.Timestamp)(nil), // 1: google.protobuf.Timestamp
 }
 var file_interlock_state_v1_schema_proto_depIdxs = []int32{
-	9, // 0: interlock.state.v1.Schema.created_at:type_name -> google.protobuf.Timestamp
-	0, // 1: interlock.state.v1.SchemaServiceRegisterResponse.schema:type_name -> interlock.state.v1.Schema
-	0, // 2: interlock.state.v1.SchemaServiceGetResponse.schema:type_name -> interlock.state.v1.Schema
-	0, // 3: interlock.state.v1.SchemaServiceListResponse.schemas:type_name -> interlock.state.v1.Schema
-	0, // 4: interlock.state.v1.SchemaServiceListVersionsResponse.schemas:type_name -> interlock.state.v1.Schema
-	1, // 5: interlock.state.v1.SchemaService.Register:input_type -> interlock.state.v1.SchemaServiceRegisterRequest
-	3, // 6: interlock.state.v1.SchemaService.Get:input_type -> interlock.state.v1.SchemaServiceGetRequest
-	5, // 7: interlock.state.v1.SchemaService.List:input_type -> interlock.state.v1.SchemaServiceListRequest
-	7, // 8: interlock.state.v1.SchemaService.ListVersions:input_type -> interlock.state.v1.SchemaServiceListVersionsRequest
-	2, // 9: interlock.state.v1.SchemaService.Register:output_type -> interlock.state.v1.SchemaServiceRegisterResponse
-	4, // 10: interlock.state.v1.SchemaService.Get:output_type -> interlock.state.v1.SchemaServiceGetResponse
-	6, // 11: interlock.state.v1.SchemaService.List:output_type -> interlock.state.v1.SchemaServiceListResponse
-	8, // 12: interlock.state.v1.SchemaService.ListVersions:output_type -> interlock.state.v1.SchemaServiceListVersionsResponse
-	9, // [9:13] is the sub-list for method output_type
-	5, // [5:9] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	1, // 0: interlock.state.v1.Schema.created_at:type_name -> google.protobuf.Timestamp
+	1, // [1:1] is the sub-list for method output_type
+	1, // [1:1] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_schema_proto_init() }
@@ -680,9 +180,9 @@ func file_interlock_state_v1_schema_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_schema_proto_rawDesc), len(file_interlock_state_v1_schema_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   1,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   0,
 		},
 		GoTypes:           file_interlock_state_v1_schema_proto_goTypes,
 		DependencyIndexes: file_interlock_state_v1_schema_proto_depIdxs,

@@ -7,7 +7,6 @@
 package statev1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -163,7 +162,7 @@ type Task struct {
 	// How often it has been given to a runner.
 	Given  int32  `protobuf:"varint,11,opt,name=given,proto3" json:"given,omitempty"`
 	Runner string `protobuf:"bytes,12,opt,name=runner,proto3" json:"runner,omitempty"`
-	// Extend, Ack and Fail name it. It changes whenever the task is given.
+	// ExtendTask, CompleteTask and FailTask name it. It changes whenever the task is given.
 	LeaseToken     int64                  `protobuf:"varint,13,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
 	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
 	CreatedAt      *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -348,545 +347,11 @@ func (x *Task) GetExecution() *Execution {
 	return nil
 }
 
-type TaskServiceLeaseRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the runner, for people.
-	Runner string `protobuf:"bytes,1,opt,name=runner,proto3" json:"runner,omitempty"`
-	// A task is given to a runner that has all of the task's labels.
-	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// 0 for one.
-	MaxInFlight   int32 `protobuf:"varint,3,opt,name=max_in_flight,json=maxInFlight,proto3" json:"max_in_flight,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceLeaseRequest) Reset() {
-	*x = TaskServiceLeaseRequest{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceLeaseRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceLeaseRequest) ProtoMessage() {}
-
-func (x *TaskServiceLeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceLeaseRequest.ProtoReflect.Descriptor instead.
-func (*TaskServiceLeaseRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *TaskServiceLeaseRequest) GetRunner() string {
-	if x != nil {
-		return x.Runner
-	}
-	return ""
-}
-
-func (x *TaskServiceLeaseRequest) GetLabels() map[string]string {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
-func (x *TaskServiceLeaseRequest) GetMaxInFlight() int32 {
-	if x != nil {
-		return x.MaxInFlight
-	}
-	return 0
-}
-
-type TaskServiceLeaseResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Task          *Task                  `protobuf:"bytes,1,opt,name=task,proto3" json:"task,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceLeaseResponse) Reset() {
-	*x = TaskServiceLeaseResponse{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceLeaseResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceLeaseResponse) ProtoMessage() {}
-
-func (x *TaskServiceLeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceLeaseResponse.ProtoReflect.Descriptor instead.
-func (*TaskServiceLeaseResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *TaskServiceLeaseResponse) GetTask() *Task {
-	if x != nil {
-		return x.Task
-	}
-	return nil
-}
-
-type TaskServiceExtendRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	LeaseToken    int64                  `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceExtendRequest) Reset() {
-	*x = TaskServiceExtendRequest{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceExtendRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceExtendRequest) ProtoMessage() {}
-
-func (x *TaskServiceExtendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceExtendRequest.ProtoReflect.Descriptor instead.
-func (*TaskServiceExtendRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *TaskServiceExtendRequest) GetTaskId() string {
-	if x != nil {
-		return x.TaskId
-	}
-	return ""
-}
-
-func (x *TaskServiceExtendRequest) GetLeaseToken() int64 {
-	if x != nil {
-		return x.LeaseToken
-	}
-	return 0
-}
-
-type TaskServiceExtendResponse struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *TaskServiceExtendResponse) Reset() {
-	*x = TaskServiceExtendResponse{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceExtendResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceExtendResponse) ProtoMessage() {}
-
-func (x *TaskServiceExtendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceExtendResponse.ProtoReflect.Descriptor instead.
-func (*TaskServiceExtendResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *TaskServiceExtendResponse) GetLeaseExpiresAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LeaseExpiresAt
-	}
-	return nil
-}
-
-type TaskServiceAckRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	LeaseToken    int64                  `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceAckRequest) Reset() {
-	*x = TaskServiceAckRequest{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceAckRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceAckRequest) ProtoMessage() {}
-
-func (x *TaskServiceAckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceAckRequest.ProtoReflect.Descriptor instead.
-func (*TaskServiceAckRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *TaskServiceAckRequest) GetTaskId() string {
-	if x != nil {
-		return x.TaskId
-	}
-	return ""
-}
-
-func (x *TaskServiceAckRequest) GetLeaseToken() int64 {
-	if x != nil {
-		return x.LeaseToken
-	}
-	return 0
-}
-
-type TaskServiceAckResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceAckResponse) Reset() {
-	*x = TaskServiceAckResponse{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceAckResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceAckResponse) ProtoMessage() {}
-
-func (x *TaskServiceAckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceAckResponse.ProtoReflect.Descriptor instead.
-func (*TaskServiceAckResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *TaskServiceAckResponse) GetSession() *Session {
-	if x != nil {
-		return x.Session
-	}
-	return nil
-}
-
-type TaskServiceFailRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	TaskId     string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	LeaseToken int64                  `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
-	Error      string                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// True when the agent did not run at all: give the task to another runner, and
-	// count no attempt.
-	Retry         bool `protobuf:"varint,4,opt,name=retry,proto3" json:"retry,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceFailRequest) Reset() {
-	*x = TaskServiceFailRequest{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceFailRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceFailRequest) ProtoMessage() {}
-
-func (x *TaskServiceFailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceFailRequest.ProtoReflect.Descriptor instead.
-func (*TaskServiceFailRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *TaskServiceFailRequest) GetTaskId() string {
-	if x != nil {
-		return x.TaskId
-	}
-	return ""
-}
-
-func (x *TaskServiceFailRequest) GetLeaseToken() int64 {
-	if x != nil {
-		return x.LeaseToken
-	}
-	return 0
-}
-
-func (x *TaskServiceFailRequest) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
-func (x *TaskServiceFailRequest) GetRetry() bool {
-	if x != nil {
-		return x.Retry
-	}
-	return false
-}
-
-type TaskServiceFailResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceFailResponse) Reset() {
-	*x = TaskServiceFailResponse{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceFailResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceFailResponse) ProtoMessage() {}
-
-func (x *TaskServiceFailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceFailResponse.ProtoReflect.Descriptor instead.
-func (*TaskServiceFailResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *TaskServiceFailResponse) GetSession() *Session {
-	if x != nil {
-		return x.Session
-	}
-	return nil
-}
-
-type TaskServiceListRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// By id or name; empty for all.
-	Session       string     `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	Status        TaskStatus `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.state.v1.TaskStatus" json:"status,omitempty"`
-	PageSize      int32      `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string     `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceListRequest) Reset() {
-	*x = TaskServiceListRequest{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceListRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceListRequest) ProtoMessage() {}
-
-func (x *TaskServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceListRequest.ProtoReflect.Descriptor instead.
-func (*TaskServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *TaskServiceListRequest) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *TaskServiceListRequest) GetStatus() TaskStatus {
-	if x != nil {
-		return x.Status
-	}
-	return TaskStatus_TASK_STATUS_UNSPECIFIED
-}
-
-func (x *TaskServiceListRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *TaskServiceListRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type TaskServiceListResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tasks         []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskServiceListResponse) Reset() {
-	*x = TaskServiceListResponse{}
-	mi := &file_interlock_state_v1_task_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskServiceListResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskServiceListResponse) ProtoMessage() {}
-
-func (x *TaskServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_state_v1_task_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskServiceListResponse.ProtoReflect.Descriptor instead.
-func (*TaskServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *TaskServiceListResponse) GetTasks() []*Task {
-	if x != nil {
-		return x.Tasks
-	}
-	return nil
-}
-
-func (x *TaskServiceListResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
 var File_interlock_state_v1_task_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x1dinterlock/state/v1/task.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/state/v1/component.proto\x1a interlock/state/v1/session.proto\"\x88\a\n" +
+	"\x1dinterlock/state/v1/task.proto\x12\x12interlock.state.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/state/v1/component.proto\x1a interlock/state/v1/session.proto\"\x88\a\n" +
 	"\x04Task\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x120\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1c.interlock.state.v1.TaskKindR\x04kind\x12\x1d\n" +
@@ -914,51 +379,7 @@ const file_interlock_state_v1_task_proto_rawDesc = "" +
 	"\texecution\x18\x14 \x01(\v2\x1d.interlock.state.v1.ExecutionR\texecution\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x91\x02\n" +
-	"\x17TaskServiceLeaseRequest\x12\"\n" +
-	"\x06runner\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06runner\x12g\n" +
-	"\x06labels\x18\x02 \x03(\v27.interlock.state.v1.TaskServiceLeaseRequest.LabelsEntryB\x16\xbaH\x13\x9a\x01\x10\x10 \"\x05r\x03\x18\x80\x01*\x05r\x03\x18\x80\x02R\x06labels\x12.\n" +
-	"\rmax_in_flight\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\vmaxInFlight\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"H\n" +
-	"\x18TaskServiceLeaseResponse\x12,\n" +
-	"\x04task\x18\x01 \x01(\v2\x18.interlock.state.v1.TaskR\x04task\"i\n" +
-	"\x18TaskServiceExtendRequest\x12#\n" +
-	"\atask_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x06taskId\x12(\n" +
-	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
-	"leaseToken\"a\n" +
-	"\x19TaskServiceExtendResponse\x12D\n" +
-	"\x10lease_expires_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\"f\n" +
-	"\x15TaskServiceAckRequest\x12#\n" +
-	"\atask_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x06taskId\x12(\n" +
-	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
-	"leaseToken\"O\n" +
-	"\x16TaskServiceAckResponse\x125\n" +
-	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\x9d\x01\n" +
-	"\x16TaskServiceFailRequest\x12#\n" +
-	"\atask_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x06taskId\x12(\n" +
-	"\vlease_token\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\n" +
-	"leaseToken\x12\x1e\n" +
-	"\x05error\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05error\x12\x14\n" +
-	"\x05retry\x18\x04 \x01(\bR\x05retry\"P\n" +
-	"\x17TaskServiceFailResponse\x125\n" +
-	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\xd0\x01\n" +
-	"\x16TaskServiceListRequest\x12\"\n" +
-	"\asession\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12@\n" +
-	"\x06status\x18\x02 \x01(\x0e2\x1e.interlock.state.v1.TaskStatusB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06status\x12'\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
-	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"q\n" +
-	"\x17TaskServiceListResponse\x12.\n" +
-	"\x05tasks\x18\x01 \x03(\v2\x18.interlock.state.v1.TaskR\x05tasks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\x84\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\x84\x01\n" +
 	"\bTaskKind\x12\x19\n" +
 	"\x15TASK_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTASK_KIND_START\x10\x01\x12\x1a\n" +
@@ -972,13 +393,7 @@ const file_interlock_state_v1_task_proto_rawDesc = "" +
 	"\x11TASK_STATUS_READY\x10\x02\x12\x16\n" +
 	"\x12TASK_STATUS_LEASED\x10\x03\x12\x14\n" +
 	"\x10TASK_STATUS_DONE\x10\x04\x12\x17\n" +
-	"\x13TASK_STATUS_DROPPED\x10\x052\xfa\x03\n" +
-	"\vTaskService\x12d\n" +
-	"\x05Lease\x12+.interlock.state.v1.TaskServiceLeaseRequest\x1a,.interlock.state.v1.TaskServiceLeaseResponse0\x01\x12e\n" +
-	"\x06Extend\x12,.interlock.state.v1.TaskServiceExtendRequest\x1a-.interlock.state.v1.TaskServiceExtendResponse\x12\\\n" +
-	"\x03Ack\x12).interlock.state.v1.TaskServiceAckRequest\x1a*.interlock.state.v1.TaskServiceAckResponse\x12_\n" +
-	"\x04Fail\x12*.interlock.state.v1.TaskServiceFailRequest\x1a+.interlock.state.v1.TaskServiceFailResponse\x12_\n" +
-	"\x04List\x12*.interlock.state.v1.TaskServiceListRequest\x1a+.interlock.state.v1.TaskServiceListResponseBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
+	"\x13TASK_STATUS_DROPPED\x10\x05BFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
 var (
 	file_interlock_state_v1_task_proto_rawDescOnce sync.Once
@@ -993,59 +408,30 @@ func file_interlock_state_v1_task_proto_rawDescGZIP() []byte {
 }
 
 var file_interlock_state_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_interlock_state_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_interlock_state_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_interlock_state_v1_task_proto_goTypes = []any{
-	(TaskKind)(0),                     // 0: interlock.state.v1.TaskKind
-	(TaskStatus)(0),                   // 1: interlock.state.v1.TaskStatus
-	(*Task)(nil),                      // 2: interlock.state.v1.Task
-	(*TaskServiceLeaseRequest)(nil),   // 3: interlock.state.v1.TaskServiceLeaseRequest
-	(*TaskServiceLeaseResponse)(nil),  // 4: interlock.state.v1.TaskServiceLeaseResponse
-	(*TaskServiceExtendRequest)(nil),  // 5: interlock.state.v1.TaskServiceExtendRequest
-	(*TaskServiceExtendResponse)(nil), // 6: interlock.state.v1.TaskServiceExtendResponse
-	(*TaskServiceAckRequest)(nil),     // 7: interlock.state.v1.TaskServiceAckRequest
-	(*TaskServiceAckResponse)(nil),    // 8: interlock.state.v1.TaskServiceAckResponse
-	(*TaskServiceFailRequest)(nil),    // 9: interlock.state.v1.TaskServiceFailRequest
-	(*TaskServiceFailResponse)(nil),   // 10: interlock.state.v1.TaskServiceFailResponse
-	(*TaskServiceListRequest)(nil),    // 11: interlock.state.v1.TaskServiceListRequest
-	(*TaskServiceListResponse)(nil),   // 12: interlock.state.v1.TaskServiceListResponse
-	nil,                               // 13: interlock.state.v1.Task.LabelsEntry
-	nil,                               // 14: interlock.state.v1.TaskServiceLeaseRequest.LabelsEntry
-	(*Callback)(nil),                  // 15: interlock.state.v1.Callback
-	(*timestamppb.Timestamp)(nil),     // 16: google.protobuf.Timestamp
-	(*Execution)(nil),                 // 17: interlock.state.v1.Execution
-	(*Session)(nil),                   // 18: interlock.state.v1.Session
+	(TaskKind)(0),                 // 0: interlock.state.v1.TaskKind
+	(TaskStatus)(0),               // 1: interlock.state.v1.TaskStatus
+	(*Task)(nil),                  // 2: interlock.state.v1.Task
+	nil,                           // 3: interlock.state.v1.Task.LabelsEntry
+	(*Callback)(nil),              // 4: interlock.state.v1.Callback
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*Execution)(nil),             // 6: interlock.state.v1.Execution
 }
 var file_interlock_state_v1_task_proto_depIdxs = []int32{
-	0,  // 0: interlock.state.v1.Task.kind:type_name -> interlock.state.v1.TaskKind
-	15, // 1: interlock.state.v1.Task.callbacks:type_name -> interlock.state.v1.Callback
-	13, // 2: interlock.state.v1.Task.labels:type_name -> interlock.state.v1.Task.LabelsEntry
-	1,  // 3: interlock.state.v1.Task.status:type_name -> interlock.state.v1.TaskStatus
-	16, // 4: interlock.state.v1.Task.lease_expires_at:type_name -> google.protobuf.Timestamp
-	16, // 5: interlock.state.v1.Task.created_at:type_name -> google.protobuf.Timestamp
-	16, // 6: interlock.state.v1.Task.due_at:type_name -> google.protobuf.Timestamp
-	17, // 7: interlock.state.v1.Task.execution:type_name -> interlock.state.v1.Execution
-	14, // 8: interlock.state.v1.TaskServiceLeaseRequest.labels:type_name -> interlock.state.v1.TaskServiceLeaseRequest.LabelsEntry
-	2,  // 9: interlock.state.v1.TaskServiceLeaseResponse.task:type_name -> interlock.state.v1.Task
-	16, // 10: interlock.state.v1.TaskServiceExtendResponse.lease_expires_at:type_name -> google.protobuf.Timestamp
-	18, // 11: interlock.state.v1.TaskServiceAckResponse.session:type_name -> interlock.state.v1.Session
-	18, // 12: interlock.state.v1.TaskServiceFailResponse.session:type_name -> interlock.state.v1.Session
-	1,  // 13: interlock.state.v1.TaskServiceListRequest.status:type_name -> interlock.state.v1.TaskStatus
-	2,  // 14: interlock.state.v1.TaskServiceListResponse.tasks:type_name -> interlock.state.v1.Task
-	3,  // 15: interlock.state.v1.TaskService.Lease:input_type -> interlock.state.v1.TaskServiceLeaseRequest
-	5,  // 16: interlock.state.v1.TaskService.Extend:input_type -> interlock.state.v1.TaskServiceExtendRequest
-	7,  // 17: interlock.state.v1.TaskService.Ack:input_type -> interlock.state.v1.TaskServiceAckRequest
-	9,  // 18: interlock.state.v1.TaskService.Fail:input_type -> interlock.state.v1.TaskServiceFailRequest
-	11, // 19: interlock.state.v1.TaskService.List:input_type -> interlock.state.v1.TaskServiceListRequest
-	4,  // 20: interlock.state.v1.TaskService.Lease:output_type -> interlock.state.v1.TaskServiceLeaseResponse
-	6,  // 21: interlock.state.v1.TaskService.Extend:output_type -> interlock.state.v1.TaskServiceExtendResponse
-	8,  // 22: interlock.state.v1.TaskService.Ack:output_type -> interlock.state.v1.TaskServiceAckResponse
-	10, // 23: interlock.state.v1.TaskService.Fail:output_type -> interlock.state.v1.TaskServiceFailResponse
-	12, // 24: interlock.state.v1.TaskService.List:output_type -> interlock.state.v1.TaskServiceListResponse
-	20, // [20:25] is the sub-list for method output_type
-	15, // [15:20] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	0, // 0: interlock.state.v1.Task.kind:type_name -> interlock.state.v1.TaskKind
+	4, // 1: interlock.state.v1.Task.callbacks:type_name -> interlock.state.v1.Callback
+	3, // 2: interlock.state.v1.Task.labels:type_name -> interlock.state.v1.Task.LabelsEntry
+	1, // 3: interlock.state.v1.Task.status:type_name -> interlock.state.v1.TaskStatus
+	5, // 4: interlock.state.v1.Task.lease_expires_at:type_name -> google.protobuf.Timestamp
+	5, // 5: interlock.state.v1.Task.created_at:type_name -> google.protobuf.Timestamp
+	5, // 6: interlock.state.v1.Task.due_at:type_name -> google.protobuf.Timestamp
+	6, // 7: interlock.state.v1.Task.execution:type_name -> interlock.state.v1.Execution
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_task_proto_init() }
@@ -1061,9 +447,9 @@ func file_interlock_state_v1_task_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_task_proto_rawDesc), len(file_interlock_state_v1_task_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   13,
+			NumMessages:   2,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   0,
 		},
 		GoTypes:           file_interlock_state_v1_task_proto_goTypes,
 		DependencyIndexes: file_interlock_state_v1_task_proto_depIdxs,

@@ -33,10 +33,10 @@ type settled struct {
 // fakeTasks is a TaskService that does what a test says.
 type fakeTasks struct {
 	statev1.UnimplementedTaskServiceServer
-	asked   chan *statev1.TaskServiceLeaseRequest // the streams that were opened
-	give    chan *statev1.Task                    // goes to any stream
-	cut     chan error                            // ends any stream
-	extends chan int64                            // the tokens that were extended
+	asked   chan *statev1.LeaseTasksRequest // the streams that were opened
+	give    chan *statev1.Task              // goes to any stream
+	cut     chan error                      // ends any stream
+	extends chan int64                      // the tokens that were extended
 	settled chan settled
 
 	extend func(n int) (*timestamppb.Timestamp, error) // nil: an hour
@@ -47,7 +47,7 @@ type fakeTasks struct {
 	extended, settledNo int
 }
 
-func (f *fakeTasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.ServerStreamingServer[statev1.TaskServiceLeaseResponse]) error {
+func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
 	f.asked <- req
 	if f.refuse != nil {
 		return f.refuse
@@ -55,7 +55,7 @@ func (f *fakeTasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.Serv
 	for {
 		select {
 		case task := <-f.give:
-			if err := stream.Send(&statev1.TaskServiceLeaseResponse{Task: task}); err != nil {
+			if err := stream.Send(&statev1.LeaseTasksResponse{Task: task}); err != nil {
 				return err
 			}
 		case err := <-f.cut:
@@ -66,20 +66,20 @@ func (f *fakeTasks) Lease(req *statev1.TaskServiceLeaseRequest, stream grpc.Serv
 	}
 }
 
-func (f *fakeTasks) Extend(_ context.Context, req *statev1.TaskServiceExtendRequest) (*statev1.TaskServiceExtendResponse, error) {
+func (f *fakeTasks) ExtendTask(_ context.Context, req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
 	f.mu.Lock()
 	f.extended++
 	n := f.extended
 	f.mu.Unlock()
 	f.extends <- req.GetLeaseToken()
 	if f.extend == nil {
-		return &statev1.TaskServiceExtendResponse{LeaseExpiresAt: in(time.Hour)}, nil
+		return &statev1.ExtendTaskResponse{LeaseExpiresAt: in(time.Hour)}, nil
 	}
 	expires, err := f.extend(n)
 	if err != nil {
 		return nil, err
 	}
-	return &statev1.TaskServiceExtendResponse{LeaseExpiresAt: expires}, nil
+	return &statev1.ExtendTaskResponse{LeaseExpiresAt: expires}, nil
 }
 
 func (f *fakeTasks) settles(s settled) error {
@@ -94,14 +94,14 @@ func (f *fakeTasks) settles(s settled) error {
 	return f.settle(n)
 }
 
-func (f *fakeTasks) Ack(_ context.Context, req *statev1.TaskServiceAckRequest) (*statev1.TaskServiceAckResponse, error) {
+func (f *fakeTasks) CompleteTask(_ context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
 	err := f.settles(settled{ack: true, task: req.GetTaskId(), token: req.GetLeaseToken()})
-	return &statev1.TaskServiceAckResponse{}, err
+	return &statev1.CompleteTaskResponse{}, err
 }
 
-func (f *fakeTasks) Fail(_ context.Context, req *statev1.TaskServiceFailRequest) (*statev1.TaskServiceFailResponse, error) {
+func (f *fakeTasks) FailTask(_ context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
 	err := f.settles(settled{task: req.GetTaskId(), token: req.GetLeaseToken(), error: req.GetError(), again: req.GetRetry()})
-	return &statev1.TaskServiceFailResponse{}, err
+	return &statev1.FailTaskResponse{}, err
 }
 
 func in(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(time.Now().Add(d)) }
@@ -126,7 +126,7 @@ func start(t *testing.T, command string, change func(*fakeTasks, *Config)) *benc
 	b := &bench{
 		t: t, dir: t.TempDir(), lines: make(chan string, 1000), told: make(chan string, 1000), ended: make(chan error, 1),
 		fakeTasks: &fakeTasks{
-			asked: make(chan *statev1.TaskServiceLeaseRequest, 100), give: make(chan *statev1.Task), cut: make(chan error),
+			asked: make(chan *statev1.LeaseTasksRequest, 100), give: make(chan *statev1.Task), cut: make(chan error),
 			extends: make(chan int64, 1000), settled: make(chan settled, 100),
 		},
 	}
@@ -191,10 +191,10 @@ func (b *bench) tells(part string) string {
 	}
 }
 
-// settles waits for the next Ack or Fail.
+// settles waits for the next CompleteTask or FailTask.
 func (b *bench) settlement(want settled) {
 	b.t.Helper()
-	if got := next(b.t, "Ack or Fail", b.settled); got != want {
+	if got := next(b.t, "CompleteTask or FailTask", b.settled); got != want {
 		b.t.Fatalf("got %+v, want %+v", got, want)
 	}
 }

@@ -82,10 +82,10 @@ func (j *job) work(before *job) {
 func (j *job) report(ctx context.Context, e *ending) error {
 	how, again := e.failure()
 	if how == "" {
-		_, err := j.Tasks.Ack(ctx, &statev1.TaskServiceAckRequest{TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken()})
+		_, err := j.Tasks.CompleteTask(ctx, &statev1.CompleteTaskRequest{TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken()})
 		return err
 	}
-	_, err := j.Tasks.Fail(ctx, &statev1.TaskServiceFailRequest{
+	_, err := j.Tasks.FailTask(ctx, &statev1.FailTaskRequest{
 		TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(), Error: reason(how, &e.stderr), Retry: again,
 	})
 	return err

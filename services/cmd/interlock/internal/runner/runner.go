@@ -120,11 +120,11 @@ func (r *runner) take(ctx context.Context) {
 func (r *runner) follow(ctx context.Context, slots int) {
 	supply := &supply{idle: slots}
 	began := time.Now()
-	stream, err := r.Tasks.Lease(ctx, &statev1.TaskServiceLeaseRequest{
+	stream, err := r.Tasks.LeaseTasks(ctx, &statev1.LeaseTasksRequest{
 		Runner: r.Name, Labels: r.Labels, MaxInFlight: int32(slots), // at most 1000
 	})
 	for err == nil {
-		var resp *statev1.TaskServiceLeaseResponse
+		var resp *statev1.LeaseTasksResponse
 		if resp, err = stream.Recv(); err == nil {
 			r.connected()
 			supply.taken()

@@ -2,7 +2,7 @@
 // versions:
 // - protoc-gen-go-grpc v1.6.2
 // - protoc             (unknown)
-// source: interlock/policy/v1/policy.proto
+// source: interlock/policy/v1/policy_enforcer_service.proto
 
 package policyv1
 
@@ -204,5 +204,5 @@ var PolicyEnforcerService_ServiceDesc = grpc.ServiceDesc{
 			ClientStreams: true,
 		},
 	},
-	Metadata: "interlock/policy/v1/policy.proto",
+	Metadata: "interlock/policy/v1/policy_enforcer_service.proto",
 }
