@@ -222,10 +222,14 @@ func TestDocumentationLinks(t *testing.T) {
 	}
 }
 
-// headings are the anchors of a file's headings, as GitHub makes them.
+// headings are the anchors of a file: those that it has by name, and those of its
+// headings, as GitHub makes them.
 func headings(t *testing.T, file string) []string {
 	t.Helper()
 	var anchors []string
+	for _, match := range anchor.FindAllStringSubmatch(string(must[[]byte](t)(os.ReadFile(file))), -1) {
+		anchors = append(anchors, match[1])
+	}
 	for line := range strings.Lines(string(must[[]byte](t)(os.ReadFile(file)))) {
 		title, found := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
 		if !found || !strings.HasPrefix(line, "#") {
