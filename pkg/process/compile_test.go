@@ -105,11 +105,11 @@ func TestToolsOfStates(t *testing.T) {
 		m := tt.options.Compile(def, 1).Machine()
 		run := m.Start(workflow.StartParams{ID: "run_1"}, "agent", noon).Run
 		if tt.answer != "" {
-			run = m.Step(run, process.Fire(tt.answer, "", "", "agent"), noon).Run
+			run = m.Step(&run, process.Fire(tt.answer, "", "", "agent"), noon).Run
 		}
 		for i, list := range [][]string{tt.open, tt.closed} {
 			for _, tool := range list {
-				v := toolcall.Decide(m, &run, toolcall.Call{Tool: tool, Input: []byte(`{"command": "ls"}`)})
+				v := toolcall.Decide(m, new(run.At("")), toolcall.Call{Tool: tool, Input: []byte(`{"command": "ls"}`)})
 				if denied := v.Decision == toolcall.Deny; denied != (i == 1) {
 					t.Errorf("%+v: %s is %s %s", tt, tool, v.Decision, v.Code)
 				}
@@ -124,7 +124,7 @@ func TestNobodyCanBeAsked(t *testing.T) {
 	t.Parallel()
 	p := compile(t, []byte(`{"name": "p", "initial": "q", "states": {"q": {"question": "?", "answers": {"y": {"next": null, "action": "notify_human"}}}}}`))
 	run := p.Machine().Start(workflow.StartParams{ID: "run_1"}, "agent", noon).Run
-	out := p.Machine().Step(run, process.Fire("y", "", "", "agent"), noon)
+	out := p.Machine().Step(&run, process.Fire("y", "", "", "agent"), noon)
 	if out.Changed || out.Rejection == nil || out.Rejection.Code != workflow.RejectUnsupported {
 		t.Errorf("%+v", out)
 	}
@@ -234,7 +234,7 @@ func TestProcesses(t *testing.T) {
 				cmd = process.Fire(what, "why", fmt.Sprint("apr_", i), "agent")
 				want.answer(what)
 			}
-			out := p.Machine().Step(run, cmd, noon)
+			out := p.Machine().Step(&run, cmd, noon)
 			run = out.Run
 			for _, e := range out.Events {
 				if e.Type == workflow.EventWarned {
@@ -246,7 +246,7 @@ func TestProcesses(t *testing.T) {
 				t.Fatalf("%s of %s: %s in %s with %d warnings, want %s in %s with %d",
 					what, src, run.Status, run.State, warned, want.status, want.state, want.warned)
 			}
-			turn := p.Turn(&run)
+			turn := p.Turn(new(run.At("")))
 			if ends := len(turn.Answers) == 0; ends != run.Status.Ended() || turn.String() == "" || turn.Prompt != "" && i >= 0 && run.Version > 1 {
 				t.Fatalf("turn %+v", turn)
 			}

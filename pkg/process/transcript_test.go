@@ -125,7 +125,7 @@ func (p *player) compile(src []byte) string {
 func (p *player) last() string { return fmt.Sprintf("apr_%d", p.asked) }
 
 func (p *player) step(cmd workflow.Command) workflow.Result {
-	return p.process.Machine().Step(p.run, cmd, noon)
+	return p.process.Machine().Step(&p.run, cmd, noon)
 }
 
 // take goes on with a result, and writes it: what is announced, what history keeps,
@@ -152,7 +152,7 @@ func (p *player) take(answer string, out workflow.Result) string {
 	if e.Type == workflow.EventParked {
 		lines = append(lines, "asks: "+e.Reason)
 	}
-	return strings.Join(append(lines, "> "+strings.ReplaceAll(p.process.Turn(&p.run).String(), "\n", "\n> ")), "\n")
+	return strings.Join(append(lines, "> "+strings.ReplaceAll(p.process.Turn(new(p.run.At(""))).String(), "\n", "\n> ")), "\n")
 }
 
 // read reads a file of testdata.

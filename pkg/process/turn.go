@@ -36,14 +36,14 @@ type Turn struct {
 }
 
 // Turn tells where a run stands.
-func (p *Process) Turn(run *workflow.Run) Turn {
-	t := Turn{State: run.State, Status: run.Status, Approval: run.Approval}
-	if run.Version == 1 {
+func (p *Process) Turn(at *workflow.View) Turn {
+	t := Turn{State: at.State, Status: at.Status, Approval: at.Approval}
+	if at.Version == 1 {
 		t.Prompt = p.definition.InitialPrompt
 	}
-	if s := p.at(run.State); s != nil {
+	if s := p.at(at.State); s != nil {
 		t.Question = s.Question
-		if !run.Status.Ended() {
+		if !at.Status.Ended() {
 			t.Answers = s.keys()
 		}
 	}

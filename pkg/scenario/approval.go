@@ -109,7 +109,7 @@ func (w *world) waitsHere(a *asked) bool {
 
 // parked reports a transition of the caller that waits for humans.
 func (w *world) parked() bool {
-	return slices.ContainsFunc(w.views(), func(v view) bool { return v.approval.Pending() })
+	return slices.ContainsFunc(w.views(), func(v view) bool { return v.Approval.Pending() })
 }
 
 // decision is what a human says to an approval (S9).

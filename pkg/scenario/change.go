@@ -73,7 +73,7 @@ func (a bind) act(w *world) outcome {
 // last. Without any it is the run that the seat is in, which then says so.
 func (w *world) forked(branch string) *tracked {
 	for i := len(w.order) - 1; i >= 0; i-- {
-		run := &w.order[i].run
+		run := w.order[i].run
 		if at := run.At(branch); !run.Status.Ended() && !at.Over {
 			return w.order[i]
 		}

@@ -23,7 +23,7 @@ type judged struct {
 // judge holds a call to the state, whose verdict is given, and to the policies of
 // its run: the strictest answers (S7). What policies limit is counted when it is
 // allowed, and humans are asked when it needs them.
-func (w *world) judge(s seat, at *workflow.Run, a call, state toolcall.Verdict) judged {
+func (w *world) judge(s seat, at *workflow.View, a call, state toolcall.Verdict) judged {
 	action := a.action(at)
 	known := w.askedFor(action.Digest())
 	verdicts := w.verdicts(s, at, a, known.admits())
@@ -43,7 +43,7 @@ func (w *world) judge(s seat, at *workflow.Run, a call, state toolcall.Verdict) 
 
 // verdicts are what the policies say: those of the workflow or process and of all
 // that have invoked it, whatever the run's status, and those of the file.
-func (w *world) verdicts(s seat, at *workflow.Run, a call, approved bool) []rules.Verdict {
+func (w *world) verdicts(s seat, at *workflow.View, a call, approved bool) []rules.Verdict {
 	var policies []*rules.Set
 	for t := s.tracked; t != nil; {
 		policies = append(policies, t.of.policies...)
@@ -74,7 +74,7 @@ func approved(verdicts []rules.Verdict) bool {
 
 // action is exactly the call, of the run as it is now: what an approval is bound to
 // (S7.6).
-func (a call) action(at *workflow.Run) consent.Action {
+func (a call) action(at *workflow.View) consent.Action {
 	var input document.Value
 	if len(a.input) > 0 {
 		input, _ = document.Parse(a.input, document.Limits{})
@@ -93,7 +93,7 @@ func (a call) action(at *workflow.Run) consent.Action {
 
 // askFor asks humans about a call, unless they were asked about exactly this one:
 // then it waits with the first, or they have rejected it.
-func (w *world) askFor(s seat, at *workflow.Run, action consent.Action, known *asked, j *judged) {
+func (w *world) askFor(s seat, at *workflow.View, action consent.Action, known *asked, j *judged) {
 	switch {
 	case known != nil && known.at.Status == consent.Pending:
 		j.approval, j.Code = known, toolcall.CodeApprovalPending
@@ -113,7 +113,7 @@ func (w *world) askFor(s seat, at *workflow.Run, action consent.Action, known *a
 }
 
 // message says why a call was not allowed, and how its approval stands.
-func (j *judged) message(m *workflow.Machine, at *workflow.Run) string {
+func (j *judged) message(m *workflow.Machine, at *workflow.View) string {
 	if j.Decision == toolcall.Allow {
 		return ""
 	}

@@ -46,7 +46,7 @@ func (a call) act(w *world) outcome {
 // weigh judges a call by the state (S3), and answers what is counted when it is
 // allowed: the files that it would change, and the call itself. What the results so
 // far leave of the budget is the last question.
-func (t *tracked) weigh(at *workflow.Run, a call) (toolcall.Verdict, count) {
+func (t *tracked) weigh(at *workflow.View, a call) (toolcall.Verdict, count) {
 	m := t.of.machine
 	v := toolcall.Decide(m, at, toolcall.Call{Tool: a.tool, Input: a.input})
 	n := *t.count(at.Entry)
@@ -149,7 +149,7 @@ func (w *world) reported(in *tracked, entry int64, tool string) (made, bool) {
 
 // uncalled is a call that the case does not have: it has taken nothing, and its cost
 // belongs to the budgets that it would have been counted in.
-func (w *world) uncalled(s seat, at *workflow.Run, tool string) made {
+func (w *world) uncalled(s seat, at *workflow.View, tool string) made {
 	verdicts := w.verdicts(s, at, call{tool: tool}, true)
 	verdicts = slices.DeleteFunc(verdicts, func(v rules.Verdict) bool { return v.Decision == toolcall.Deny })
 	return made{spends: rules.Combine(toolcall.Verdict{Decision: toolcall.Allow}, verdicts, nil).Spends}

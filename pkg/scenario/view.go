@@ -12,12 +12,8 @@ import (
 // view is a run as it stands in one of its branches, or outside of them.
 type view struct {
 	*tracked
-	state     string
-	status    workflow.Status
-	context   document.Value
-	interrupt *workflow.Interruption
-	entry     int64
-	approval  *workflow.Approval
+	*workflow.Lane
+	status workflow.Status
 }
 
 // views are all that the caller may speak of: from where it works outwards.
@@ -39,7 +35,7 @@ func (w *world) views() []view {
 // views are the lanes of one run from the seat outwards, and the run itself.
 func (s seat) views() []view {
 	at := s.at()
-	whole := viewOf(s.tracked, &s.run)
+	whole := view{s.tracked, &s.run.Lane, s.run.Status}
 	if at.Branch == "" {
 		return []view{whole}
 	}
@@ -54,7 +50,7 @@ func (s seat) views() []view {
 			break
 		}
 		b := &fork.Branches[i]
-		around = append(around, view{s.tracked, b.State, workflow.Waiting, b.Context, b.Interrupt, b.Entry, b.Approval})
+		around = append(around, view{s.tracked, &b.Lane, workflow.Waiting})
 		fork = b.Fork
 	}
 	if len(around) > 0 {
@@ -64,37 +60,33 @@ func (s seat) views() []view {
 	return append(around, whole)
 }
 
-func viewOf(t *tracked, at *workflow.Run) view {
-	return view{t, at.State, at.Status, at.Context, at.Interrupt, at.Entry, at.Approval}
-}
-
 // value is what an expectation of a run is compared with.
 func (v *view) value(key string) document.Value {
 	switch key {
 	case "state":
-		return document.StringValue(v.state)
+		return document.StringValue(v.State)
 	case "status":
 		return document.StringValue(string(v.status))
 	case "interrupt":
-		if v.interrupt == nil {
+		if v.Interrupt == nil {
 			return document.NullValue()
 		}
-		return document.StringValue(v.interrupt.Name)
+		return document.StringValue(v.Interrupt.Name)
 	case "context":
-		return v.context
+		return v.Context
 	case "iterations":
-		return integer(v.count(v.entry).iterations)
+		return integer(v.count(v.Entry).iterations)
 	case "transition_count":
 		return integer(v.run.TransitionCount)
 	case "allowed_tools":
-		state := v.of.machine.State(v.state)
+		state := v.of.machine.State(v.State)
 		if !state.ToolsRestricted {
 			return document.NullValue()
 		}
 		return textList(state.AllowedTools)
 	case "legal_events":
 		var names []string
-		for _, e := range v.of.machine.LegalEvents(v.state) {
+		for _, e := range v.of.machine.LegalEvents(v.State) {
 			names = append(names, e.Event)
 		}
 		return textList(names)

@@ -39,7 +39,7 @@ type world struct {
 
 // tracked is a run and what is kept beside it.
 type tracked struct {
-	run    workflow.Run
+	run    *workflow.Run
 	of     *definition
 	counts map[int64]*count // by entry
 }
@@ -58,7 +58,7 @@ type seat struct {
 }
 
 // at is the run as it stands there.
-func (s seat) at() workflow.Run { return s.run.At(s.branch) }
+func (s seat) at() workflow.View { return s.run.At(s.branch) }
 
 func newWorld(s *Suite, c *testCase, coverage *Coverage) *world {
 	w := &world{suite: s, coverage: coverage, now: epoch, runs: make(map[string]*tracked)}
@@ -69,7 +69,7 @@ func newWorld(s *Suite, c *testCase, coverage *Coverage) *world {
 }
 
 func (w *world) add(run workflow.Run, of *definition) *tracked {
-	t := &tracked{run: run, of: of, counts: make(map[int64]*count)}
+	t := &tracked{run: &run, of: of, counts: make(map[int64]*count)}
 	w.runs[run.ID] = t
 	w.order = append(w.order, t)
 	w.coverage.enter(of, run.State)
@@ -142,7 +142,7 @@ func (w *world) take(a action) outcome {
 func (w *world) step(t *tracked, cmd workflow.Command) workflow.Result {
 	before := t.run
 	out := t.of.machine.Step(before, cmd, w.now)
-	w.settle(t, &before, &out)
+	w.settle(t, before, &out)
 	return out
 }
 
@@ -154,11 +154,11 @@ func (w *world) settle(t *tracked, before *workflow.Run, out *workflow.Result) {
 	if !out.Changed {
 		return
 	}
-	t.run = out.Run
-	for _, entry := range workflow.EntriesLeft(before, &t.run) {
+	t.run = &out.Run
+	for _, entry := range workflow.EntriesLeft(before, t.run) {
 		delete(t.counts, entry)
 	}
-	w.coverage.step(t.of, &t.run, out.Events)
+	w.coverage.step(t.of, t.run, out.Events)
 	w.keepApprovals(t)
 	if child := out.Spawned; child != nil {
 		w.add(child.Run, w.suite.workflows[child.Run.Workflow])
@@ -174,7 +174,7 @@ func (w *world) settle(t *tracked, before *workflow.Run, out *workflow.Result) {
 		return
 	}
 	if parent := w.runs[t.run.Parent.RunID]; parent != nil {
-		w.step(parent, workflow.ChildEnded{Child: t.run, Actor: actor})
+		w.step(parent, workflow.ChildEnded{Child: *t.run, Actor: actor})
 	}
 }
 

@@ -80,7 +80,7 @@ func (l *liveRuns) get(id string) *workflow.Run {
 func benchmarkDecide(b *testing.B, tool string, want toolcall.Decision) {
 	m, first := inState(b, working, `{}`)
 	call := toolcall.Call{Tool: tool, Input: []byte(`{"file_path": "a.go"}`)}
-	runs, ids := newLiveRuns(first)
+	runs, ids := newLiveRuns(first.Run)
 	b.Run("alone", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -110,7 +110,8 @@ func benchmarkDecide(b *testing.B, tool string, want toolcall.Decision) {
 			b.ReportAllocs()
 			next := 0
 			for b.Loop() {
-				if v := toolcall.Decide(m, runs.get(asked[next]), call); v.Decision != want {
+				at := runs.get(asked[next]).At("")
+				if v := toolcall.Decide(m, &at, call); v.Decision != want {
 					b.Fatal(v)
 				}
 				if next++; next == len(asked) {

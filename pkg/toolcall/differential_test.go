@@ -69,7 +69,7 @@ func TestAgainstBash(t *testing.T) {
 	}
 }
 
-func allows(m *workflow.Machine, run *workflow.Run, line string) bool {
+func allows(m *workflow.Machine, run *workflow.View, line string) bool {
 	return decide(m, run, "Bash", bash(line)).Decision == toolcall.Allow
 }
 

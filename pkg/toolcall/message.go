@@ -15,21 +15,21 @@ const noTool = "it names no tool"
 const mostTools = 32
 
 // Message says what was refused, why, and what is possible instead, for an agent
-// to act on. It is empty for an allowed call. m and run are those of the verdict;
+// to act on. It is empty for an allowed call. m and at are those of the verdict;
 // either may be nil when nothing could be learnt of the run.
-func (v Verdict) Message(m *workflow.Machine, run *workflow.Run) string {
+func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 	switch {
 	case v.Decision == Allow:
 		return ""
-	case v.Code == CodePolicyUnavailable || m == nil || run == nil:
+	case v.Code == CodePolicyUnavailable || m == nil || at == nil:
 		return "Denied: no decision could be made and recorded now. Nothing is wrong with the call; try again in a moment."
 	}
-	state := m.State(run.State)
-	where := "in state " + document.Quote(run.State)
+	state := m.State(at.State)
+	where := "in state " + document.Quote(at.State)
 	tool := document.Quote(v.Tool)
 	switch v.Code {
 	case CodeRunNotActive:
-		return fmt.Sprintf("Tool %s is denied: %s", tool, notActive(m, run, state))
+		return fmt.Sprintf("Tool %s is denied: %s", tool, notActive(m, at, state))
 	case CodeToolNotAllowed:
 		return fmt.Sprintf("Tool %s is not allowed %s. %s %s", tool, where, listTools(state), state.DescribeEvents())
 	case CodeToolDisallowed:
@@ -52,18 +52,18 @@ func (v Verdict) Message(m *workflow.Machine, run *workflow.Run) string {
 	}
 }
 
-func notActive(m *workflow.Machine, run *workflow.Run, state *workflow.StateView) string {
+func notActive(m *workflow.Machine, at *workflow.View, state *workflow.StateView) string {
 	switch {
-	case !m.Drives(run) || !state.Known():
+	case !m.Drives(at.Run) || !state.Known():
 		return "the run does not fit the workflow that it was judged by; ask an operator."
-	case run.Held:
+	case at.Held():
 		return "an operator holds the run. Wait until it is resumed."
-	case run.Status == workflow.Paused:
+	case at.Status == workflow.Paused:
 		return "the run is PAUSED and its workflow enforces always. Resume it first."
-	case run.Status.Ended():
-		return fmt.Sprintf("the run is %s. Only Interlock's own tools are left; start a new run.", run.Status)
+	case at.Status.Ended():
+		return fmt.Sprintf("the run is %s. Only Interlock's own tools are left; start a new run.", at.Status)
 	default:
-		return fmt.Sprintf("the run is %s.", document.Quote(string(run.Status)))
+		return fmt.Sprintf("the run is %s.", document.Quote(string(at.Status)))
 	}
 }
 

@@ -14,11 +14,11 @@ const MaxNoticeBytes = 9_500
 // InterruptNotice tells an agent, with the result of its call, that an interrupt
 // has moved its run from a state to where it stands now: the state, its tools,
 // instructions and events (S4.3). It begins with [INTERLOCK INTERRUPT].
-func InterruptNotice(m *workflow.Machine, run *workflow.Run, interrupt, from string) string {
-	state := m.State(run.State)
+func InterruptNotice(m *workflow.Machine, at *workflow.View, interrupt, from string) string {
+	state := m.State(at.State)
 	var b strings.Builder
 	fmt.Fprintf(&b, "[INTERLOCK INTERRUPT] A file that you changed fired the interrupt %s: the run has moved from state %s to %s. ",
-		document.Quote(interrupt), document.Quote(from), document.Quote(run.State))
+		document.Quote(interrupt), document.Quote(from), document.Quote(at.State))
 	fmt.Fprintf(&b, "%s %s", listTools(state), state.DescribeEvents())
 	if state.Instructions != "" {
 		b.WriteString(" Instructions: " + state.Instructions)

@@ -18,7 +18,7 @@ import (
 // reaches no limit.
 type patchReader struct {
 	machine *workflow.Machine
-	run     *workflow.Run
+	run     *workflow.View
 }
 
 func newPatchReader(t testing.TB) patchReader {

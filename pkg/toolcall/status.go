@@ -13,17 +13,17 @@ const (
 
 // standingOf is the first check of S3. A final state and the agent's own pause
 // lift enforcement, unless the workflow enforces always (S2.9, S6.2).
-func standingOf(m *workflow.Machine, run *workflow.Run, state *workflow.StateView) standing {
-	if !m.Drives(run) || !state.Known() || run.Over {
+func standingOf(m *workflow.Machine, at *workflow.View, state *workflow.StateView) standing {
+	if !m.Drives(at.Run) || !state.Known() || at.Over {
 		return closed
 	}
-	switch run.Status {
+	switch at.Status {
 	case workflow.Running, workflow.AwaitingApproval:
 		return judged
 	case workflow.Completed, workflow.Failed:
 		return openIf(state.Final && !m.AlwaysEnforce())
 	case workflow.Paused:
-		return openIf(!run.Held && !m.AlwaysEnforce())
+		return openIf(!at.Held() && !m.AlwaysEnforce())
 	default: // waiting for others, blocked, cancelled, and whatever is not known here
 		return closed
 	}

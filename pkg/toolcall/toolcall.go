@@ -28,18 +28,18 @@ type Call struct {
 // (Files.Add, FileLimitReached), the call against MaxIterations
 // (IterationLimitReached), and what results have cost so far against ContextBudget
 // (BudgetSpent, ContextBudgetSpent).
-func Decide(m *workflow.Machine, run *workflow.Run, call Call) Verdict {
+func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	if Own(call.Tool) {
 		return Verdict{Decision: Allow, Tool: call.Tool}
 	}
-	if m == nil || run == nil {
+	if m == nil || at == nil {
 		return Unavailable()
 	}
 	if call.Tool == "" {
 		return deny(call, CodeInvalidInput, noTool)
 	}
-	state := m.State(run.State)
-	switch standingOf(m, run, state) {
+	state := m.State(at.State)
+	switch standingOf(m, at, state) {
 	case closed:
 		return deny(call, CodeRunNotActive, "")
 	case open:
@@ -57,14 +57,14 @@ func Decide(m *workflow.Machine, run *workflow.Run, call Call) Verdict {
 		MaxIterations: state.MaxIterations, ContextBudget: state.ContextBudgetBytes,
 	}
 	if c := measure(m, call); c != nil {
-		return decideEdit(run, state, c, v)
+		return decideEdit(at, state, c, v)
 	}
 	return v
 }
 
 // decideEdit is the verdict on a call that edits, given the one on any other call.
-func decideEdit(run *workflow.Run, state *workflow.StateView, c *change, v Verdict) Verdict {
-	e, code, why := checkEdit(run, state, c)
+func decideEdit(at *workflow.View, state *workflow.StateView, c *change, v Verdict) Verdict {
+	e, code, why := checkEdit(at, state, c)
 	if code != "" {
 		v = deny(Call{Tool: v.Tool}, code, why)
 	} else if len(e.paths) > 0 {

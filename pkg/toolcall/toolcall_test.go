@@ -12,7 +12,7 @@ import (
 )
 
 // inState compiles a workflow around one state and starts a run in it.
-func inState(t testing.TB, state, meta string) (*workflow.Machine, *workflow.Run) {
+func inState(t testing.TB, state, meta string) (*workflow.Machine, *workflow.View) {
 	t.Helper()
 	src := `{"id": "w", "initial": "a", "meta": ` + meta + `, "states": {"a": ` +
 		strings.TrimSuffix(strings.TrimSpace(state), "}")
@@ -26,16 +26,16 @@ func inState(t testing.TB, state, meta string) (*workflow.Machine, *workflow.Run
 	}
 	m := workflow.Compile(def, 1)
 	out := m.Start(workflow.StartParams{ID: "run_1", Owner: "ann"}, "ann", time.Time{})
-	return m, &out.Run
+	return m, new(out.Run.At(""))
 }
 
-func decide(m *workflow.Machine, run *workflow.Run, tool, input string) toolcall.Verdict {
+func decide(m *workflow.Machine, run *workflow.View, tool, input string) toolcall.Verdict {
 	return toolcall.Decide(m, run, toolcall.Call{Tool: tool, Input: []byte(input)})
 }
 
 // want checks a verdict; an empty code is an allowance. Every denial must have
 // its sentence.
-func want(t *testing.T, m *workflow.Machine, run *workflow.Run, v toolcall.Verdict, code toolcall.Code) {
+func want(t *testing.T, m *workflow.Machine, run *workflow.View, v toolcall.Verdict, code toolcall.Code) {
 	t.Helper()
 	decision := toolcall.Deny
 	if code == "" {
@@ -180,7 +180,10 @@ func TestStatus(t *testing.T) {
 			`{"enforcement": "always"}`: {c.alwaysRead, c.alwaysEdit},
 		} {
 			m, run := inState(t, reading, meta)
-			run.Status, run.State, run.Held = c.status, c.state, c.held
+			run.Status, run.State = c.status, c.state
+			if c.held {
+				run.Holds = []workflow.Hold{{Cause: workflow.HoldSessionEnd}}
+			}
 			t.Logf("%s in %q, held %t, meta %s", c.status, c.state, c.held, meta)
 			want(t, m, run, decide(m, run, "Read", ""), codes[0])
 			want(t, m, run, decide(m, run, "Edit", ""), codes[1])
@@ -221,12 +224,12 @@ func TestBranches(t *testing.T) {
 			"": {no, no, no}, "p": {no, no, no}, "q": {unlisted, "", unlisted},
 		}},
 		{"paused", workflow.Pause{}, map[string][3]toolcall.Code{"": {"", "", ""}, "p": {no, no, no}, "q": {"", "", ""}}},
-		{"held", workflow.Pause{Operator: true}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {no, no, no}}},
-		{"resumed", workflow.Resume{}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {unlisted, "", unlisted}}},
+		{"held", workflow.Pause{Hold: workflow.HoldOperator}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {no, no, no}}},
+		{"resumed", workflow.Resume{Lifts: []workflow.HoldCause{workflow.HoldOperator}}, map[string][3]toolcall.Code{"": {no, no, no}, "p": {no, no, no}, "q": {unlisted, "", unlisted}}},
 		// S2.9: the run has ended, and with it its branches.
 		{"joined", workflow.Fire{Event: "OK", Branch: "q"}, map[string][3]toolcall.Code{"": {"", "", ""}, "p": {"", "", ""}, "q": {"", "", ""}}},
 	} {
-		out := m.Step(run, c.cmd, time.Time{})
+		out := m.Step(&run, c.cmd, time.Time{})
 		if !out.Changed {
 			t.Fatalf("%s: %+v", c.name, out.Rejection)
 		}

@@ -82,10 +82,10 @@ func Unavailable() Verdict { return Verdict{Decision: Deny, Code: CodePolicyUnav
 
 // IterationLimitReached is the denial of a call that would be one too many in
 // this entry of the run's state, after n that were counted (S3.2).
-func IterationLimitReached(m *workflow.Machine, run *workflow.Run, n int64) Verdict {
+func IterationLimitReached(m *workflow.Machine, at *workflow.View, n int64) Verdict {
 	v := Verdict{Decision: Deny, Code: CodeMaxIterations, Iterations: n}
-	if m != nil && run != nil {
-		v.MaxIterations = m.State(run.State).MaxIterations
+	if m != nil && at != nil {
+		v.MaxIterations = m.State(at.State).MaxIterations
 	}
 	return v
 }
@@ -93,23 +93,23 @@ func IterationLimitReached(m *workflow.Machine, run *workflow.Run, n int64) Verd
 // FileLimitReached is the denial of an edit that would change more files than this
 // entry of the run's state has left, beside those counted (S3.6). added are the
 // new ones that Files.Add told.
-func FileLimitReached(m *workflow.Machine, run *workflow.Run, counted Files, added []string) Verdict {
+func FileLimitReached(m *workflow.Machine, at *workflow.View, counted Files, added []string) Verdict {
 	v := Verdict{
 		Decision: Deny, Code: CodeTooManyFiles, Paths: added,
 		Files: int64(len(counted)), Detail: quoteNames(counted),
 	}
-	if m != nil && run != nil {
-		v.MaxFiles = m.State(run.State).MaxFilesPerState
+	if m != nil && at != nil {
+		v.MaxFiles = m.State(at.State).MaxFilesPerState
 	}
 	return v
 }
 
 // ContextBudgetSpent is the denial of a call in an entry whose results have n
 // bytes already, which is all that they may have (S3.7).
-func ContextBudgetSpent(m *workflow.Machine, run *workflow.Run, n int64) Verdict {
+func ContextBudgetSpent(m *workflow.Machine, at *workflow.View, n int64) Verdict {
 	v := Verdict{Decision: Deny, Code: CodeContextBudget, ContextSpent: n}
-	if m != nil && run != nil {
-		v.ContextBudget = m.State(run.State).ContextBudgetBytes
+	if m != nil && at != nil {
+		v.ContextBudget = m.State(at.State).ContextBudgetBytes
 	}
 	return v
 }

@@ -46,8 +46,8 @@ const (
 	ApprovalStale ApprovalOutcome = "STALE"
 )
 
-// Grant lets a parked transition fire: humans have agreed (S9.1). While an
-// operator holds the run it is refused with RUN_NOT_RUNNING, and can come again.
+// Grant lets a parked transition fire: humans have agreed (S9.1). While the
+// run is held it is refused with RUN_NOT_RUNNING, and can come again.
 type Grant struct {
 	ApprovalID string
 	// Data replaces the data that was parked, when it is not missing (S9.4).
@@ -83,36 +83,28 @@ func (r *Run) Approvals() []string {
 	}
 	var ids []string
 	r.eachLane(func(path []int) {
-		if at := r.project(path); at.Approval.Pending() {
+		if at := r.lane(path); at.Approval.Pending() {
 			ids = append(ids, at.Approval.ID)
 		}
 	})
 	return ids
 }
 
-// Asking is the run as it stands in the lane that waits for an approval.
-func (r *Run) Asking(approvalID string) (Run, bool) {
-	path, found := r.asking(approvalID)
-	if !found {
-		return Run{}, false
-	}
-	return r.project(path), true
+// Asking is the run as the lane that waits for an approval sees it.
+func (r *Run) Asking(approvalID string) (View, bool) {
+	at, found := r.asking(approvalID)
+	return at.View, found
 }
 
-func (r *Run) asking(id string) (path []int, found bool) {
-	r.eachLane(func(p []int) {
-		if at := r.project(p); at.Approval.Pending() && at.Approval.ID == id && id != "" {
-			path, found = p, true
-		}
-	})
-	return path, found
+func (r *Run) asking(id string) (cursor, bool) {
+	return r.laneWhere(func(l *Lane) bool { return l.Approval.Pending() && l.Approval.ID == id && id != "" })
 }
 
-// Asked is exactly what humans are asked for in a lane, as Asking answers it: the
+// Asked is exactly what humans are asked for in a lane, as Asking returns it: the
 // transition, of this run at that version, and its data. The kind says what it is
 // to people: a transition, or the step of a process.
-func (r *Run) Asked(kind consent.Kind) consent.Action {
-	a := r.Approval
+func (at *View) Asked(kind consent.Kind) consent.Action {
+	a := at.Approval
 	text := func(name, value string) document.Member {
 		return document.Member{Name: name, Value: document.StringValue(value)}
 	}
@@ -122,9 +114,9 @@ func (r *Run) Asked(kind consent.Kind) consent.Action {
 	return consent.Action{
 		Kind: kind,
 		Subject: document.ObjectValue([]document.Member{
-			text("run_id", r.ID), number("run_version", a.RunVersion),
-			text("workflow", r.Workflow), number("workflow_version", r.WorkflowVersion),
-			text("branch", r.Branch), text("state", r.State), text("event", a.Event), text("to", a.To),
+			text("run_id", at.ID), number("run_version", a.RunVersion),
+			text("workflow", at.Workflow), number("workflow_version", at.WorkflowVersion),
+			text("branch", at.Branch), text("state", at.State), text("event", a.Event), text("to", a.To),
 		}),
 		Data: a.Data,
 	}

@@ -27,7 +27,7 @@ func checkApproved(m *workflow.Machine, before *workflow.Run, cmd workflow.Comma
 	grant, granted := cmd.(workflow.Grant)
 	asked, pending := before.Asking(grant.ApprovalID)
 	switch {
-	case granted && (!pending || before.Held):
+	case granted && (!pending || before.Held()):
 		return fmt.Errorf("%s is granted, and nothing is parked by it", grant.ApprovalID)
 	case granted && e.Type == workflow.EventTransitioned && (asked.Approval.Event != e.Event || asked.Branch != e.Branch || asked.Approval.To != e.To):
 		return fmt.Errorf("%s of %s is granted, and %s is taken: %+v", grant.ApprovalID, asked.Approval.Event, e.Event, e)
@@ -75,9 +75,9 @@ func TestNobodyGetsBehindAnApproval(t *testing.T) {
 			var cmd workflow.Command
 			switch pick(8) {
 			case 0:
-				cmd = workflow.Pause{Operator: pick(2) == 0}
+				cmd = workflow.Pause{Hold: pick.hold()}
 			case 1, 2:
-				cmd = workflow.Resume{}
+				cmd = workflow.Resume{Lifts: pick.lifts()}
 			case 3:
 				cmd = workflow.Grant{ApprovalID: fmt.Sprintf("apr_%d", 100+pick(40))}
 			case 4:
@@ -91,15 +91,16 @@ func TestNobodyGetsBehindAnApproval(t *testing.T) {
 			default:
 				cmd = workflow.Fire{Event: fmt.Sprint("E", pick(3)), ApprovalID: fmt.Sprintf("apr_%d", i)}
 			}
-			run = m.Step(run, cmd, noon).Run
+			run = m.Step(&run, cmd, noon).Run
 			if !open[run.State] {
 				t.Fatalf("%s is reached without a human, by %T\n%s", run.State, cmd, src)
 			}
 		}
-		if ids := run.Approvals(); len(ids) > 0 && !run.Held {
+		if ids := run.Approvals(); len(ids) > 0 && !run.Held() {
 			asked, _ := run.Asking(ids[0])
-			if run = m.Step(run, workflow.Grant{ApprovalID: ids[0]}, noon).Run; run.State != asked.Approval.To {
-				t.Fatalf("a grant leads to %s, not %s", run.State, asked.Approval.To)
+			to := asked.Approval.To
+			if run = m.Step(&run, workflow.Grant{ApprovalID: ids[0]}, noon).Run; run.State != to {
+				t.Fatalf("a grant leads to %s, not %s", run.State, to)
 			}
 			if !open[run.State] {
 				behind++
@@ -153,7 +154,7 @@ const shipped = `{"id": "ship", "initial": "a", "meta": {"approval_mode": "ui"},
 func parked(t *testing.T, m *workflow.Machine) workflow.Run {
 	t.Helper()
 	run := m.Start(workflow.StartParams{ID: "run_1", Owner: "ann", Context: value(t, `{"ready": true}`)}, "ann", noon).Run
-	out := m.Step(run, workflow.Fire{Event: "SHIP", Data: value(t, `{"build": 7}`), ApprovalID: "apr_1", Actor: "ann"}, noon)
+	out := m.Step(&run, workflow.Fire{Event: "SHIP", Data: value(t, `{"build": 7}`), ApprovalID: "apr_1", Actor: "ann"}, noon)
 	if out.Run.Status != workflow.AwaitingApproval {
 		t.Fatalf("%+v", out)
 	}
@@ -172,7 +173,7 @@ func TestStale(t *testing.T) {
 	} {
 		run := parked(t, m)
 		change(&run)
-		out := m.Step(run, workflow.Grant{ApprovalID: "apr_1", Actor: "alice"}, noon)
+		out := m.Step(&run, workflow.Grant{ApprovalID: "apr_1", Actor: "alice"}, noon)
 		a := out.Run.Approval
 		if out.Run.Status != workflow.Running || out.Run.State != "a" || out.Entry.Type != workflow.EventStale || out.Run.TransitionCount != 0 ||
 			a == nil || a.Outcome != workflow.ApprovalStale || a.Note == "" || !a.Data.IsZero() || len(out.Run.Approvals()) > 0 {
@@ -201,7 +202,7 @@ func TestAsked(t *testing.T) {
 	if again.Asked(consent.Transition).Digest() != asked.Digest() {
 		t.Error("a pause makes it another action")
 	}
-	other := m.Step(m.Step(run, workflow.Reject{ApprovalID: "apr_1"}, noon).Run,
+	other := m.Step(new(m.Step(&run, workflow.Reject{ApprovalID: "apr_1"}, noon).Run),
 		workflow.Fire{Event: "SHIP", Data: value(t, `{"build": 7}`), ApprovalID: "apr_2", Actor: "ann"}, noon).Run
 	if second, found := other.Asking("apr_2"); !found || second.Asked(consent.Transition).Digest() == asked.Digest() {
 		t.Error("asked again it is the same action")
@@ -238,7 +239,7 @@ func TestParkedDataTakesRoom(t *testing.T) {
 	data := document.ObjectValue([]document.Member{{Name: "k", Value: document.StringValue(strings.Repeat("x", workflow.MaxContextBytes-100))}})
 	waiting := 0
 	for i := range branches {
-		out := m.Step(run, workflow.Fire{Event: "GO", Branch: fmt.Sprint("b", i), Data: data, ApprovalID: fmt.Sprint("apr_", i)}, noon)
+		out := m.Step(&run, workflow.Fire{Event: "GO", Branch: fmt.Sprint("b", i), Data: data, ApprovalID: fmt.Sprint("apr_", i)}, noon)
 		if run = out.Run; out.Changed {
 			waiting++
 		} else if codeOf(&out) != workflow.RejectInvalidData {
@@ -266,7 +267,7 @@ func TestAsks(t *testing.T) {
 		t.Error("an advisory approval asks")
 	}
 	run := m.Start(workflow.StartParams{ID: "run_1", Owner: "ann", Context: value(t, `{"ready": true}`)}, "ann", noon).Run
-	out := m.Step(run, workflow.Fire{Event: "SHIP", Unasked: "only you may approve", Actor: "ann"}, noon)
+	out := m.Step(&run, workflow.Fire{Event: "SHIP", Unasked: "only you may approve", Actor: "ann"}, noon)
 	if out.Changed || out.Rejection == nil || !strings.Contains(out.Rejection.Message, `(approval_mode "ui"), and only you may approve.`) {
 		t.Errorf("unasked: %+v", out.Rejection)
 	}
@@ -278,8 +279,8 @@ func TestRejectAsStale(t *testing.T) {
 	t.Parallel()
 	m := machine(t, shipped)
 	run := m.Start(workflow.StartParams{ID: "run_1", Owner: "ann", Context: value(t, `{"ready": true}`)}, "ann", noon).Run
-	run = m.Step(run, workflow.Fire{Event: "SHIP", ApprovalID: "apr_1", Actor: "ann"}, noon).Run
-	out := m.Step(run, workflow.Reject{ApprovalID: "apr_1", Outcome: workflow.ApprovalStale, Note: "another action", Actor: "interlock"}, noon)
+	run = m.Step(&run, workflow.Fire{Event: "SHIP", ApprovalID: "apr_1", Actor: "ann"}, noon).Run
+	out := m.Step(&run, workflow.Reject{ApprovalID: "apr_1", Outcome: workflow.ApprovalStale, Note: "another action", Actor: "interlock"}, noon)
 	a := out.Run.Approval
 	if out.Entry.Type != workflow.EventStale || out.Run.Status != workflow.Running || a == nil || a.Outcome != workflow.ApprovalStale || a.Note != "another action" {
 		t.Errorf("%+v with %+v", out.Entry, a)
@@ -296,9 +297,9 @@ func TestSessionIn(t *testing.T) {
 		}
 		return b
 	}
-	run := workflow.Run{SessionID: "s", Fork: &workflow.ForkProgress{Current: "lint", Branches: []workflow.BranchProgress{
+	run := workflow.Run{SessionID: "s", Lane: workflow.Lane{Fork: &workflow.ForkProgress{Current: "lint", Branches: []workflow.BranchProgress{
 		branch("lint", ""), branch("test", "s2", branch("unit", ""), branch("e2e", "s3")),
-	}}}
+	}}}}
 	for name, want := range map[string]string{
 		"": "s", "lint": "s", "test": "s2", "test/unit": "s2", "test/e2e": "s3", "e2e": "s3", "nope": "", "test/": "",
 	} {

@@ -27,7 +27,7 @@ func BenchmarkStepGuarded(b *testing.B) {
 	var fire workflow.Command = workflow.Fire{Event: "DEPLOY", Data: value(b, `{"attempt": 4, "rationale": "green"}`), Actor: "ann"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if out := m.Step(run, fire, noon); !out.Changed {
+		if out := m.Step(&run, fire, noon); !out.Changed {
 			b.Fatal(out.Rejection.Message)
 		}
 	}
@@ -40,7 +40,7 @@ func BenchmarkStepPlain(b *testing.B) {
 	var fire workflow.Command = workflow.Fire{Event: "FAIL", Actor: "ann"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if out := m.Step(run, fire, noon); !out.Changed {
+		if out := m.Step(&run, fire, noon); !out.Changed {
 			b.Fatal(out.Rejection.Message)
 		}
 	}
@@ -54,7 +54,7 @@ func BenchmarkStepRejected(b *testing.B) {
 	var fire workflow.Command = workflow.Fire{Event: "DEPLOY", Actor: "ann"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if out := m.Step(run, fire, noon); out.Changed {
+		if out := m.Step(&run, fire, noon); out.Changed {
 			b.Fatal("accepted")
 		}
 	}

@@ -14,15 +14,15 @@ import (
 func (m *Machine) bind(run *Run, c Bind, now time.Time) Result {
 	what := "binding a session to branch " + document.Quote(c.Branch)
 	if !run.Status.moves() {
-		return rejected(run, c, now, m.notRunning(run, what))
+		return rejected(run, c, now, m.notRunning(run.whole(), what))
 	}
 	path, found := run.Fork.find(c.Branch)
 	if !found || len(path) == 0 {
 		return rejected(run, c, now, m.unknownBranch(run, c.Branch, what))
 	}
-	at := run.project(path)
+	at := run.lane(path)
 	if at.Over {
-		return rejected(run, c, now, m.branchOver(run, &at, c.Branch, what))
+		return rejected(run, c, now, m.branchOver(at.View, c.Branch, what))
 	}
 	outer, drives := run.drivenBy(c.SessionID, path)
 	if drives && run.leadsTo(path, outer) || !drives && run.branchAt(path).SessionID == c.SessionID {
@@ -61,11 +61,11 @@ func (r *Run) drivenBy(session string, path []int) (outer int, drives bool) {
 	return 0, false
 }
 
-// leadsTo reports that whoever works in the lane at the outer part of a path
-// works in the branch at its end.
+// leadsTo reports that callers of the lane at the outer part of a path work in the
+// branch at its end.
 func (r *Run) leadsTo(path []int, outer int) bool {
 	for depth := outer + 1; depth <= len(path); depth++ {
-		if b := r.branchAt(path[:depth]); b.SessionID != "" || r.forkOf(path[:depth]).Current != b.Name {
+		if b := r.branchAt(path[:depth]); b.SessionID != "" || r.lane(path[:depth-1]).Fork.Current != b.Name {
 			return false
 		}
 	}
@@ -95,12 +95,14 @@ func (f *ForkProgress) heldBy(session string) []int {
 // give binds the branch at a path to a session, or to none.
 func (s *stepper) give(path []int, session string) {
 	s.out.Run.change(path, func(b *BranchProgress) { b.SessionID = session })
-	s.advance(path[:len(path)-1], s.out.Run.forkOf(path))
+	outer := path[:len(path)-1]
+	s.advance(outer, s.out.Run.lane(outer).Fork)
 }
 
 // makeCurrent sends unbound callers to the branch at a path.
 func (s *stepper) makeCurrent(path []int) {
-	fork := *s.out.Run.forkOf(path)
+	outer := path[:len(path)-1]
+	fork := *s.out.Run.lane(outer).Fork
 	fork.Current = s.out.Run.branchAt(path).Name
-	s.setForkAt(path[:len(path)-1], &fork)
+	s.setForkAt(outer, &fork)
 }

@@ -14,9 +14,9 @@ import (
 func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
 	if run.Status == Paused || run.Status == Blocked || run.Fork == nil && run.Status == AwaitingApproval {
-		return rejected(run, *c, now, m.notRunning(run, what))
+		return rejected(run, *c, now, m.notRunning(run.whole(), what))
 	}
-	caller := run.At(c.Branch)
+	caller := run.locate(c.Branch, c.Lost)
 	path, joined := run.findFrom(caller.Branch, name)
 	switch {
 	case joined:
@@ -24,7 +24,7 @@ func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Resu
 	case path != nil:
 		return m.branchStands(run, path, name, c, now)
 	case run.Status.Ended():
-		return rejected(run, *c, now, m.notRunning(run, what))
+		return rejected(run, *c, now, m.notRunning(run.whole(), what))
 	default:
 		return rejected(run, *c, now, m.unknownBranch(run, name, what))
 	}
@@ -33,17 +33,17 @@ func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Resu
 // branchStands answers it of a branch whose fork has not joined.
 func (m *Machine) branchStands(run *Run, path []int, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
-	b, at := run.branchAt(path), run.project(path)
+	b, at := run.branchAt(path), run.lane(path)
 	switch b.Status {
 	case BranchSucceeded:
 		return unchanged(run, c.Actor, now, fmt.Sprintf("branch %s is complete; the fork waits for %s.%s",
-			document.Quote(name), run.forkOf(path).open(), tooLate(c.Data)))
+			document.Quote(name), at.outer().Fork.open(), tooLate(c.Data)))
 	case BranchActive:
-		return rejected(run, *c, now, m.refused(&at, RejectBranchNotDone,
+		return rejected(run, *c, now, m.refused(at.View, RejectBranchNotDone,
 			"%s refused: branch %s is in state %s and completes in %s. %s", what, document.Quote(name),
-			document.Quote(b.State), document.Quote(m.forkBranch(run, path).Terminal), m.State(b.State).moves))
+			document.Quote(b.State), document.Quote(m.forkBranch(&at).Terminal), m.State(b.State).moves))
 	default:
-		return rejected(run, *c, now, m.refused(&at, RejectBranchNotDone,
+		return rejected(run, *c, now, m.refused(at.View, RejectBranchNotDone,
 			"%s refused: branch %s has %s in state %s.", what, document.Quote(name), strings.ToLower(string(b.Status)), document.Quote(b.State)))
 	}
 }

@@ -32,7 +32,7 @@ func (c *chronicle) add(e *workflow.HistoryEntry) error {
 		c.fork(lane, e)
 	case workflow.EventForced, workflow.EventCancelled:
 		c.leave(lane)
-	case workflow.EventPaused, workflow.EventResumed, workflow.EventBound, workflow.EventInvoked:
+	case workflow.EventPaused, workflow.EventHeld, workflow.EventHoldLifted, workflow.EventResumed, workflow.EventBound, workflow.EventInvoked:
 		if e.To != e.From {
 			return fmt.Errorf("%s leads from %q to %q", e.Type, e.From, e.To)
 		}
@@ -132,7 +132,7 @@ func checkStatus(run *workflow.Run) error {
 	if run.Status.Ended() && (open || run.Interrupt != nil) {
 		return fmt.Errorf("%s, and there is more to do: %+v", run.Status, run)
 	}
-	if run.Held && run.Status != workflow.Paused {
+	if run.Held() && run.Status != workflow.Paused {
 		return fmt.Errorf("held while %s", run.Status)
 	}
 	waits, asks := run.Child != nil, run.Approval.Pending()

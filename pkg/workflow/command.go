@@ -4,7 +4,9 @@ import "github.com/interlock-run/interlock/pkg/document"
 
 // Command asks for a change of a run. Commands with a Branch are meant for that
 // branch of the run's fork (see Run.At); without one they are meant for the
-// branch that unbound callers work in, or for the run when it is in no fork.
+// branch that unbound callers work in, or for the run when it is in no fork. Lost
+// says that the branch is no longer the caller's own: there the command is refused
+// (see Run.Lost).
 type Command interface{ actor() string }
 
 // Fire asks to move on by an event (S2).
@@ -14,6 +16,7 @@ type Fire struct {
 	// succeeded; may be missing.
 	Data   document.Value
 	Branch string
+	Lost   bool
 	// Child is the machine of the workflow that the event invokes, and ChildID the
 	// id of the run that it would start; see Machine.Invokes. No machine stands
 	// for a workflow that does not exist.
@@ -34,6 +37,7 @@ type Divert struct {
 	// Files that were changed, one of which matches; for history.
 	Files  []string
 	Branch string
+	Lost   bool
 	Actor  string
 }
 
@@ -56,19 +60,26 @@ type Force struct {
 	// Context is merged over the run's; may be missing.
 	Context document.Value
 	Branch  string
+	Lost    bool
 	Actor   string
 }
 
 // Pause stops a run until it is resumed (S6.2).
 type Pause struct {
 	Reason string
-	// Operator makes it a hold: tool calls are denied until it is resumed.
-	Operator bool
-	Actor    string
+	// Hold makes it a hold for that cause: tool calls are denied until it is lifted.
+	// A run that is paused or held for another cause takes it as well. Without a
+	// cause it is an agent's own pause, which holds nothing.
+	Hold  HoldCause
+	Actor string
 }
 
-// Resume continues a paused run as a new entry of its state (S6.2).
-type Resume struct{ Actor string }
+// Resume lifts the holds of some causes. When none is left, the paused run continues
+// as a new entry of its state (S6.2).
+type Resume struct {
+	Lifts []HoldCause
+	Actor string
+}
 
 // Cancel ends a run.
 type Cancel struct {

@@ -12,19 +12,20 @@ const MaxContextBytes = document.DefaultBytes
 // together, as JSON: they are one record.
 const MaxRunBytes = 8 << 20
 
-// hasRoom reports whether the contexts of a run stay within MaxRunBytes when the
-// lane at has this one, and the branches of a fork that begins copies of it.
-func (r *Run) hasRoom(at *Run, context document.Value, fork *Fork) bool {
-	if r.Fork == nil && fork == nil {
+// hasRoom reports whether the contexts of a run stay within MaxRunBytes when a lane
+// gets this one, and the branches of a fork that begins copies of it.
+func (at *View) hasRoom(context document.Value, fork *Fork) bool {
+	run := at.Run
+	if run.Fork == nil && fork == nil {
 		return true
 	}
 	copies := 1
 	if fork != nil {
 		copies += len(fork.Branches)
 	}
-	total := copies*bytesOf(context, MaxRunBytes/copies) + bytesOf(r.Context, MaxRunBytes)
-	r.eachLane(func(path []int) {
-		if lane := r.project(path); lane.Entry != at.Entry {
+	total := copies*bytesOf(context, MaxRunBytes/copies) + bytesOf(run.Context, MaxRunBytes)
+	run.eachLane(func(path []int) {
+		if lane := run.lane(path); lane.Entry != at.Entry {
 			total += bytesOf(lane.Context, MaxRunBytes)
 			if lane.Approval != nil {
 				total += bytesOf(lane.Approval.Data, MaxRunBytes)

@@ -15,57 +15,47 @@ func (m *Machine) force(run *Run, c Force, now time.Time) Result {
 	what := "force_state"
 	switch target := m.State(c.State); {
 	case !m.definition.Meta.Debug:
-		return rejected(run, c, now, m.refused(run, RejectDebugDisabled,
+		return rejected(run, c, now, m.refused(run.whole(), RejectDebugDisabled,
 			`%s refused: the workflow does not have "debug": true in its meta. %s`, what, m.State(run.State).moves))
 	case run.Status.Ended() || run.Status == Paused:
-		return rejected(run, c, now, m.notRunning(run, what))
+		return rejected(run, c, now, m.notRunning(run.whole(), what))
 	case !target.Known():
 		hint := new(document.Report).DidYouMean(c.State, slices.Values(slices.Sorted(maps.Keys(m.states))))
-		return rejected(run, c, now, m.refused(run, RejectInvalidData, "%s refused: the workflow has no state %s%s",
+		return rejected(run, c, now, m.refused(run.whole(), RejectInvalidData, "%s refused: the workflow has no state %s%s",
 			what, document.Quote(c.State), sentence(hint)))
 	}
 	if code, why := badData(c.Context); code != "" {
-		return rejected(run, c, now, m.refused(run, code, "%s refused: the context: %s.", what, why))
+		return rejected(run, c, now, m.refused(run.whole(), code, "%s refused: the context: %s.", what, why))
 	}
 	return m.jump(run, c, what, now)
 }
 
 func (m *Machine) jump(run *Run, c Force, what string, now time.Time) Result {
 	target := m.State(c.State)
-	var path []int
+	at := run.lane(nil)
 	if run.Fork != nil || c.Branch != "" {
-		_, lane, r := m.enterLane(run, c.Branch, what)
-		if r != nil {
+		var r *Rejection
+		if at, r = m.enterLane(run, c.Branch, c.Lost, what); r != nil {
 			return rejected(run, c, now, r)
 		}
-		path = m.jumpFrom(run, lane, target)
+		for len(at.path) > 0 && !m.belongs(&at, target) {
+			at = at.outer() // to the innermost that the target belongs to, or the run
+		}
 	}
-	at := run.project(path)
 	context, fits := merged(at.Context, c.Context)
 	if !fits {
-		return rejected(run, c, now, m.refused(&at, RejectInvalidData, "%s refused: %s.", what, tooLarge))
+		return rejected(run, c, now, m.refused(at.View, RejectInvalidData, "%s refused: %s.", what, tooLarge))
 	}
 	s := m.begin(run, c.Actor, now)
-	next := at.lane()
+	next := *at.Lane
 	next.Context = context
 	e := &s.out.Entry
 	e.Type, e.Branch, e.From, e.To, e.Data = EventForced, at.Branch, at.State, target.Name, c.Context
 	s.out.Run.forgetJoins(at.Branch)
-	if len(path) == 0 {
+	if len(at.path) == 0 {
 		s.out.Run.Status = Running // an approval that was waited for is void
 	}
 	s.announce(Event{Type: EventForced, From: at.State, To: target.Name, Branch: at.Branch})
-	s.enter(path, next, target)
+	s.enter(&at, next, target)
 	return s.finish()
-}
-
-// jumpFrom is the innermost of a caller's branches that the target belongs to, or
-// the run.
-func (m *Machine) jumpFrom(run *Run, path []int, target *StateView) []int {
-	for ; len(path) > 0; path = path[:len(path)-1] {
-		if m.belongs(run, path, run.branchAt(path).Interrupt, target) {
-			break
-		}
-	}
-	return path
 }

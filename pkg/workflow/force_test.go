@@ -24,7 +24,7 @@ func TestForceEndsWaiting(t *testing.T) {
 		if run.Status == workflow.Running {
 			t.Errorf("%s: the run does not wait", name)
 		}
-		out := m.Step(run, workflow.Force{State: "a", Actor: "olga"}, noon)
+		out := m.Step(&run, workflow.Force{State: "a", Actor: "olga"}, noon)
 		if next := out.Run; next.Status != workflow.Running || next.State != "a" || next.Child != nil || next.Fork != nil {
 			t.Errorf("%s: %s in %s, %v, %+v", name, next.Status, next.State, next.Child, out.Rejection)
 		}

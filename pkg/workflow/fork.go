@@ -28,19 +28,19 @@ type BranchOutcome struct {
 }
 
 // fork spawns the branches: each with a copy of the context (S5.1).
-func (s *stepper) fork(path []int, next lane, w *way, c *Fire) {
+func (s *stepper) fork(at *cursor, next Lane, w *way, c *Fire) {
 	fork := &ForkProgress{Event: w.event, Branches: make([]BranchProgress, len(w.fork.Branches))}
 	names := make([]string, len(w.fork.Branches))
 	for i, b := range w.fork.Branches {
 		names[i] = b.Name
 		fork.Branches[i] = BranchProgress{
 			Name: b.Name, Status: BranchActive,
-			lane: lane{State: b.Initial, Entry: s.newEntry(), Context: next.Context},
+			Lane: Lane{State: b.Initial, Entry: s.newEntry(), Context: next.Context},
 		}
 	}
 	fork.Current = fork.nextFree()
 	next.Fork = fork
-	s.out.Run.setLaneAt(path, next)
+	s.out.Run.setLane(at.path, next)
 	s.out.Entry.Type = EventForked
 	s.announce(Event{
 		Type: EventForked, Event: c.Event, From: s.out.Entry.From, To: s.out.Entry.To,
@@ -62,7 +62,8 @@ func (f *ForkProgress) nextFree() string {
 // endBranch ends a branch, and joins its fork when that decides it.
 func (s *stepper) endBranch(path []int, status BranchStatus) {
 	s.out.Run.change(path, func(b *BranchProgress) { b.Status = status })
-	at := s.out.Run.project(path)
+	run := s.out.Run // as it is now: what follows changes it
+	at := run.lane(path)
 	s.announce(Event{Type: EventBranchEnded, Branch: at.Branch, To: at.State, BranchStatus: status})
 	s.join(path[:len(path)-1])
 }
@@ -70,7 +71,8 @@ func (s *stepper) endBranch(path []int, status BranchStatus) {
 // join takes the end of the fork of a lane, once its branches have decided it:
 // all or any of them (S5.4).
 func (s *stepper) join(path []int) {
-	at := s.out.Run.project(path)
+	run := s.out.Run // as it is now: what follows changes it
+	at := run.lane(path)
 	w := s.m.State(at.State).ways[at.Fork.Event]
 	decided, succeeded := at.Fork.decided(w.fork.Join)
 	if !decided {
@@ -92,7 +94,7 @@ func (s *stepper) join(path []int) {
 	}
 	changes, conflicts := at.Fork.changes(at.Context)
 	j.Conflicts = conflicts
-	next := at.lane()
+	next := *at.Lane
 	var reason string
 	next.Context, reason = mergeFitting(at.Context, changes)
 	if reason != "" {
@@ -108,7 +110,7 @@ func (s *stepper) join(path []int) {
 	s.out.Entry.Joins = append(s.out.Entry.Joins, j)
 	announced := len(s.out.Events)
 	s.announce(Event{Type: EventJoined, Event: j.Event, From: at.State, Branch: at.Branch, Reason: reason})
-	to := s.enterBy(path, next, end, why)
+	to := s.enterBy(&at, next, end, why)
 	j.To = to
 	s.out.Entry.Joins[place] = j
 	s.out.Events[announced].To, s.out.Events[announced].Join = to, &j
@@ -218,46 +220,23 @@ func (c *changeSet) add(base document.Value, name string, v document.Value) {
 	c.members[place].Value = v
 }
 
-// forkBranch is the definition of the branch at a path.
-func (m *Machine) forkBranch(run *Run, path []int) *ForkBranch {
-	outer := run.project(path[:len(path)-1])
-	fork := run.forkOf(path)
-	return &m.State(outer.State).ways[fork.Event].fork.Branches[path[len(path)-1]]
+// forkBranch is the definition of a branch.
+func (m *Machine) forkBranch(at *cursor) *ForkBranch {
+	outer := at.outer()
+	return &m.State(outer.State).ways[outer.Fork.Event].fork.Branches[at.place()]
 }
 
-// forkOf is the fork that the branch at a path belongs to.
-func (r *Run) forkOf(path []int) *ForkProgress {
-	if len(path) == 1 {
-		return r.Fork
-	}
-	return r.branchAt(path[:len(path)-1]).Fork
-}
-
-// leavesBranch refuses a transition out of a branch: that goes past the join
-// (S5.1). A handler that was entered from the branch is part of it meanwhile.
-func (m *Machine) leavesBranch(run *Run, path []int, in *Interruption, target *StateView, c *Fire) *Rejection {
-	if len(path) == 0 || target.Final || m.belongs(run, path, in, target) {
+// leavesBranch refuses what leads out of a branch: that goes past the join (S5.1).
+// A handler that was entered from the branch is part of it in the meantime.
+// Validation sees to the branch's own states, but a handler may have been written
+// for the run outside of the fork.
+func (m *Machine) leavesBranch(at *cursor, end *arm, c *Fire) *Rejection {
+	if len(at.path) == 0 || end == nil || end.target == nil || end.target.Final || m.belongs(at, end.target) {
 		return nil
 	}
-	at := run.project(path)
-	return m.refused(&at, RejectUnsupported,
+	return m.refused(at.View, RejectUnsupported,
 		"event %s refused in state %s: it leads to %s, which is outside of branch %s; a branch keeps to its own states until it ends. %s",
-		document.Quote(c.Event), document.Quote(at.State), document.Quote(target.Name), document.Quote(at.Branch), m.State(at.State).moves)
-}
-
-// endsOutside refuses to fork or invoke in a branch where on_complete or on_fail
-// would lead out of it. Validation has seen to the branch's own states, but a
-// handler may have been written for the run outside of the fork.
-func (m *Machine) endsOutside(run *Run, path []int, in *Interruption, w *way, c *Fire) *Rejection {
-	for _, end := range [...]*arm{w.done, w.fail} {
-		if end == nil || end.target == nil {
-			continue
-		}
-		if r := m.leavesBranch(run, path, in, end.target, c); r != nil {
-			return r
-		}
-	}
-	return nil
+		document.Quote(c.Event), document.Quote(at.State), document.Quote(end.target.Name), document.Quote(at.Branch), m.State(at.State).moves)
 }
 
 // forkable reports that every branch can begin. Validation sees to that.
@@ -268,20 +247,20 @@ func (m *Machine) forkable(fork *Fork) bool {
 	})
 }
 
-// belongs reports that a state is one of the branch at a path, or of the handler
-// at work in it.
-func (m *Machine) belongs(run *Run, path []int, in *Interruption, target *StateView) bool {
-	return m.inside(run, path)[target] || in != nil && m.handling(in, target)
+// belongs reports that a state is one of the branch's, or of the handler at work
+// in it.
+func (m *Machine) belongs(at *cursor, target *StateView) bool {
+	return m.inside(at)[target] || at.Interrupt != nil && m.handling(at.Interrupt, target)
 }
 
-// inside are the states of the branch at a path.
-func (m *Machine) inside(run *Run, path []int) region {
-	outer := run.project(path[:len(path)-1])
-	way := m.State(outer.State).ways[run.forkOf(path).Event]
-	if way == nil || path[len(path)-1] >= len(way.branches) {
+// inside are the states of a branch.
+func (m *Machine) inside(at *cursor) region {
+	outer := at.outer()
+	way := m.State(outer.State).ways[outer.Fork.Event]
+	if way == nil || at.place() >= len(way.branches) {
 		return nil
 	}
-	return way.branches[path[len(path)-1]]
+	return way.branches[at.place()]
 }
 
 // open lists the branches that have not ended.

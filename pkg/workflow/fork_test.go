@@ -141,17 +141,17 @@ func TestBranchesHaveRoom(t *testing.T) {
 		strings.Join(branches, ","), strings.Join(states, ",")))
 	data := func(bytes int) document.Value { return value(t, `{"d": "`+strings.Repeat("x", bytes)+`"}`) }
 	run := started(t, m)
-	out := m.Step(run, workflow.Fire{Event: "SELF", Data: data(500_000)}, noon)
+	out := m.Step(&run, workflow.Fire{Event: "SELF", Data: data(500_000)}, noon)
 	if out.Rejection != nil {
 		t.Fatal(out.Rejection.Message)
 	}
-	if big := m.Step(out.Run, workflow.Fire{Event: "GO"}, noon); codeOf(&big) != workflow.RejectInvalidData {
+	if big := m.Step(&out.Run, workflow.Fire{Event: "GO"}, noon); codeOf(&big) != workflow.RejectInvalidData {
 		t.Errorf("20 copies of half a megabyte: %q", codeOf(&big))
 	}
-	out = m.Step(run, workflow.Fire{Event: "GO", Data: data(100)}, noon)
+	out = m.Step(&run, workflow.Fire{Event: "GO", Data: data(100)}, noon)
 	taken := 0
 	for i := range 20 {
-		grown := m.Step(out.Run, workflow.Fire{Event: "SELF", Branch: fmt.Sprint("b", i), Data: data(900_000)}, noon)
+		grown := m.Step(&out.Run, workflow.Fire{Event: "SELF", Branch: fmt.Sprint("b", i), Data: data(900_000)}, noon)
 		if grown.Rejection == nil {
 			out, taken = grown, taken+1
 		} else if codeOf(&grown) != workflow.RejectInvalidData {

@@ -54,7 +54,7 @@ func passes(t *testing.T, g workflow.Guard, context document.Value) (bool, workf
 	if out.Rejection != nil {
 		t.Fatalf("start: %s", out.Rejection.Message)
 	}
-	out = m.Step(out.Run, workflow.Fire{Event: "GO"}, time.Time{})
+	out = m.Step(&out.Run, workflow.Fire{Event: "GO"}, time.Time{})
 	if out.Rejection == nil {
 		return true, out.Entry.Guards[0]
 	}
@@ -99,7 +99,7 @@ func TestGuardsFailClosed(t *testing.T) {
 	def.States[0].On[0].Branches[0].Guards = []string{"undefined"}
 	m := workflow.Compile(def, 1)
 	run := m.Start(workflow.StartParams{ID: "r"}, "a", time.Time{}).Run
-	if out := m.Step(run, workflow.Fire{Event: "GO"}, time.Time{}); out.Rejection == nil {
+	if out := m.Step(&run, workflow.Fire{Event: "GO"}, time.Time{}); out.Rejection == nil {
 		t.Error("a guard that is not defined passed")
 	}
 }
@@ -115,7 +115,7 @@ func TestEveryFailingGuardIsNamed(t *testing.T) {
 		workflow.Guard{Name: "four", Field: "d.e", Op: "gt", Value: document.NumberValue("0"), HasValue: true},
 	), 1)
 	start := m.Start(workflow.StartParams{ID: "r", Context: value(t, `{"a": 2, "b": 1, "secret": "hunter2", "d": {"e": -1}}`)}, "a", time.Time{})
-	out := m.Step(start.Run, workflow.Fire{Event: "GO"}, time.Time{})
+	out := m.Step(&start.Run, workflow.Fire{Event: "GO"}, time.Time{})
 	r := out.Rejection
 	if r == nil {
 		t.Fatal("accepted")

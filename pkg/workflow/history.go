@@ -15,6 +15,8 @@ const (
 	EventFailed       = "failed"
 	EventCancelled    = "cancelled"
 	EventPaused       = "paused"
+	EventHeld         = "held"        // a paused run got one more hold
+	EventHoldLifted   = "hold.lifted" // and others still hold the run
 	EventResumed      = "resumed"
 	EventForced       = "forced"
 	EventInterrupted  = "interrupt.fired"
@@ -61,7 +63,7 @@ type HistoryEntry struct {
 	Reason string
 	// SafeNext is true when the event was undefined and safe_next was taken.
 	SafeNext bool
-	// Branch that it happened in, as Run.Branch.
+	// Branch that it happened in, as View.Branch.
 	Branch string
 	// Joins that the change has led to, from inside out.
 	Joins []Join
@@ -90,9 +92,9 @@ type Event struct {
 	// Code and Message of a rejection.
 	Code    RejectionCode
 	Message string
-	// Reason that a run was paused, cancelled, or has ended for.
+	// Reason that a run was paused, held, cancelled, or has ended for.
 	Reason string
-	// Branch that it happened in, as Run.Branch; BranchStatus when that has ended,
+	// Branch that it happened in, as View.Branch; BranchStatus when that has ended,
 	// SessionID when it was bound.
 	Branch       string
 	BranchStatus BranchStatus

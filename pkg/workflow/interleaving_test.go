@@ -133,13 +133,13 @@ func (r *relay) play() {
 		switch {
 		case len(busy) == 0:
 			if r.model.paused {
-				r.step(workflow.Resume{})
+				r.step(workflow.Resume{Lifts: causes})
 			}
 			return
 		case r.pick(12) == 0:
-			r.step(workflow.Pause{Operator: r.pick(2) == 0})
+			r.step(workflow.Pause{Hold: r.pick.hold()})
 		case r.model.paused && r.pick(2) == 0:
-			r.step(workflow.Resume{})
+			r.step(workflow.Resume{Lifts: r.pick.lifts()})
 		default:
 			r.turn(busy[r.pick(len(busy))])
 		}

@@ -1,8 +1,6 @@
 package workflow
 
-import (
-	"time"
-)
+import "time"
 
 // divert leaves for the handler of an interrupt. It fires only where the lane can
 // move, in a state that is not final, and not while an interrupt is handled
@@ -13,14 +11,12 @@ func (m *Machine) divert(run *Run, c Divert, now time.Time) Result {
 	if h == nil {
 		return unchanged(run, c.Actor, now, "the workflow has no such interrupt.")
 	}
-	at := run.At(c.Branch)
+	at := run.locate(c.Branch, c.Lost)
 	state := m.State(at.State)
-	path, _ := run.Fork.find(c.Branch)
-	path = run.Fork.follow(path)
 	switch {
 	case at.Over || at.Status != Running || !state.Known() || state.Final:
 		return unchanged(run, c.Actor, now, "interrupts do not fire here.")
-	case run.interrupted(path):
+	case at.interrupted():
 		return unchanged(run, c.Actor, now, "an interrupt is being handled already.")
 	case h.inBranch:
 		return unchanged(run, c.Actor, now, "the handler's state belongs to a fork's branch, where only the fork leads; an interrupt needs a state of its own.")
@@ -35,23 +31,23 @@ func (m *Machine) divert(run *Run, c Divert, now time.Time) Result {
 		Type: EventInterrupted, From: at.State, To: h.target.Name, Branch: at.Branch,
 		Interrupt: c.Interrupt, Files: c.Files,
 	})
-	next := at.lane()
+	next := *at.Lane
 	next.Interrupt = &Interruption{Name: c.Interrupt, ReturnTo: at.State}
-	s.enter(path, next, h.target)
+	s.enter(&at, next, h.target)
 	return s.finish()
 }
 
-// interrupted reports that the lane at a path, or one that it was forked from, is
-// in a handler: the branches of a handler's fork are part of it (S4.1).
-func (r *Run) interrupted(path []int) bool {
-	in, fork := r.Interrupt, r.Fork
-	for _, i := range path {
-		if in != nil {
+// interrupted reports that a lane, or one that it was forked from, is in a handler:
+// the branches of a handler's fork are part of it (S4.1).
+func (at *cursor) interrupted() bool {
+	l := &at.Run.Lane
+	for _, i := range at.path {
+		if l.Interrupt != nil {
 			return true
 		}
-		in, fork = fork.Branches[i].Interrupt, fork.Branches[i].Fork
+		l = &l.Fork.Branches[i].Lane
 	}
-	return in != nil
+	return l.Interrupt != nil
 }
 
 // handling reports that a state belongs to the handler of an interrupt.

@@ -46,20 +46,19 @@ func (m *Machine) uninvokable(run *Run, invoke *Invoke, c *Fire) (RejectionCode,
 }
 
 // invoke starts a child run, for which the lane waits (S5.5).
-func (s *stepper) invoke(path []int, next lane, w *way, c *Fire) {
+func (s *stepper) invoke(at *cursor, next Lane, w *way, c *Fire) {
 	run := &s.out.Run
 	child := c.Child.Start(StartParams{
-		ID: c.ChildID, SessionID: run.sessionIn(path), Workspace: run.Workspace, Owner: run.Owner,
+		ID: c.ChildID, SessionID: run.sessionIn(at.path), Workspace: run.Workspace, Owner: run.Owner,
 		Context: w.invoke.Input, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
 	}, c.Actor, s.out.Entry.Time)
 	if child.Rejection != nil {
-		at := run.project(path)
-		s.refusal = s.m.refused(&at, child.Rejection.Code, "event %s refused in state %s: %s",
+		s.refusal = s.m.refused(at.View, child.Rejection.Code, "event %s refused in state %s: %s",
 			document.Quote(c.Event), document.Quote(at.State), child.Rejection.Message)
 		return
 	}
 	next.Child = &Invocation{RunID: c.ChildID, Workflow: c.Child.Name(), Event: w.event}
-	run.setLaneAt(path, next)
+	run.setLane(at.path, next)
 	s.out.Entry.Type, s.out.Entry.ChildRunID = EventInvoked, c.ChildID
 	s.announce(Event{
 		Type: EventInvoked, Event: c.Event, From: s.out.Entry.From, To: s.out.Entry.To, Branch: s.out.Entry.Branch,
@@ -91,13 +90,12 @@ func (r *Run) sessionIn(path []int) string {
 // childEnded goes on where a child was waited for: by on_complete when it
 // succeeded, else by on_fail (S5.5). That happens also while the run is paused.
 func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
-	path, waits := run.waitsFor(c.Child.ID)
+	at, waits := run.laneWhere(func(l *Lane) bool { return l.Child != nil && l.Child.RunID == c.Child.ID })
 	if !waits || run.Status.Ended() || !c.Child.Status.Ended() {
 		return unchanged(run, c.Actor, now, "the run does not wait for this one.")
 	}
 	s := m.begin(run, c.Actor, now)
-	at := s.out.Run.project(path)
-	next := at.lane()
+	next := *at.Lane
 	event := next.Child.Event
 	next.Child = nil
 	reason := fmt.Sprintf("child run %s of workflow %s ended %s", c.Child.ID, document.Quote(c.Child.Workflow), c.Child.Status)
@@ -123,19 +121,9 @@ func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 		Type: EventChildEnded, Event: event, From: at.State, Branch: at.Branch, Reason: reason,
 		ChildRunID: c.Child.ID, ChildWorkflow: c.Child.Workflow, ChildStatus: c.Child.Status,
 	})
-	e.To = s.enterBy(path, next, end, why)
+	e.To = s.enterBy(&at, next, end, why)
 	s.out.Events[announced].To = e.To
 	return s.finish()
-}
-
-// waitsFor finds the lane that waits for a child.
-func (r *Run) waitsFor(child string) (path []int, found bool) {
-	r.eachLane(func(p []int) {
-		if at := r.project(p); at.Child != nil && at.Child.RunID == child {
-			path, found = p, true
-		}
-	})
-	return path, found
 }
 
 // resultOf is the object that adds a child's context to the results.

@@ -29,7 +29,7 @@ func steps(t testing.TB, m *workflow.Machine, run workflow.Run, cmds ...workflow
 	t.Helper()
 	var out workflow.Result
 	for _, cmd := range cmds {
-		if out = m.Step(run, cmd, noon); out.Rejection != nil {
+		if out = m.Step(&run, cmd, noon); out.Rejection != nil {
 			t.Fatalf("%s: %s", fingerprint(cmd), out.Rejection.Message)
 		}
 		run = out.Run
@@ -51,7 +51,7 @@ func TestInvokeDepth(t *testing.T) {
 		}
 		run, m, next = spawned, next, m
 	}
-	out := m.Step(run, workflow.Fire{Event: "CALL", Child: next, ChildID: "run_17"}, noon)
+	out := m.Step(&run, workflow.Fire{Event: "CALL", Child: next, ChildID: "run_17"}, noon)
 	if out.Changed || codeOf(&out) != workflow.RejectInvokeTooDeep || out.Spawned != nil {
 		t.Errorf("at depth %d: changed %t, %q", run.Depth(), out.Changed, codeOf(&out))
 	}
@@ -108,7 +108,7 @@ func TestUninvokable(t *testing.T) {
 		"no initial state":  {workflow.Compile(&workflow.Definition{ID: "child", Initial: "w"}, 1), workflow.RejectUnsupported},
 	} {
 		run := started(t, m)
-		out := m.Step(run, workflow.Fire{Event: "CALL", Child: c.child, ChildID: "run_2", Actor: "ann"}, noon)
+		out := m.Step(&run, workflow.Fire{Event: "CALL", Child: c.child, ChildID: "run_2", Actor: "ann"}, noon)
 		if out.Changed || codeOf(&out) != c.code || out.Spawned != nil || out.Entry.Actor != "ann" || len(out.Events) != 1 {
 			t.Errorf("%s: changed %t, %q, %+v", name, out.Changed, codeOf(&out), out.Entry)
 		}
@@ -129,7 +129,7 @@ func TestLargeResults(t *testing.T) {
 	m, sub := machine(t, calling), machine(t, child)
 	half, whole := strings.Repeat("x", workflow.MaxContextBytes/2), strings.Repeat("y", workflow.MaxContextBytes-20)
 	call := workflow.Fire{Event: "CALL", Child: sub, ChildID: "run_2"}
-	ended := workflow.ChildEnded{Child: workflow.Run{ID: "run_2", Workflow: "child", Status: workflow.Completed, Context: oneKey("k", whole)}}
+	ended := workflow.ChildEnded{Child: workflow.Run{ID: "run_2", Workflow: "child", Status: workflow.Completed, Lane: workflow.Lane{Context: oneKey("k", whole)}}}
 	out := steps(t, m, started(t, m), call, ended)
 	if out.Run.State != "z" || out.Run.Context.String() != "{}" || !strings.Contains(out.Entry.Reason, `its end leaves out "results.CALL"`) {
 		t.Errorf("in %s: %s", out.Run.State, out.Entry.Reason)
@@ -156,11 +156,11 @@ func TestStaleResults(t *testing.T) {
 	 "guards": {"ok": {"field": "results.T.passed", "op": "eq", "value": true}}}`), machine(t, child)
 	test := func(run workflow.Run, id, result string) workflow.Result {
 		return steps(t, m, run, workflow.Fire{Event: "T", Child: sub, ChildID: id}, workflow.ChildEnded{Child: workflow.Run{
-			ID: id, Workflow: "child", Status: workflow.Completed, Context: value(t, result),
+			ID: id, Workflow: "child", Status: workflow.Completed, Lane: workflow.Lane{Context: value(t, result)},
 		}})
 	}
 	passed := test(started(t, m), "run_2", `{"passed": true}`).Run
-	if out := m.Step(passed, workflow.Fire{Event: "SHIP"}, noon); out.Run.State != "z" {
+	if out := m.Step(&passed, workflow.Fire{Event: "SHIP"}, noon); out.Run.State != "z" {
 		t.Fatalf("after a success: %+v", out.Rejection)
 	}
 	again := steps(t, m, passed, workflow.Fire{Event: "AGAIN"}).Run
@@ -170,7 +170,7 @@ func TestStaleResults(t *testing.T) {
 		failed.Events[0].Reason != failed.Entry.Reason {
 		t.Errorf("context %s, for %s", failed.Run.Context, failed.Entry.Reason)
 	}
-	if out := m.Step(failed.Run, workflow.Fire{Event: "SHIP"}, noon); codeOf(&out) != workflow.RejectGuardFailed {
+	if out := m.Step(&failed.Run, workflow.Fire{Event: "SHIP"}, noon); codeOf(&out) != workflow.RejectGuardFailed {
 		t.Errorf("shipped by the result of an earlier child: in %s, %q", out.Run.State, codeOf(&out))
 	}
 }

@@ -36,18 +36,28 @@ type BranchProgress struct {
 	Status BranchStatus
 	// SessionID is the session that the branch was given to, or empty (S5.3).
 	SessionID string
-	lane
+	Lane
 }
 
-// lane is where one thread of a run stands.
-type lane struct {
-	State     string
-	Entry     int64
-	Context   document.Value
+// Lane is where one thread of a run stands: the run itself, or a branch of a fork.
+type Lane struct {
+	State string
+	// Fork is set while the lane is in branches (S5.1). State, Entry and Context
+	// are those it forked from until the branches join.
+	Fork *ForkProgress
+	// Entry numbers the present entry of the state, from 1: no two entries of a
+	// run, in whatever branch, have the same number. Counters of tool calls
+	// belong to one entry (S2.10).
+	Entry int64
+	// Context is what guards see: an object.
+	Context document.Value
+	// Interrupt is set while a handler is at work (S4).
 	Interrupt *Interruption
-	Fork      *ForkProgress
-	Child     *Invocation
-	Approval  *Approval
+	// Child is set while the lane waits for a run that it invoked (S5.5).
+	Child *Invocation
+	// Approval is set while a transition is parked, and afterwards when it did not
+	// fire, until the lane moves on (S9.1).
+	Approval *Approval
 }
 
 // Interruption is a handler at work (S4).
@@ -75,25 +85,95 @@ type Parent struct {
 	Depth int
 }
 
+// View is a run as one of its lanes sees it: State, Entry, Context, Fork, Child,
+// Interrupt and Approval are the lane's, and Status says whether that lane can
+// move. All else is the run's. Read only: it points into the run.
+type View struct {
+	*Run
+	*Lane
+	Status Status
+	// Branch that the lane is of, as a path of names from outside in ("ci/lint"),
+	// or empty.
+	Branch string
+	// Over is true where nothing is allowed any more: the branch has ended, or the
+	// run does not have it.
+	Over bool
+}
+
 // At is the run as it stands for a caller who works in a branch, or who is bound
-// to none: State, Entry, Context, Interrupt, Fork, Child and Approval are those of the
-// branch, and Status says whether that branch can move. A branch that has ended,
-// or that the run does not have, is Over, until the run has ended: that is the
-// same for everybody then (S2.9). Not so in a run that was invoked, whose end is
-// not the end of the work: there such a branch stays Over.
-func (r *Run) At(branch string) Run {
+// to none. A branch that has ended is Over, and so is one that the run does not
+// have; see Lost.
+func (r *Run) At(branch string) View {
 	if r.Fork == nil && branch == "" {
-		return *r
+		return r.whole()
 	}
+	at := r.locate(branch, false)
+	return at.View
+}
+
+// Lost is the run as it stands for a caller whose branch is not its own any more:
+// Over, until the run has ended, which is the same for everybody (S2.9). Not so in
+// a run that was invoked, whose end is not the end of the work: there it stays
+// Over.
+func (r *Run) Lost(branch string) View {
+	if r.Status.Ended() && r.Parent == nil {
+		return r.whole()
+	}
+	return View{
+		Run: r, Lane: &Lane{Entry: r.Entry, Context: r.Context}, Status: r.Status, Branch: branch, Over: true,
+	}
+}
+
+// whole is the run as its own lane sees it, also while that is in branches.
+func (r *Run) whole() View { return View{Run: r, Lane: &r.Lane, Status: r.Status} }
+
+// cursor is the lane that a command works on, and the way to it from the run.
+type cursor struct {
+	View
+	path []int // places in the forks, from outside in
+}
+
+// locate finds the lane that callers in a branch work in; lost is true of a caller
+// whose branch is not its own any more.
+func (r *Run) locate(branch string, lost bool) cursor {
 	path, found := r.Fork.find(branch)
-	if !found {
-		at := *r
-		if !r.Status.Ended() || r.Parent != nil {
-			at.Branch, at.Over, at.State = branch, true, ""
-		}
-		return at
+	if !found || lost {
+		return cursor{View: r.Lost(branch)}
 	}
-	return r.project(r.Fork.follow(path))
+	return r.lane(r.Fork.follow(path))
+}
+
+// lane is the lane at a path.
+func (r *Run) lane(path []int) cursor {
+	at := cursor{r.whole(), path}
+	for _, i := range path {
+		b := &at.Fork.Branches[i]
+		at.Branch = branchIn(at.Branch, b.Name)
+		at.Lane, at.Over = &b.Lane, at.Over || b.Status != BranchActive
+	}
+	if at.Status.moves() {
+		at.Status = at.Lane.status()
+	}
+	return at
+}
+
+// outer is the lane whose fork a branch belongs to.
+func (at *cursor) outer() cursor { return at.Run.lane(at.path[:len(at.path)-1]) }
+
+// place is which of the fork's branches it is.
+func (at *cursor) place() int { return at.path[len(at.path)-1] }
+
+// status is that of a lane which nothing holds: it waits for humans, for its
+// child, or for branches that others work in.
+func (l *Lane) status() Status {
+	switch {
+	case l.Approval.Pending():
+		return AwaitingApproval
+	case l.Child != nil || l.Fork != nil:
+		return Waiting
+	default:
+		return Running
+	}
 }
 
 // Bound reports that a branch, as BranchPath writes it, is a session's own.
@@ -108,17 +188,14 @@ func (r *Run) BranchPath(name string) (string, bool) {
 	if !found || len(path) == 0 {
 		return "", false
 	}
-	at := r.project(path)
-	return at.Branch, true
+	return r.lane(path).Branch, true
 }
 
-// Lanes answers the run as it stands in each of its active lanes: itself, or
+// Lanes returns the run as each of its active lanes sees it: its own, or those of
 // its branches.
-func (r *Run) Lanes() []Run {
-	var lanes []Run
-	r.eachLane(func(path []int) {
-		lanes = append(lanes, r.project(path))
-	})
+func (r *Run) Lanes() []View {
+	var lanes []View
+	r.eachLane(func(path []int) { lanes = append(lanes, r.lane(path).View) })
 	return lanes
 }
 
@@ -131,11 +208,11 @@ func (r *Run) Children() []string {
 		return []string{r.Child.RunID}
 	}
 	var ids []string
-	for _, at := range r.Lanes() {
-		if at.Child != nil {
+	r.eachLane(func(path []int) {
+		if at := r.lane(path); at.Child != nil {
 			ids = append(ids, at.Child.RunID)
 		}
-	}
+	})
 	return ids
 }
 
@@ -151,33 +228,33 @@ func (r *Run) entries() []int64 {
 		return []int64{r.Entry}
 	}
 	numbers := []int64{r.Entry}
-	for _, at := range r.Lanes() {
-		numbers = append(numbers, at.Entry)
-	}
+	r.eachLane(func(path []int) { numbers = append(numbers, r.lane(path).Entry) })
 	return numbers
 }
 
 // eachLane visits the active lanes that have no fork of their own, in order.
-func (r *Run) eachLane(visit func(path []int)) {
-	if r.Fork == nil {
-		visit(nil)
-		return
-	}
-	r.Fork.eachLane(nil, visit)
-}
+func (r *Run) eachLane(visit func(path []int)) { r.Fork.eachLane(nil, visit) }
 
 func (f *ForkProgress) eachLane(outer []int, visit func(path []int)) {
+	if f == nil {
+		visit(outer)
+		return
+	}
 	for i := range f.Branches {
-		b := &f.Branches[i]
-		path := append(slices.Clip(outer), i)
-		switch {
-		case b.Status != BranchActive:
-		case b.Fork != nil:
-			b.Fork.eachLane(path, visit)
-		default:
-			visit(path)
+		if b := &f.Branches[i]; b.Status == BranchActive {
+			b.Fork.eachLane(append(slices.Clip(outer), i), visit)
 		}
 	}
+}
+
+// laneWhere finds the active lane that something is true of.
+func (r *Run) laneWhere(is func(*Lane) bool) (found cursor, ok bool) {
+	r.eachLane(func(path []int) {
+		if at := r.lane(path); is(at.Lane) {
+			found, ok = at, true
+		}
+	})
+	return found, ok
 }
 
 // find locates a branch by its name, or by its path where forks are nested and a
@@ -250,45 +327,6 @@ func (f *ForkProgress) follow(path []int) []int {
 	return path
 }
 
-// project is the run as it stands in one lane.
-func (r *Run) project(path []int) Run {
-	at := *r
-	fork := r.Fork
-	for _, i := range path {
-		b := &fork.Branches[i]
-		at.Branch = branchIn(at.Branch, b.Name)
-		at.setLane(b.lane)
-		at.Over = at.Over || b.Status != BranchActive
-		fork = b.Fork
-	}
-	if at.Status.moves() {
-		at.Status = at.laneStatus()
-	}
-	return at
-}
-
-// laneStatus is that of a lane which nothing holds: it waits for humans, for its
-// child, or for branches that others work in.
-func (r *Run) laneStatus() Status {
-	switch {
-	case r.Approval.Pending():
-		return AwaitingApproval
-	case r.Child != nil || r.Fork != nil:
-		return Waiting
-	default:
-		return Running
-	}
-}
-
-func (r *Run) lane() lane {
-	return lane{State: r.State, Entry: r.Entry, Context: r.Context, Interrupt: r.Interrupt, Fork: r.Fork, Child: r.Child, Approval: r.Approval}
-}
-
-func (r *Run) setLane(l lane) {
-	r.State, r.Entry, r.Context, r.Interrupt = l.State, l.Entry, l.Context, l.Interrupt
-	r.Fork, r.Child, r.Approval = l.Fork, l.Child, l.Approval
-}
-
 // branchAt is the branch at a path that is not empty.
 func (r *Run) branchAt(path []int) *BranchProgress {
 	fork := r.Fork
@@ -315,11 +353,11 @@ func (f *ForkProgress) changed(path []int, write func(*BranchProgress)) *ForkPro
 	return &next
 }
 
-// setLaneAt puts a lane back where project took it from.
-func (r *Run) setLaneAt(path []int, l lane) {
+// setLane puts a lane where lane found it.
+func (r *Run) setLane(path []int, l Lane) {
 	if len(path) == 0 {
-		r.setLane(l)
+		r.Lane = l
 		return
 	}
-	r.change(path, func(b *BranchProgress) { b.lane = l })
+	r.change(path, func(b *BranchProgress) { b.Lane = l })
 }

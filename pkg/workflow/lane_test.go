@@ -18,10 +18,10 @@ func deep() workflow.Run {
 	fork := func(branches ...workflow.BranchProgress) *workflow.ForkProgress {
 		return &workflow.ForkProgress{Branches: branches, Current: branches[0].Name}
 	}
-	return workflow.Run{State: "m", Status: workflow.Running, Fork: fork(
+	return workflow.Run{Status: workflow.Running, Lane: workflow.Lane{State: "m", Fork: fork(
 		branch("p", fork(branch("x", fork(branch("w", nil), branch("v", nil))), branch("y", nil))),
 		branch("q", fork(branch("y", nil), branch("z", fork(branch("w", nil))), branch("p", nil))),
-	)}
+	)}}
 }
 
 // TestAt: a branch is found by its path, or by its name where that means one:
@@ -76,7 +76,7 @@ func TestAtWithoutFork(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
 	run := started(t, m)
-	if at := run.At(""); fingerprint(at) != fingerprint(run) {
+	if at := run.At(""); !isWhole(&run, at) {
 		t.Errorf("the run is %+v for its own session", at)
 	}
 	if at := run.At("lint"); !at.Over || at.State != "" || at.Branch != "lint" {
@@ -84,6 +84,34 @@ func TestAtWithoutFork(t *testing.T) {
 	}
 	if run.Children() != nil || len(run.Lanes()) != 1 {
 		t.Errorf("children %v, lanes %v", run.Children(), run.Lanes())
+	}
+}
+
+// isWhole reports a view of the run's own lane.
+func isWhole(run *workflow.Run, at workflow.View) bool {
+	return at.Run == run && at.Lane == &run.Lane && at.Status == run.Status && at.Branch == "" && !at.Over
+}
+
+// TestLost: S5.3. Callers whose branch is another session's now can do nothing there,
+// although it is open.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	m := machine(t, varied)
+	run := steps(t, m, started(t, m), workflow.Fire{Event: "GO"}, workflow.Fire{Event: "FORK"}, workflow.Bind{Branch: "y", SessionID: "s2"}).Run
+	if run.At("y").Over || !run.Lost("y").Over {
+		t.Errorf("y is %+v, lost %+v", run.At("y"), run.Lost("y"))
+	}
+	for _, lost := range []bool{false, true} {
+		for _, cmd := range []workflow.Command{
+			workflow.Fire{Event: "OK", Branch: "y", Lost: lost},
+			workflow.Force{State: "yi", Branch: "y", Lost: lost},
+			workflow.Divert{Interrupt: "js", Branch: "y", Lost: lost},
+		} {
+			out := m.Step(&run, cmd, noon)
+			if _, diverts := cmd.(workflow.Divert); out.Changed == lost || lost && !diverts && codeOf(&out) != workflow.RejectUnknownBranch {
+				t.Errorf("lost %t: %T: changed %t, %+v", lost, cmd, out.Changed, out.Rejection)
+			}
+		}
 	}
 }
 
@@ -107,17 +135,20 @@ func TestAtEnded(t *testing.T) {
 		run := steps(t, m, start, c.cmds...).Run
 		start.Parent = &workflow.Parent{RunID: "run_0", Root: "run_0", Depth: 1}
 		invoked := steps(t, m, start, c.cmds...).Run
-		// A trailing / marks a branch that a session has lost.
-		for _, branch := range []string{"p/", "q/", "nope", "p/x", "/"} {
-			at := run.At(branch)
+		views := func(run *workflow.Run) []workflow.View { // of branches that the run does not have, or that were lost
+			return []workflow.View{run.At("p/"), run.At("nope"), run.At("p/x"), run.At("/"), run.Lost("p"), run.Lost("q"), run.Lost("nope")}
+		}
+		for _, at := range views(&run) {
 			switch {
-			case c.want != "" && (at.Over || fingerprint(at) != fingerprint(run) || at.Status != c.want):
-				t.Errorf("%s: %q is %+v", name, branch, at)
+			case c.want != "" && (!isWhole(&run, at) || at.Status != c.want):
+				t.Errorf("%s: %q is %+v", name, at.Branch, at)
 			case c.want == "" && (!at.Over || at.State != ""):
-				t.Errorf("%s: %q is not over, in %q", name, branch, at.State)
+				t.Errorf("%s: %q is not over, in %q", name, at.Branch, at.State)
 			}
-			if at := invoked.At(branch); !at.Over || at.State != "" {
-				t.Errorf("%s, invoked: %q is not over, in %q", name, branch, at.State)
+		}
+		for _, at := range views(&invoked) {
+			if !at.Over || at.State != "" {
+				t.Errorf("%s, invoked: %q is not over, in %q", name, at.Branch, at.State)
 			}
 		}
 		if c.want != "" && run.At("p").Over {

@@ -4,6 +4,10 @@
 // It is pure: values in, values out. It must never do I/O, look at the clock,
 // mint an id, or change a value that it was given; whoever calls it makes the
 // result durable before anyone sees it. What it does not execute it refuses.
+//
+// The words: a transition of a definition is compiled into a way, and each case of
+// a branched transition into an arm of that way. Where a run stands is a lane: its
+// own, or that of each branch of a fork.
 package workflow
 
 import "github.com/interlock-run/interlock/pkg/pathglob"
@@ -56,7 +60,7 @@ type way struct {
 	done, fail *arm
 }
 
-// arm is one branch of a way. One whose target is unknown has none: it is never
+// arm is one case of a way. One whose target is unknown has none: it is never
 // taken.
 type arm struct {
 	target   *StateView

@@ -21,6 +21,15 @@ func (m *model) status() workflow.Status {
 	}
 }
 
+// holdsOf is who holds a run, by cause.
+func holdsOf(run *workflow.Run) map[workflow.HoldCause]string {
+	holds := make(map[workflow.HoldCause]string)
+	for _, h := range run.Holds {
+		holds[h.Cause] = h.By
+	}
+	return holds
+}
+
 // lanes writes all that the model knows of where a run stands.
 func (m *model) lanes() []string {
 	return m.main.write("", "", "")

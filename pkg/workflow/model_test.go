@@ -20,7 +20,7 @@ type model struct {
 	main        place
 	ended       workflow.Status // or empty
 	paused      bool
-	held        bool // by an operator
+	holds       map[workflow.HoldCause]string // who holds it, by cause
 	transitions int64
 	joins       int
 	conflicts   []string // of the last join
@@ -50,7 +50,7 @@ type twig struct {
 }
 
 func newModel(def *workflow.Definition, session string) *model {
-	m := &model{def: def, session: session}
+	m := &model{def: def, session: session, holds: map[workflow.HoldCause]string{}}
 	m.main = place{state: def.Initial, region: regionOf(def.Initial), context: flat(def.Context)}
 	return m
 }
@@ -249,7 +249,7 @@ func (m *model) enter(p *place, state string) {
 }
 
 func (m *model) finish(status workflow.Status) {
-	m.ended, m.paused, m.held = status, false, false
+	m.ended, m.paused, m.holds = status, false, map[workflow.HoldCause]string{}
 	m.main.split, m.main.child, m.main.interrupt = nil, "", ""
 }
 
@@ -368,12 +368,30 @@ func (m *model) waiting(p *place, id string) *place {
 	return nil
 }
 
-// pause tells whether that changes anything: an operator can take hold of what an
-// agent has paused.
-func (m *model) pause(operator bool) bool {
-	if m.ended != "" || m.paused && (m.held || !operator) {
+// pause tells whether that changes anything: what is paused already can only be held,
+// and for each cause once.
+func (m *model) pause(cause workflow.HoldCause, by string) bool {
+	_, repeated := m.holds[cause]
+	if m.ended != "" || m.paused && (cause == "" || repeated) {
 		return false
 	}
-	m.paused, m.held = true, operator
+	m.paused = true
+	if cause != "" {
+		m.holds[cause] = by
+	}
 	return true
+}
+
+// resume tells whether that changes anything: the run continues when nothing holds it
+// any more.
+func (m *model) resume(lifts []workflow.HoldCause) bool {
+	if !m.paused {
+		return false
+	}
+	had := len(m.holds)
+	for _, cause := range lifts {
+		delete(m.holds, cause)
+	}
+	m.paused = len(m.holds) > 0
+	return !m.paused || len(m.holds) < had
 }

@@ -19,20 +19,15 @@ func (m *Machine) Asks(state, event string) bool {
 }
 
 // park makes a transition wait for humans.
-func (m *Machine) park(run, at *Run, path []int, d *decision, c *Fire, now time.Time) Result {
+func (m *Machine) park(at *cursor, d *decision, c *Fire, now time.Time) Result {
 	target := m.targetOf(d.taken, at)
-	if !d.taken.returns {
-		if r := m.leavesBranch(run, path, at.Interrupt, target, c); r != nil {
-			return rejected(run, *c, now, r)
-		}
-	}
-	s := m.begin(run, c.Actor, now)
-	next := at.lane()
+	s := m.begin(at.Run, c.Actor, now)
+	next := *at.Lane
 	next.Approval = &Approval{
 		ID: c.ApprovalID, Event: c.Event, To: target.Name, Data: c.Data, Message: d.taken.message,
 		Actor: c.Actor, Since: now, RunVersion: s.out.Run.Version,
 	}
-	s.out.Run.setLaneAt(path, next)
+	s.out.Run.setLane(at.path, next)
 	e := &s.out.Entry
 	s.note(c, at, d)
 	e.Type, e.ApprovalID, e.Reason = EventParked, c.ApprovalID, d.taken.message
@@ -46,12 +41,12 @@ func (m *Machine) park(run, at *Run, path []int, d *decision, c *Fire, now time.
 // grant fires a parked transition, if it is still open as things stand now. If it
 // is not, the approval has become stale, and the lane goes on without it.
 func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
-	at, path, r := m.parked(run, c.ApprovalID)
+	at, r := m.parked(run, c.ApprovalID)
 	if r != nil {
 		return rejected(run, c, now, r)
 	}
-	if run.Held {
-		return rejected(run, c, now, m.notRunning(run, "the grant of approval "+document.Quote(c.ApprovalID)))
+	if run.Held() {
+		return rejected(run, c, now, m.notRunning(run.whole(), "the grant of approval "+document.Quote(c.ApprovalID)))
 	}
 	a := at.Approval
 	fire := Fire{Event: a.Event, Data: a.Data, ApprovalID: a.ID, Actor: c.Actor}
@@ -59,66 +54,62 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 		fire.Data = c.Data
 	}
 	at.Status = Running // for it alone nothing is parked
-	d, r := m.decide(run, &at, path, &fire)
+	d, r := m.decide(&at, &fire)
 	if r == nil && (d.taken == nil || m.targetOf(d.taken, &at).Name != a.To) {
-		r = m.refused(&at, RejectUnsupported, "event %s leads elsewhere by now than to %s", document.Quote(a.Event), document.Quote(a.To))
+		r = m.refused(at.View, RejectUnsupported, "event %s leads elsewhere by now than to %s", document.Quote(a.Event), document.Quote(a.To))
 	}
 	if r == nil {
 		s := m.begin(run, c.Actor, now)
 		s.out.Entry.ApprovalID = a.ID
-		s.take(&at, path, &d, &fire)
+		s.take(&at, &d, &fire)
 		s.because(c.Note)
-		if s.refusal == nil {
-			return s.finish()
-		}
-		r = s.refusal
+		return s.finish()
 	}
 	s := m.begin(run, c.Actor, now)
 	s.out.Entry.Guards = d.results
-	s.settle(&at, path, ApprovalStale, r.public, EventStale)
+	s.settle(&at, ApprovalStale, r.public, EventStale)
 	return s.finish()
 }
 
 // reject drops a parked transition. Where the definition says where that leads,
 // the lane goes there (S8.3); else it stays, and goes on.
 func (m *Machine) reject(run *Run, c Reject, now time.Time) Result {
-	at, path, r := m.parked(run, c.ApprovalID)
+	at, r := m.parked(run, c.ApprovalID)
 	if r != nil {
 		return rejected(run, c, now, r)
 	}
 	s := m.begin(run, c.Actor, now)
 	switch c.Outcome {
 	case ApprovalExpired:
-		s.settle(&at, path, ApprovalExpired, c.Note, EventApprovalExpired)
+		s.settle(&at, ApprovalExpired, c.Note, EventApprovalExpired)
 	case ApprovalCancelled:
-		s.settle(&at, path, ApprovalCancelled, c.Note, EventApprovalCancelled)
+		s.settle(&at, ApprovalCancelled, c.Note, EventApprovalCancelled)
 	case ApprovalStale:
-		s.settle(&at, path, ApprovalStale, c.Note, EventStale)
+		s.settle(&at, ApprovalStale, c.Note, EventStale)
 	default:
-		s.settle(&at, path, ApprovalRejected, c.Note, EventApprovalRejected)
-		s.leaveRejected(&at, path)
+		s.settle(&at, ApprovalRejected, c.Note, EventApprovalRejected)
+		s.leaveRejected(&at)
 	}
 	return s.finish()
 }
 
 // parked finds the lane that waits for an approval.
-func (m *Machine) parked(run *Run, id string) (Run, []int, *Rejection) {
-	path, found := run.asking(id)
+func (m *Machine) parked(run *Run, id string) (cursor, *Rejection) {
+	at, found := run.asking(id)
 	if !found {
-		at := run.At("")
-		return at, nil, m.refused(&at, RejectNotParked, "nothing in this run waits for approval %s: it was settled before, or is void; there is nothing to do.",
+		return at, m.refused(run.At(""), RejectNotParked, "nothing in this run waits for approval %s: it was settled before, or is void; there is nothing to do.",
 			document.Quote(id))
 	}
-	return run.project(path), path, nil
+	return at, nil
 }
 
 // settle ends the wait of a lane without the transition.
-func (s *stepper) settle(at *Run, path []int, outcome ApprovalOutcome, note, event string) {
+func (s *stepper) settle(at *cursor, outcome ApprovalOutcome, note, event string) {
 	a := *at.Approval
 	a.Data, a.Outcome, a.Note, a.DecidedBy = document.Value{}, outcome, note, s.out.Entry.Actor
-	next := at.lane()
+	next := *at.Lane
 	next.Approval = &a
-	s.out.Run.setLaneAt(path, next)
+	s.out.Run.setLane(at.path, next)
 	e := &s.out.Entry
 	e.Type, e.Event, e.ApprovalID, e.Branch, e.From, e.To, e.Reason = event, a.Event, a.ID, at.Branch, at.State, at.State, note
 	s.announce(Event{
@@ -128,20 +119,20 @@ func (s *stepper) settle(at *Run, path []int, outcome ApprovalOutcome, note, eve
 }
 
 // leaveRejected goes where a rejection leads, if it leads anywhere.
-func (s *stepper) leaveRejected(at *Run, path []int) {
+func (s *stepper) leaveRejected(at *cursor) {
 	w := s.m.State(at.State).ways[at.Approval.Event]
 	if w == nil {
 		return
 	}
-	settled := s.out.Run.project(path).Approval
+	settled := s.out.Run.lane(at.path).Approval
 	for i := range w.arms {
 		if to := w.arms[i].rejected; to != nil && w.arms[i].approval {
 			s.out.Run.TransitionCount++
 			s.out.Run.forgetJoins(at.Branch)
 			s.out.Entry.To, s.out.Events[0].To = to.Name, to.Name
-			s.enter(path, at.lane(), to)
-			if len(path) == 0 {
-				s.out.Run.Approval = settled // for whoever asks why
+			s.enter(at, *at.Lane, to)
+			if len(at.path) == 0 {
+				s.out.Run.Approval = settled // says why the run is there
 			}
 			return
 		}
@@ -149,7 +140,7 @@ func (s *stepper) leaveRejected(at *Run, path []int) {
 }
 
 // targetOf is the state that an arm leads to from a lane.
-func (m *Machine) targetOf(a *arm, at *Run) *StateView {
+func (m *Machine) targetOf(a *arm, at *cursor) *StateView {
 	if a.returns {
 		return m.State(at.Interrupt.ReturnTo)
 	}

@@ -1,44 +1,62 @@
 package workflow
 
 import (
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// pause stops a run (S6.2). An operator can take hold of one that its agent has
-// paused; nothing else is paused twice.
+// pause stops a run (S6.2). One that is paused already takes a hold, unless it is
+// held for the same cause.
 func (m *Machine) pause(run *Run, c Pause, now time.Time) Result {
+	kind := EventPaused
 	switch {
 	case run.Status.moves():
-	case run.Status == Paused && c.Operator && !run.Held:
+	case run.Status == Paused && c.Hold != "" && !run.HeldFor(c.Hold):
+		kind = EventHeld
 	default:
-		return rejected(run, c, now, m.notRunning(run, "pause"))
+		return rejected(run, c, now, m.notRunning(run.whole(), "pause"))
 	}
 	s := m.begin(run, c.Actor, now)
-	s.out.Run.Status, s.out.Run.Held = Paused, c.Operator
-	s.stay(EventPaused, c.Reason)
+	s.out.Run.Status = Paused
+	if c.Hold != "" {
+		s.out.Run.Holds = append(slices.Clip(run.Holds), Hold{By: c.Actor, Cause: c.Hold, Reason: c.Reason, Since: now})
+	}
+	s.stay(kind, c.Reason)
 	return s.finish()
 }
 
-// resume continues a paused run. It is a new entry of the state, in every lane:
-// iterations begin again; context, transition count, return stack, fork and parked
-// transitions stay (S6.2).
+// resume lifts holds, and continues the paused run when none is left. That is a new
+// entry of the state, in every lane: iterations begin again; context, transition
+// count, return stack, fork and parked transitions stay (S6.2).
 func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
+	var kept []Hold
+	for _, h := range run.Holds {
+		if !slices.Contains(c.Lifts, h.Cause) {
+			kept = append(kept, h)
+		}
+	}
 	switch {
 	case run.Status.Ended():
-		return rejected(run, c, now, m.notRunning(run, "resume"))
+		return rejected(run, c, now, m.notRunning(run.whole(), "resume"))
 	case run.Status != Paused:
-		return rejected(run, c, now, m.refused(run, RejectRunNotPaused,
-			"resume refused: the run is %s in state %s, not PAUSED; go on with it.", run.Status, document.Quote(run.State)))
+		return rejected(run, c, now, m.refused(run.whole(), RejectRunNotPaused,
+			"resume refused: the run is %s in state %s, not PAUSED; continue with it.", run.Status, document.Quote(run.State)))
+	case len(kept) > 0 && len(kept) == len(run.Holds):
+		return rejected(run, c, now, m.notRunning(run.whole(), "resume"))
 	}
 	s := m.begin(run, c.Actor, now)
-	s.out.Run.Status, s.out.Run.Held = Running, false
+	s.out.Run.Holds = kept
+	if len(kept) > 0 {
+		s.stay(EventHoldLifted, heldBy(kept))
+		return s.finish()
+	}
+	s.out.Run.Status = Running
 	run.eachLane(func(path []int) {
-		at := s.out.Run.project(path)
-		next := at.lane()
+		next := *run.lane(path).Lane
 		next.Entry = s.newEntry()
-		s.out.Run.setLaneAt(path, next)
+		s.out.Run.setLane(path, next)
 	})
 	s.stay(EventResumed, "")
 	return s.finish()
@@ -47,10 +65,10 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 // cancel ends a run, whatever it waits for.
 func (m *Machine) cancel(run *Run, c Cancel, now time.Time) Result {
 	if run.Status.Ended() {
-		return rejected(run, c, now, m.notRunning(run, "cancel"))
+		return rejected(run, c, now, m.notRunning(run.whole(), "cancel"))
 	}
 	s := m.begin(run, c.Actor, now)
-	s.out.Run.Status, s.out.Run.Held = Cancelled, false
+	s.out.Run.Status = Cancelled
 	s.out.Run.Fork, s.out.Run.Child = nil, nil
 	s.stay(EventCancelled, c.Reason)
 	return s.finish()

@@ -80,14 +80,14 @@ func (c *commands) any(run *workflow.Run) workflow.Command {
 	}
 	switch rapid.IntRange(0, 29).Draw(c.t, "command") {
 	case 10:
-		return workflow.Pause{Reason: "r", Operator: rapid.Bool().Draw(c.t, "operator"), Actor: actor}
+		return workflow.Pause{Reason: "r", Hold: drawn(c.t).hold(), Actor: actor}
 	case 1, 2:
-		return workflow.Resume{Actor: actor}
+		return workflow.Resume{Lifts: drawn(c.t).lifts(), Actor: actor}
 	case 3:
 		if rapid.IntRange(0, 9).Draw(c.t, "really") == 9 {
 			return workflow.Cancel{Reason: "r", Actor: actor}
 		}
-		return workflow.Resume{Actor: actor}
+		return workflow.Resume{Lifts: drawn(c.t).lifts(), Actor: actor}
 	case 4, 5:
 		return workflow.Divert{Interrupt: c.of("interrupt", "js", "js", "md", "?"), Files: []string{"a"}, Branch: branch, Actor: actor}
 	case 6:
@@ -96,7 +96,7 @@ func (c *commands) any(run *workflow.Run) workflow.Command {
 		ids := append(run.Children(), "run_unknown")
 		status := c.of("status", string(workflow.Completed), string(workflow.Failed), string(workflow.Cancelled), string(workflow.Running))
 		return workflow.ChildEnded{Child: workflow.Run{
-			ID: rapid.SampledFrom(ids).Draw(c.t, "child"), Workflow: "child", Status: workflow.Status(status), Context: c.data(`{"r": 1}`),
+			ID: rapid.SampledFrom(ids).Draw(c.t, "child"), Workflow: "child", Status: workflow.Status(status), Lane: workflow.Lane{Context: c.data(`{"r": 1}`)},
 		}, Actor: actor}
 	case 9, 11:
 		state := c.of("state", "a", "b", "xi", "xj", "yi", "ui", "yt", "h2", "z", "?")
@@ -194,11 +194,11 @@ func checkSteps(t *testing.T, m *workflow.Machine) {
 			c.now = c.now.Add(time.Second)
 			cmd := c.any(&run)
 			before, asked := fingerprint(run), fingerprint(cmd)
-			out := m.Step(run, cmd, c.now)
+			out := m.Step(&run, cmd, c.now)
 			if fingerprint(run) != before || fingerprint(cmd) != asked {
 				t.Fatalf("Step has changed its arguments: %s", before)
 			}
-			if again := m.Step(run, cmd, c.now); !reflect.DeepEqual(again, out) {
+			if again := m.Step(&run, cmd, c.now); !reflect.DeepEqual(again, out) {
 				t.Fatalf("Step is not deterministic: %+v, then %+v", out, again)
 			}
 			if !out.Changed {
@@ -283,7 +283,7 @@ func checkAccepted(t *rapid.T, run *workflow.Run, cmd workflow.Command, out *wor
 		t.Fatalf("version %d, then %d (entry %+v)", run.Version, next.Version, e)
 	}
 	if next.ID != run.ID || next.Workflow != run.Workflow || next.WorkflowVersion != run.WorkflowVersion || next.SessionID != run.SessionID ||
-		next.Owner != run.Owner || !next.CreatedAt.Equal(run.CreatedAt) || next.UpdatedAt.Equal(run.UpdatedAt) || next.Branch != "" || next.Over {
+		next.Owner != run.Owner || !next.CreatedAt.Equal(run.CreatedAt) || next.UpdatedAt.Equal(run.UpdatedAt) {
 		t.Fatalf("run %+v became %+v", run, next)
 	}
 	counts := int64(0)

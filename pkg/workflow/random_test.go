@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -26,6 +27,17 @@ func drawn(t *rapid.T) pick {
 }
 
 func (p pick) of(among ...string) string { return among[p(len(among))] }
+
+// causes are all that a run can be held for.
+var causes = []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}
+
+// hold draws a cause, or none.
+func (p pick) hold() workflow.HoldCause { return append(causes[:2:2], "", "")[p(4)] }
+
+// lifts draws some of the causes: mostly all.
+func (p pick) lifts() []workflow.HoldCause {
+	return [][]workflow.HoldCause{causes, causes, causes[:1], causes[1:], nil}[p(5)]
+}
 
 // workflows writes random definitions with forks in forks, invokes and
 // interrupts, whose handlers fork and invoke too. See model on their names.
@@ -134,12 +146,12 @@ func (w *world) step(cmd workflow.Command) workflow.Result {
 	was := strings.Join(standing(&w.run), "\n")
 	want := w.expect(cmd)
 	before := w.run
-	out := w.m.Step(w.run, cmd, w.now)
+	out := w.m.Step(&w.run, cmd, w.now)
 	w.run = out.Run
 	w.steps++
 	is, should := strings.Join(standing(&w.run), "\n"), strings.Join(w.model.lanes(), "\n")
 	if out.Changed != want || is != should || w.run.Status != w.model.status() || w.run.TransitionCount != w.model.transitions ||
-		w.run.Held != w.model.held {
+		len(w.run.Holds) != len(w.model.holds) || !maps.Equal(holdsOf(&w.run), w.model.holds) {
 		w.fatalf("%T %s\nchanged %t, want %t: %+v %s\nstatus %s, want %s; transitions %d, want %d\nwas\n%s\nis\n%s\nshould be\n%s",
 			cmd, fingerprint(cmd), out.Changed, want, out.Rejection, out.Note,
 			w.run.Status, w.model.status(), w.run.TransitionCount, w.model.transitions, was, is, should)
@@ -183,11 +195,9 @@ func (w *world) expect(cmd workflow.Command) bool {
 	case workflow.ChildEnded:
 		return w.model.childEnded(c.Child.ID, c.Child.Status, c.Child.Context.String())
 	case workflow.Pause:
-		return w.model.pause(c.Operator)
+		return w.model.pause(c.Hold, c.Actor)
 	case workflow.Resume:
-		changes := w.model.paused
-		w.model.paused, w.model.held = false, false
-		return changes
+		return w.model.resume(c.Lifts)
 	default:
 		w.fatalf("the model has no %T", cmd)
 		return false
@@ -217,7 +227,7 @@ func (w *world) random(p pick) workflow.Command {
 	}
 	switch p(16) {
 	case 0:
-		return workflow.Pause{Operator: p(2) == 0}
+		return workflow.Pause{Hold: p.hold(), Actor: session}
 	case 1:
 		if states := w.m.Definition().States; p(2) == 0 {
 			if to := states[p(len(states))].Name; !final(to) {
@@ -227,7 +237,7 @@ func (w *world) random(p pick) workflow.Command {
 		fallthrough
 	case 2:
 		if w.model.paused {
-			return workflow.Resume{}
+			return workflow.Resume{Lifts: p.lifts()}
 		}
 		return workflow.Divert{Interrupt: p.of("zero", "one"), Branch: branch}
 	case 3:
@@ -248,7 +258,7 @@ func (w *world) random(p pick) workflow.Command {
 		if ids := w.run.Children(); len(ids) > 0 {
 			return w.ended(ids[p(len(ids))], p)
 		}
-		return workflow.Resume{}
+		return workflow.Resume{Lifts: p.lifts()}
 	default:
 		event := p.of("NEXT", "NEXT", "SELF", "FAIL", "FORK", "FORK", "CALL", "BACK", "ON", "OUT", "CALL_OUT", "OFF")
 		if legal := w.m.LegalEvents(w.run.At(branch).State); len(legal) > 0 && p(4) > 0 {
@@ -263,7 +273,7 @@ func (w *world) random(p pick) workflow.Command {
 
 func (w *world) ended(id string, p pick) workflow.ChildEnded {
 	status := p.of(string(workflow.Completed), string(workflow.Failed), string(workflow.Cancelled))
-	return workflow.ChildEnded{Child: workflow.Run{ID: id, Status: workflow.Status(status), Context: w.data(p)}}
+	return workflow.ChildEnded{Child: workflow.Run{ID: id, Status: workflow.Status(status), Lane: workflow.Lane{Context: w.data(p)}}}
 }
 
 // data draws an object whose keys and values often meet others.

@@ -35,7 +35,7 @@ func TestRegions(t *testing.T) {
 	}
 	handler := append([]workflow.Command{workflow.Divert{Interrupt: "i"}}, branch...)
 
-	at := func(out workflow.Result) workflow.Run { return out.Run.At("") }
+	at := func(out workflow.Result) workflow.View { return out.Run.At("") }
 	run := steps(t, m, started(t, m), workflow.Fire{Event: "FORK"}).Run
 	if got := at(steps(t, m, run, branch...)); got.State != "p3" || got.Branch != "p" {
 		t.Errorf("in %s of branch %q", got.State, got.Branch)
@@ -50,7 +50,7 @@ func TestRegions(t *testing.T) {
 			t.Errorf("%s: back in %s, interrupt %+v", name, back.State, back.Interrupt)
 		}
 	}
-	out := m.Step(steps(t, m, run, handler...).Run, workflow.Fire{Event: "OUT"}, noon)
+	out := m.Step(new(steps(t, m, run, handler...).Run), workflow.Fire{Event: "OUT"}, noon)
 	if out.Changed || codeOf(&out) != workflow.RejectUnsupported {
 		t.Errorf("out of the branch by its handler: %t, %q", out.Changed, codeOf(&out))
 	}
@@ -86,7 +86,7 @@ func TestDivertIntoBranch(t *testing.T) {
 			from   workflow.Run
 			branch string
 		}{{run, ""}, {forked, ""}, {forked, "a"}, {forked, "b"}} {
-			out := m.Step(c.from, workflow.Divert{Interrupt: "i", Branch: c.branch}, noon)
+			out := m.Step(&c.from, workflow.Divert{Interrupt: "i", Branch: c.branch}, noon)
 			if out.Changed != fires || out.Rejection != nil || (out.Note == "") != fires || !fires && fingerprint(out.Run) != fingerprint(c.from) {
 				t.Errorf("to %s from branch %q: changed %t, %q", target, c.branch, out.Changed, out.Note)
 			}

@@ -55,11 +55,11 @@ type Rejection struct {
 }
 
 // refused builds the rejection of a command on a run.
-func (m *Machine) refused(run *Run, code RejectionCode, format string, args ...any) *Rejection {
+func (m *Machine) refused(at View, code RejectionCode, format string, args ...any) *Rejection {
 	text := fmt.Sprintf(format, args...)
 	return &Rejection{
 		Code: code, Message: text, public: text,
-		LegalEvents: m.LegalEvents(run.State), State: run.State, Status: run.Status,
+		LegalEvents: m.LegalEvents(at.State), State: at.State, Status: at.Status,
 	}
 }
 
@@ -81,66 +81,65 @@ func rejected(run *Run, cmd Command, now time.Time, r *Rejection) Result {
 
 // foreign refuses to step a run that another workflow or version drives.
 func (m *Machine) foreign(run *Run) *Rejection {
-	return m.refused(run, RejectUnsupported,
+	return m.refused(run.whole(), RejectUnsupported,
 		"run %s belongs to version %d of workflow %s, and this is version %d of %s; load the run's own version",
 		run.ID, run.WorkflowVersion, document.Quote(run.Workflow), m.version, document.Quote(m.Name()))
 }
 
 // notRunning refuses what only a running run can do (S2.9).
-func (m *Machine) notRunning(run *Run, what string) *Rejection {
-	if run.Status == AwaitingApproval && run.Approval.Pending() {
-		return m.refused(run, RejectApprovalPending,
+func (m *Machine) notRunning(at View, what string) *Rejection {
+	if at.Status == AwaitingApproval && at.Approval.Pending() {
+		return m.refused(at, RejectApprovalPending,
 			"%s refused: event %s is parked in state %s, and no other is taken until humans have decided on approval %s; wait for that. The tools of the state stay as they are.",
-			what, document.Quote(run.Approval.Event), document.Quote(run.State), document.Quote(run.Approval.ID))
+			what, document.Quote(at.Approval.Event), document.Quote(at.State), document.Quote(at.Approval.ID))
 	}
 	var why string
 	switch {
-	case run.Status.Ended():
+	case at.Status.Ended():
 		why = "it has ended and nothing changes it any more; start a new run"
-	case run.Held:
-		why = "an operator holds it; wait until an operator resumes it"
-	case run.Status == Paused:
+	case at.Held():
+		why = heldBy(at.Holds)
+	case at.Status == Paused:
 		why = "resume it first"
-	case run.Status == AwaitingApproval:
+	case at.Status == AwaitingApproval:
 		why = "a human has to decide first"
-	case run.Child != nil:
-		why = fmt.Sprintf("it waits for run %s of workflow %s, which is where to go on", run.Child.RunID, document.Quote(run.Child.Workflow))
-	case run.Fork != nil:
-		why = "it waits for branches that other sessions work in: " + run.Fork.open()
+	case at.Child != nil:
+		why = fmt.Sprintf("it waits for run %s of workflow %s, which is where to go on", at.Child.RunID, document.Quote(at.Child.Workflow))
+	case at.Fork != nil:
+		why = "it waits for branches that other sessions work in: " + at.Fork.open()
 	default:
 		why = "wait until it is RUNNING again"
 	}
-	return m.refused(run, RejectRunNotRunning, "%s refused: the run is %s in state %s; %s.",
-		what, run.Status, document.Quote(run.State), why)
+	return m.refused(at, RejectRunNotRunning, "%s refused: the run is %s in state %s; %s.",
+		what, at.Status, document.Quote(at.State), why)
 }
 
 // unknownBranch refuses what names no branch of the run's forks.
 func (m *Machine) unknownBranch(run *Run, name, what string) *Rejection {
 	at := run.At("")
 	if run.Fork == nil {
-		return m.refused(&at, RejectUnknownBranch, "%s refused: the run is in no fork, so it has no branch %s. %s",
+		return m.refused(at, RejectUnknownBranch, "%s refused: the run is in no fork, so it has no branch %s. %s",
 			what, document.Quote(name), m.State(at.State).moves)
 	}
-	return m.refused(&at, RejectUnknownBranch, "%s refused: the run's fork has no branch %s, or more than one; open branches: %s.",
+	return m.refused(at, RejectUnknownBranch, "%s refused: the run's fork has no branch %s, or more than one; open branches: %s.",
 		what, document.Quote(name), run.Fork.open())
 }
 
 // branchOver refuses what is asked in a branch that has ended, or never was.
-func (m *Machine) branchOver(run, at *Run, branch, what string) *Rejection {
+func (m *Machine) branchOver(at View, branch, what string) *Rejection {
 	if at.State == "" {
-		return m.unknownBranch(run, branch, what)
+		return m.unknownBranch(at.Run, branch, what)
 	}
-	r := m.refused(at, RejectRunNotRunning, "%s refused: branch %s has ended in state %s, and there is nothing left to do in it.",
+	return m.refused(at, RejectRunNotRunning, "%s refused: branch %s has ended in state %s, and there is nothing left to do in it.",
 		what, document.Quote(at.Branch), document.Quote(at.State))
-	return r
 }
 
 // unknownEvent refuses an event that the state does not define. What the caller
 // may have meant is only said, never done (S2.1).
-func (m *Machine) unknownEvent(run *Run, state *StateView, event string) *Rejection {
+func (m *Machine) unknownEvent(at View, state *StateView, event string) *Rejection {
 	hint := new(document.Report).DidYouMean(event, state.eventNames())
-	return m.refused(run, RejectUnknownEvent, "state %s defines no event %s%s Events match exactly. %s",
-		document.Quote(run.State), document.Quote(event), sentence(hint), state.moves)
+	return m.refused(at, RejectUnknownEvent, "state %s defines no event %s%s Events match exactly. %s",
+		document.Quote(at.State), document.Quote(event), sentence(hint), state.moves)
 }
 
 func sentence(hint string) string {
@@ -162,13 +161,13 @@ func (s *StateView) eventNames() iter.Seq[string] {
 
 // guardsFailed refuses an event none of whose ways is open, and names every
 // guard that failed (S2.3, S2.4).
-func (m *Machine) guardsFailed(run *Run, state *StateView, w *way, data document.Value, results []GuardResult) *Rejection {
+func (m *Machine) guardsFailed(at View, state *StateView, w *way, data document.Value, results []GuardResult) *Rejection {
 	code, why := RejectGuardFailed, "its guards do not all pass"
 	if w.branched {
 		code, why = RejectNoBranchMatched, "none of its branches has guards that all pass"
 	}
-	intro := fmt.Sprintf("event %s refused in state %s: %s: ", document.Quote(w.event), document.Quote(run.State), why)
-	r := m.refused(run, code, "")
+	intro := fmt.Sprintf("event %s refused in state %s: %s: ", document.Quote(w.event), document.Quote(at.State), why)
+	r := m.refused(at, code, "")
 	var full, public []string
 	for _, g := range results {
 		if !g.Passed {

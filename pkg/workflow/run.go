@@ -46,12 +46,9 @@ type Run struct {
 	Workflow        string
 	WorkflowVersion int64
 	Status          Status
-	State           string
-	// Held is true while an operator's pause holds the run (S6.2).
-	Held bool
-	// Over is true in what At answers of a branch that has ended: nothing is
-	// allowed there any more.
-	Over bool
+	// Lane is the run's own: where it stands while it is in no fork, or where it
+	// forked from.
+	Lane
 
 	ID string
 	// SessionID is the conversation that drives the run, or empty.
@@ -61,34 +58,17 @@ type Run struct {
 	// Owner is the principal that started it.
 	Owner string
 
-	// Entry numbers the present entry of the state, from 1: no two entries of a
-	// run, in whatever branch, have the same number. Counters of tool calls
-	// belong to one entry (S2.10).
-	Entry int64
+	// Holds keep the run PAUSED, one for each cause (S6.2).
+	Holds []Hold
 	// Entries is the highest number that was given to an entry.
 	Entries int64
 	// TransitionCount counts accepted transitions.
 	TransitionCount int64
 	// Version counts changes, from 1.
 	Version int64
-	// Context is what guards see: an object.
-	Context document.Value
 
-	// Interrupt is set while a handler is at work (S4).
-	Interrupt *Interruption
-	// Fork is set while the run is in branches (S5.1). State, Entry and Context
-	// are those it forked from until the branches join.
-	Fork *ForkProgress
-	// Child is set while the run waits for one that it invoked (S5.5).
-	Child *Invocation
-	// Approval is set while a transition is parked, and afterwards when it did not
-	// fire, until the run moves on (S9.1).
-	Approval *Approval
 	// Parent is set in a run that was invoked.
 	Parent *Parent
-	// Branch is set in what At answers: the branch that the rest is of, as a path
-	// of names from outside in ("ci/lint").
-	Branch string
 	// Joined has the branches that succeeded in forks that have joined, as paths,
 	// until the lane that they joined in moves on: their BRANCH_DONE may still come
 	// (S5.2).
@@ -98,7 +78,7 @@ type Run struct {
 	UpdatedAt time.Time
 }
 
-// StartParams are what a new run is made of, beside its workflow.
+// StartParams are what a new run is made of, in addition to its workflow.
 type StartParams struct {
 	ID        string
 	SessionID string

@@ -14,10 +14,10 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	run := Run{
 		ID: p.ID, Workflow: m.Name(), WorkflowVersion: m.version,
 		SessionID: p.SessionID, Workspace: p.Workspace, Owner: p.Owner, Parent: p.Parent,
-		Entry: 1, Entries: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
+		Entries: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
 	refuse := func(code RejectionCode, why string) Result {
-		r := m.refused(&run, code, "the context of a new run of %s is refused: %s.", document.Quote(m.Name()), why)
+		r := m.refused((&Run{}).whole(), code, "the context of a new run of %s is refused: %s.", document.Quote(m.Name()), why)
 		return Result{Rejection: r, Entry: HistoryEntry{Time: now, Actor: actor}}
 	}
 	initial := m.Initial()
@@ -31,7 +31,8 @@ func (m *Machine) Start(p StartParams, actor string, now time.Time) Result {
 	if !fits {
 		return refuse(RejectInvalidData, tooLarge)
 	}
-	run.Context, run.State, run.Status = context, initial.Name, initial.status()
+	run.Lane = Lane{State: initial.Name, Entry: 1, Context: context}
+	run.Status = initial.status()
 	out := Result{
 		Run: run, Changed: true,
 		Entry: entryOf(&run, EventStarted, actor, now),
@@ -51,33 +52,33 @@ var tooLarge = fmt.Sprintf("the run's context would have more than %d bytes; sto
 
 // Step decides a command on a run. It never changes its arguments; the answer
 // depends on nothing but them.
-func (m *Machine) Step(run Run, cmd Command, now time.Time) Result {
-	if !m.Drives(&run) {
-		return rejected(&run, cmd, now, m.foreign(&run))
+func (m *Machine) Step(run *Run, cmd Command, now time.Time) Result {
+	if !m.Drives(run) {
+		return rejected(run, cmd, now, m.foreign(run))
 	}
 	switch c := cmd.(type) {
 	case Fire:
-		return m.fire(&run, &c, now)
+		return m.fire(run, &c, now)
 	case Divert:
-		return m.divert(&run, c, now)
+		return m.divert(run, c, now)
 	case Bind:
-		return m.bind(&run, c, now)
+		return m.bind(run, c, now)
 	case ChildEnded:
-		return m.childEnded(&run, c, now)
+		return m.childEnded(run, c, now)
 	case Grant:
-		return m.grant(&run, c, now)
+		return m.grant(run, c, now)
 	case Reject:
-		return m.reject(&run, c, now)
+		return m.reject(run, c, now)
 	case Force:
-		return m.force(&run, c, now)
+		return m.force(run, c, now)
 	case Pause:
-		return m.pause(&run, c, now)
+		return m.pause(run, c, now)
 	case Resume:
-		return m.resume(&run, c, now)
+		return m.resume(run, c, now)
 	case Cancel:
-		return m.cancel(&run, c, now)
+		return m.cancel(run, c, now)
 	default:
-		return rejected(&run, nil, now, m.refused(&run, RejectUnsupported, "there is no command of type %T.", cmd))
+		return rejected(run, nil, now, m.refused(run.whole(), RejectUnsupported, "there is no command of type %T.", cmd))
 	}
 }
 
@@ -86,24 +87,22 @@ func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
 	if name, done := strings.CutPrefix(c.Event, branchDone+":"); done {
 		return m.branchDone(run, name, c, now)
 	}
-	at := run
-	var path []int
+	at := cursor{View: run.whole()}
 	if run.Fork != nil || c.Branch != "" {
-		lane, way, r := m.enterLane(run, c.Branch, "event "+document.Quote(c.Event))
-		if r != nil {
+		var r *Rejection
+		if at, r = m.enterLane(run, c.Branch, c.Lost, "event "+document.Quote(c.Event)); r != nil {
 			return rejected(run, *c, now, r)
 		}
-		at, path = &lane, way
 	}
-	d, r := m.decide(run, at, path, c)
+	d, r := m.decide(&at, c)
 	if r != nil {
 		return rejected(run, *c, now, r)
 	}
 	if d.asks(m) {
-		return m.park(run, at, path, &d, c, now)
+		return m.park(&at, &d, c, now)
 	}
 	s := m.begin(run, c.Actor, now)
-	s.take(at, path, &d, c)
+	s.take(&at, &d, c)
 	if s.refusal != nil {
 		return rejected(run, *c, now, s.refusal)
 	}
@@ -121,65 +120,72 @@ type decision struct {
 
 // decide finds what an event leads to, or refuses it. What was decided up to then
 // comes with the refusal.
-func (m *Machine) decide(run, at *Run, path []int, c *Fire) (d decision, refused *Rejection) {
-	if r := m.admit(at, c); r != nil {
+func (m *Machine) decide(at *cursor, c *Fire) (d decision, refused *Rejection) {
+	if r := m.admit(&at.View, c); r != nil {
 		return d, r
 	}
 	state := m.State(at.State)
 	d.way = state.ways[c.Event]
 	if d.way == nil {
 		if d.way = state.fallback; d.way == nil {
-			return d, m.unknownEvent(at, state, c.Event)
+			return d, m.unknownEvent(at.View, state, c.Event)
 		}
 		d.safeNext = true
 	}
 	d.taken, d.results = d.way.choose(at.Context)
-	if r := m.passable(at, state, d.way, d.taken, c, d.results); r != nil {
+	if r := m.passable(&at.View, state, d.way, d.taken, c, d.results); r != nil {
 		return d, r
 	}
-	if r := m.endsOutside(run, path, at.Interrupt, d.way, c); r != nil {
-		return d, r
+	for _, end := range [...]*arm{d.taken, d.way.done, d.way.fail} {
+		if r := m.leavesBranch(at, end, c); r != nil {
+			return d, r
+		}
 	}
 	var fits bool
 	if d.context, fits = merged(at.Context, c.Data); !fits {
-		return d, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge)
+		return d, m.refused(at.View, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLarge)
 	}
-	if !run.hasRoom(at, d.context, d.way.fork) {
-		return d, m.refused(at, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLargeTogether)
+	if !at.hasRoom(d.context, d.way.fork) {
+		return d, m.refused(at.View, RejectInvalidData, "event %s refused: %s.", document.Quote(c.Event), tooLargeTogether)
 	}
 	return d, nil
 }
 
 // enterLane finds the lane that a caller works in. what begins the refusal when
 // there is none.
-func (m *Machine) enterLane(run *Run, branch, what string) (Run, []int, *Rejection) {
-	at := run.At(branch)
-	if at.Over {
-		return at, nil, m.branchOver(run, &at, branch, what)
+func (m *Machine) enterLane(run *Run, branch string, lost bool, what string) (cursor, *Rejection) {
+	at := run.locate(branch, lost)
+	switch {
+	case !at.Over:
+		return at, nil
+	case lost:
+		return at, m.refused(run.At(""), RejectUnknownBranch,
+			"%s refused: branch %s is no longer assigned to this session, and there is nothing left to do in it.",
+			what, document.Quote(branch))
+	default:
+		return at, m.branchOver(at.View, branch, what)
 	}
-	path, _ := run.Fork.find(branch)
-	return at, run.Fork.follow(path), nil
 }
 
 // admit checks what does not depend on the transition: the run, its state, the
 // data and the event's name.
-func (m *Machine) admit(run *Run, c *Fire) *Rejection {
-	if run.Status != Running {
-		return m.notRunning(run, "event "+document.Quote(c.Event))
+func (m *Machine) admit(at *View, c *Fire) *Rejection {
+	if at.Status != Running {
+		return m.notRunning(*at, "event "+document.Quote(c.Event))
 	}
-	state := m.State(run.State)
+	state := m.State(at.State)
 	if !state.Known() {
-		return m.refused(run, RejectUnsupported, "the workflow has no state %s; an operator has to cancel this run.", document.Quote(run.State))
+		return m.refused(*at, RejectUnsupported, "the workflow has no state %s; an operator has to cancel this run.", document.Quote(at.State))
 	}
 	if code, why := badData(c.Data); code != "" {
-		return m.refused(run, code, "data of event %s: %s. Nothing has changed. %s", document.Quote(c.Event), why, state.moves)
+		return m.refused(*at, code, "data of event %s: %s. Nothing has changed. %s", document.Quote(c.Event), why, state.moves)
 	}
 	if strings.HasPrefix(c.Event, branchDone) && state.ways[c.Event] == nil {
-		return m.refused(run, RejectUnknownBranch, "event %s refused: name the branch that is done, as in BRANCH_DONE:lint. %s",
+		return m.refused(*at, RejectUnknownBranch, "event %s refused: name the branch that is done, as in BRANCH_DONE:lint. %s",
 			document.Quote(c.Event), state.moves)
 	}
 	if c.Event == "" {
-		return m.unknownEvent(run, state, c.Event)
+		return m.unknownEvent(*at, state, c.Event)
 	}
 	return nil
 }
@@ -212,26 +218,26 @@ func (w *way) choose(context document.Value) (*arm, []GuardResult) {
 }
 
 // passable refuses what is closed: by guards, by depth, by what does not exist.
-func (m *Machine) passable(run *Run, state *StateView, w *way, taken *arm, c *Fire, results []GuardResult) *Rejection {
+func (m *Machine) passable(at *View, state *StateView, w *way, taken *arm, c *Fire, results []GuardResult) *Rejection {
 	refuse := func(code RejectionCode, why string) *Rejection {
-		return m.refused(run, code, "event %s refused in state %s: %s. %s",
-			document.Quote(c.Event), document.Quote(run.State), why, state.moves)
+		return m.refused(*at, code, "event %s refused in state %s: %s. %s",
+			document.Quote(c.Event), document.Quote(at.State), why, state.moves)
 	}
 	switch {
 	case w.done != nil && w.done.target == nil || w.fork != nil && !m.forkable(w.fork):
 		return refuse(RejectUnsupported, "it leads to no state of this workflow")
 	case w.invoke != nil:
-		if code, why := m.uninvokable(run, w.invoke, c); code != "" {
+		if code, why := m.uninvokable(at.Run, w.invoke, c); code != "" {
 			return refuse(code, why)
 		}
 		return nil
 	case w.fork != nil:
 		return nil
 	case taken == nil && len(w.arms) > 0:
-		return m.guardsFailed(run, state, w, c.Data, results)
+		return m.guardsFailed(*at, state, w, c.Data, results)
 	case taken == nil || taken.target == nil && !taken.returns:
 		return refuse(RejectUnsupported, "it leads to no state of this workflow")
-	case taken.returns && run.Interrupt == nil:
+	case taken.returns && at.Interrupt == nil:
 		return refuse(RejectReturnOutsideInterrupt, "it returns to an interrupted state, and no interrupt is active")
 	case taken.approval && c.ApprovalID == "" && !m.approvalAdvisory():
 		why := "nobody can be asked here"

@@ -33,7 +33,7 @@ func TestStart(t *testing.T) {
 	run := out.Run
 	if run.ID != "run_1" || run.SessionID != "ses_1" || run.Workspace != "/repo" || run.Owner != "ann" ||
 		run.Workflow != "loop" || run.WorkflowVersion != 1 || run.State != "a" || run.Status != workflow.Running ||
-		run.Entry != 1 || run.Version != 1 || run.TransitionCount != 0 || run.Held ||
+		run.Entry != 1 || run.Version != 1 || run.TransitionCount != 0 || run.Held() ||
 		!run.CreatedAt.Equal(noon) || !run.UpdatedAt.Equal(noon) || run.Context.String() != `{"n":2}` {
 		t.Errorf("run = %+v", run)
 	}
@@ -51,7 +51,7 @@ func TestStart(t *testing.T) {
 func TestRejectionTeaches(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)
-	out := m.Step(started(t, m), workflow.Fire{Event: "OG", Actor: "ann"}, noon)
+	out := m.Step(new(started(t, m)), workflow.Fire{Event: "OG", Actor: "ann"}, noon)
 	r := out.Rejection
 	if r == nil || r.Code != workflow.RejectUnknownEvent || r.State != "a" || r.Status != workflow.Running {
 		t.Fatalf("rejection = %+v", r)
@@ -79,7 +79,7 @@ func TestNotRunning(t *testing.T) {
 	} {
 		run := started(t, m)
 		run.Status = status
-		out := m.Step(run, workflow.Fire{Event: "AGAIN"}, noon)
+		out := m.Step(&run, workflow.Fire{Event: "AGAIN"}, noon)
 		if out.Rejection == nil || out.Rejection.Code != workflow.RejectRunNotRunning || out.Rejection.Status != status ||
 			!strings.Contains(out.Rejection.Message, "is "+string(status)) {
 			t.Errorf("%s: %+v", status, out.Rejection)
@@ -107,7 +107,7 @@ func TestData(t *testing.T) {
 		`1`:                       workflow.RejectInvalidData,
 		`null`:                    workflow.RejectInvalidData,
 	} {
-		out := m.Step(started(t, m), workflow.Fire{Event: "AGAIN", Data: value(t, data)}, noon)
+		out := m.Step(new(started(t, m)), workflow.Fire{Event: "AGAIN", Data: value(t, data)}, noon)
 		if got := codeOf(&out); got != want {
 			t.Errorf("data %s: code %q, want %q", data, got, want)
 		}
@@ -144,7 +144,7 @@ func TestContextStaysReadable(t *testing.T) {
 		strings.Repeat("\u00e9", (workflow.MaxContextBytes-frame)/2+1): workflow.RejectInvalidData,
 	} {
 		data := document.ObjectValue([]document.Member{{Name: "k", Value: document.StringValue(text)}})
-		out := m.Step(run, workflow.Fire{Event: "AGAIN", Data: data}, noon)
+		out := m.Step(&run, workflow.Fire{Event: "AGAIN", Data: data}, noon)
 		if got := codeOf(&out); got != want {
 			t.Errorf("%d bytes of %q...: code %q, want %q", len(text), text[:1], got, want)
 		}
@@ -167,12 +167,12 @@ func TestForeignRun(t *testing.T) {
 	} {
 		run := started(t, m)
 		change(&run)
-		out := m.Step(run, workflow.Fire{Event: "AGAIN"}, noon)
+		out := m.Step(&run, workflow.Fire{Event: "AGAIN"}, noon)
 		if out.Changed || codeOf(&out) != workflow.RejectUnsupported {
 			t.Errorf("%s: changed %t, code %q", name, out.Changed, codeOf(&out))
 		}
 	}
-	if out := m.Step(started(t, m), nil, noon); codeOf(&out) != workflow.RejectUnsupported {
+	if out := m.Step(new(started(t, m)), nil, noon); codeOf(&out) != workflow.RejectUnsupported {
 		t.Errorf("no command: %q", codeOf(&out))
 	}
 }
@@ -188,7 +188,7 @@ func TestReturnOutsideInterrupt(t *testing.T) {
 	 "interrupts": {"i": {"trigger": {"file_pattern": "*.js"}, "target": "h"}}}`)
 	run := started(t, m)
 	run.State = "h"
-	out := m.Step(run, workflow.Fire{Event: "BACK"}, noon)
+	out := m.Step(&run, workflow.Fire{Event: "BACK"}, noon)
 	if out.Changed || codeOf(&out) != workflow.RejectReturnOutsideInterrupt {
 		t.Errorf("changed %t, code %q", out.Changed, codeOf(&out))
 	}
@@ -220,7 +220,7 @@ func TestUnresolvedIsNeverTaken(t *testing.T) {
 		"GONE", "EMPTY", "APPROVED", "CALL", "FORK", "FORK_NOWHERE", "FORK_TO_END", "JOIN_NOWHERE", "UNDEFINED", "",
 	} {
 		fire := workflow.Fire{Event: event, Child: machine(t, loop), ChildID: "run_2"}
-		if out := m.Step(run, fire, noon); out.Rejection == nil || out.Changed {
+		if out := m.Step(&run, fire, noon); out.Rejection == nil || out.Changed {
 			t.Errorf("%q was taken", event)
 		}
 	}
@@ -241,7 +241,7 @@ func TestOutcomes(t *testing.T) {
 	for event, want := range map[string]workflow.Status{
 		"DONE": workflow.Completed, "FAIL": workflow.Failed, "GIVE_UP": workflow.Failed, "FINE": workflow.Completed,
 	} {
-		out := m.Step(started(t, m), workflow.Fire{Event: event}, noon)
+		out := m.Step(new(started(t, m)), workflow.Fire{Event: event}, noon)
 		if out.Run.Status != want || out.Entry.Status != want || !out.Run.Status.Ended() {
 			t.Errorf("%s: %s", event, out.Run.Status)
 		}
@@ -260,13 +260,13 @@ func TestParkedRuns(t *testing.T) {
 	for _, status := range []workflow.Status{workflow.Waiting, workflow.AwaitingApproval} {
 		run := started(t, m)
 		run.Status = status
-		if out := m.Step(run, workflow.Pause{Operator: true}, noon); out.Run.Status != workflow.Paused || !out.Run.Held {
+		if out := m.Step(&run, workflow.Pause{Hold: workflow.HoldOperator}, noon); out.Run.Status != workflow.Paused || !out.Run.Held() {
 			t.Errorf("pause of %s: %q", status, codeOf(&out))
 		}
-		if out := m.Step(run, workflow.Resume{}, noon); out.Changed || codeOf(&out) != workflow.RejectRunNotPaused {
+		if out := m.Step(&run, workflow.Resume{}, noon); out.Changed || codeOf(&out) != workflow.RejectRunNotPaused {
 			t.Errorf("resume of %s: %q", status, codeOf(&out))
 		}
-		if out := m.Step(run, workflow.Cancel{}, noon); out.Run.Status != workflow.Cancelled {
+		if out := m.Step(&run, workflow.Cancel{}, noon); out.Run.Status != workflow.Cancelled {
 			t.Errorf("cancel of %s: %s", status, out.Run.Status)
 		}
 	}

@@ -1,8 +1,6 @@
 package workflow
 
-import (
-	"time"
-)
+import "time"
 
 // stepper builds the outcome of a command that was accepted. The run in out is
 // its own to write to; what that points to is copied before it is changed.
@@ -35,7 +33,7 @@ func (s *stepper) finish() Result {
 	case run.Status.moves():
 		run.Status = run.settled()
 	case run.Status.Ended():
-		run.Held, run.Interrupt = false, nil
+		run.Holds, run.Interrupt = nil, nil
 		if run.Approval.Pending() {
 			run.Approval = nil
 		}
@@ -54,10 +52,10 @@ func (s *stepper) finish() Result {
 // settled is the status of a run that nothing holds.
 func (r *Run) settled() Status {
 	if r.Fork == nil {
-		return r.laneStatus()
+		return r.Lane.status()
 	}
-	at := r.project(r.Fork.follow(nil))
-	return at.laneStatus()
+	at := r.lane(r.Fork.follow(nil))
+	return at.Lane.status()
 }
 
 func (s *stepper) announce(ev Event) { s.out.Events = append(s.out.Events, ev) }
@@ -69,7 +67,7 @@ func (s *stepper) newEntry() int64 {
 }
 
 // note keeps an event and what led to its transition.
-func (s *stepper) note(c *Fire, at *Run, d *decision) {
+func (s *stepper) note(c *Fire, at *cursor, d *decision) {
 	rationale, _ := c.Data.Get("rationale")
 	e := &s.out.Entry
 	e.Type, e.Event, e.Branch = EventTransitioned, c.Event, at.Branch
@@ -78,31 +76,28 @@ func (s *stepper) note(c *Fire, at *Run, d *decision) {
 }
 
 // take does what was decided.
-func (s *stepper) take(at *Run, path []int, d *decision, c *Fire) {
+func (s *stepper) take(at *cursor, d *decision, c *Fire) {
 	s.note(c, at, d)
 	s.out.Run.TransitionCount++
 	s.out.Run.forgetJoins(at.Branch)
-	next := at.lane()
+	next := *at.Lane
 	next.Context, next.Approval = d.context, nil
 	switch {
 	case d.way.invoke != nil:
-		s.invoke(path, next, d.way, c)
+		s.invoke(at, next, d.way, c)
 	case d.way.fork != nil:
-		s.fork(path, next, d.way, c)
+		s.fork(at, next, d.way, c)
 	default:
-		s.move(path, next, d.taken, c)
+		s.move(at, next, d.taken, c)
 	}
 }
 
 // move takes a transition into a state. Also into the same state it is a new
 // entry (S2.10).
-func (s *stepper) move(path []int, next lane, taken *arm, c *Fire) {
-	target := taken.target
+func (s *stepper) move(at *cursor, next Lane, taken *arm, c *Fire) {
+	target := s.m.targetOf(taken, at)
 	if taken.returns {
-		target = s.m.State(next.Interrupt.ReturnTo)
 		next.Interrupt = nil
-	} else if s.refusal = s.m.leavesBranch(&s.out.Run, path, next.Interrupt, target, c); s.refusal != nil {
-		return
 	}
 	e := &s.out.Entry
 	e.To = target.Name
@@ -121,33 +116,33 @@ func (s *stepper) move(path []int, next lane, taken *arm, c *Fire) {
 	if taken.warns {
 		s.announce(Event{Type: EventWarned, Event: c.Event, From: e.From, To: e.To, Branch: e.Branch, Rationale: e.Rationale})
 	}
-	s.enter(path, next, target)
+	s.enter(at, next, target)
 }
 
-// enter puts a lane into a state, and ends it when that is final. Whoever leaves
+// enter puts a lane into a state, and ends it when that is final. A lane that leaves
 // the states of a handler has left the interrupt (S4.1).
-func (s *stepper) enter(path []int, next lane, target *StateView) {
+func (s *stepper) enter(at *cursor, next Lane, target *StateView) {
 	if next.Interrupt != nil && !s.m.handling(next.Interrupt, target) {
 		next.Interrupt = nil
 	}
 	next.State, next.Entry = target.Name, s.newEntry()
 	next.Fork, next.Child, next.Approval = nil, nil, nil
-	s.out.Run.setLaneAt(path, next)
+	s.out.Run.setLane(at.path, next)
 	switch {
 	case !target.Final:
-	case len(path) == 0:
+	case len(at.path) == 0:
 		s.out.Run.Status = target.status()
 	default:
 		status := BranchFailed
-		if target.Name == s.m.forkBranch(&s.out.Run, path).Terminal {
+		if target.Name == s.m.forkBranch(at).Terminal {
 			status = BranchSucceeded
 		}
-		s.endBranch(path, status)
+		s.endBranch(at.path, status)
 	}
 }
 
 // enterBy follows on_complete or on_fail; without one the lane fails.
-func (s *stepper) enterBy(path []int, next lane, a *arm, why string) string {
+func (s *stepper) enterBy(at *cursor, next Lane, a *arm, why string) string {
 	var target *StateView
 	switch {
 	case a == nil:
@@ -158,23 +153,23 @@ func (s *stepper) enterBy(path []int, next lane, a *arm, why string) string {
 		target = a.target
 	}
 	if target == nil {
-		s.fail(path, next, why)
+		s.fail(at, next, why)
 		return next.State
 	}
-	s.enter(path, next, target)
+	s.enter(at, next, target)
 	return target.Name
 }
 
 // fail ends a lane that has nowhere to go: its branch fails, or the run does.
-func (s *stepper) fail(path []int, next lane, why string) {
+func (s *stepper) fail(at *cursor, next Lane, why string) {
 	next.Fork, next.Child = nil, nil
-	s.out.Run.setLaneAt(path, next)
+	s.out.Run.setLane(at.path, next)
 	s.because(why)
-	if len(path) == 0 {
+	if len(at.path) == 0 {
 		s.out.Run.Status, s.failure = Failed, why
 		return
 	}
-	s.endBranch(path, BranchFailed)
+	s.endBranch(at.path, BranchFailed)
 }
 
 // because adds to what a reader of the history must know.

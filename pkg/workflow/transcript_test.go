@@ -120,7 +120,7 @@ func (p *player) play(input string) string {
 		return look(p.run.At(branch))
 	default:
 		cmd := p.command(verb, argument, branch, value(p.t, data))
-		out := p.machine.Step(p.run, cmd, p.clock)
+		out := p.machine.Step(&p.run, cmd, p.clock)
 		before := p.run
 		p.run = out.Run
 		if out.Entry.Type == workflow.EventParked {
@@ -172,9 +172,15 @@ func (p *player) command(verb, argument, branch string, data document.Value) wor
 	case "pause":
 		return workflow.Pause{Reason: argument, Actor: "agent"}
 	case "hold":
-		return workflow.Pause{Reason: argument, Operator: true, Actor: "olga"}
+		return workflow.Pause{Reason: argument, Hold: workflow.HoldOperator, Actor: "olga"}
+	case "leave": // the session has ended
+		return workflow.Pause{Reason: argument, Hold: workflow.HoldSessionEnd, Actor: "interlock"}
 	case "resume":
 		return workflow.Resume{Actor: "agent"}
+	case "lift":
+		return workflow.Resume{Lifts: []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}, Actor: "olga"}
+	case "return": // the session is resumed
+		return workflow.Resume{Lifts: []workflow.HoldCause{workflow.HoldSessionEnd}, Actor: "interlock"}
 	case "cancel":
 		return workflow.Cancel{Reason: argument, Actor: "agent"}
 	default:
@@ -197,7 +203,7 @@ func describe(before *workflow.Run, out *workflow.Result) string {
 		if before.Fork != nil || out.Run.Fork != nil {
 			lines = append(lines, fmt.Sprintf("entries left: %v", workflow.EntriesLeft(before, &out.Run)))
 		}
-		lines = append(lines, describeWork(&out.Run)...)
+		lines = append(lines, describeWork(&out.Run.Lane, out.Run.Holds)...)
 	}
 	if s := out.Spawned; s != nil {
 		lines = append(lines, fmt.Sprintf("spawns %s of %s in %s for %s at depth %d, context %s",
@@ -251,8 +257,11 @@ func describeJoin(j *workflow.Join) string {
 }
 
 // describeWork writes what a run does beside being in its state.
-func describeWork(run *workflow.Run) []string {
+func describeWork(run *workflow.Lane, holds []workflow.Hold) []string {
 	var lines []string
+	for _, h := range holds {
+		lines = append(lines, fmt.Sprintf("held for %s by %s since %s: %s", h.Cause, h.By, h.Since.Format(time.TimeOnly), h.Reason))
+	}
 	if run.Interrupt != nil {
 		lines = append(lines, fmt.Sprintf("handling %s, to return to %s", run.Interrupt.Name, run.Interrupt.ReturnTo))
 	}
@@ -340,12 +349,12 @@ func describeEvent(ev *workflow.Event) string {
 }
 
 // look writes a run as it stands for one caller.
-func look(at workflow.Run) string {
+func look(at workflow.View) string {
 	line := fmt.Sprintf("%s in %q, branch %q, entry %d, context %s", at.Status, at.State, at.Branch, at.Entry, at.Context)
 	if at.Over {
 		line += ", over"
 	}
-	return strings.Join(append([]string{line}, describeWork(&at)...), "\n")
+	return strings.Join(append([]string{line}, describeWork(at.Lane, at.Holds)...), "\n")
 }
 
 // machine compiles a definition that has no errors.

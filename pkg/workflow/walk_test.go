@@ -34,7 +34,7 @@ func TestExamplesWalk(t *testing.T) {
 			run := started(t, m)
 			w.visit(run)
 			for _, i := range m.Definition().Interrupts {
-				out := m.Step(run, workflow.Divert{Interrupt: i.Name}, noon)
+				out := m.Step(&run, workflow.Divert{Interrupt: i.Name}, noon)
 				if out.Run.State != i.Target || out.Run.Interrupt == nil {
 					t.Fatalf("interrupt %s leads to %s", i.Name, out.Run.State)
 				}
@@ -69,7 +69,7 @@ func (w *walker) visit(run workflow.Run) {
 	for i := range state.On {
 		w.try(run, &state.On[i])
 	}
-	out := w.m.Step(run, workflow.Fire{Event: "an event that nobody defines"}, noon)
+	out := w.m.Step(&run, workflow.Fire{Event: "an event that nobody defines"}, noon)
 	switch {
 	case state.SafeNext == "" && codeOf(&out) != workflow.RejectUnknownEvent:
 		w.t.Errorf("%s: an unknown event is answered with %q", run.State, codeOf(&out))
@@ -91,7 +91,7 @@ func (w *walker) try(run workflow.Run, tr *workflow.Transition) {
 	}
 	closed := run
 	closed.Context = document.ObjectValue(nil)
-	out := w.m.Step(closed, workflow.Fire{Event: tr.Event}, noon)
+	out := w.m.Step(&closed, workflow.Fire{Event: tr.Event}, noon)
 	w.steps++
 	switch {
 	case tr.Branched && len(tr.Branches[len(tr.Branches)-1].Guards) > 0:
@@ -103,7 +103,7 @@ func (w *walker) try(run workflow.Run, tr *workflow.Transition) {
 		branch := &tr.Branches[i]
 		opened := run
 		opened.Context = w.opening(branch.Guards)
-		out := w.m.Step(opened, workflow.Fire{Event: tr.Event, Data: document.ObjectValue(nil)}, noon)
+		out := w.m.Step(&opened, workflow.Fire{Event: tr.Event, Data: document.ObjectValue(nil)}, noon)
 		want := branch.Target
 		if want == workflow.ReturnTarget {
 			want = run.Interrupt.ReturnTo
@@ -122,17 +122,17 @@ func (w *walker) try(run workflow.Run, tr *workflow.Transition) {
 // invoke takes on_complete, on_fail and, with no such workflow, neither.
 func (w *walker) invoke(run workflow.Run, tr *workflow.Transition) {
 	w.steps++
-	out := w.m.Step(run, workflow.Fire{Event: tr.Event}, noon)
+	out := w.m.Step(&run, workflow.Fire{Event: tr.Event}, noon)
 	w.refused(run.State, tr.Event, &out, workflow.RejectUnknownWorkflow)
 	child := workflow.Compile(&workflow.Definition{ID: tr.Invoke.Workflow, Initial: "a", States: []workflow.State{{Name: "a"}}}, 1)
-	out = w.m.Step(run, workflow.Fire{Event: tr.Event, Child: child, ChildID: "run_2"}, noon)
+	out = w.m.Step(&run, workflow.Fire{Event: tr.Event, Child: child, ChildID: "run_2"}, noon)
 	if out.Run.Status != workflow.Waiting || out.Spawned == nil || out.Spawned.Run.Context.String() != tr.Invoke.Input.String() {
 		w.t.Fatalf("%s %s: %s, spawned %+v", run.State, tr.Event, out.Run.Status, out.Spawned)
 	}
 	for status, want := range map[workflow.Status]string{
 		workflow.Completed: tr.Invoke.OnComplete, workflow.Failed: tr.Invoke.OnFail,
 	} {
-		ended := w.m.Step(out.Run, workflow.ChildEnded{Child: workflow.Run{ID: "run_2", Status: status}}, noon)
+		ended := w.m.Step(&out.Run, workflow.ChildEnded{Child: workflow.Run{ID: "run_2", Status: status}}, noon)
 		if ended.Run.State != want {
 			w.t.Errorf("%s %s: a child that is %s leads to %s, not %s", run.State, tr.Event, status, ended.Run.State, want)
 			continue
@@ -143,7 +143,7 @@ func (w *walker) invoke(run workflow.Run, tr *workflow.Transition) {
 
 // fork takes every branch straight to its terminal.
 func (w *walker) fork(run workflow.Run, tr *workflow.Transition) {
-	out := w.m.Step(run, workflow.Fire{Event: tr.Event}, noon)
+	out := w.m.Step(&run, workflow.Fire{Event: tr.Event}, noon)
 	for _, b := range tr.Fork.Branches {
 		if at := out.Run.At(b.Name); at.State != b.Initial || at.Status != workflow.Running {
 			w.t.Fatalf("branch %s begins %s in %s", b.Name, at.Status, at.State)
@@ -156,7 +156,7 @@ func (w *walker) fork(run workflow.Run, tr *workflow.Transition) {
 				break
 			}
 			w.steps++
-			out = w.m.Step(out.Run, workflow.Fire{Event: w.m.LegalEvents(at.State)[0].Event, Branch: b.Name}, noon)
+			out = w.m.Step(&out.Run, workflow.Fire{Event: w.m.LegalEvents(at.State)[0].Event, Branch: b.Name}, noon)
 		}
 	}
 	if out.Run.Fork != nil || out.Run.State != tr.Fork.OnComplete {

@@ -59,6 +59,7 @@ type answer struct {
 	Run       json.RawMessage `json:"run"`
 	Version   int64           `json:"version"`
 	Branch    string          `json:"branch,omitempty"`
+	Session   string          `json:"session,omitempty"` // see place.session
 	Rejection *Rejection      `json:"rejection,omitempty"`
 	Note      string          `json:"note,omitempty"`
 	Changed   bool            `json:"changed,omitempty"`
@@ -74,7 +75,8 @@ func remembered(owner store.Key, name, digest string, after place, out *Outcome)
 	w.Name("run")
 	writeRun(w, after.run)
 	w.Integer("version", after.run.Version)
-	w.OptionalText("branch", after.lane())
+	w.OptionalText("branch", after.branch)
+	w.OptionalText("session", after.session)
 	w.OptionalText("note", out.Note)
 	w.OptionalTruth("changed", out.Changed)
 	w.OptionalText("from", out.From)
@@ -108,7 +110,7 @@ func (a *App) outcome(ctx context.Context, namespace string, stored *answer) (*O
 		return nil, err
 	}
 	return &Outcome{
-		View:      newView(place{run: run, branch: stored.Branch}, m),
+		View:      newView(place{run: run, branch: stored.Branch, session: stored.Session}, m),
 		Rejection: stored.Rejection, Note: stored.Note, Changed: stored.Changed, From: stored.From,
 		ApprovalID: stored.ApprovalID,
 	}, nil

@@ -375,7 +375,7 @@ func TestOperatorHolds(t *testing.T) {
 		t.Errorf("another run by an operator: %v", err)
 	}
 	outcome, err := a.Resume(t.Context(), operator, run.ID, "")
-	if err != nil || outcome.View.Run.Status != workflow.Running || outcome.View.Run.Held {
+	if err != nil || outcome.View.Run.Status != workflow.Running || outcome.View.Run.Held() {
 		t.Errorf("resume by an operator: %+v, %v", outcome, err)
 	}
 }

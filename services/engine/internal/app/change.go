@@ -51,16 +51,16 @@ type place struct {
 	session string
 }
 
-// noBranch ends the name of a branch that a session has lost: the core knows no
-// such branch, so nothing is allowed in it.
-const noBranch = "/"
+// lost reports that the branch is no longer the session's own: nothing is allowed in
+// it.
+func (p place) lost() bool { return p.session != "" && !p.run.Bound(p.branch, p.session) }
 
-// lane is the branch as the core knows it.
-func (p place) lane() string {
-	if p.session != "" && !p.run.Bound(p.branch, p.session) {
-		return p.branch + noBranch
+// lane is the run as it stands in the branch.
+func (p place) lane() workflow.View {
+	if p.lost() {
+		return p.run.Lost(p.branch)
 	}
-	return p.branch
+	return p.run.At(p.branch)
 }
 
 // change steps a run and commits what came of it, again from the start when
@@ -145,8 +145,8 @@ func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change)
 func (a *App) complete(ctx context.Context, caller Caller, at place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
 	switch c := cmd.(type) {
 	case workflow.Fire:
-		c.Branch = at.lane()
-		lane := at.run.At(at.lane())
+		c.Branch, c.Lost = at.branch, at.lost()
+		lane := at.lane()
 		if lane.Status != workflow.Running {
 			return c, nil
 		}
@@ -161,10 +161,10 @@ func (a *App) complete(ctx context.Context, caller Caller, at place, m definitio
 		c.Child, c.ChildID = child.Machine, id
 		return c, err
 	case workflow.Force:
-		c.Branch = at.lane()
+		c.Branch, c.Lost = at.branch, at.lost()
 		return c, nil
 	case workflow.Divert:
-		c.Branch = at.lane()
+		c.Branch, c.Lost = at.branch, at.lost()
 		return c, nil
 	default:
 		return cmd, nil
@@ -178,7 +178,7 @@ func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, kept *
 	run := at.run
 	agent := caller.Principal.Role == auth.Agent
 	conflict := c.expected != 0 && c.expected != run.Version
-	held := agent && run.Held && (c.leaves || c.resumes)
+	held := agent && run.Held() && (c.leaves || c.resumes)
 	if !conflict && !held && kept == nil {
 		return nil, nil
 	}

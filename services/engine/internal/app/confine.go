@@ -165,9 +165,8 @@ func (a *App) confineGet(ctx context.Context, caller Caller, target Target) (Tar
 		target.Branch, err = inHand(caller, driven, target.Branch)
 		return target, err
 	case err == nil && target.RunID == driven.run.ID:
-		if target.Branch, err = inHand(caller, driven, target.Branch); driven.session != "" {
-			target.Branch = driven.lane() // nothing is allowed there once it is lost
-		}
+		target.Branch, err = inHand(caller, driven, target.Branch)
+		target.own = driven.session // nothing is allowed there once it is lost
 		return target, err
 	case err != nil && (target.RunID == "" || target.SessionID != "" || fault.ReasonOf(err) != fault.PermissionDenied):
 		return target, err

@@ -42,7 +42,7 @@ func newFamily(a *App, caller Caller) *family {
 }
 
 func (f *family) step(key store.Key, run *workflow.Run, m definition.Compiled, cmd workflow.Command) *step {
-	s := &step{key: key, before: run, m: m, out: m.Step(*run, cmd, f.now)}
+	s := &step{key: key, before: run, m: m, out: m.Step(run, cmd, f.now)}
 	f.steps = append(f.steps, s)
 	return s
 }
@@ -85,7 +85,7 @@ func (f *family) descend(ctx context.Context, at place) (place, error) {
 			return at, err
 		}
 		at.run = run
-		child := run.At(at.lane()).Child
+		child := at.lane().Child
 		if child == nil {
 			return at, nil
 		}
@@ -318,7 +318,7 @@ func (f *family) after(ctx context.Context, asked place) (place, error) {
 				return at, err
 			}
 		}
-		if child := at.run.At(at.lane()).Child; child != nil {
+		if child := at.lane().Child; child != nil {
 			at = place{key: ledger.Run(at.key.Namespace, child.RunID)}
 			continue
 		}
@@ -341,7 +341,7 @@ func (f *family) after(ctx context.Context, asked place) (place, error) {
 // counted is nothing.
 func (f *family) view(ctx context.Context, at place) (*View, error) {
 	s := f.changed(at.key)
-	if s != nil && (s.before == nil || at.run.At(at.lane()).Entry > s.before.Entries) {
+	if s != nil && (s.before == nil || at.lane().Entry > s.before.Entries) {
 		return newView(at, s.m), nil
 	}
 	return f.app.view(ctx, at)

@@ -89,7 +89,7 @@ func (a *App) keptAbove(ctx context.Context, caller Caller, run *workflow.Run) (
 // left is whether a session that is bound to a run may be bound to another one
 // without more ado.
 func left(run *workflow.Run, session string) bool {
-	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held || run.SessionID != session
+	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held() || run.SessionID != session
 }
 
 // mayLeave refuses an agent that would escape enforcement by loading another
@@ -98,7 +98,7 @@ func (a *App) mayLeave(ctx context.Context, caller Caller, m definition.Compiled
 	switch {
 	case caller.Principal.Role != auth.Agent:
 		return nil
-	case run.Held:
+	case run.Held():
 		return runHeld(run)
 	case keepsAgents(m):
 		return keptBy(run, m)
@@ -118,7 +118,7 @@ func (a *App) mayLeaveBranch(ctx context.Context, caller Caller, run *workflow.R
 	switch {
 	case err != nil:
 		return err
-	case run.Held:
+	case run.Held():
 		return runHeld(run)
 	case keepsAgents(m):
 		return keptBy(run, m)

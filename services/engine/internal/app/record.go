@@ -25,7 +25,6 @@ type runRecord struct {
 	Entry           int64           `json:"entry"`
 	TransitionCount int64           `json:"transition_count"`
 	Context         json.RawMessage `json:"context"`
-	Held            bool            `json:"held,omitempty"`
 	CreatedAt       time.Time       `json:"created_at"`
 	UpdatedAt       time.Time       `json:"updated_at"`
 
@@ -37,6 +36,7 @@ type runRecord struct {
 	Parent    *parentRecord       `json:"parent,omitempty"`
 	Joined    []string            `json:"joined,omitempty"`
 	Approval  *approvalRecord     `json:"approval,omitempty"`
+	Holds     []holdRecord        `json:"holds,omitempty"`
 }
 
 func encodeRun(run *workflow.Run) []byte {
@@ -59,7 +59,6 @@ func writeRun(w *jsonobject.Writer, run *workflow.Run) {
 	w.Integer("entry", run.Entry)
 	w.Integer("transition_count", run.TransitionCount)
 	w.Value("context", run.Context)
-	w.OptionalTruth("held", run.Held)
 	w.Time("created_at", run.CreatedAt)
 	w.Time("updated_at", run.UpdatedAt)
 	w.OptionalInteger("entries", run.Entries)
@@ -89,11 +88,13 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 	return &workflow.Run{
 		ID: r.ID, Workflow: r.Workflow, WorkflowVersion: r.WorkflowVersion,
 		SessionID: r.SessionID, Workspace: r.Workspace, Owner: r.Owner,
-		Status: r.Status, State: r.State, Entry: r.Entry, TransitionCount: r.TransitionCount,
-		Version: version, Context: context, Held: r.Held,
+		Status: r.Status, TransitionCount: r.TransitionCount, Version: version, Holds: holdsIn(r.Holds),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		Entries: max(r.Entries, r.Entry), Interrupt: r.Interrupt.decode(), Fork: fork,
-		Child: r.Child.decode(), Parent: r.Parent.decode(), Joined: r.Joined, Approval: approval,
+		Entries: max(r.Entries, r.Entry), Parent: r.Parent.decode(), Joined: r.Joined,
+		Lane: workflow.Lane{
+			State: r.State, Entry: r.Entry, Context: context, Interrupt: r.Interrupt.decode(), Fork: fork,
+			Child: r.Child.decode(), Approval: approval,
+		},
 	}, nil
 }
 

@@ -24,6 +24,12 @@ type (
 		Root  string `json:"root"`
 		Depth int    `json:"depth"`
 	}
+	holdRecord struct {
+		By     string             `json:"by"`
+		Cause  workflow.HoldCause `json:"cause"`
+		Reason string             `json:"reason,omitempty"`
+		Since  time.Time          `json:"since"`
+	}
 	forkRecord struct {
 		Event    string         `json:"event"`
 		Current  string         `json:"current,omitempty"`
@@ -76,6 +82,28 @@ func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	if run.Approval != nil {
 		w.Raw("approval", mustJSON(approvalOf(run.Approval)))
 	}
+	if len(run.Holds) > 0 {
+		w.Raw("holds", mustJSON(holdsOf(run.Holds)))
+	}
+}
+
+func holdsOf(holds []workflow.Hold) []holdRecord {
+	records := make([]holdRecord, len(holds))
+	for i, h := range holds {
+		records[i] = holdRecord(h)
+	}
+	return records
+}
+
+func holdsIn(records []holdRecord) []workflow.Hold {
+	if len(records) == 0 {
+		return nil
+	}
+	holds := make([]workflow.Hold, len(records))
+	for i, r := range records {
+		holds[i] = workflow.Hold(r)
+	}
+	return holds
 }
 
 // mustJSON encodes plain values, which cannot fail.

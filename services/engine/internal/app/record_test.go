@@ -28,14 +28,19 @@ func fullRun(t *testing.T) workflow.Run {
 	t.Helper()
 	return workflow.Run{
 		ID: "run_1", Workflow: `a "quoted" <name> é`, WorkflowVersion: 2, SessionID: "s\n1", Workspace: "/w", Owner: "ann",
-		Status: workflow.Paused, State: "building", Entry: 3, TransitionCount: 4, Version: 5, Held: true,
-		Context: value(t, `{"id":9007199254740993,"html":"<a>&","n":1.50}`), CreatedAt: noon, UpdatedAt: noon.Add(time.Hour),
-		Entries: 9, Joined: []string{"x", "y"},
-		Interrupt: &workflow.Interruption{Name: "check", ReturnTo: "building"},
-		Child:     &workflow.Invocation{RunID: "run_2", Workflow: "suite", Event: "TEST"},
-		Parent:    &workflow.Parent{RunID: "run_0", Root: "run_r", Depth: 2},
-		Fork:      fullFork(t, 2),
-		Approval:  fullApproval(t),
+		Status: workflow.Paused, TransitionCount: 4, Version: 5, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour),
+		Entries: 9, Joined: []string{"x", "y"}, Parent: &workflow.Parent{RunID: "run_0", Root: "run_r", Depth: 2},
+		Holds: []workflow.Hold{
+			{By: "o<p", Cause: workflow.HoldOperator, Reason: "lunch", Since: noon},
+			{By: "interlock", Cause: workflow.HoldSessionEnd, Since: noon.Add(time.Minute)},
+		},
+		Lane: workflow.Lane{
+			State: "building", Entry: 3, Context: value(t, `{"id":9007199254740993,"html":"<a>&","n":1.50}`),
+			Interrupt: &workflow.Interruption{Name: "check", ReturnTo: "building"},
+			Child:     &workflow.Invocation{RunID: "run_2", Workflow: "suite", Event: "TEST"},
+			Fork:      fullFork(t, 2),
+			Approval:  fullApproval(t),
+		},
 	}
 }
 
@@ -62,16 +67,13 @@ func fullFork(t *testing.T, depth int) *workflow.ForkProgress {
 	return &workflow.ForkProgress{Event: "CHECK", Current: "lint", Branches: []workflow.BranchProgress{b}}
 }
 
-// plain turns contexts into text, so that runs can be compared.
-func plain(run *workflow.Run) string {
-	text := fmt.Sprintf("%s %s %d %s %s %s %+v %+v %+v %v %d %+v", run.ID, run.State, run.Entry, run.Status, run.Context,
-		run.Branch, run.Interrupt, run.Child, run.Parent, run.Joined, run.Entries, run.Approval)
-	if run.Fork != nil {
-		text += fmt.Sprintf(" fork %s %s", run.Fork.Event, run.Fork.Current)
-		for _, b := range run.Fork.Branches {
-			text += fmt.Sprintf(" branch %s %s %s {%s}", b.Name, b.Status, b.SessionID, plain(&workflow.Run{
-				State: b.State, Entry: b.Entry, Context: b.Context, Interrupt: b.Interrupt, Fork: b.Fork, Child: b.Child, Approval: b.Approval,
-			}))
+// plain turns contexts into text, so that lanes can be compared.
+func plain(l *workflow.Lane) string {
+	text := fmt.Sprintf("%s %d %s %+v %+v %+v", l.State, l.Entry, l.Context, l.Interrupt, l.Child, l.Approval)
+	if l.Fork != nil {
+		text += fmt.Sprintf(" fork %s %s", l.Fork.Event, l.Fork.Current)
+		for _, b := range l.Fork.Branches {
+			text += fmt.Sprintf(" branch %s %s %s {%s}", b.Name, b.Status, b.SessionID, plain(&b.Lane))
 		}
 	}
 	return text
@@ -101,13 +103,15 @@ func TestRunRecordIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain(got) != plain(&run) {
-		t.Errorf("got %s\nwant %s", plain(got), plain(&run))
+	filled(t, run)
+	filled(t, run.Lane)
+	filled(t, run.Holds[0])
+	if plain(&got.Lane) != plain(&run.Lane) {
+		t.Errorf("got %s\nwant %s", plain(&got.Lane), plain(&run.Lane))
 	}
 	filled(t, record.Fork.Branches[0])
 	filled(t, *record.Approval)
-	got.Context, got.Fork = run.Context, run.Fork
-	got.Interrupt, got.Child, got.Parent, got.Approval = run.Interrupt, run.Child, run.Parent, run.Approval
+	got.Lane = run.Lane
 	if !reflect.DeepEqual(*got, run) {
 		t.Errorf("got %+v, want %+v", *got, run)
 	}
@@ -159,7 +163,7 @@ func TestAnswerIsComplete(t *testing.T) {
 		},
 		Note: "n", Changed: true, From: "a", ApprovalID: "apr_1",
 	}
-	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", place{run: &run, branch: "lint"}, out)
+	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", place{run: &run, branch: "lint", session: "s2"}, out)
 	if err != nil {
 		t.Fatal(err)
 	}

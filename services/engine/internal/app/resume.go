@@ -33,7 +33,7 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 	}
 	outcome, err := a.change(ctx, caller, change{
 		target:  Target{RunID: runID},
-		command: workflow.Resume{Actor: caller.Principal.Name},
+		command: resumeBy(caller),
 		family:  true,
 		session: req.SessionID,
 		resumes: true,
@@ -125,7 +125,7 @@ func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (*wo
 			if err != nil {
 				return nil, fault.From(err)
 			}
-			held := run.Held && caller.Principal.Role == auth.Agent
+			held := run.Held() && caller.Principal.Role == auth.Agent
 			if bound := caller.Principal.Session; bound != "" && run.SessionID != bound {
 				continue
 			}

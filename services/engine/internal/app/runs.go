@@ -19,7 +19,7 @@ type View struct {
 	Run *workflow.Run
 	// At is the run as it stands in the branch that it was asked about, or in the
 	// one that unbound callers work in.
-	At      workflow.Run
+	At      workflow.View
 	Machine *workflow.Machine
 	// Process is what the run is of when that is no workflow, else nil (S8).
 	Process *process.Process
@@ -37,7 +37,7 @@ type View struct {
 }
 
 func newView(at place, m definition.Compiled) *View {
-	return &View{Run: at.run, At: at.run.At(at.lane()), Machine: m.Machine, Process: m.Process, AskedID: at.run.ID}
+	return &View{Run: at.run, At: at.lane(), Machine: m.Machine, Process: m.Process, AskedID: at.run.ID}
 }
 
 // State is the state in force.
@@ -46,7 +46,11 @@ func (v *View) State() *workflow.StateView { return v.Machine.State(v.At.State) 
 // Target names a run by its id or by the session that drives it, and the branch
 // of its fork that is meant: by default the session's own, or the one that
 // unbound callers work in.
-type Target struct{ RunID, SessionID, Branch string }
+type Target struct {
+	RunID, SessionID, Branch string
+	// own is the session whose own branch this must still be, see place.session.
+	own string
+}
 
 func runKey(namespace, id string) store.Key { return ledger.Run(namespace, id) }
 
@@ -106,7 +110,7 @@ func (a *App) Get(ctx context.Context, caller Caller, target Target, active bool
 func (a *App) innermost(ctx context.Context, at place) (place, error) {
 	outer := at
 	for range retry.Attempts {
-		child := at.run.At(at.lane()).Child
+		child := at.lane().Child
 		if child == nil {
 			if at.run.Status.Ended() && at.key != outer.key {
 				at = outer
@@ -131,7 +135,7 @@ func (a *App) innermost(ctx context.Context, at place) (place, error) {
 // time: it may move to another run at any moment (S6.6).
 func (a *App) resolve(ctx context.Context, namespace string, target Target) (place, error) {
 	if target.RunID != "" {
-		return place{key: runKey(namespace, target.RunID), branch: target.Branch}, nil
+		return place{key: runKey(namespace, target.RunID), branch: target.Branch, session: target.own}, nil
 	}
 	if target.SessionID == "" {
 		return place{}, fault.New(fault.InvalidRequest, "name a run by run_id or by session_id")
@@ -199,7 +203,7 @@ func (a *App) view(ctx context.Context, at place) (*View, error) {
 	return view, err
 }
 
-func (a *App) filesChanged(ctx context.Context, key store.Key, at *workflow.Run) (int64, error) {
+func (a *App) filesChanged(ctx context.Context, key store.Key, at *workflow.View) (int64, error) {
 	record, err := a.store.Get(ctx, ledger.FilesOf(key))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil

@@ -8,20 +8,19 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// sessionEnded is the reason of a hold that lasts until the session is resumed.
-const sessionEnded = "its session has ended"
-
-// system is who acts when a session has ended, or goes on.
+// system is who acts when a session has ended, or is resumed.
 func system(namespace string) Caller {
 	return Caller{Namespace: namespace, Principal: auth.Principal{Name: "interlock", Role: auth.Operator}}
 }
 
 // SessionEnded pauses and holds the run that a session drives, under any of its
-// names, once the session has ended (S11.1): whoever still acts for the session does
-// not escape the run's rules by that. cause makes it happen once: a run that was
+// names, once the session has ended (S11.1): a caller that still acts for the session
+// does not escape the run's rules by that. cause makes it happen once: a run that was
 // resumed since stays as it is.
 func (a *App) SessionEnded(ctx context.Context, namespace, cause string, names ...string) error {
-	pause := workflow.Pause{Reason: sessionEnded, Actor: system(namespace).Principal.Name, Operator: true}
+	pause := workflow.Pause{
+		Reason: "its session has ended", Hold: workflow.HoldSessionEnd, Actor: system(namespace).Principal.Name,
+	}
 	return a.forSession(ctx, namespace, names, func(run *workflow.Run, session string) error {
 		if left(run, session) {
 			return nil
@@ -32,19 +31,14 @@ func (a *App) SessionEnded(ctx context.Context, namespace, cause string, names .
 
 // SessionResumed lifts what SessionEnded has done, and no other hold.
 func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names ...string) error {
-	caller := system(namespace)
+	resume := workflow.Resume{
+		Lifts: []workflow.HoldCause{workflow.HoldSessionEnd}, Actor: system(namespace).Principal.Name,
+	}
 	return a.forSession(ctx, namespace, names, func(run *workflow.Run, session string) error {
-		if run.Status != workflow.Paused || !run.Held || run.SessionID != session {
+		if run.SessionID != session || !run.HeldFor(workflow.HoldSessionEnd) {
 			return nil
 		}
-		last, _, err := a.History(ctx, caller, run.ID, Position{Version: run.Version - 1}, 1)
-		if err != nil {
-			return err
-		}
-		if len(last) == 0 || last[0].Actor != caller.Principal.Name || last[0].Reason != sessionEnded {
-			return nil
-		}
-		return a.settle(ctx, namespace, run.ID, workflow.Resume{Actor: caller.Principal.Name}, "session resume "+cause)
+		return a.settle(ctx, namespace, run.ID, resume, "session resume "+cause)
 	})
 }
 

@@ -65,7 +65,7 @@ func (a *App) settleOnce(ctx context.Context, key store.Key, approvalID string) 
 			return settlement{}, err
 		}
 		command := followsFrom(approval, at.Asked(kindOf(m)))
-		if command == nil || run.Held && approval.Status == consent.Granted {
+		if command == nil || run.Held() && approval.Status == consent.Granted {
 			return settlement{}, nil
 		}
 		switch err := a.settleBy(ctx, key, &at, decider(approval), command); {
@@ -86,7 +86,7 @@ func (a *App) settleOnce(ctx context.Context, key store.Key, approvalID string) 
 
 // settleBy steps a run by what was decided. A conflict says that it does not wait for
 // that any more, or is held by now.
-func (a *App) settleBy(ctx context.Context, key store.Key, at *workflow.Run, actor string, command workflow.Command) error {
+func (a *App) settleBy(ctx context.Context, key store.Key, at *workflow.View, actor string, command workflow.Command) error {
 	caller := Caller{Namespace: key.Namespace, Principal: auth.Principal{Name: actor, Role: auth.Operator}}
 	outcome, err := a.change(ctx, caller, change{
 		target: Target{RunID: key.ID, Branch: at.Branch}, command: command, settles: at.Approval.ID,

@@ -70,7 +70,7 @@ func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, er
 func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
 	return a.change(ctx, caller, change{
 		target:  Target{RunID: runID},
-		command: workflow.Pause{Reason: reason, Operator: caller.Principal.Role != auth.Agent, Actor: caller.Principal.Name},
+		command: pauseBy(caller, reason),
 		key:     requestName(key),
 		digest:  digest("pause", reason),
 		family:  true,
@@ -82,12 +82,31 @@ func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key strin
 func (a *App) Resume(ctx context.Context, caller Caller, runID, key string) (*Outcome, error) {
 	return a.change(ctx, caller, change{
 		target:  Target{RunID: runID},
-		command: workflow.Resume{Actor: caller.Principal.Name},
+		command: resumeBy(caller),
 		key:     requestName(key),
 		digest:  digest("resume"),
 		family:  true,
 		resumes: true,
 	})
+}
+
+// pauseBy is the pause that a caller asks for: all but agents hold the run.
+func pauseBy(caller Caller, reason string) workflow.Pause {
+	pause := workflow.Pause{Reason: reason, Actor: caller.Principal.Name}
+	if caller.Principal.Role != auth.Agent {
+		pause.Hold = workflow.HoldOperator
+	}
+	return pause
+}
+
+// resumeBy is the resumption that a caller asks for: an agent lifts no hold, all
+// others lift any.
+func resumeBy(caller Caller) workflow.Resume {
+	resume := workflow.Resume{Actor: caller.Principal.Name}
+	if caller.Principal.Role != auth.Agent {
+		resume.Lifts = []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}
+	}
+	return resume
 }
 
 // Cancel ends a run and what it has invoked. When its agent does, the session is free again.

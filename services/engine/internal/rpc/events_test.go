@@ -22,7 +22,7 @@ func TestEventsHavePayloads(t *testing.T) {
 		{workflow.EventApprovalCancelled, "run.run_1.approval.cancelled"},
 		{workflow.EventStale, "run.run_1.approval.stale"},
 	} {
-		run := &workflow.Run{ID: "run_1", Version: 3, Status: workflow.Blocked, State: "$blocked"}
+		run := &workflow.Run{ID: "run_1", Version: 3, Status: workflow.Blocked, Lane: workflow.Lane{State: "$blocked"}}
 		ev := &workflow.Event{Type: tt.kind, Event: "SHIP", From: "a", To: "b", ApprovalID: "apr_1", Reason: "why", Guards: []string{"g"}}
 		event, err := (Announcer{}).RunEvent("default", "amir", run, ev, time.Now())
 		if err != nil || event.Subject != "interlock.default."+tt.want {

@@ -21,7 +21,7 @@ func (s *Runs) runProto(v *app.View) *enginev1.Run {
 		RunId: run.ID, Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion,
 		Status: statuses[at.Status], State: at.State, Context: at.Context.AppendJSON(nil),
 		Iterations: v.Iterations, TransitionCount: run.TransitionCount, Version: run.Version,
-		SessionId: run.SessionID, Workspace: run.Workspace, Entry: at.Entry, Held: run.Held,
+		SessionId: run.SessionID, Workspace: run.Workspace, Entry: at.Entry, Held: run.Held(),
 		ToolsRestricted: state.ToolsRestricted, AllowedTools: state.AllowedTools,
 		DisallowedTools: state.DisallowedTools, Instructions: state.Instructions,
 		MaxIterations: state.MaxIterations, LegalEvents: s.legal.Of(state),

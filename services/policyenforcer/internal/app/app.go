@@ -36,9 +36,9 @@ type Runs interface {
 	// Run answers the run whose rules are in force for a target, as it stands in
 	// the branch: the innermost of the runs that were invoked. superseded is the run
 	// that its session drives now, when that is another.
-	Run(ctx context.Context, namespace string, target Target) (run *workflow.Run, superseded string, err error)
+	Run(ctx context.Context, namespace string, target Target) (run *workflow.View, superseded string, err error)
 	// Lane answers a run itself, as it stands in a branch.
-	Lane(ctx context.Context, namespace, runID, branch string) (*workflow.Run, error)
+	Lane(ctx context.Context, namespace, runID, branch string) (*workflow.View, error)
 	// Interrupt diverts a run for a call that was allowed and has changed files.
 	// It happens once per call. It answers nil when nothing has changed.
 	Interrupt(ctx context.Context, runID, callID string, files []string) (*Interrupted, error)
@@ -98,7 +98,7 @@ type lane struct {
 
 // snapshotOf is a run and its machine, as they were at the run's version.
 type snapshotOf struct {
-	run *workflow.Run
+	run *workflow.View
 	*Definition
 	// key is the run's, entry owns its counters, and root the idempotency keys of
 	// calls: it is the same for all runs that invoke each other.
@@ -152,7 +152,7 @@ func (a *App) load(ctx context.Context, namespace string, target Target) (*snaps
 	return s, nil
 }
 
-func (a *App) snapshot(ctx context.Context, namespace string, run *workflow.Run) (*snapshotOf, error) {
+func (a *App) snapshot(ctx context.Context, namespace string, run *workflow.View) (*snapshotOf, error) {
 	definition, err := a.engine.Definition(ctx, namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, incomplete(run, err)
@@ -173,7 +173,7 @@ const deepest = 64
 
 // above are the definitions of the runs that have invoked a run, from inside out: what
 // has invoked a run, and by which version, never changes.
-func (a *App) above(ctx context.Context, namespace string, run *workflow.Run) ([]*Definition, error) {
+func (a *App) above(ctx context.Context, namespace string, run *workflow.View) ([]*Definition, error) {
 	if run.Parent == nil {
 		return nil, nil
 	}

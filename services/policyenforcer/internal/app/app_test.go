@@ -57,7 +57,7 @@ type engine struct {
 
 var errDown = fault.New(fault.Unavailable, "the engine is down")
 
-func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run, string, error) {
+func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.View, string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
@@ -66,13 +66,14 @@ func (e *engine) Run(_ context.Context, _ string, target Target) (*workflow.Run,
 	case target.RunID != e.run.ID && target.SessionID != "s" && (!e.any || target.SessionID == ""):
 		return nil, "", fault.New(fault.NotFound, "no such run")
 	}
-	run := e.run.At(target.Branch)
-	return &run, e.superseded, nil
+	run := e.run // a snapshot: later events do not change it
+	at := run.At(target.Branch)
+	return &at, e.superseded, nil
 }
 
-func (e *engine) Lane(ctx context.Context, namespace, runID, branch string) (*workflow.Run, error) {
+func (e *engine) Lane(ctx context.Context, namespace, runID, branch string) (*workflow.View, error) {
 	if strings.HasPrefix(runID, "parent_") {
-		return &workflow.Run{ID: runID, Workflow: "parent", WorkflowVersion: 1}, nil
+		return new((&workflow.Run{ID: runID, Workflow: "parent", WorkflowVersion: 1}).At("")), nil
 	}
 	run, _, err := e.Run(ctx, namespace, Target{RunID: runID, Branch: branch})
 	return run, err
@@ -103,7 +104,7 @@ func (e *engine) fire(t *testing.T, event string) {
 	t.Helper()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := e.machine.Step(e.run, workflow.Fire{Event: event, Actor: "x"}, time.Now())
+	out := e.machine.Step(&e.run, workflow.Fire{Event: event, Actor: "x"}, time.Now())
 	if !out.Changed {
 		t.Fatalf("%s: %+v", event, out.Rejection)
 	}

@@ -245,7 +245,7 @@ func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decis
 	}
 	run, err := a.engine.Lane(ctx, caller.Namespace, first.RunID, first.Branch)
 	if fault.ReasonOf(err) == fault.NotFound { // it was decided before there was a run
-		run, err = &workflow.Run{}, nil
+		run, err = new((&workflow.Run{}).At("")), nil
 	}
 	if err != nil {
 		return err

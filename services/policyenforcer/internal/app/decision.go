@@ -17,7 +17,7 @@ type Decision struct {
 	Capability string
 	// InputDigest is the hex SHA-256 of the tool's name and input.
 	InputDigest string
-	Run         *workflow.Run
+	Run         *workflow.View
 	Machine     *workflow.Machine
 	// Iterations counts the allowed calls in this entry, this one included.
 	Iterations int64

@@ -180,7 +180,7 @@ func TestReportIsRepeatedUntilItInterrupted(t *testing.T) {
 	if _, err := a.Report(t.Context(), agent, report); err == nil {
 		t.Fatal("reported although the commit seemed to fail")
 	}
-	e.fires = &Interrupted{Name: "sql", From: "planning", Run: &e.run, Machine: e.machine}
+	e.fires = &Interrupted{Name: "sql", From: "planning", Run: new(e.run.At("")), Machine: e.machine}
 	r, err := a.Report(t.Context(), agent, report)
 	if err != nil || r.Interrupt == nil || len(e.interrupts) != 2 {
 		t.Fatalf("%+v, %v; interrupts %v", r, err, e.interrupts)

@@ -50,7 +50,7 @@ type Interrupted struct {
 	// From is the state that was left.
 	From string
 	// Run as it stands in the handler.
-	Run     *workflow.Run
+	Run     *workflow.View
 	Machine *workflow.Machine
 	// Files that the call has changed.
 	Files []string

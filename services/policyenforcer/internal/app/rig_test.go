@@ -178,17 +178,17 @@ var machine = func() *workflow.Machine {
 	return workflow.Compile(def, 1)
 }()
 
-func (e *engine) Run(ctx context.Context, namespace string, target app.Target) (*workflow.Run, string, error) {
+func (e *engine) Run(ctx context.Context, namespace string, target app.Target) (*workflow.View, string, error) {
 	run, err := e.Lane(ctx, namespace, target.RunID, "")
 	return run, "", err
 }
 
-func (e *engine) Lane(_ context.Context, _, runID, _ string) (*workflow.Run, error) {
+func (e *engine) Lane(_ context.Context, _, runID, _ string) (*workflow.View, error) {
 	root, ok := e.parents[runID]
 	if !ok {
 		return nil, fault.New(fault.NotFound, "no such run")
 	}
-	return &workflow.Run{ID: runID, Parent: &workflow.Parent{RunID: root, Root: root}}, nil
+	return new((&workflow.Run{ID: runID, Parent: &workflow.Parent{RunID: root, Root: root}}).At("")), nil
 }
 
 func (e *engine) Interrupt(context.Context, string, string, []string) (*app.Interrupted, error) {

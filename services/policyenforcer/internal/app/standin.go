@@ -56,7 +56,7 @@ func (e *noRunError) Unwrap() error { return e.cause }
 
 // incomplete is the failure to find a part of a run that there is. It must not look
 // like the lack of the run, which some callers let pass.
-func incomplete(run *workflow.Run, err error) error {
+func incomplete(run *workflow.View, err error) error {
 	if fault.ReasonOf(err) != fault.NotFound {
 		return err
 	}
@@ -100,7 +100,8 @@ func standIn(namespace, session string) *snapshotOf {
 	sum := sha256.Sum256([]byte(session)) // names may hold what subjects and ids cannot
 	key := ledger.Run(namespace, "session_"+hex.EncodeToString(sum[:16]))
 	run := &workflow.Run{
-		ID: key.ID, Workflow: standInFor.Machine.Name(), SessionID: session, Status: workflow.Running, State: "open", Version: store.Absent,
+		ID: key.ID, Workflow: standInFor.Machine.Name(), SessionID: session, Status: workflow.Running, Version: store.Absent,
+		Lane: workflow.Lane{State: "open"},
 	}
-	return &snapshotOf{run: run, Definition: standInFor, key: key, entry: ledger.Entry(key, 0), root: key, all: []*Definition{standInFor}, unbound: true}
+	return &snapshotOf{run: new(run.At("")), Definition: standInFor, key: key, entry: ledger.Entry(key, 0), root: key, all: []*Definition{standInFor}, unbound: true}
 }

@@ -36,9 +36,12 @@ func TestLiftedEnforcementIsNoConsent(t *testing.T) {
 		{workflow.Paused, "Read", toolcall.Allow, false},
 		{workflow.Cancelled, "Bash", toolcall.Deny, true},
 	} {
-		run := &workflow.Run{ID: "run_1", Workflow: "w", WorkflowVersion: 1, State: "planning", Status: c.status}
+		run := &workflow.Run{
+			ID: "run_1", Workflow: "w", WorkflowVersion: 1, Status: c.status, Lane: workflow.Lane{State: "planning"},
+		}
+		at := run.At("")
 		resp := s.decisionProto(&app.Decision{
-			Verdict: toolcall.Decide(m, run, toolcall.Call{Tool: c.tool}), Tool: c.tool, Run: run, Machine: m,
+			Verdict: toolcall.Decide(m, &at, toolcall.Call{Tool: c.tool}), Tool: c.tool, Run: &at, Machine: m,
 		})
 		if resp.GetDecision() != decisions[c.decision] || resp.GetToolsRestricted() != c.restricted ||
 			(len(resp.GetAllowedTools()) > 0) != c.restricted {

@@ -21,13 +21,13 @@ type waiting struct {
 	release chan struct{}
 }
 
-func (w *waiting) Run(context.Context, string, app.Target) (*workflow.Run, string, error) {
+func (w *waiting) Run(context.Context, string, app.Target) (*workflow.View, string, error) {
 	w.asked.Add(1)
 	<-w.release
 	return nil, "", fault.New(fault.NotFound, "no such run")
 }
 
-func (w *waiting) Lane(context.Context, string, string, string) (*workflow.Run, error) {
+func (w *waiting) Lane(context.Context, string, string, string) (*workflow.View, error) {
 	return nil, fault.New(fault.NotFound, "no such run")
 }
 

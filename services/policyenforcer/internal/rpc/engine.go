@@ -32,7 +32,7 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 }
 
 // Run implements app.Runs. Only what decides is taken: not the context.
-func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.Run, superseded string, err error) {
+func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.View, superseded string, err error) {
 	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: target.RunID, SessionId: target.SessionID, Branch: target.Branch, Active: true,
 	})
@@ -43,7 +43,7 @@ func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *wor
 }
 
 // Lane implements app.Runs.
-func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.Run, error) {
+func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.View, error) {
 	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{RunId: runID, Branch: branch})
 	if err != nil {
 		return nil, err
@@ -66,18 +66,23 @@ func (e *Engine) Interrupt(ctx context.Context, runID, callID string, files []st
 }
 
 // runOf is a run as decisions need it.
-func runOf(r *enginev1.Run) *workflow.Run {
-	run := &workflow.Run{
+func runOf(r *enginev1.Run) *workflow.View {
+	run := workflow.Run{
 		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
-		SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(),
+		SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(), Version: r.GetVersion(),
 		// A status that this version does not know is none: the core denies.
-		Status: workflow.Status(strings.TrimPrefix(r.GetStatus().String(), "RUN_STATUS_")), State: r.GetState(),
-		Entry: r.GetEntry(), Version: r.GetVersion(), Held: r.GetHeld(), Branch: r.GetBranch(), Over: r.GetBranchOver(),
+		Status: workflow.Status(strings.TrimPrefix(r.GetStatus().String(), "RUN_STATUS_")),
+		Lane:   workflow.Lane{State: r.GetState(), Entry: r.GetEntry()},
+	}
+	if r.GetHeld() {
+		run.Holds = []workflow.Hold{{Cause: workflow.HoldOperator}}
 	}
 	if parent := r.GetParentRunId(); parent != "" {
 		run.Parent = &workflow.Parent{RunID: parent, Root: r.GetRootRunId()}
 	}
-	return run
+	at := run.At("")
+	at.Branch, at.Over = r.GetBranch(), r.GetBranchOver()
+	return &at
 }
 
 // Definition implements app.Runs. Versions are immutable, so the cache is always
