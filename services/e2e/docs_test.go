@@ -46,7 +46,7 @@ var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json compon
 // leastSnippets of each kind keep the documentation from losing its examples, and
 // this test from looking in the wrong place.
 var leastSnippets = map[string]int{
-	"json workflow": 8, "yaml scenario": 5, "json event": 43, "console transcript": 8,
+	"json workflow": 8, "yaml scenario": 5, "json event": 45, "console transcript": 8,
 	"json schema": 2, "json component": 4, "json policy": 5, "json process": 2, "sh program": 1, "js program": 1, "console server": 30,
 }
 
