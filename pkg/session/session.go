@@ -9,6 +9,8 @@ package session
 import (
 	"slices"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/authority"
 )
 
 // Status says whether a session's agent is at work.
@@ -108,7 +110,10 @@ type Session struct {
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	EndedAt   time.Time `json:"ended_at,omitzero"`
+	// EndedBy is who has stopped it: an end by another than the session itself is lifted
+	// by an operator, or by a session above (S11.1).
+	EndedBy *authority.Author `json:"ended_by,omitempty"`
+	EndedAt time.Time         `json:"ended_at,omitzero"`
 	// Version is that of the record, and not part of it.
 	Version int64 `json:"-"`
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/authority"
 )
 
 // Stop says that a session's agent has stopped.
@@ -14,13 +16,20 @@ type Stop struct {
 	End bool
 	// Error is why the agent failed; empty when it did not.
 	Error string
+	// By is who stops it; nil where nobody asked for that.
+	By *authority.Author
 }
 
 // Stop applies S11.2: a child that shares a state and has not reported is asked
 // to, at most Config.MaxAttempts times; then its parent is called back.
 func (s *Session) Stop(cmd Stop, c Clock) Result {
 	if s.Status == Ended {
-		return unchanged(s)
+		if !cmd.End || !s.outranks(cmd.By) {
+			return unchanged(s)
+		}
+		r := s.begin(c) // who may resume it changes
+		r.Session.EndedBy = cmd.By
+		return r.finish(c)
 	}
 	r := s.begin(c)
 	r.stop(cmd, c)
@@ -31,11 +40,19 @@ func (s *Session) Stop(cmd Stop, c Clock) Result {
 	return r.finish(c)
 }
 
+// outranks reports that an end by somebody is harder to lift than the one that there is.
+func (s *Session) outranks(by *authority.Author) bool {
+	return by != nil && by.Role != authority.Agent && (s.EndedBy == nil || s.EndedBy.Role == authority.Agent)
+}
+
 // stop is the end of one piece of the agent's work.
 func (r *Result) stop(cmd Stop, c Clock) {
 	s := r.Session
 	waits := s.Update == UpdatePending && s.Status == Finished // for its prompt to be given
 	s.Status, s.InPlace, s.Error = Finished, cmd.InPlace, cmd.Error
+	if s.EndedBy == nil || s.outranks(cmd.By) {
+		s.EndedBy = cmd.By
+	}
 	r.drop(KindStateUpdate)
 	r.announce(EventStopped)
 	switch {

@@ -10,13 +10,17 @@ import (
 // Definition is a parsed workflow (S1). Order is as written throughout, because
 // order decides: branches, interrupts, fork branches.
 type Definition struct {
-	ID         string
-	Initial    string
-	Context    document.Value // an object; empty when omitted
-	States     []State
-	Guards     []Guard
-	Interrupts []Interrupt
-	Meta       Meta
+	ID      string
+	Initial string
+	Context document.Value // an object; empty when omitted
+	// Inputs are the keys of the context that agents may set when they start a run.
+	// InputsDeclared is false when they were omitted: see Machine.Claims.
+	Inputs         []string
+	InputsDeclared bool
+	States         []State
+	Guards         []Guard
+	Interrupts     []Interrupt
+	Meta           Meta
 }
 
 // State is one state and what it allows (S3).

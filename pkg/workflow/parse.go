@@ -97,7 +97,7 @@ type reader struct {
 }
 
 var (
-	topFields = []string{"$schema", "id", "initial", "context", "states", "guards", "interrupts", "meta"}
+	topFields = []string{"$schema", "id", "initial", "context", "inputs", "states", "guards", "interrupts", "meta"}
 	// annotations are fields that people write on top of a document for other
 	// people and programs. Everything else there is refused: it may be a mistake
 	// that drops protection.
@@ -120,6 +120,7 @@ func (r *reader) definition(v document.Value) {
 	r.learnStates(states)
 	r.guardDefinitions(f)
 	r.context(f)
+	r.inputs(f)
 	r.meta(f)
 	for i, name := range r.stateOrder {
 		value, _ := states.Value.Get(name)

@@ -15,7 +15,7 @@ const module = "github.com/interlock-run/interlock/"
 // levels of the house, docs/architecture.md: imports point down or stay level.
 // The longest prefix decides.
 var levels = map[string]int{
-	"pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0,
+	"pkg/authority": 0, "pkg/workflow": 0, "pkg/process": 0, "pkg/shell": 0, "pkg/toolcall": 0,
 	"pkg/rules": 0, "pkg/document": 0, "pkg/consent": 0, "pkg/jsonobject": 0,
 	"pkg/pathglob": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
 	"pkg/visible": 0, "pkg/webhook": 0,
@@ -32,7 +32,7 @@ var levels = map[string]int{
 	"services/engine/internal/rpc": 3, "services/policyenforcer/internal/rpc": 3, "services/statestore/internal/rpc": 3,
 	"services/approval/internal/rpc": 3, "services/approval/internal/webhook": 3,
 	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/protomap": 3,
-	"services/internal/natsserver": 3, "services/internal/datadir": 3, "services/internal/certtest": 1, "services/internal/follow": 3,
+	"services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/datadir": 3, "services/internal/certtest": 1,
 
 	"services/engine": 4, "services/policyenforcer": 4, "services/statestore": 4, "services/approval": 4, "services/gateway": 4, "services/internal/daemon": 4,
 

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/engine/internal/rpc"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/sessiontree"
 )
 
 // Config is what the engine needs. The zero value of all but Store works.
@@ -54,7 +55,7 @@ func New(cfg Config) *Engine {
 		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}
 	if cfg.Sessions != nil {
-		e.app.Sessions = rpc.NewSessions(statev1.NewSessionServiceClient(cfg.Sessions))
+		e.app.Sessions = sessiontree.New(statev1.NewSessionServiceClient(cfg.Sessions), cfg.Clock)
 	}
 	return e
 }

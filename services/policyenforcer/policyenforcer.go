@@ -15,6 +15,7 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/sessiontree"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
@@ -81,7 +82,7 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}
 	if cfg.State != nil {
-		others.Sessions = rpc.NewSessions(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
+		others.Sessions = sessiontree.New(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
 	a.RetainDecisions(cfg.DecisionRetention)

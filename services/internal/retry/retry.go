@@ -1,24 +1,94 @@
-// Package retry spaces out the tries of those who race for one record.
+// Package retry tries again what has lost a race for a record. There is a pause
+// between two tries, which is random and grows, so that contenders come apart.
 package retry
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Attempts is how often a use case starts again after lost races before it gives
-// up.
+// Attempts is how often something is tried before its caller is told to come back.
 const Attempts = 16
 
-// Yield waits before another try after a lost race: not at all after the first,
-// then longer with each, at random, so that contenders come apart. It answers
-// ctx's error when that ends first.
-func Yield(ctx context.Context, attempt int) error {
-	if attempt == 0 {
+// After its n-th lost race a try waits less than 1 ms << n, but n counts at most to
+// these: where nobody knows how many contend, and where few do.
+const (
+	apart   = 6
+	nearby  = 4
+	forever = 0 // a number of attempts
+)
+
+// Lost is true when a commit failed only because somebody else was faster.
+func Lost(err error) bool { return errors.Is(err, store.ErrConflict) }
+
+// Fault makes a fault of an error, except of a lost race, which is left to be tried
+// again, and of nil.
+func Fault(err error) error {
+	if err == nil || Lost(err) {
+		return err
+	}
+	return fault.From(err)
+}
+
+// Do calls try until that has not lost a race (store.ErrConflict), and returns what it
+// returned then. Each try must start from what is stored by then. The error is
+// VERSION_CONFLICT when every attempt has lost its race for what, and a fault when ctx
+// ends between two attempts; then there is no result.
+func Do[T any](ctx context.Context, what string, try func() (T, error)) (T, error) {
+	result, err := tries(ctx, Attempts, apart, try)
+	if Lost(err) {
+		var none T
+		return none, contended(what)
+	}
+	return result, err
+}
+
+// Run is Do for what has no result.
+func Run(ctx context.Context, what string, try func() error) error {
+	_, err := Do(ctx, what, withoutResult(try))
+	return err
+}
+
+// Until is Run with as many attempts as are made before ctx ends.
+func Until(ctx context.Context, try func() error) error {
+	_, err := tries(ctx, forever, nearby, withoutResult(try))
+	return err
+}
+
+func withoutResult(try func() error) func() (struct{}, error) {
+	return func() (struct{}, error) { return struct{}{}, try() }
+}
+
+func contended(what string) error {
+	return fault.New(fault.VersionConflict, "%s is being changed by others faster than this request could follow; try again", what)
+}
+
+// tries answers what the first try that has lost no race has returned, or the last.
+func tries[T any](ctx context.Context, most, longest int, try func() (T, error)) (T, error) {
+	for i := 0; ; i++ {
+		result, err := try()
+		if !Lost(err) || i+1 == most {
+			return result, err
+		}
+		if err := Yield(ctx, min(i, longest)); err != nil {
+			var none T
+			return none, fault.From(err)
+		}
+	}
+}
+
+// Yield waits before another try: not at all after the first lost race, for it was
+// lost to somebody who is through. It returns ctx's error when that ends first.
+func Yield(ctx context.Context, lost int) error {
+	if lost == 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(time.Duration(rand.Int64N(int64(time.Millisecond) << min(attempt, 6))))
+	timer := time.NewTimer(time.Duration(rand.Int64N(int64(time.Millisecond) << min(lost, apart))))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -59,7 +61,7 @@ type answer struct {
 	Run       json.RawMessage `json:"run"`
 	Version   int64           `json:"version"`
 	Branch    string          `json:"branch,omitempty"`
-	Session   string          `json:"session,omitempty"` // see place.session
+	Lost      bool            `json:"lost,omitempty"` // the branch, to its session
 	Rejection *Rejection      `json:"rejection,omitempty"`
 	Note      string          `json:"note,omitempty"`
 	Changed   bool            `json:"changed,omitempty"`
@@ -68,15 +70,15 @@ type answer struct {
 	ApprovalID string `json:"approval_id,omitempty"`
 }
 
-func remembered(owner store.Key, name, digest string, after place, out *Outcome) (*store.Idempotency, error) {
+func remembered(owner store.Key, name, digest string, after authority.Place, out *Outcome) (*store.Idempotency, error) {
 	w := jsonobject.New(640)
 	w.Open()
 	w.Text("digest", digest)
 	w.Name("run")
-	writeRun(w, after.run)
-	w.Integer("version", after.run.Version)
-	w.OptionalText("branch", after.branch)
-	w.OptionalText("session", after.session)
+	writeRun(w, after.Run)
+	w.Integer("version", after.Run.Version)
+	w.OptionalText("branch", after.Branch)
+	w.OptionalTruth("lost", after.Lost())
 	w.OptionalText("note", out.Note)
 	w.OptionalTruth("changed", out.Changed)
 	w.OptionalText("from", out.From)
@@ -109,34 +111,23 @@ func (a *App) outcome(ctx context.Context, namespace string, stored *answer) (*O
 	if err != nil {
 		return nil, err
 	}
+	at := run.At(stored.Branch)
+	if stored.Lost {
+		at = run.Lost(stored.Branch)
+	}
 	return &Outcome{
-		View:      newView(place{run: run, branch: stored.Branch, session: stored.Session}, m),
+		View:      newView(at, m),
 		Rejection: stored.Rejection, Note: stored.Note, Changed: stored.Changed, From: stored.From,
 		ApprovalID: stored.ApprovalID,
 	}, nil
 }
 
-// requestName is the name of a request's first answer, by its idempotency key;
-// empty when it has none. Others have names of other forms beside it (the
-// decisions on a run's tool calls, say), which no key may be taken for.
-func requestName(idempotencyKey string) string {
-	if idempotencyKey == "" {
-		return ""
-	}
-	return "request/" + idempotencyKey
-}
-
-// repeated is firstAnswer for a change of a run.
-func (a *App) repeated(ctx context.Context, asked place, c change) (*Outcome, error) {
-	if c.key == "" {
+// firstAnswer returns the answer to a repeated request without a commit, or nil when it
+// is none, or has no name.
+func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest string) (*Outcome, error) {
+	if name == "" {
 		return nil, nil
 	}
-	return a.firstAnswer(ctx, asked.key, c.key, c.digest)
-}
-
-// firstAnswer answers a repeated request without a commit, or nil when it is
-// none.
-func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest string) (*Outcome, error) {
 	data, err := a.store.Answer(ctx, owner, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -152,4 +143,10 @@ func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest str
 		return nil, fault.From(&store.ReplayMismatchError{Owner: owner, Name: name})
 	}
 	return a.outcome(ctx, owner.Namespace, &stored)
+}
+
+// parkedNote tells the caller of an accepted event that it waits.
+func parkedNote(event, approvalID string) string {
+	return "event " + document.Quote(event) + " is parked until humans have decided on approval " + approvalID +
+		": the state and its tools stay as they are, and no other event is taken until then."
 }

@@ -1,15 +1,16 @@
-// Package app holds the engine's use cases: load, step in the pure core, commit,
-// answer. It decides nothing itself - package workflow does - and it knows
-// neither gRPC nor a particular store.
+// Package app holds the engine's use cases: load what a decision depends on, decide in
+// the pure core, commit, return what came of it. It decides nothing itself: package
+// authority decides who may do what, and package workflow what follows. It knows neither
+// gRPC nor a particular store.
 package app
 
 import (
-	"errors"
+	"context"
 	"log/slog"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
@@ -41,12 +42,48 @@ const (
 type Caller struct {
 	Namespace string
 	Principal auth.Principal
+	// itself: Interlock carries out what humans, or the end of a session, have settled.
+	itself bool
+}
+
+// system is who acts when a session has ended or continues.
+func system(namespace string) Caller {
+	return decidedBy(namespace, "interlock")
+}
+
+// decidedBy is Interlock as it carries out what somebody has decided, whose name the
+// history tells.
+func decidedBy(namespace, name string) Caller {
+	return Caller{Namespace: namespace, Principal: auth.Principal{Name: name, Role: auth.Operator}, itself: true}
+}
+
+// who is the caller as far as its authority goes.
+func (c Caller) who() authority.Who {
+	w := authority.Who{
+		Role: authority.Operator, Name: c.Principal.Name, Session: c.Principal.Session, Branch: c.Principal.Branch,
+	}
+	switch {
+	case c.itself:
+		w.Role = authority.System
+	case c.Principal.Role == auth.Agent:
+		w.Role = authority.Agent
+	}
+	return w
 }
 
 // Announcer turns a change into the event that is committed with it.
 type Announcer interface {
 	RunEvent(namespace, actor string, run *workflow.Run, ev *workflow.Event, at time.Time) (store.Event, error)
 	WorkflowEvent(namespace, actor string, version *Version) (store.Event, error)
+}
+
+// Sessions is the state-store as the engine sees it.
+type Sessions interface {
+	// Root is the root of a session's tree: itself when it is not registered.
+	Root(ctx context.Context, namespace, session string) (string, error)
+	// Lineage names a session and all above it, by names and ids; one that is not
+	// registered by its own name alone.
+	Lineage(ctx context.Context, namespace, session string) ([]string, error)
 }
 
 // App is the engine's use cases over one store.
@@ -84,12 +121,4 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 
 		pageBytes: pageBytes,
 	}
-}
-
-// lostRace is true when a commit failed only because somebody else was faster.
-func lostRace(err error) bool { return errors.Is(err, store.ErrConflict) }
-
-// contended is the answer when every attempt lost its race.
-func contended(what string) error {
-	return fault.New(fault.VersionConflict, "%s is being changed by others faster than this request could follow; try again", what)
 }

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
-	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
@@ -44,12 +42,6 @@ type Approval struct {
 	RunID string
 }
 
-// Sessions is the state-store as the engine sees it.
-type Sessions interface {
-	// Root is the root of a session's tree: itself when it is not registered.
-	Root(ctx context.Context, namespace, session string) (string, error)
-}
-
 const (
 	// inTime bounds what a caller waits for the approval service. What was not done
 	// by then the timer does.
@@ -58,24 +50,6 @@ const (
 	// made at once is under way any more.
 	firstLook = 5 * time.Second
 )
-
-// askable gives an event the id of the approval that it may have to wait for, or says
-// why nobody could ever grant that.
-func (a *App) askable(caller Caller, m definition.Compiled, fire workflow.Fire) (workflow.Fire, error) {
-	if a.Approvals == nil {
-		fire.Unasked = "this engine has no approval service to ask"
-		return fire, nil
-	}
-	if err := m.Meta().Approval.Check(consent.Asker{Principal: caller.Principal.Name}); err != nil {
-		fire.Unasked = "nobody but you could grant it: " + err.Error()
-		return fire, nil
-	}
-	var err error
-	if fire.ApprovalID, err = typeid.New(typeid.Approval); err != nil {
-		return fire, fault.From(err)
-	}
-	return fire, nil
-}
 
 // approvalTimer is the timer that looks after an approval; see sweep.go.
 func approvalTimer(run store.Key, approvalID string) store.TimerID {
@@ -116,10 +90,17 @@ func (s *step) waited() []string {
 	return s.before.Approvals()
 }
 
+// unaskable is what a lane of a run waits for that can never be asked for.
+type unaskable struct {
+	run store.Key
+	at  workflow.View
+	why string
+}
+
 // tellApprovals tells the approval service at once what a commit has parked, and what
-// nobody waits for any more, but for settled, of which somebody else tells it. What
-// fails the timers make good.
-func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) {
+// nobody waits for any more, but for settled, whose outcome its caller tells. It returns
+// what can never be asked for. What fails the timers make good.
+func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) (never []unaskable) {
 	var cancel context.CancelFunc
 	for _, s := range steps {
 		before, after := s.waited(), s.out.Run.Approvals()
@@ -131,8 +112,13 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 			defer cancel()
 		}
 		for _, id := range after {
-			if !slices.Contains(before, id) {
-				a.note(ctx, "asked for", id, a.ask(ctx, s.key, &s.out.Run, id))
+			if slices.Contains(before, id) {
+				continue
+			}
+			refused, err := a.ask(ctx, s.key, &s.out.Run, id)
+			a.note(ctx, "asked for", id, err)
+			if refused != nil {
+				never = append(never, *refused)
 			}
 		}
 		for _, id := range before {
@@ -141,6 +127,7 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 			}
 		}
 	}
+	return never
 }
 
 // note logs what the timer will try again.
@@ -151,22 +138,22 @@ func (a *App) note(ctx context.Context, what, approvalID string, err error) {
 	}
 }
 
-// ask makes the approval that a lane of a run waits for. One that can never be made
-// lets the lane go on without it.
-func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approvalID string) error {
+// ask makes the approval that a lane of a run waits for. It returns what can never be
+// made: the lane continues without it.
+func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approvalID string) (*unaskable, error) {
 	at, waits := run.Asking(approvalID)
 	if !waits {
-		return nil
+		return nil, nil
 	}
 	m, err := a.machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	asker := consent.Asker{Principal: at.Approval.Actor, SessionID: run.SessionIn(at.Branch)}
 	if asker.RootID = asker.SessionID; asker.SessionID != "" && a.Sessions != nil {
 		// Without the root a session of the same tree could decide.
 		if asker.RootID, err = a.Sessions.Root(ctx, key.Namespace, asker.SessionID); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	kind := kindOf(m)
@@ -177,20 +164,18 @@ func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approva
 	switch fault.ReasonOf(err) {
 	case "":
 	case fault.InvalidRequest, fault.InvalidJSON, fault.TooLarge, fault.IdempotencyMismatch:
-		return a.settleBy(ctx, key, &at, system(key.Namespace).Principal.Name, workflow.Reject{
-			ApprovalID: approvalID, Outcome: workflow.ApprovalCancelled, Note: "it could not be asked for: " + fault.From(err).Message,
-		})
+		return &unaskable{run: key, at: at, why: fault.From(err).Message}, nil
 	default:
-		return err
+		return nil, err
 	}
 	// What made it void may have come first, and found nothing to withdraw.
 	if run, err = a.loadRun(ctx, key); err != nil {
-		return err
+		return nil, err
 	}
 	if _, waits := run.Asking(approvalID); waits {
-		return nil
+		return nil, nil
 	}
-	return a.conclude(ctx, key, approvalID)
+	return nil, a.conclude(ctx, key, approvalID)
 }
 
 // kindOf is what a transition of a machine is to the people who decide on it.
@@ -199,9 +184,4 @@ func kindOf(m definition.Compiled) consent.Kind {
 		return consent.ProcessStep
 	}
 	return consent.Transition
-}
-
-// parkedNote tells the caller of an accepted event that it waits.
-func parkedNote(event, approvalID string) string {
-	return "event " + document.Quote(event) + " is parked until humans have decided on approval " + approvalID + ": the state and its tools stay as they are, and no other event is taken until then."
 }

@@ -424,6 +424,13 @@ func (s trees) Root(_ context.Context, _, session string) (string, error) {
 	return session, s.err
 }
 
+func (s trees) Lineage(_ context.Context, _, session string) ([]string, error) {
+	if session == "child" {
+		return []string{"top", "child"}, s.err
+	}
+	return []string{session}, s.err
+}
+
 // S9.3: nobody is asked before it is known whose tree must not decide.
 func TestAskersTree(t *testing.T) {
 	t.Parallel()

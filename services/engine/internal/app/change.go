@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -12,201 +12,152 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// change is one command on one run.
+// Target names a run by its id or by the session that drives it, and the branch
+// of its fork that is meant: by default the session's own, or the one that
+// unbound callers work in.
+type Target struct{ RunID, SessionID, Branch string }
+
+// change is one command on one run, and on the family that it moves.
 type change struct {
+	op      authority.Op
 	target  Target
 	command workflow.Command
-	// descends: it is meant for the run whose rules are in force, the innermost
-	// that was invoked. family: for all runs that invoke each other, from the
-	// outermost on. Neither: for the run itself.
-	descends, family bool
 
 	expected int64
-	key      string // of the first answer, see requestName; may be empty
-	digest   string
-	// leaves: an agent would escape enforcement by it (S6.6).
-	leaves bool
-	// unbinds: an agent's own session no longer drives the run afterwards.
-	unbinds bool
+	// key of the first answer, see requestName, and the digest of what was asked with
+	// it. Both may be empty.
+	key, digest string
 	// session, when set, drives the run from now on.
 	session string
-	// resumes: only an operator may do it to a run that is held.
-	resumes bool
-	// answers: it is the answer to a question, which only processes ask.
-	answers bool
 	// settles is the approval whose decision this carries out.
 	settles string
-	// unconfined: who may do it was checked otherwise than by the caller's session.
-	unconfined bool
 }
 
-// place is a run, and the branch of it that is meant.
-type place struct {
-	key    store.Key
-	run    *workflow.Run
-	branch string
-	// session is set when the branch is meant only as long as it is this session's
-	// own: a later fork may have one of the same name, or another session have
-	// taken it over.
-	session string
-}
-
-// lost reports that the branch is no longer the session's own: nothing is allowed in
-// it.
-func (p place) lost() bool { return p.session != "" && !p.run.Bound(p.branch, p.session) }
-
-// lane is the run as it stands in the branch.
-func (p place) lane() workflow.View {
-	if p.lost() {
-		return p.run.Lost(p.branch)
-	}
-	return p.run.At(p.branch)
-}
-
-// change steps a run and commits what came of it, again from the start when
-// somebody else was faster.
+// change decides whether the caller may change a run, steps it, and commits what came of
+// it; again from the start when another request was faster. What the commit has parked is
+// asked for at once.
 func (a *App) change(ctx context.Context, caller Caller, c change) (*Outcome, error) {
-	if !c.unconfined {
-		var err error
-		if c.target, err = a.confine(ctx, caller, c.target, !c.descends); err != nil {
-			return nil, err
-		}
-	}
-	asked, err := a.resolve(ctx, caller.Namespace, c.target)
+	tries := 0
+	done, err := retry.Do(ctx, c.subject(), func() (*committed, error) {
+		tries++
+		return a.attempt(ctx, caller, c, tries > 1)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if c.key != "" && asked.branch != "" {
-		c.key += " in " + asked.branch // sessions in other branches have keys of their own
-	}
-	if asked.run, err = a.cachedRun(ctx, asked.key); err != nil {
-		return nil, err
-	}
-	for i := range retry.Attempts {
-		outcome, err := a.attempt(ctx, caller, asked, c)
-		if !lostRace(err) {
-			return outcome, err
-		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
-		}
-		if asked.run, err = a.loadRun(ctx, asked.key); err != nil {
+	for _, refused := range a.tellApprovals(ctx, done.steps, c.settles) {
+		if err := a.drop(ctx, refused); err != nil {
 			return nil, err
 		}
 	}
-	return nil, contended("run " + asked.key.ID)
+	return done.outcome, nil
 }
 
-func (a *App) attempt(ctx context.Context, caller Caller, asked place, c change) (*Outcome, error) {
-	f := newFamily(a, caller)
-	at, err := f.locate(ctx, asked, c)
+func (c change) subject() string {
+	if c.target.RunID != "" {
+		return "run " + c.target.RunID
+	}
+	return "the run of session " + c.target.SessionID
+}
+
+// attempt makes one try. A cached run may be old: it is read again before a refusal is
+// claimed.
+func (a *App) attempt(ctx context.Context, caller Caller, c change, fresh bool) (*committed, error) {
+	s := a.newScene(caller, c.target, fresh)
+	if c.session != "" {
+		s.Target.Session = c.session
+	}
+	aim, refusal, err := s.aim(ctx, c.op)
 	if err != nil {
 		return nil, err
 	}
-	m, err := a.machine(ctx, at.key.Namespace, at.run.Workflow, at.run.WorkflowVersion)
-	if err != nil {
-		return nil, err
-	}
-	if c.answers && m.Process == nil {
-		// A repeat of the answer that has ended a process is told so again (S6.5).
-		if outcome, err := a.repeated(ctx, asked, c); outcome != nil || err != nil {
-			return outcome, err
+	if refusal != nil {
+		if !fresh {
+			return a.attempt(ctx, caller, c, true)
 		}
-		return nil, noProcess(at.run)
+		return nil, refused(refusal)
 	}
-	kept, err := a.escapes(ctx, caller, at.run, m, c)
+	if c.key != "" && aim.Asked.Branch != "" {
+		c.key += " in " + aim.Asked.Branch // sessions in other branches have keys of their own
+	}
+	m, err := a.machine(ctx, caller.Namespace, aim.At.Run.Workflow, aim.At.Run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.mayGoBack(ctx, at, c); err != nil {
-		if outcome, again := a.repeated(ctx, asked, c); outcome != nil || again != nil {
-			return outcome, again
+	if refusal, err = s.permit(ctx, c.op, aim); err != nil {
+		return nil, err
+	}
+	if failed := c.failed(refusal, aim.At.Run, m); failed != nil {
+		// The request may be a repeat, whose answer is the first one (S6.5).
+		first, err := a.firstAnswer(ctx, runKey(caller.Namespace, aim.Asked.Run.ID), c.key, c.digest)
+		switch {
+		case err != nil:
+			return nil, err
+		case first != nil:
+			return &committed{outcome: first}, nil
+		case !fresh:
+			return a.attempt(ctx, caller, c, true)
+		default:
+			return nil, failed
 		}
+	}
+	f := newFamily(a, caller, s)
+	command, err := f.complete(ctx, aim.At, m, c.command)
+	if err != nil {
 		return nil, err
 	}
-	if outcome, err := a.refuse(ctx, caller, asked, at, kept, c); outcome != nil || err != nil {
-		return outcome, err
-	}
-	if c.command, err = a.complete(ctx, caller, at, m, c.command); err != nil {
-		return nil, err
-	}
-	s := f.step(at.key, at.run, m, c.command)
-	if s.out.Changed {
-		if err := f.follow(ctx, s, c); err != nil {
+	stepped := f.step(aim.At.Run, m, command)
+	if stepped.out.Changed {
+		if err := f.follow(ctx, stepped, c); err != nil {
 			return nil, err
 		}
 	}
-	return f.commit(ctx, asked, s, c)
+	return f.commit(ctx, aim.Asked, stepped, c)
 }
 
-// complete adds to a command what the core cannot know: the branch that it is
-// meant for, the workflow that it would invoke, and the id of the approval that it
-// would wait for.
-func (a *App) complete(ctx context.Context, caller Caller, at place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
-	switch c := cmd.(type) {
-	case workflow.Fire:
-		c.Branch, c.Lost = at.branch, at.lost()
-		lane := at.lane()
-		if lane.Status != workflow.Running {
-			return c, nil
-		}
-		if m.Asks(lane.State, c.Event) {
-			return a.askable(caller, m, c)
-		}
-		name := m.State(lane.State).Invokes(c.Event)
-		if name == "" {
-			return c, nil
-		}
-		child, id, err := a.newChild(ctx, at.key, at.run, name)
-		c.Child, c.ChildID = child.Machine, id
-		return c, err
-	case workflow.Force:
-		c.Branch, c.Lost = at.branch, at.lost()
-		return c, nil
-	case workflow.Divert:
-		c.Branch, c.Lost = at.branch, at.lost()
-		return c, nil
+// failed is why a change fails before the machine is asked, or nil.
+func (c change) failed(refusal *authority.Refusal, run *workflow.Run, m definition.Compiled) error {
+	switch {
+	case c.op == authority.Answer && m.Process == nil:
+		return noProcess(run)
+	case c.expected != 0 && c.expected != run.Version:
+		e := fault.New(fault.VersionConflict, "run %s is at version %d, not %d; read it and decide again",
+			run.ID, run.Version, c.expected)
+		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
+		return e
+	case refusal != nil:
+		return refused(refusal)
 	default:
-		return cmd, nil
+		return nil
 	}
 }
 
-// refuse answers what needs no step: a stale expected version, and what the
-// caller may not do; kept is why it cannot leave. The cached run may be old, so it
-// is read again before a conflict is claimed.
-func (a *App) refuse(ctx context.Context, caller Caller, asked, at place, kept *fault.Error, c change) (*Outcome, error) {
-	run := at.run
-	agent := caller.Principal.Role == auth.Agent
-	conflict := c.expected != 0 && c.expected != run.Version
-	held := agent && run.Held() && (c.leaves || c.resumes)
-	if !conflict && !held && kept == nil {
-		return nil, nil
-	}
-	// The request may be a repeat, whose answer is the first one (S6.5).
-	if outcome, err := a.repeated(ctx, asked, c); outcome != nil || err != nil {
-		return outcome, err
-	}
-	fresh, err := a.loadRun(ctx, at.key)
+func noProcess(run *workflow.Run) error {
+	return fault.New(fault.FailedPrecondition, "run %s is of workflow %q, which asks no questions; move it on by its events",
+		run.ID, run.Workflow)
+}
+
+// drop lets a lane continue without an approval that can never be asked for.
+func (a *App) drop(ctx context.Context, u unaskable) error {
+	return a.carryOut(ctx, u.run, u.at, system(u.run.Namespace).Principal.Name, workflow.Reject{
+		ApprovalID: u.at.Approval.ID, Outcome: workflow.ApprovalCancelled, Note: "it could not be asked for: " + u.why,
+	})
+}
+
+// carryOut steps a run by what was decided. A conflict says that it does not wait for
+// that any more, or is held since.
+func (a *App) carryOut(ctx context.Context, run store.Key, at workflow.View, actor string, command workflow.Command) error {
+	outcome, err := a.change(ctx, decidedBy(run.Namespace, actor), change{
+		op: authority.Settle, target: Target{RunID: run.ID, Branch: at.Branch}, command: command, settles: at.Approval.ID,
+	})
 	switch {
 	case err != nil:
-		return nil, err
-	case fresh.Version != run.Version:
-		return nil, &store.ConflictError{Key: at.key, Want: run.Version, Have: fresh.Version}
-	case conflict:
-		e := fault.New(fault.VersionConflict, "run %s is at version %d, not %d; read it and decide again", run.ID, run.Version, c.expected)
-		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
-		return nil, e
-	case held:
-		return nil, fault.New(fault.RunHeld, "run %s is held by an operator; only an operator can resume or cancel it", run.ID)
-	case run.Status.Ended():
-		return nil, nil // the machine says why this cannot be
+		return err
+	case outcome.Rejection == nil:
+		return nil
+	case outcome.Rejection.Code == workflow.RejectNotParked || outcome.Rejection.Code == workflow.RejectRunNotRunning:
+		return &store.ConflictError{Key: run}
 	default:
-		return nil, kept
-	}
-}
-
-func runPut(key store.Key, expect int64, out *workflow.Result) store.Put {
-	return store.Put{
-		Key: key, Expect: expect, Data: encodeRun(&out.Run), Labels: labels(&out.Run), History: encodeEntry(&out.Entry),
+		return fault.New(fault.FailedPrecondition, "%s", outcome.Rejection.Message)
 	}
 }

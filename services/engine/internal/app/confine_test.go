@@ -171,9 +171,9 @@ func TestBoundInAFork(t *testing.T) {
 		req    Bind
 		denied bool
 	}{
-		"its own session":          {of("m2", ""), Bind{RunID: run, Branch: "tests", SessionID: "m2"}, false},
-		"another session":          {of("m2", ""), Bind{RunID: run, Branch: "types", SessionID: "m3"}, true},
-		"another's run":            {of("m4", ""), Bind{RunID: strangers, Branch: "types", SessionID: "m4"}, true},
+		"its own session":          {of("m/2", ""), Bind{RunID: run, Branch: "tests", SessionID: "m/2"}, false},
+		"another session":          {of("m/2", ""), Bind{RunID: run, Branch: "types", SessionID: "m3"}, true},
+		"another's run":            {of("x4", ""), Bind{RunID: strangers, Branch: "types", SessionID: "x4"}, true},
 		"the token's branch":       {of("m5", "types"), Bind{RunID: strangers, Branch: "types", SessionID: "m5"}, false},
 		"not the token's branch":   {of("m6", "types"), Bind{RunID: run, Branch: "lint", SessionID: "m6"}, true},
 		"by workflow, not its own": {of("m7", ""), Bind{Workflow: "checks", Branch: "lint", SessionID: "m8"}, true},
@@ -194,12 +194,12 @@ func TestBoundInAFork(t *testing.T) {
 		{"m", "", Target{RunID: run, Branch: "types"}, true, "types"},
 		{"m", "", Target{RunID: run, Branch: "tests"}, false, ""},
 		{"m", "", Target{Branch: "tests"}, false, ""},
-		{"m2", "", Target{}, true, "tests"},
-		{"m2", "", Target{RunID: run}, true, "tests"},
-		{"m2", "", Target{RunID: run, Branch: "tests"}, true, "tests"},
-		{"m2", "", Target{RunID: run, Branch: "lint"}, false, ""},
-		{"m2", "tests", Target{RunID: run}, true, "tests"},
-		{"m2", "lint", Target{RunID: run}, false, ""},
+		{"m/2", "", Target{}, true, "tests"},
+		{"m/2", "", Target{RunID: run}, true, "tests"},
+		{"m/2", "", Target{RunID: run, Branch: "tests"}, true, "tests"},
+		{"m/2", "", Target{RunID: run, Branch: "lint"}, false, ""},
+		{"m/2", "tests", Target{RunID: run}, true, "tests"},
+		{"m/2", "lint", Target{RunID: run}, false, ""},
 		{"m", "types", Target{RunID: run}, true, "types"},
 		{"m", "types", Target{}, true, "types"},
 		{"m", "types", Target{RunID: run, Branch: "lint"}, false, ""},
@@ -219,7 +219,7 @@ func TestBoundInAFork(t *testing.T) {
 		}
 	}
 	// The whole run is not in the hand of a branch.
-	for _, caller := range []Caller{of("m2", ""), of("m", "lint")} {
+	for _, caller := range []Caller{of("m/2", ""), of("m", "lint")} {
 		if _, err := g.Pause(t.Context(), caller, run, "", ""); fault.ReasonOf(err) != fault.PermissionDenied {
 			t.Errorf("%s pauses: %v", caller.Principal.Session, err)
 		}
@@ -228,11 +228,11 @@ func TestBoundInAFork(t *testing.T) {
 	if _, err := g.Bind(t.Context(), agent, Bind{RunID: run, Branch: "tests", SessionID: "m10"}); err != nil {
 		t.Fatal(err)
 	}
-	view, err := g.Get(t.Context(), of("m2", ""), Target{RunID: run}, true)
+	view, err := g.Get(t.Context(), of("m/2", ""), Target{RunID: run}, true)
 	if err != nil || !view.At.Over {
 		t.Errorf("the branch is still in hand: %+v, %v", view, err)
 	}
-	outcome, err := g.Transition(t.Context(), of("m2", ""), Transition{Target: Target{RunID: run}, Event: "OK"})
+	outcome, err := g.Transition(t.Context(), of("m/2", ""), Transition{Target: Target{RunID: run}, Event: "OK"})
 	if err != nil || outcome.Rejection == nil {
 		t.Errorf("it fires: %+v, %v", outcome, err)
 	}

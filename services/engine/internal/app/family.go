@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
-	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // family is the runs that one request changes, in one commit: a run, those that
@@ -22,9 +23,9 @@ type family struct {
 	app    *App
 	caller Caller
 	now    time.Time
-	steps  []*step
-	// passed are runs that were read on the way: they must still be as they were.
-	passed []store.Check
+	// scene is what the change was decided on.
+	scene *scene
+	steps []*step
 }
 
 // step is one run of a family and what came of its command.
@@ -37,80 +38,119 @@ type step struct {
 	branch string
 }
 
-func newFamily(a *App, caller Caller) *family {
-	return &family{app: a, caller: caller, now: a.clock().UTC()}
+func newFamily(a *App, caller Caller, s *scene) *family {
+	return &family{app: a, caller: caller, now: a.clock().UTC(), scene: s}
 }
 
-func (f *family) step(key store.Key, run *workflow.Run, m definition.Compiled, cmd workflow.Command) *step {
-	s := &step{key: key, before: run, m: m, out: m.Step(run, cmd, f.now)}
+func (f *family) key(runID string) store.Key { return runKey(f.caller.Namespace, runID) }
+
+func (f *family) step(run *workflow.Run, m definition.Compiled, cmd workflow.Command) *step {
+	s := &step{key: f.key(run.ID), before: run, m: m, out: m.Step(run, cmd, f.now)}
 	f.steps = append(f.steps, s)
 	return s
 }
 
-// stepOn loads a run and steps it.
-func (f *family) stepOn(ctx context.Context, key store.Key, cmd workflow.Command) (*step, error) {
-	run, err := f.app.loadRun(ctx, key)
+// stepOn steps another run of the family.
+func (f *family) stepOn(ctx context.Context, id string, cmd workflow.Command) (*step, error) {
+	run, err := f.scene.known(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.app.machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
+	m, err := f.app.machine(ctx, f.caller.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
 		return nil, err
 	}
-	return f.step(key, run, m, cmd), nil
+	return f.step(run, m, cmd), nil
 }
 
-// locate finds the run that a change is meant for.
-func (f *family) locate(ctx context.Context, asked place, c change) (place, error) {
-	switch {
-	case c.descends:
-		return f.descend(ctx, asked)
-	case c.family:
-		return f.ascend(ctx, asked)
+// complete adds to a command what the core cannot know: the branch that it is
+// meant for, the workflow that it would invoke, and the id of the approval that it
+// would wait for.
+func (f *family) complete(ctx context.Context, at authority.Place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
+	switch c := cmd.(type) {
+	case workflow.Fire:
+		c.Branch, c.Lost = at.Branch, at.Lost()
+		lane := at.View()
+		if lane.Status != workflow.Running {
+			return c, nil
+		}
+		if m.Asks(lane.State, c.Event) {
+			return f.askable(m, c)
+		}
+		name := m.State(lane.State).Invokes(c.Event)
+		if name == "" {
+			return c, nil
+		}
+		child, id, err := f.newChild(ctx, at.Run, name)
+		c.Child, c.ChildID = child.Machine, id
+		return c, err
+	case workflow.Force:
+		c.Branch, c.Lost = at.Branch, at.Lost()
+		return c, nil
+	case workflow.Divert:
+		c.Branch, c.Lost = at.Branch, at.Lost()
+		return c, nil
 	default:
-		return asked, nil
+		return cmd, nil
 	}
 }
 
-// descend finds the run whose rules are in force: the innermost one that was
-// invoked.
-func (f *family) descend(ctx context.Context, at place) (place, error) {
-	for {
-		if len(at.run.Children()) == 0 {
-			return at, nil
-		}
-		// What was cached may have gone on since, and its child have ended.
-		run, err := f.app.loadRun(ctx, at.key)
-		if err != nil {
-			return at, err
-		}
-		at.run = run
-		child := at.lane().Child
-		if child == nil {
-			return at, nil
-		}
-		f.passed = append(f.passed, store.Check{Key: at.key, Version: run.Version})
-		at = place{key: ledger.Run(at.key.Namespace, child.RunID)}
-		if at.run, err = f.app.loadRun(ctx, at.key); err != nil {
-			return at, err
-		}
+// askable gives an event the id of the approval that it may have to wait for, or says
+// why nobody could ever grant that.
+func (f *family) askable(m definition.Compiled, fire workflow.Fire) (workflow.Fire, error) {
+	if f.app.Approvals == nil {
+		fire.Unasked = "this engine has no approval service to ask"
+		return fire, nil
 	}
+	if err := m.Meta().Approval.Check(consent.Asker{Principal: f.caller.Principal.Name}); err != nil {
+		fire.Unasked = "nobody but you could grant it: " + err.Error()
+		return fire, nil
+	}
+	var err error
+	if fire.ApprovalID, err = typeid.New(typeid.Approval); err != nil {
+		return fire, fault.From(err)
+	}
+	return fire, nil
 }
 
-// ascend finds the outermost of the runs that wait for this one.
-func (f *family) ascend(ctx context.Context, at place) (place, error) {
-	for at.run.Parent != nil && !at.run.Status.Ended() {
-		key := ledger.Run(at.key.Namespace, at.run.Parent.RunID)
-		parent, err := f.app.loadRun(ctx, key)
-		if err != nil {
-			return at, err
-		}
-		if !slices.Contains(parent.Children(), at.run.ID) {
-			return at, nil
-		}
-		at = place{key: key, run: parent}
+// newChild returns the workflow that an event invokes, at its latest version, and
+// an id for the run, in the parent's shard. No machine stands for a workflow that
+// is not registered (S5.6).
+//
+// What an agent has registered is no workflow either to one that is not an
+// agent's: it could invoke what the agent likes.
+func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (definition.Compiled, string, error) {
+	a, namespace := f.app, f.caller.Namespace
+	latest, err := a.Workflow(ctx, namespace, name, 0)
+	if fault.ReasonOf(err) == fault.NotFound {
+		return definition.Compiled{}, "", nil
 	}
-	return at, nil
+	if err != nil {
+		return definition.Compiled{}, "", err
+	}
+	if latest.Role == auth.Agent {
+		invoking, err := a.Workflow(ctx, namespace, run.Workflow, run.WorkflowVersion)
+		if err != nil {
+			return definition.Compiled{}, "", err
+		}
+		if invoking.Role != auth.Agent {
+			if claimed, err := a.claimed(ctx, namespace, latest); err != nil || !claimed {
+				return definition.Compiled{}, "", err
+			}
+		}
+	}
+	m, err := a.machine(ctx, namespace, name, latest.Number)
+	if err != nil {
+		return definition.Compiled{}, "", err
+	}
+	shards := a.store.Shards()
+	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
+		return f.key(id).Shard(shards) == f.key(run.ID).Shard(shards)
+	})
+	if err != nil {
+		return definition.Compiled{}, "", fault.From(fmt.Errorf("start the run of %s: %w", name, err))
+	}
+	return m, id, nil
 }
 
 // follow adds what a change brings about in other runs.
@@ -118,21 +158,23 @@ func (f *family) follow(ctx context.Context, s *step, c change) error {
 	if c.session != "" {
 		s.out.Run.SessionID = c.session
 	}
-	if c.family {
-		for _, id := range s.before.Children() {
-			child, err := f.stepOn(ctx, ledger.Run(s.key.Namespace, id), c.command)
-			if err != nil {
+	switch c.command.(type) {
+	case workflow.Pause, workflow.Resume: // which go to the whole family
+	default:
+		return f.consequences(ctx, s, "")
+	}
+	for _, id := range s.before.Children() {
+		child, err := f.stepOn(ctx, id, c.command)
+		if err != nil {
+			return err
+		}
+		if child.out.Changed {
+			if err := f.follow(ctx, child, c); err != nil {
 				return err
 			}
-			if child.out.Changed {
-				if err := f.follow(ctx, child, c); err != nil {
-					return err
-				}
-			}
 		}
-		return nil
 	}
-	return f.consequences(ctx, s, "")
+	return nil
 }
 
 // consequences are a child that was invoked, those that nobody waits for any
@@ -144,14 +186,14 @@ func (f *family) consequences(ctx context.Context, s *step, ended string) error 
 		if err != nil {
 			return err
 		}
-		f.steps = append(f.steps, &step{key: ledger.Run(s.key.Namespace, child.Run.ID), m: m, out: *child})
+		f.steps = append(f.steps, &step{key: f.key(child.Run.ID), m: m, out: *child})
 	}
 	waited := s.out.Run.Children()
 	for _, id := range s.before.Children() {
 		if id == ended || slices.Contains(waited, id) {
 			continue
 		}
-		if err := f.abandon(ctx, ledger.Run(s.key.Namespace, id)); err != nil {
+		if err := f.abandon(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -162,23 +204,22 @@ func (f *family) consequences(ctx context.Context, s *step, ended string) error 
 }
 
 // abandon cancels a run that nobody waits for any more, and what it has invoked.
-func (f *family) abandon(ctx context.Context, key store.Key) error {
-	s, err := f.stepOn(ctx, key, workflow.Cancel{Reason: "the run that invoked it has moved on", Actor: f.caller.Principal.Name})
+func (f *family) abandon(ctx context.Context, id string) error {
+	s, err := f.stepOn(ctx, id, workflow.Cancel{Reason: "the run that invoked it has moved on", Actor: f.caller.Principal.Name})
 	if err != nil || !s.out.Changed {
 		return err
 	}
 	for _, id := range s.before.Children() {
-		if err := f.abandon(ctx, ledger.Run(key.Namespace, id)); err != nil {
+		if err := f.abandon(ctx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellParent lets the run that waited for a child go on.
+// tellParent lets the run that waited for a child continue.
 func (f *family) tellParent(ctx context.Context, child *step) error {
-	key := ledger.Run(child.key.Namespace, child.out.Run.Parent.RunID)
-	s, err := f.stepOn(ctx, key, workflow.ChildEnded{Child: child.out.Run, Actor: f.caller.Principal.Name})
+	s, err := f.stepOn(ctx, child.out.Run.Parent.RunID, workflow.ChildEnded{Child: child.out.Run, Actor: f.caller.Principal.Name})
 	if err != nil || !s.out.Changed {
 		return err
 	}
@@ -186,218 +227,61 @@ func (f *family) tellParent(ctx context.Context, child *step) error {
 	return f.consequences(ctx, s, child.key.ID)
 }
 
-// batch is the commit of all steps.
-func (f *family) batch() (store.Batch, error) {
-	batch := store.Batch{}
-	batch.Checks = f.passed
+// changed is the step that changes a run, or nil when none does.
+func (f *family) changed(runID string) *step {
 	for _, s := range f.steps {
-		switch {
-		case s.out.Changed && s.before == nil:
-			batch.Puts = append(batch.Puts, runPut(s.key, store.Absent, &s.out))
-		case s.out.Changed:
-			batch.Puts = append(batch.Puts, runPut(s.key, s.before.Version, &s.out))
-			for _, entry := range workflow.EntriesLeft(s.before, &s.out.Run) {
-				batch.Reset = append(batch.Reset, ledger.Entry(s.key, entry))
-			}
-		default:
-			batch.Checks = append(batch.Checks, store.Check{Key: s.key, Version: s.before.Version})
-		}
-		if s.out.Changed {
-			batch.SetTimers = append(batch.SetTimers, s.timers(f.now)...)
-		}
-		if err := f.app.addEvents(&batch, f.caller, s.key, &s.out); err != nil {
-			return batch, err
-		}
-	}
-	batch.Checks = slices.DeleteFunc(batch.Checks, func(c store.Check) bool { return f.changed(c.Key) != nil })
-	return batch, nil
-}
-
-// addTo adds the steps to a batch, and answers the runs that they change.
-func (f *family) addTo(batch *store.Batch) ([]*workflow.Run, error) {
-	own, err := f.batch()
-	if err != nil {
-		return nil, err
-	}
-	batch.Checks = append(batch.Checks, own.Checks...)
-	batch.Puts = append(batch.Puts, own.Puts...)
-	batch.Reset = append(batch.Reset, own.Reset...)
-	batch.Events = append(batch.Events, own.Events...)
-	batch.SetTimers = append(batch.SetTimers, own.SetTimers...)
-	var runs []*workflow.Run
-	for _, s := range f.steps {
-		if s.out.Changed {
-			runs = append(runs, &s.out.Run)
-		}
-	}
-	return runs, nil
-}
-
-// changed is the run as the family leaves it, or nil when it does not change it.
-func (f *family) changed(key store.Key) *step {
-	for _, s := range f.steps {
-		if s.key == key && s.out.Changed {
+		if s.key.ID == runID && s.out.Changed {
 			return s
 		}
 	}
 	return nil
 }
 
-// commit makes the steps durable and answers with the run whose rules are in
-// force now. s is the step that was asked for.
-func (f *family) commit(ctx context.Context, asked place, s *step, c change) (*Outcome, error) {
-	a := f.app
-	batch, err := f.batch()
-	if err != nil {
-		return nil, err
-	}
-	unbind, err := f.unbind(ctx, s, c)
-	if err != nil {
-		return nil, err
-	}
-	if unbind != nil && unbind.Key.Shard(a.store.Shards()) == s.key.Shard(a.store.Shards()) {
-		batch.Deletes, unbind = []store.Check{*unbind}, nil
-	}
-	after, err := f.after(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	outcome := outcomeOf(&s.out)
-	if c.key != "" {
-		if batch.Idempotency, err = remembered(asked.key, c.key, c.digest, after, outcome); err != nil {
-			return nil, fault.From(err)
-		}
-	}
-	result, err := a.store.Commit(ctx, batch)
-	if err != nil {
-		if lostRace(err) {
-			return nil, err
-		}
-		// Whatever happened, the snapshots may be old now.
-		for _, s := range f.steps {
-			a.runs.Drop(s.key)
-		}
-		return nil, fault.From(err)
-	}
-	if result.Replayed {
-		return a.decodeAnswer(ctx, asked.key.Namespace, result.Answer)
-	}
+// runs are those that the steps change.
+func (f *family) runs() []*workflow.Run {
+	var runs []*workflow.Run
 	for _, s := range f.steps {
 		if s.out.Changed {
-			a.changed(s.key.Namespace, &s.out.Run)
+			runs = append(runs, &s.out.Run)
 		}
 	}
-	a.tellApprovals(ctx, f.steps, c.settles)
-	if unbind != nil {
-		// It is in another shard: the run was resumed from there. Whoever drives the
-		// session on was faster.
-		if _, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{*unbind}}); err != nil && !lostRace(err) {
-			return nil, fault.From(err)
-		}
-	}
-	outcome.View, err = f.view(ctx, after)
-	return outcome, err
+	return runs
 }
 
 // after finds the run whose rules are in force when the steps are taken, seen
 // from the run that was asked about.
-func (f *family) after(ctx context.Context, asked place) (place, error) {
+func (f *family) after(ctx context.Context, asked authority.Place) (authority.Place, error) {
 	at := asked
 	var seen []string
-	for {
-		if slices.Contains(seen, at.key.ID) {
+	for id := asked.Run.ID; ; {
+		if slices.Contains(seen, id) {
 			// What was cached is old: the commit would find out too.
-			return at, &store.ConflictError{Key: at.key}
+			return at, &store.ConflictError{Key: f.key(id)}
 		}
-		seen = append(seen, at.key.ID)
-		if s := f.changed(at.key); s != nil {
-			at.run = &s.out.Run
-		} else if at.run == nil || len(at.run.Children()) > 0 {
+		seen = append(seen, id)
+		if s := f.changed(id); s != nil {
+			at.Run = &s.out.Run
+		} else {
 			var err error
-			if at.run, err = f.app.loadRun(ctx, at.key); err != nil {
+			if at.Run, err = f.scene.known(ctx, id); err != nil {
 				return at, err
 			}
 		}
-		if child := at.lane().Child; child != nil {
-			at = place{key: ledger.Run(at.key.Namespace, child.RunID)}
+		if child := at.View().Child; child != nil {
+			id, at = child.RunID, authority.Place{}
 			continue
 		}
-		if at.run.Parent == nil || !at.run.Status.Ended() {
+		if at.Run.Parent == nil || !at.Run.Status.Ended() {
 			return at, nil
 		}
-		parent := f.changed(ledger.Run(at.key.Namespace, at.run.Parent.RunID))
+		parent := f.changed(at.Run.Parent.RunID)
 		if parent == nil {
 			return at, nil
 		}
 		branch := parent.branch
-		if lane := parent.out.Run.At(branch); lane.Over {
+		if parent.out.Run.At(branch).Over {
 			branch = ""
 		}
-		at = place{key: parent.key, branch: branch}
+		id, at = parent.key.ID, authority.Place{Branch: branch}
 	}
-}
-
-// view shows a run after the commit. What an entry that has just begun has
-// counted is nothing.
-func (f *family) view(ctx context.Context, at place) (*View, error) {
-	s := f.changed(at.key)
-	if s != nil && (s.before == nil || at.lane().Entry > s.before.Entries) {
-		return newView(at, s.m), nil
-	}
-	return f.app.view(ctx, at)
-}
-
-// unbind is the delete that frees the session of an agent that has cancelled its
-// run, or nil.
-func (f *family) unbind(ctx context.Context, s *step, c change) (*store.Check, error) {
-	if !c.unbinds || !s.out.Changed || f.caller.Principal.Role != auth.Agent || s.before.SessionID == "" {
-		return nil, nil
-	}
-	binding, err := f.app.binding(ctx, s.key.Namespace, s.before.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	if runID, _ := boundTo(binding); runID != s.key.ID {
-		return nil, nil
-	}
-	return &store.Check{Key: binding.Key, Version: binding.Version}, nil
-}
-
-// newChild answers the workflow that an event invokes, at its latest version, and
-// an id for the run, in the parent's shard. No machine stands for a workflow that
-// is not registered (S5.6).
-//
-// What an agent has registered is no workflow either to one that is not an
-// agent's: it could invoke what the agent likes.
-func (a *App) newChild(ctx context.Context, parent store.Key, run *workflow.Run, name string) (definition.Compiled, string, error) {
-	latest, err := a.Workflow(ctx, parent.Namespace, name, 0)
-	if fault.ReasonOf(err) == fault.NotFound {
-		return definition.Compiled{}, "", nil
-	}
-	if err != nil {
-		return definition.Compiled{}, "", err
-	}
-	if latest.Role == auth.Agent {
-		invoking, err := a.Workflow(ctx, parent.Namespace, run.Workflow, run.WorkflowVersion)
-		if err != nil {
-			return definition.Compiled{}, "", err
-		}
-		if invoking.Role != auth.Agent {
-			if claimed, err := a.claimed(ctx, parent.Namespace, latest); err != nil || !claimed {
-				return definition.Compiled{}, "", err
-			}
-		}
-	}
-	m, err := a.machine(ctx, parent.Namespace, name, latest.Number)
-	if err != nil {
-		return definition.Compiled{}, "", err
-	}
-	shards := a.store.Shards()
-	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
-		return ledger.Run(parent.Namespace, id).Shard(shards) == parent.Shard(shards)
-	})
-	if err != nil {
-		return definition.Compiled{}, "", fault.From(fmt.Errorf("start the run of %s: %w", name, err))
-	}
-	return m, id, nil
 }

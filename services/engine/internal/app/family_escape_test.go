@@ -64,7 +64,7 @@ func loads(t *testing.T, a *App, session string) fault.Reason {
 	return fault.ReasonOf(err)
 }
 
-// S6.6, S6.2: a session that works in a branch leaves no earlier than the run's
+// S2.9, S6.6, S6.2: a session that works in a branch leaves no earlier than the run's
 // own: not when its branch is over, not while an operator holds the run, not
 // while a child that enforces always is at work.
 func TestBranchSessionsDoNotEscape(t *testing.T) {
@@ -81,9 +81,12 @@ func TestBranchSessionsDoNotEscape(t *testing.T) {
 	}
 	accepted(t, a, Target{SessionID: "S"}, "OK", "", "")
 	accepted(t, a, Target{SessionID: "S"}, "END", "", "")
-	if got := loads(t, a, "S/x"); got != "" {
-		t.Errorf("after the run: %v", got)
+	for _, session := range []string{"S", "S/x"} { // what enforces always stays in force
+		if got := loads(t, a, session); got != fault.EnforcementAlways {
+			t.Errorf("after the run, %s: %v", session, got)
+		}
 	}
+	mustStart(t, a, agent, Start{Workflow: "lfork", SessionID: "S"})
 
 	run = mustStart(t, a, agent, Start{Workflow: "nfork", SessionID: "H"})
 	accepted(t, a, Target{SessionID: "H"}, "GO", "", "")

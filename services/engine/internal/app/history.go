@@ -22,11 +22,7 @@ type Position struct{ Version, Result int64 }
 func (a *App) History(ctx context.Context, caller Caller, runID string, after Position, limit int) (entries []Entry, next Position, err error) {
 	key := runKey(caller.Namespace, runID)
 	if caller.Principal.Session != "" {
-		run, err := a.cachedRun(ctx, key)
-		if err == nil {
-			err = a.mayRead(ctx, caller, run)
-		}
-		if err != nil {
+		if _, err := a.readableRun(ctx, caller, runID); err != nil {
 			return nil, Position{}, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -27,11 +28,8 @@ type Interrupted struct {
 // the enforcer's record of it is the proof. Files are those that the call's input
 // named and those that were reported.
 func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string, reported []string) (*Interrupted, error) {
-	asked, err := a.cachedRun(ctx, runKey(caller.Namespace, runID))
+	asked, err := a.readableRun(ctx, caller, runID)
 	if err != nil {
-		return nil, err
-	}
-	if err := a.mayRead(ctx, caller, asked); err != nil {
 		return nil, err
 	}
 	data, err := a.store.Answer(ctx, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
@@ -66,12 +64,12 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 		return &Interrupted{View: view}, err
 	}
 	outcome, err := a.change(ctx, caller, change{
+		// The call that was allowed is what admits it.
+		op:      authority.Interrupt,
 		target:  Target{RunID: call.RunID, Branch: call.Branch},
 		command: workflow.Divert{Interrupt: name, Files: files, Actor: caller.Principal.Name},
 		key:     ledger.InterruptName(callID),
 		digest:  digest("interrupt", name),
-		// The call that was allowed is what admits it.
-		unconfined: true,
 	})
 	if err != nil {
 		return nil, err

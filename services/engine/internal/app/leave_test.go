@@ -38,7 +38,9 @@ func TestProcessesAreNotLeft(t *testing.T) {
 		_, _, ways["load"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: session})
 		_, _, ways["load or resume"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: session, Resume: true})
 		_, ways["start a process"] = g.StartProcess(t.Context(), caller, Start{Workflow: "signoff", SessionID: session})
-		_, ways["take a branch"] = g.Bind(t.Context(), caller, Bind{RunID: forked.ID, Branch: "b", SessionID: session})
+		if caller.Principal.Session == "" { // a bound one takes no branch of another's run anyway
+			_, ways["take a branch"] = g.Bind(t.Context(), caller, Bind{RunID: forked.ID, Branch: "b", SessionID: session})
+		}
 		return ways
 	}
 	for _, state := range []string{"before an answer", "while humans are asked"} {
@@ -133,8 +135,8 @@ func TestBlockedSessionsStop(t *testing.T) {
 		_, _, ways["load with the key of another"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: "s", IdempotencyKey: "k2"})
 		_, _, ways["load or resume"] = g.Start(t.Context(), caller, Start{Workflow: "free", SessionID: "s", Resume: true})
 		_, ways["start a process"] = g.StartProcess(t.Context(), caller, Start{Workflow: "signoff", SessionID: "s"})
-		_, ways["take a branch"] = g.Bind(t.Context(), caller, Bind{RunID: forked.ID, Branch: "b", SessionID: "s"})
 		if caller.Principal.Session == "" {
+			_, ways["take a branch"] = g.Bind(t.Context(), caller, Bind{RunID: forked.ID, Branch: "b", SessionID: "s"})
 			_, ways["resume by id"] = g.Resume(t.Context(), caller, paused, "")
 		}
 		for way, err := range ways {

@@ -34,7 +34,7 @@ func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*Vi
 	if q.Workflow != "" {
 		query.Labels["workflow"] = q.Workflow
 	}
-	root, err := a.ownRoot(ctx, caller)
+	driven, err := a.ownRun(ctx, caller)
 	if err != nil {
 		return nil, "", err
 	}
@@ -52,7 +52,7 @@ func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*Vi
 			if err != nil {
 				return nil, "", err
 			}
-			if owns(caller, root, view.Run) {
+			if caller.who().Owns(view.Run, driven) {
 				views = append(views, view)
 			}
 		}
@@ -68,5 +68,5 @@ func (a *App) viewOf(ctx context.Context, record store.Record) (*View, error) {
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	return a.view(ctx, place{key: record.Key, run: run})
+	return a.view(ctx, record.Key.Namespace, run.At(""))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/process"
@@ -68,10 +69,9 @@ func (a *App) Answer(ctx context.Context, caller Caller, req Answer) (*Outcome, 
 		return &Outcome{View: view}, nil
 	}
 	outcome, err := a.change(ctx, caller, change{
+		op:       authority.Answer,
 		target:   req.Target,
 		command:  process.Fire(req.Answer, req.Note, "", caller.Principal.Name),
-		descends: true,
-		answers:  true,
 		expected: req.ExpectedVersion,
 		key:      requestName(req.IdempotencyKey),
 		digest:   digest("answer", req.Answer, req.Note),
@@ -85,10 +85,6 @@ func (a *App) Answer(ctx context.Context, caller Caller, req Answer) (*Outcome, 
 		outcome.Rejection = &explained
 	}
 	return outcome, nil
-}
-
-func noProcess(run *workflow.Run) error {
-	return fault.New(fault.FailedPrecondition, "run %s is of workflow %q, which asks no questions; move it on by its events", run.ID, run.Workflow)
 }
 
 // Turn is where a session of a process stands, and what its agent is told. A process

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -163,7 +164,7 @@ func TestAnswerIsComplete(t *testing.T) {
 		},
 		Note: "n", Changed: true, From: "a", ApprovalID: "apr_1",
 	}
-	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", place{run: &run, branch: "lint", session: "s2"}, out)
+	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", authority.Place{Node: authority.Node{Run: &run}, Branch: "lint", Owner: "s3"}, out)
 	if err != nil {
 		t.Fatal(err)
 	}

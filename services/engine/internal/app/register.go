@@ -79,41 +79,36 @@ func (a *App) register(ctx context.Context, caller Caller, next *Version, idempo
 	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
 		return v, true, err
 	}
-	for range retry.Attempts {
-		latest, err := a.loadLatest(ctx, key)
-		switch {
-		case fault.ReasonOf(err) == fault.NotFound:
-			next.Number = 1
-		case err != nil:
-			return nil, false, err
-		case latest.Process != next.Process:
-			return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s cannot have it too; choose another name",
-				next.Name, latest.what(), next.what())
-		case latest.Digest == next.Digest:
-			if err := a.claim(ctx, caller, latest); lostRace(err) {
-				continue
-			} else if err != nil {
-				return nil, false, fault.From(err)
-			}
-			return latest, false, nil
-		case caller.Principal.Role == auth.Agent && latest.Role != auth.Agent:
-			return nil, false, nameTaken(next)
-		default:
-			next.Number = latest.Number + 1
-		}
-		err = a.putVersion(ctx, caller, key, next, idempotencyKey)
-		if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {
-			return nil, false, nameTaken(next)
-		}
-		if lostRace(err) {
-			continue
-		}
-		if err != nil {
-			return nil, false, fault.From(err)
-		}
-		return next, true, nil
+	v, err = retry.Do(ctx, next.what()+" "+next.Name, func() (v *Version, err error) {
+		v, created, err = a.tryRegister(ctx, caller, key, next, idempotencyKey)
+		return v, err
+	})
+	return v, created, err
+}
+
+// tryRegister stores the version after the latest, where that says something else.
+func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, next *Version, idempotencyKey string) (v *Version, created bool, err error) {
+	latest, err := a.loadLatest(ctx, key)
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		next.Number = 1
+	case err != nil:
+		return nil, false, err
+	case latest.Process != next.Process:
+		return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s cannot have it too; choose another name",
+			next.Name, latest.what(), next.what())
+	case latest.Digest == next.Digest:
+		return latest, false, retry.Fault(a.claim(ctx, caller, latest))
+	case caller.Principal.Role == auth.Agent && latest.Role != auth.Agent:
+		return nil, false, nameTaken(next)
+	default:
+		next.Number = latest.Number + 1
 	}
-	return nil, false, contended(next.what() + " " + next.Name)
+	err = a.putVersion(ctx, caller, key, next, idempotencyKey)
+	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {
+		return nil, false, nameTaken(next)
+	}
+	return next, true, retry.Fault(err)
 }
 
 func nameTaken(v *Version) error {

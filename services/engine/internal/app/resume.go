@@ -5,20 +5,20 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // resume continues the newest paused run of a workflow and owner in the
-// caller's session (S6.2). It answers nil when there is none.
+// caller's session (S6.2). It returns nil when there is none.
 //
 // The run and the session's binding may live in different shards, so this takes
 // two commits: the binding first, then the run. A crash in between leaves the
 // session bound to a run that is still paused; asking again finds it.
 func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, error) {
-	runID, err := a.boundBefore(ctx, caller, req)
+	runID, err := a.takenBefore(ctx, caller, req)
 	if err != nil {
 		return nil, err
 	}
@@ -27,16 +27,15 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 		if err != nil || run == nil {
 			return nil, err
 		}
-		if runID, err = a.bind(ctx, caller, req, run.ID); err != nil {
+		if runID, err = a.take(ctx, caller, req, run.ID); err != nil {
 			return nil, err
 		}
 	}
 	outcome, err := a.change(ctx, caller, change{
+		op:      authority.Resume,
 		target:  Target{RunID: runID},
 		command: resumeBy(caller),
-		family:  true,
 		session: req.SessionID,
-		resumes: true,
 		// A repeat must not resume the run once more after a later pause.
 		key:    resumeName(req),
 		digest: startDigest(req),
@@ -44,12 +43,12 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 	if err != nil || outcome.Rejection == nil {
 		return outcome, err
 	}
-	// Somebody, or the first try of this request, resumed it already.
+	// Another request, or the first try of this one, resumed it already.
 	return &Outcome{View: outcome.View}, nil
 }
 
-// boundBefore answers the run that a repeat of this request resumed, or "".
-func (a *App) boundBefore(ctx context.Context, caller Caller, req Start) (string, error) {
+// takenBefore returns the run that a repeat of this request resumed, or "".
+func (a *App) takenBefore(ctx context.Context, caller Caller, req Start) (string, error) {
 	if req.IdempotencyKey == "" {
 		return "", nil
 	}
@@ -76,66 +75,45 @@ func resumeName(req Start) string {
 	return "resume/" + req.IdempotencyKey
 }
 
-// bind makes the session drive the run, and remembers which run this request
-// resumed. It answers that run.
-func (a *App) bind(ctx context.Context, caller Caller, req Start, runID string) (string, error) {
-	batch := store.Batch{}
-	paused, err := a.takeSession(ctx, caller, req, &batch)
-	if err != nil {
+// take makes the session drive the paused run, and remembers which run this request
+// resumed. It returns that run.
+func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) (string, error) {
+	h := a.newHandover(caller, req.SessionID, runID)
+	aim, refusal, err := h.aim(ctx, authority.Take)
+	switch {
+	case err != nil:
+		return "", err
+	case refusal != nil:
+		return "", refused(refusal)
+	}
+	if err := h.drive(ctx, authority.Take, aim, runID); err != nil {
 		return "", err
 	}
-	if len(batch.Puts) > 0 {
-		batch.Puts[0].Data = []byte(runID)
-	}
 	if req.IdempotencyKey != "" {
-		batch.Idempotency = &store.Idempotency{
+		h.batch.Idempotency = &store.Idempotency{
 			Owner: *requestOwner(caller, req), Name: resumeName(req), Digest: startDigest(req),
 			Answer: []byte(runID + " " + startDigest(req)), TTL: answersKept,
 		}
 	}
-	result, err := a.store.Commit(ctx, batch)
-	switch {
-	case lostRace(err):
-		return "", err
-	case err != nil:
-		return "", fault.From(err)
-	case result.Replayed:
+	result, err := h.commit(ctx)
+	if err == nil && result.Replayed {
 		runID, _, _ = strings.Cut(string(result.Answer), " ")
-		return runID, nil
 	}
-	a.changed(caller.Namespace, paused...)
-	return runID, nil
+	return runID, err
 }
 
-// newestPaused finds the run of this workflow that the caller paused last. Runs
-// that were invoked are resumed with the one that waits for them.
-func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (*workflow.Run, error) {
-	var newest *workflow.Run
-	query := store.Query{
-		Namespace: caller.Namespace, Kind: KindRun, Limit: 1000,
-		Labels: map[string]string{"status": string(workflow.Paused), "workflow": name},
-	}
-	for {
-		page, err := a.store.List(ctx, query)
-		if err != nil {
-			return nil, fault.From(err)
+// newestPaused finds the run of this workflow that was paused last, of those that the
+// caller may take up. Runs that were invoked are resumed with the one that waits for
+// them.
+func (a *App) newestPaused(ctx context.Context, caller Caller, name string) (newest *workflow.Run, err error) {
+	err = a.eachRun(ctx, store.Query{
+		Namespace: caller.Namespace,
+		Labels:    map[string]string{"status": string(workflow.Paused), "workflow": name},
+	}, func(run *workflow.Run) error {
+		if caller.who().MayTakeUp(run) && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
+			newest = run
 		}
-		for _, record := range page.Records {
-			run, err := decodeRun(record.Data, record.Version)
-			if err != nil {
-				return nil, fault.From(err)
-			}
-			held := run.Held() && caller.Principal.Role == auth.Agent
-			if bound := caller.Principal.Session; bound != "" && run.SessionID != bound {
-				continue
-			}
-			if !held && run.Parent == nil && run.Owner == caller.Principal.Name && (newest == nil || run.UpdatedAt.After(newest.UpdatedAt)) {
-				newest = run
-			}
-		}
-		if page.Next == "" {
-			return newest, nil
-		}
-		query.After = page.Next
-	}
+		return nil
+	})
+	return newest, err
 }

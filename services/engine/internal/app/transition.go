@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"strconv"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -28,9 +26,9 @@ func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*O
 		return nil, err
 	}
 	return a.change(ctx, caller, change{
+		op:       authority.Transition,
 		target:   req.Target,
 		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},
-		descends: true,
 		expected: req.ExpectedVersion,
 		key:      requestName(req.IdempotencyKey),
 		digest:   digest("transition", req.Event, string(req.Data)),
@@ -56,9 +54,9 @@ func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, er
 		return nil, err
 	}
 	return a.change(ctx, caller, change{
+		op:       authority.Force,
 		target:   req.Target,
 		command:  workflow.Force{State: req.State, Context: data, Actor: caller.Principal.Name},
-		descends: req.Target.RunID == "",
 		expected: req.ExpectedVersion,
 		key:      requestName(req.IdempotencyKey),
 		digest:   digest("force_state", req.State, string(req.Context)),
@@ -68,67 +66,42 @@ func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, er
 // Pause stops a run and its family (S6.2). An agent's pause lifts enforcement, so under
 // meta.enforcement "always" it is refused (S6.6); an operator's holds the run.
 func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
-	return a.change(ctx, caller, change{
-		target:  Target{RunID: runID},
-		command: pauseBy(caller, reason),
-		key:     requestName(key),
-		digest:  digest("pause", reason),
-		family:  true,
-		leaves:  true,
-	})
-}
-
-// Resume continues a paused run and its family. An agent cannot lift an operator's hold.
-func (a *App) Resume(ctx context.Context, caller Caller, runID, key string) (*Outcome, error) {
-	return a.change(ctx, caller, change{
-		target:  Target{RunID: runID},
-		command: resumeBy(caller),
-		key:     requestName(key),
-		digest:  digest("resume"),
-		family:  true,
-		resumes: true,
-	})
-}
-
-// pauseBy is the pause that a caller asks for: all but agents hold the run.
-func pauseBy(caller Caller, reason string) workflow.Pause {
 	pause := workflow.Pause{Reason: reason, Actor: caller.Principal.Name}
 	if caller.Principal.Role != auth.Agent {
 		pause.Hold = workflow.HoldOperator
 	}
-	return pause
+	return a.change(ctx, caller, change{
+		op:      authority.Pause,
+		target:  Target{RunID: runID},
+		command: pause,
+		key:     requestName(key),
+		digest:  digest("pause", reason),
+	})
 }
 
-// resumeBy is the resumption that a caller asks for: an agent lifts no hold, all
-// others lift any.
+// Resume continues a paused run and its family. An agent cannot lift a hold.
+func (a *App) Resume(ctx context.Context, caller Caller, runID, key string) (*Outcome, error) {
+	return a.change(ctx, caller, change{
+		op:      authority.Resume,
+		target:  Target{RunID: runID},
+		command: resumeBy(caller),
+		key:     requestName(key),
+		digest:  digest("resume"),
+	})
+}
+
+// resumeBy lifts the holds that a caller may lift.
 func resumeBy(caller Caller) workflow.Resume {
-	resume := workflow.Resume{Actor: caller.Principal.Name}
-	if caller.Principal.Role != auth.Agent {
-		resume.Lifts = []workflow.HoldCause{workflow.HoldOperator, workflow.HoldSessionEnd}
-	}
-	return resume
+	return workflow.Resume{Lifts: caller.who().Lifts(authority.Resume), Actor: caller.Principal.Name}
 }
 
 // Cancel ends a run and what it has invoked. When its agent does, the session is free again.
 func (a *App) Cancel(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
 	return a.change(ctx, caller, change{
+		op:      authority.Cancel,
 		target:  Target{RunID: runID},
 		command: workflow.Cancel{Reason: reason, Actor: caller.Principal.Name},
 		key:     requestName(key),
 		digest:  digest("cancel", reason),
-		leaves:  true,
-		unbinds: true,
 	})
-}
-
-// digest binds an idempotency key to what was asked with it.
-func digest(parts ...string) string {
-	var room [1024]byte // most requests fit, and need no memory of their own
-	asked := room[:0]
-	for _, p := range parts {
-		asked = append(strconv.AppendInt(asked, int64(len(p)), 10), ':')
-		asked = append(append(asked, p...), ',')
-	}
-	sum := sha256.Sum256(asked)
-	return hex.EncodeToString(sum[:])
 }

@@ -11,10 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
-	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
-	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
@@ -84,39 +82,5 @@ func TestApprovalFromTheContract(t *testing.T) {
 	service.answer.EditedData = []byte(`{`)
 	if a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1"); err == nil {
 		t.Errorf("half of an edit is %+v", a.Edit)
-	}
-}
-
-// sessions knows one session.
-type sessions struct {
-	statev1.SessionServiceClient
-	err error
-}
-
-func (s sessions) GetSession(ctx context.Context, req *statev1.GetSessionRequest, _ ...grpc.CallOption) (*statev1.GetSessionResponse, error) {
-	switch {
-	case s.err != nil:
-		return nil, s.err
-	case req.GetSessionId() != "child" || namespaceOf(ctx) != "blue":
-		return nil, fault.New(fault.NotFound, "no such session")
-	}
-	return &statev1.GetSessionResponse{Session: &statev1.Session{SessionId: "ses_2", RootSessionId: "ses_1"}}, nil
-}
-
-func TestRootOfASession(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		err                      error
-		namespace, session, want string
-	}{
-		{nil, "blue", "child", "ses_1"},
-		{nil, "blue", "unknown", "unknown"},
-		{nil, "red", "child", "child"},
-		{fault.New(fault.Unavailable, "away"), "blue", "child", ""},
-	} {
-		got, err := NewSessions(sessions{err: tt.err}).Root(t.Context(), tt.namespace, tt.session)
-		if got != tt.want || (err != nil) != (tt.err != nil) {
-			t.Errorf("%s in %s: %q, %v", tt.session, tt.namespace, got, err)
-		}
 	}
 }

@@ -177,18 +177,3 @@ func (a *App) actor(ctx context.Context, caller Caller) (*Member, error) {
 	}
 	return nil, err
 }
-
-// mayTouch refuses a caller whose session is of another tree than m.
-func (a *App) mayTouch(ctx context.Context, caller Caller, m *Member) error {
-	if caller.Session == "" {
-		return nil // named by its own name, as any caller may
-	}
-	acting, err := a.actor(ctx, caller)
-	if err != nil {
-		return err
-	}
-	if !acting.SameTree(m.RootID) {
-		return fault.New(fault.PermissionDenied, "session %q is of another tree than %q", clip(acting.Name), clip(m.Name))
-	}
-	return nil
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -39,7 +40,9 @@ func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := a.mayCreate(ctx, caller, req, parent); err != nil {
+	if err := a.may(ctx, caller, parent, func(s authority.SessionScene) *authority.Refusal {
+		return s.MayCreate(req.ID, req.Name)
+	}); err != nil {
 		return nil, false, err
 	}
 	in, err := a.newIntent(ctx, caller, req, parent)
@@ -219,7 +222,10 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	if err != nil {
 		return nil, "", err
 	}
-	if err := a.mayStop(ctx, caller, m, cmd.End); err != nil {
+	if err := a.may(ctx, caller, m, func(s authority.SessionScene) *authority.Refusal { return s.MayStop(cmd.End) }); err != nil {
+		return nil, "", err
+	}
+	if cmd.By, err = a.author(ctx, caller); err != nil {
 		return nil, "", err
 	}
 	once := onceOf(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
@@ -243,7 +249,7 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mayResume(ctx, caller, m); err != nil {
+	if err := a.may(ctx, caller, m, authority.SessionScene.MayResume); err != nil {
 		return nil, err
 	}
 	return a.step(ctx, caller, m.Key, onceOf(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {

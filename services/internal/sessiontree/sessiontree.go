@@ -1,4 +1,6 @@
-package rpc
+// Package sessiontree tells services where a session stands in its tree, through the
+// state-store's contract. What it has learnt of a registered session never changes.
+package sessiontree
 
 import (
 	"context"
@@ -9,7 +11,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
-	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
 // unregistered is how long it is believed that a session is not registered.
@@ -18,14 +19,12 @@ const unregistered = 2 * time.Second
 // deepest bounds how far up a tree is followed; trees are not nearly as deep.
 const deepest = 64
 
-// Sessions tells the trees of sessions, through the state-store's contract.
+// Sessions tells the trees of sessions.
 type Sessions struct {
 	service statev1.SessionServiceClient
 	clock   func() time.Time
 	known   *snapshot.Cache[string, lineage]
 }
-
-var _ app.Sessions = (*Sessions)(nil)
 
 // lineage is never wrong of a session that is registered: its parent never changes.
 type lineage struct {
@@ -34,16 +33,38 @@ type lineage struct {
 	until time.Time
 }
 
-// NewSessions makes the adapter.
-func NewSessions(service statev1.SessionServiceClient, clock func() time.Time) *Sessions {
+// New makes an adapter with the credentials of the service's own connection.
+func New(service statev1.SessionServiceClient, clock func() time.Time) *Sessions {
 	return &Sessions{service: service, clock: clock, known: snapshot.New[string, lineage](65_536)}
 }
 
-// Lineage implements app.Sessions. Of each session it answers the name and the id: the
-// name of one is the same before it is registered and after.
+// Root is the id of the root of a session's tree: the session itself when it is not
+// registered.
+func (s *Sessions) Root(ctx context.Context, namespace, session string) (string, error) {
+	// Not even briefly is an old answer good enough here: a session must not decide what
+	// its own tree asks for.
+	names, err := s.lineage(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() })
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) == 1:
+		return session, nil
+	default:
+		return names[1], nil
+	}
+}
+
+// Lineage names a session and all above it, the root first: of each its name and its id,
+// for the name is the same before the session is registered and after. A session that is
+// not registered has its own name alone.
 func (s *Sessions) Lineage(ctx context.Context, namespace, session string) ([]string, error) {
+	return s.lineage(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() || s.clock().Before(l.until) })
+}
+
+// lineage asks for what is not known, or not good enough any more.
+func (s *Sessions) lineage(ctx context.Context, namespace, session string, good func(lineage) bool) ([]string, error) {
 	key := namespace + "\x00" + session
-	if l, ok := s.known.Get(key); ok && (l.until.IsZero() || s.clock().Before(l.until)) {
+	if l, ok := s.known.Get(key); ok && good(l) {
 		return l.names, nil
 	}
 	l, err := s.ask(rpc.InNamespace(ctx, namespace), session)

@@ -1,0 +1,170 @@
+package authority
+
+import (
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// Node is a run, with what its definition says of leaving it.
+type Node struct {
+	Run *workflow.Run
+	// AlwaysEnforce: the definition has meta.enforcement "always" (S2.9, S6.6).
+	AlwaysEnforce bool
+	// Process: the definition is a process (S8).
+	Process bool
+}
+
+// keeps reports that agents cannot leave the run before it has ended.
+func (n Node) keeps() bool { return n.AlwaysEnforce || n.Process }
+
+// Target is what a request names: a run by its id, or else the one that a session drives;
+// and the branch of its fork, or none for the caller's own.
+type Target struct{ RunID, Session, Branch string }
+
+// Binding is what a session drives.
+type Binding struct {
+	Session string
+	// RunID is empty for a session that drives nothing.
+	RunID string
+	// Branch is the path of the branch that is the session's own; empty for the run.
+	Branch string
+}
+
+// Offer is the workflow that a request would start.
+type Offer struct {
+	Workflow string
+	// Version that would be started, and the newest that is registered.
+	Version, Newest int64
+	AlwaysEnforce   bool
+	// Claims are the keys that the request sets in the context, and that agents may not
+	// set at the start (S6.8).
+	Claims []string
+}
+
+// Scene is all that a decision may depend on, as far as it is known. A decision that
+// depends on more is a Refusal with a Need: whoever holds the Scene adds that and asks
+// again.
+type Scene struct {
+	Who    Who
+	Target Target
+	// Bindings that were read, also of sessions that drive nothing.
+	Bindings []Binding
+	// Runs that were read, and the ids of those that there are not.
+	Runs   []Node
+	Absent []string
+	// Above are the sessions above the caller's own in their tree, once AboveKnown.
+	Above      []string
+	AboveKnown bool
+	// Offer is set where a run would be started.
+	Offer *Offer
+}
+
+// Need is what a decision depends on and a Scene lacks: one of these.
+type Need struct {
+	// RunID of a run, or Session whose binding counts.
+	RunID, Session string
+	// Above asks for the sessions above the caller's own.
+	Above bool
+}
+
+func lacks(n Need) *Refusal {
+	return &Refusal{Code: Incomplete, Message: "the decision depends on what was not read; nothing has changed", Need: &n}
+}
+
+// run finds a run; found is false when there is none of this id.
+func (s *Scene) run(id string) (n Node, found bool, _ *Refusal) {
+	if id == "" || slices.Contains(s.Absent, id) {
+		return Node{}, false, nil
+	}
+	for _, n := range s.Runs {
+		if n.Run.ID == id {
+			return n, true, nil
+		}
+	}
+	return Node{}, false, lacks(Need{RunID: id})
+}
+
+// member finds a run that others of its family name.
+func (s *Scene) member(id string) (Node, *Refusal) {
+	n, found, refusal := s.run(id)
+	if refusal == nil && !found {
+		refusal = refuse(Incomplete, "run %s is part of this one's family, and there is no such run; nothing has changed", id)
+	}
+	return n, refusal
+}
+
+// drives is what a session drives; found is false when it drives nothing.
+func (s *Scene) drives(session string) (b Binding, n Node, found bool, _ *Refusal) {
+	i := slices.IndexFunc(s.Bindings, func(b Binding) bool { return b.Session == session })
+	if i < 0 {
+		return b, n, false, lacks(Need{Session: session})
+	}
+	b = s.Bindings[i]
+	if b.RunID == "" {
+		return b, n, false, nil
+	}
+	n, refusal := s.member(b.RunID)
+	return b, n, refusal == nil, refusal
+}
+
+// Place is a run, and the branch of it that is meant.
+type Place struct {
+	Node
+	Branch string
+	// Owner is set when the branch is meant only as long as it is this session's own: a
+	// later fork may have one of the same name, or another session have taken it over.
+	Owner string
+}
+
+// Lost reports that the branch is no longer its owner's: nothing is allowed there.
+func (p Place) Lost() bool { return p.Owner != "" && !p.Run.Bound(p.Branch, p.Owner) }
+
+// View is the run as the place sees it.
+func (p Place) View() workflow.View {
+	if p.Lost() {
+		return p.Run.Lost(p.Branch)
+	}
+	return p.Run.At(p.Branch)
+}
+
+// parent is the run that waits for another; waits is false when none does any more.
+func (s *Scene) parent(n Node) (parent Node, waits bool, _ *Refusal) {
+	if n.Run.Parent == nil || n.Run.Status.Ended() {
+		return Node{}, false, nil
+	}
+	parent, refusal := s.member(n.Run.Parent.RunID)
+	return parent, refusal == nil && slices.Contains(parent.Run.Children(), n.Run.ID), refusal
+}
+
+// Innermost follows the runs that a place waits for, to the one whose rules are in force.
+func (s *Scene) Innermost(at Place) (Place, *Refusal) {
+	for range workflow.MaxInvokeDepth + 1 {
+		child := at.View().Child
+		if child == nil {
+			return at, nil
+		}
+		next, refusal := s.member(child.RunID)
+		if refusal != nil {
+			return at, refusal
+		}
+		at = Place{Node: next}
+	}
+	return at, tooDeep(at.Run)
+}
+
+// outermost follows the runs that wait for a place's.
+func (s *Scene) outermost(at Place) (Place, *Refusal) {
+	for range workflow.MaxInvokeDepth + 1 {
+		parent, waits, refusal := s.parent(at.Node)
+		if refusal != nil || !waits {
+			return at, refusal
+		}
+		at = Place{Node: parent}
+	}
+	return at, tooDeep(at.Run)
+}
+
+func tooDeep(run *workflow.Run) *Refusal {
+	return refuse(Incomplete, "run %s waits for more runs than can be nested; nothing has changed", run.ID)
+}

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/retry"
+)
+
+// committed is a change that is durable, or the first answer to a repeated request, which
+// has no steps.
+type committed struct {
+	outcome *Outcome
+	steps   []*step
+}
+
+// commit makes the steps durable and answers with the run whose rules are in
+// force now. s is the step that was asked for.
+func (f *family) commit(ctx context.Context, asked authority.Place, s *step, c change) (*committed, error) {
+	a := f.app
+	after, err := f.after(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	batch := store.Batch{}
+	elsewhere, err := f.unbind(ctx, s, c, &batch)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.addSteps(&batch); err != nil {
+		return nil, err
+	}
+	if err := f.scene.guard(&batch, s.key); err != nil {
+		return nil, err
+	}
+	outcome := outcomeOf(&s.out)
+	if c.key != "" {
+		if batch.Idempotency, err = remembered(f.key(asked.Run.ID), c.key, c.digest, after, outcome); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	result, err := a.store.Commit(ctx, batch)
+	if err != nil {
+		for _, s := range f.steps {
+			a.runs.Drop(s.key) // whatever happened, the snapshot may be old now
+		}
+		return nil, retry.Fault(err)
+	}
+	if result.Replayed {
+		first, err := a.decodeAnswer(ctx, f.caller.Namespace, result.Answer)
+		return &committed{outcome: first}, err
+	}
+	a.changed(f.caller.Namespace, f.runs()...)
+	if elsewhere != nil {
+		// A session that drives another run since was faster.
+		_, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{*elsewhere}})
+		if err := retry.Fault(err); err != nil && !retry.Lost(err) {
+			return nil, err
+		}
+	}
+	outcome.View, err = f.view(ctx, after.View())
+	return &committed{outcome: outcome, steps: f.steps}, err
+}
+
+// addSteps adds the steps to a batch.
+func (f *family) addSteps(batch *store.Batch) error {
+	for _, s := range f.steps {
+		if s.out.Changed {
+			expect := store.Absent
+			if s.before != nil {
+				expect = s.before.Version
+				for _, entry := range workflow.EntriesLeft(s.before, &s.out.Run) {
+					batch.Reset = append(batch.Reset, ledger.Entry(s.key, entry))
+				}
+			}
+			batch.Puts = append(batch.Puts, runPut(s.key, expect, &s.out))
+			batch.SetTimers = append(batch.SetTimers, s.timers(f.now)...)
+		}
+		if err := f.app.addEvents(batch, f.caller, s.key, &s.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runPut(key store.Key, expect int64, out *workflow.Result) store.Put {
+	return store.Put{
+		Key: key, Expect: expect, Data: encodeRun(&out.Run), Labels: labels(&out.Run), History: encodeEntry(&out.Entry),
+	}
+}
+
+func (a *App) addEvents(batch *store.Batch, caller Caller, key store.Key, out *workflow.Result) error {
+	for i := range out.Events {
+		event, err := a.announce.RunEvent(key.Namespace, caller.Principal.Name, &out.Run, &out.Events[i], out.Entry.Time)
+		if err != nil {
+			return fault.From(err)
+		}
+		batch.Events = append(batch.Events, event)
+	}
+	return nil
+}
+
+// unbind frees the session of an agent that cancels its run: in the same batch, or where
+// the session's binding is in another shard by the delete that it returns, for a commit
+// of its own afterwards.
+func (f *family) unbind(ctx context.Context, s *step, c change, batch *store.Batch) (*store.Check, error) {
+	session := ""
+	if s.before != nil {
+		session = s.before.SessionID
+	}
+	if c.op != authority.Cancel || !s.out.Changed || f.caller.Principal.Role != auth.Agent || session == "" {
+		return nil, nil
+	}
+	binding, err := f.app.binding(ctx, f.caller.Namespace, session)
+	if err != nil || boundTo(binding).RunID != s.key.ID {
+		return nil, err
+	}
+	free := store.Check{Key: binding.Key, Version: binding.Version}
+	if shards := f.app.store.Shards(); binding.Key.Shard(shards) != s.key.Shard(shards) {
+		return &free, nil
+	}
+	batch.Deletes = append(batch.Deletes, free)
+	return nil, nil
+}
+
+// view shows a run after the commit. What an entry that has just begun has
+// counted is nothing.
+func (f *family) view(ctx context.Context, at workflow.View) (*View, error) {
+	s := f.changed(at.ID)
+	if s != nil && (s.before == nil || at.Entry > s.before.Entries) {
+		return newView(at, s.m), nil
+	}
+	return f.app.view(ctx, f.caller.Namespace, at)
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/retry"
+)
+
+// handover makes a session drive another run, or a branch of one: in one commit the
+// session's binding changes, and the run that it drove is paused.
+type handover struct {
+	*scene
+	caller  Caller
+	session string
+	batch   store.Batch
+	paused  []*workflow.Run
+}
+
+// newHandover prepares one for a session, which may be empty: then nothing is bound.
+func (a *App) newHandover(caller Caller, session, runID string) *handover {
+	return &handover{
+		scene: a.newScene(caller, Target{RunID: runID, SessionID: session}, true), caller: caller, session: session,
+	}
+}
+
+// drive adds to the batch what makes the session drive what data says (see bindingData),
+// or nothing without a session. aim is the run that it would drive, if there is one yet.
+func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim, data string) error {
+	refusal, err := h.permit(ctx, op, aim)
+	switch {
+	case err != nil:
+		return err
+	case refusal != nil:
+		return refused(refusal)
+	case h.session == "":
+		return nil
+	}
+	binding, now, err := h.driven(ctx, h.session)
+	if err != nil {
+		return err
+	}
+	record := h.bindings[h.session]
+	h.batch.Puts = append(h.batch.Puts, store.Put{Key: record.Key, Expect: record.Version, Data: []byte(data)})
+	if now == nil || !authority.Pauses(binding, now, aim.At.Run) {
+		return nil
+	}
+	return h.pause(ctx, now)
+}
+
+// pause pauses the run that the session drove, with its family: in the same batch, or by
+// a commit of its own where the run is in another shard, because it was resumed from
+// another session.
+func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
+	pause := change{
+		op: authority.Pause, target: Target{RunID: now.ID},
+		command: workflow.Pause{Reason: "another workflow was loaded", Actor: h.caller.Principal.Name},
+	}
+	shards := h.app.store.Shards()
+	if runKey(h.namespace, now.ID).Shard(shards) != bindingKey(h.namespace, h.session).Shard(shards) {
+		_, err := h.app.change(ctx, h.caller, pause)
+		// The decision to leave was made on the run as it was before.
+		h.checks = nil
+		return err
+	}
+	top := now.ID
+	for at := now; at.Parent != nil; {
+		top = at.Parent.RunID
+		var err error
+		if at, err = h.known(ctx, top); err != nil {
+			return err
+		}
+	}
+	f := newFamily(h.app, h.caller, h.scene)
+	s, err := f.stepOn(ctx, top, pause.command)
+	switch {
+	case err != nil:
+		return err
+	case !s.out.Changed && top != now.ID: // it has changed since the child was read
+		return &store.ConflictError{Key: s.key}
+	case !s.out.Changed:
+		return fault.New(fault.FailedPrecondition, "run %s of this session is %s and cannot be left now", now.ID, now.Status)
+	}
+	if err := f.follow(ctx, s, pause); err != nil {
+		return err
+	}
+	h.paused = f.runs()
+	return f.addSteps(&h.batch)
+}
+
+// commit makes the handover durable, with what else the batch holds.
+func (h *handover) commit(ctx context.Context) (store.Result, error) {
+	if home := h.home(); home != nil {
+		if err := h.guard(&h.batch, *home); err != nil {
+			return store.Result{}, err
+		}
+	}
+	result, err := h.app.store.Commit(ctx, h.batch)
+	if err == nil && !result.Replayed {
+		h.app.changed(h.namespace, h.paused...)
+	}
+	return result, retry.Fault(err)
+}
+
+// home is a key of the batch's shard, or nil for an empty batch.
+func (h *handover) home() *store.Key {
+	switch {
+	case len(h.batch.Puts) > 0:
+		return &h.batch.Puts[0].Key
+	case h.batch.Idempotency != nil:
+		return &h.batch.Idempotency.Owner
+	default:
+		return nil
+	}
+}

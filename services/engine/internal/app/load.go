@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+func runKey(namespace, id string) store.Key { return ledger.Run(namespace, id) }
+
+// loadRun reads a run from the store and refreshes the cache.
+func (a *App) loadRun(ctx context.Context, key store.Key) (*workflow.Run, error) {
+	record, err := a.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fault.New(fault.NotFound, "no run %q", key.ID)
+	}
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	run, err := decodeRun(record.Data, record.Version)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	a.remember(key, run)
+	return run, nil
+}
+
+// cachedRun returns a snapshot that may be old: the commit must check its version.
+func (a *App) cachedRun(ctx context.Context, key store.Key) (*workflow.Run, error) {
+	if run, ok := a.runs.Get(key); ok {
+		return run, nil
+	}
+	return a.loadRun(ctx, key)
+}
+
+func (a *App) remember(key store.Key, run *workflow.Run) {
+	a.runs.Put(key, run, func(old *workflow.Run) bool { return old.Version > run.Version })
+}
+
+// changed remembers new snapshots and wakes the watchers of these runs.
+func (a *App) changed(namespace string, runs ...*workflow.Run) {
+	for _, run := range runs {
+		key := runKey(namespace, run.ID)
+		a.remember(key, run)
+		a.changes.Wake(key)
+	}
+}
+
+func bindingKey(namespace, session string) store.Key {
+	return store.Key{Namespace: namespace, Kind: kindBinding, ID: session}
+}
+
+// binding returns the record that binds a session to its run; at version Absent
+// when the session drives none. It is read each time: it may move to another run at any
+// moment (S6.6).
+func (a *App) binding(ctx context.Context, namespace, session string) (store.Record, error) {
+	key := bindingKey(namespace, session)
+	record, err := a.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Record{Key: key, Version: store.Absent}, nil
+	}
+	if err != nil {
+		return store.Record{}, fault.From(err)
+	}
+	return record, nil
+}
+
+// bindingSeparator parts the run from the branch in a session's binding.
+const bindingSeparator = " "
+
+// boundTo is what a session's binding says: the run that it drives, and the branch of it
+// that is the session's own.
+func boundTo(record store.Record) authority.Binding {
+	runID, branch, _ := strings.Cut(string(record.Data), bindingSeparator)
+	return authority.Binding{Session: record.Key.ID, RunID: runID, Branch: branch}
+}
+
+// bindingData is what boundTo reads.
+func bindingData(runID, branch string) []byte {
+	if branch == "" {
+		return []byte(runID)
+	}
+	return []byte(runID + bindingSeparator + branch)
+}
+
+// eachRun visits the runs that a query selects.
+func (a *App) eachRun(ctx context.Context, query store.Query, visit func(*workflow.Run) error) error {
+	query.Kind, query.Limit = KindRun, 1000
+	for {
+		page, err := a.store.List(ctx, query)
+		if err != nil {
+			return fault.From(err)
+		}
+		for _, record := range page.Records {
+			run, err := decodeRun(record.Data, record.Version)
+			if err != nil {
+				return fault.From(err)
+			}
+			if err := visit(run); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		query.After = page.Next
+	}
+}

@@ -1,0 +1,201 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// scene is what a decision depends on, with the versions that it was read at: each is a
+// precondition of the commit that follows, so that no decision outlives what it was made
+// on.
+type scene struct {
+	authority.Scene
+	app       *App
+	namespace string
+	// fresh: no run is from the cache. What a scene refuses stands only if it is fresh.
+	fresh    bool
+	checks   []store.Check
+	bindings map[string]store.Record
+}
+
+// newScene begins with what the request names; the rest is read as decisions ask for it.
+func (a *App) newScene(caller Caller, target Target, fresh bool) *scene {
+	return &scene{
+		Scene: authority.Scene{
+			Who:    caller.who(),
+			Target: authority.Target{RunID: target.RunID, Session: target.SessionID, Branch: target.Branch},
+		},
+		app: a, namespace: caller.Namespace, fresh: fresh, bindings: map[string]store.Record{},
+	}
+}
+
+// decide asks for a decision until all that it depends on was read. It returns why it is
+// refused, or nil.
+func (s *scene) decide(ctx context.Context, ask func() *authority.Refusal) (*authority.Refusal, error) {
+	for {
+		refusal := ask()
+		if refusal == nil || refusal.Need == nil {
+			return refusal, nil
+		}
+		if err := s.read(ctx, *refusal.Need); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// aim finds what an operation is carried out on.
+func (s *scene) aim(ctx context.Context, op authority.Op) (aim authority.Aim, refusal *authority.Refusal, err error) {
+	refusal, err = s.decide(ctx, func() *authority.Refusal {
+		var refusal *authority.Refusal
+		aim, refusal = s.Aim(op)
+		return refusal
+	})
+	return aim, refusal, err
+}
+
+// permit decides whether the caller may carry an operation out.
+func (s *scene) permit(ctx context.Context, op authority.Op, aim authority.Aim) (*authority.Refusal, error) {
+	return s.decide(ctx, func() *authority.Refusal { return s.Permit(op, aim) })
+}
+
+// read adds what a decision lacks.
+func (s *scene) read(ctx context.Context, need authority.Need) error {
+	switch {
+	case need.RunID != "":
+		return s.readRun(ctx, need.RunID)
+	case need.Session != "":
+		return s.readBinding(ctx, need.Session)
+	case need.Above && s.app.Sessions != nil:
+		above, err := s.app.Sessions.Lineage(ctx, s.namespace, s.Who.Session)
+		if err != nil {
+			return err
+		}
+		s.Above = above
+	}
+	s.AboveKnown = true
+	return nil
+}
+
+func (s *scene) readRun(ctx context.Context, id string) error {
+	key := runKey(s.namespace, id)
+	load := s.app.cachedRun
+	if s.fresh {
+		load = s.app.loadRun
+	}
+	run, err := load(ctx, key)
+	if fault.ReasonOf(err) == fault.NotFound {
+		s.Absent = append(s.Absent, id)
+		s.checks = append(s.checks, store.Check{Key: key, Version: store.Absent})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.add(ctx, run)
+}
+
+// add adds a run that was read, with what its definition says.
+func (s *scene) add(ctx context.Context, run *workflow.Run) error {
+	m, err := s.app.machine(ctx, s.namespace, run.Workflow, run.WorkflowVersion)
+	if err != nil {
+		return err
+	}
+	s.Runs = append(s.Runs, authority.Node{Run: run, AlwaysEnforce: m.AlwaysEnforce(), Process: m.Process != nil})
+	s.checks = append(s.checks, store.Check{Key: runKey(s.namespace, run.ID), Version: run.Version})
+	return nil
+}
+
+func (s *scene) readBinding(ctx context.Context, session string) error {
+	record, err := s.app.binding(ctx, s.namespace, session)
+	if err != nil {
+		return err
+	}
+	s.bindings[session] = record
+	s.Bindings = append(s.Bindings, boundTo(record))
+	s.checks = append(s.checks, store.Check{Key: record.Key, Version: record.Version})
+	return nil
+}
+
+// driven is the run that a session drives, or nil; and its binding.
+func (s *scene) driven(ctx context.Context, session string) (binding authority.Binding, run *workflow.Run, err error) {
+	if _, read := s.bindings[session]; !read {
+		if err := s.readBinding(ctx, session); err != nil {
+			return binding, nil, err
+		}
+	}
+	binding = boundTo(s.bindings[session])
+	if binding.RunID == "" {
+		return binding, nil, nil
+	}
+	run, err = s.known(ctx, binding.RunID)
+	return binding, run, err
+}
+
+// known is a run that there must be.
+func (s *scene) known(ctx context.Context, id string) (*workflow.Run, error) {
+	if run := s.find(id); run != nil {
+		return run, nil
+	}
+	if err := s.readRun(ctx, id); err != nil {
+		return nil, err
+	}
+	if run := s.find(id); run != nil {
+		return run, nil
+	}
+	return nil, fault.From(fmt.Errorf("run %s is named by another record, and there is no such run", id))
+}
+
+// find is a run that was read, or nil.
+func (s *scene) find(id string) *workflow.Run {
+	i := slices.IndexFunc(s.Runs, func(n authority.Node) bool { return n.Run.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.Runs[i].Run
+}
+
+// guard adds the scene's preconditions to a batch, where the store can check them: in the
+// batch's own shard at least. A record that the batch writes has its precondition there,
+// which must be the version that the decision was made on.
+func (s *scene) guard(batch *store.Batch, home store.Key) error {
+	shards := s.app.store.Shards()
+	for _, check := range s.checks {
+		if !s.app.store.Spans() && check.Key.Shard(shards) != home.Shard(shards) {
+			continue
+		}
+		if err := addCheck(batch, check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addCheck adds a precondition on a record, but where the batch has it already.
+func addCheck(batch *store.Batch, check store.Check) error {
+	expected := check.Version
+	switch i := slices.IndexFunc(batch.Puts, func(p store.Put) bool { return p.Key == check.Key }); {
+	case i >= 0:
+		expected = batch.Puts[i].Expect
+	case slices.Contains(batch.Checks, check) || slices.Contains(batch.Deletes, check):
+	default:
+		batch.Checks = append(batch.Checks, check)
+	}
+	if expected != check.Version {
+		return &store.ConflictError{Key: check.Key, Want: check.Version, Have: expected}
+	}
+	return nil
+}
+
+// refused is a refusal as callers are told.
+func refused(r *authority.Refusal) error {
+	if r.Code == authority.Incomplete {
+		return fault.From(fmt.Errorf("authority: %s", r.Message))
+	}
+	return fault.New(fault.Reason(r.Code), "%s", r.Message)
+}
