@@ -3,14 +3,10 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
-
-// Kept is how long a decided call can be repeated, reported or interrupt its run.
-const Kept = 24 * time.Hour
 
 // Call is what is kept of a decision, as the answer of its idempotency key: for
 // repeats, for the report, and as the proof that the call was allowed.

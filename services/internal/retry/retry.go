@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Attempts is how often something is tried before its caller is told to come back.
-const Attempts = 16
+// attempts is how often something is tried before its caller is told to come back.
+const attempts = 16
 
 // After its n-th lost race a try waits less than 1 ms << n, but n counts at most to
 // these: where nobody knows how many contend, and where few do.
@@ -40,7 +40,7 @@ func Fault(err error) error {
 // VERSION_CONFLICT when every attempt has lost its race for what, and a fault when ctx
 // ends between two attempts; then there is no result.
 func Do[T any](ctx context.Context, what string, try func() (T, error)) (T, error) {
-	result, err := tries(ctx, Attempts, apart, try)
+	result, err := tries(ctx, attempts, apart, try)
 	if Lost(err) {
 		var none T
 		return none, contended(what)
@@ -68,27 +68,27 @@ func contended(what string) error {
 	return fault.New(fault.VersionConflict, "%s is being changed by others faster than this request could follow; try again", what)
 }
 
-// tries answers what the first try that has lost no race has returned, or the last.
+// tries returns what the first try that has lost no race has returned, or the last.
 func tries[T any](ctx context.Context, most, longest int, try func() (T, error)) (T, error) {
 	for i := 0; ; i++ {
 		result, err := try()
 		if !Lost(err) || i+1 == most {
 			return result, err
 		}
-		if err := Yield(ctx, min(i, longest)); err != nil {
+		if err := pause(ctx, min(i, longest)); err != nil {
 			var none T
 			return none, fault.From(err)
 		}
 	}
 }
 
-// Yield waits before another try: not at all after the first lost race, for it was
+// pause waits before another try: not at all after the first lost race, for it was
 // lost to somebody who is through. It returns ctx's error when that ends first.
-func Yield(ctx context.Context, lost int) error {
+func pause(ctx context.Context, lost int) error {
 	if lost == 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(time.Duration(rand.Int64N(int64(time.Millisecond) << min(lost, apart))))
+	timer := time.NewTimer(time.Duration(rand.Int64N(int64(time.Millisecond) << lost)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -12,7 +12,6 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
-	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
@@ -29,9 +28,6 @@ const (
 	// kindWebhook, with the name of a receiver, is of the timers by which it is told.
 	kindWebhook = "approval_webhook"
 )
-
-// answersKept is how long a repeated vote gets its first answer (S6.5).
-const answersKept = 24 * time.Hour
 
 // interlock acts when time has passed.
 const interlock = "interlock"
@@ -112,13 +108,5 @@ func (a *App) Changed(namespace, entity, id string) {
 }
 
 func (a *App) now() time.Time { return a.clock().UTC() }
-
-// lostRace is true when a commit failed only because somebody else was faster.
-func lostRace(err error) bool { return errors.Is(err, store.ErrConflict) }
-
-// contended is the answer when every attempt lost its race.
-func contended(id string) error {
-	return fault.New(fault.VersionConflict, "approval %s is being changed by others faster than this request could follow; try again", id)
-}
 
 func notFound(err error) bool { return errors.Is(err, store.ErrNotFound) }

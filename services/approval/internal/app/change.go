@@ -6,8 +6,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
-	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -19,28 +19,15 @@ type command struct {
 	apply func(r *Record, now time.Time) consent.Result
 	// usedBy is kept when the command uses the approval.
 	usedBy string
-	// once, when it has a name, makes the command happen once.
-	once once
+	// once makes the command happen once.
+	once once.Key
 }
-
-// once makes a request happen once (S6.5); an empty name does not. What asks for
-// something else has another digest.
-type once struct{ name, digest string }
 
 // change applies a command to an approval and commits what has changed, again from
 // the start when somebody else was faster. It answers the approval afterwards.
 func (a *App) change(ctx context.Context, id string, c command) (*Record, error) {
 	key := approvalKey(c.caller.Namespace, id)
-	for i := range retry.Attempts {
-		r, err := a.try(ctx, key, c)
-		if !lostRace(err) {
-			return r, err
-		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
-		}
-	}
-	return nil, contended(id)
+	return retry.Do(ctx, "approval "+id, func() (*Record, error) { return a.try(ctx, key, c) })
 }
 
 // try is one attempt. What has become due is done first, and whatever comes of the
@@ -51,9 +38,7 @@ func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error
 		return nil, err
 	}
 	now := a.now()
-	// Asked after the approval was read: a repeat must not be judged by what the
-	// first request has made of it.
-	repeated, err := a.repeated(ctx, key, c.once)
+	repeated, err := c.once.Done(ctx, a.store, key)
 	if err != nil {
 		return nil, err
 	}
@@ -89,21 +74,4 @@ func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error
 		return nil, refused(t.after, ruled.Refusal)
 	}
 	return t.after, nil
-}
-
-// repeated is true for a request that was carried out before.
-func (a *App) repeated(ctx context.Context, owner store.Key, key once) (bool, error) {
-	if key.name == "" {
-		return false, nil
-	}
-	digest, err := a.store.Answer(ctx, owner, key.name)
-	switch {
-	case notFound(err):
-		return false, nil
-	case err != nil:
-		return false, fault.From(err)
-	case string(digest) != key.digest:
-		return false, fault.From(&store.ReplayMismatchError{Owner: owner, Name: key.name})
-	}
-	return true, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // Bounds of what is asked for, in bytes.
@@ -69,7 +70,7 @@ func (a *App) open(ctx context.Context, caller Caller, req consent.Request, runI
 	switch {
 	case err == nil:
 		return t.after, true, nil
-	case !lostRace(err):
+	case !retry.Lost(err):
 		return nil, false, err
 	}
 	r, err := a.same(ctx, caller, req, runID)

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -11,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // Vote is what a caller says to an approval.
@@ -67,10 +66,7 @@ func checkEdit(before *Record, out consent.Result) consent.Result {
 }
 
 // once is the key of a vote: each caller has keys of their own.
-func (v *Vote) once(name string) once {
-	if v.Key == "" {
-		return once{}
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%t %q %q %q", v.Approve, v.Note, v.Edited, v.Digest))
-	return once{name: fmt.Sprintf("decide %q %s", name, v.Key), digest: hex.EncodeToString(sum[:])}
+func (v *Vote) once(name string) once.Key {
+	content := fmt.Sprintf("%t %q %q %q", v.Approve, v.Note, v.Edited, v.Digest)
+	return once.Of(v.Key, fmt.Sprintf("decide %q", name), content)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
 // Receivers are told by timers: the commit that makes an event sets one for each of
@@ -102,34 +103,17 @@ func (a *App) Deliver(ctx context.Context) {
 	}
 	var all sync.WaitGroup
 	for _, receiver := range a.webhooks.Receivers() {
-		all.Go(func() {
-			every(ctx, sweepInterval, func(ctx context.Context) { a.deliverTo(ctx, receiver) })
-		})
+		all.Go(func() { a.deliverer(receiver).Run(ctx) })
 	}
 	all.Wait()
 }
 
-// deliverTo sends what is due to one receiver, some at a time.
-func (a *App) deliverTo(ctx context.Context, receiver string) {
-	slots := make(chan struct{}, sendAtOnce)
-	var all sync.WaitGroup
-	defer all.Wait()
-	for _, timer := range a.due(ctx, receiverKind(receiver), sendPage) {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		all.Go(func() {
-			defer func() { <-slots }()
-			if err := a.deliver(ctx, receiver, timer); err != nil && ctx.Err() == nil {
-				a.log.LogAttrs(ctx, slog.LevelWarn, "a message to a webhook cannot be handled and is tried again",
-					slog.String("of", timer.Key.String()), slog.Any("cause", err))
-				a.postpone(ctx, timer, a.now().Add(firedAgain))
-			}
-		})
+// deliverer sends what is due to one receiver, some at a time.
+func (a *App) deliverer(receiver string) *sweep.Sweeper {
+	return &sweep.Sweeper{
+		Store: a.store, Clock: a.now, Log: a.log, Kinds: []string{receiverKind(receiver)},
+		Fire:     func(ctx context.Context, timer store.Timer) error { return a.deliver(ctx, receiver, timer) },
+		Interval: sweepInterval, Page: sendPage, Slots: sendAtOnce,
 	}
 }
 
@@ -142,7 +126,7 @@ func (a *App) deliver(ctx context.Context, receiver string, timer store.Timer) e
 	key := approvalKey(timer.Key.Namespace, timer.Key.ID)
 	r, err := a.load(ctx, key)
 	if fault.ReasonOf(err) == fault.NotFound {
-		return a.clear(ctx, timer, store.Check{Key: key, Version: store.Absent})
+		return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: key, Version: store.Absent})
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 func (a *App) DeliverOnce(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, receiver := range a.webhooks.Receivers() {
-		all.Go(func() { a.deliverTo(ctx, receiver) })
+		all.Go(func() { a.deliverer(receiver).Once(ctx) })
 	}
 	all.Wait()
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
 // retentionTimer is when a decided approval is dropped.
@@ -18,13 +20,13 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	key := approvalKey(timer.Key.Namespace, timer.Key.ID)
 	r, err := a.load(ctx, key)
 	if fault.ReasonOf(err) == fault.NotFound {
-		return a.clear(ctx, timer, store.Check{Key: key, Version: store.Absent})
+		return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: key, Version: store.Absent})
 	}
 	if err != nil {
 		return err
 	}
 	if a.retention <= 0 || !r.Status.Final() { // there was an end to it when the timer was set
-		return a.clear(ctx, timer, store.Check{Key: key, Version: r.Version})
+		return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: key, Version: r.Version})
 	}
 	if due := r.DecidedAt.Add(a.retention); due.After(a.now()) { // and another one
 		timer.Due = due
@@ -37,14 +39,15 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 		return err
 	}
 	if last == r.ID {
-		if _, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: ask, Version: version}}}); err != nil && !lostRace(err) {
+		_, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: ask, Version: version}}})
+		if err != nil && !retry.Lost(err) {
 			return fault.From(err)
 		}
 	}
 	_, err = a.store.Commit(ctx, store.Batch{
 		Deletes: []store.Check{{Key: key, Version: r.Version}}, ClearTimers: []store.TimerID{timer.TimerID, r.timer()},
 	})
-	if err != nil && !lostRace(err) { // it was used meanwhile, and goes the next time
+	if err != nil && !retry.Lost(err) { // it was used meanwhile, and goes the next time
 		return fault.From(err)
 	}
 	return nil

@@ -30,7 +30,7 @@ func askKey(namespace, runID, question string) store.Key {
 
 // reuse answers the approval that a question has, or asks anew when there is none that
 // says anything any more (S7.6). Of those who ask at once all get the same.
-func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, runID, usedBy string) (*Record, bool, error) {
+func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, runID, usedBy string) (r *Record, created bool, err error) {
 	if req.ID != "" {
 		r, err := a.same(ctx, caller, req, runID)
 		if fault.ReasonOf(err) != fault.NotFound {
@@ -38,16 +38,11 @@ func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, run
 		}
 	}
 	key := askKey(caller.Namespace, runID, req.Question())
-	for i := range retry.Attempts {
-		r, created, err := a.tryReuse(ctx, caller, key, req, runID, usedBy)
-		if !lostRace(err) {
-			return r, created, err
-		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return nil, false, fault.From(err)
-		}
-	}
-	return nil, false, contended("of this action")
+	err = retry.Run(ctx, "the approval of this action", func() (err error) {
+		r, created, err = a.tryReuse(ctx, caller, key, req, runID, usedBy)
+		return err
+	})
+	return r, created, err
 }
 
 func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req consent.Request, runID, usedBy string) (*Record, bool, error) {
@@ -82,12 +77,8 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 	if err != nil {
 		return nil, false, fault.From(err)
 	}
-	_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: key, Expect: version, Data: data}}})
-	switch {
-	case lostRace(err):
-		return nil, false, err
-	case err != nil:
-		return nil, false, fault.From(err)
+	if _, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: key, Expect: version, Data: data}}}); err != nil {
+		return nil, false, retry.Fault(err)
 	}
 	return a.open(ctx, caller, req, runID)
 }

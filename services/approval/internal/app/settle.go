@@ -26,8 +26,10 @@ func (a *App) settle(ctx context.Context, r *Record) {
 	}
 }
 
-// settleBehind does so without waiting, unless many are being told already.
+// settleBehind does so without waiting, unless many are being told already. It may
+// outlive the sweep that calls it.
 func (a *App) settleBehind(ctx context.Context, r *Record) {
+	ctx = context.WithoutCancel(ctx)
 	select {
 	case a.settling <- struct{}{}:
 		a.behind.Go(func() {

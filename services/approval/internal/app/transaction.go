@@ -7,6 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // transaction is a change of one approval: the record, its events, its timers and
@@ -17,7 +19,7 @@ type transaction struct {
 	before, after *Record
 	at            time.Time
 	said          []said
-	once          once
+	once          once.Key
 }
 
 // said is an event, and who has caused it.
@@ -45,11 +47,8 @@ func (t *transaction) commit(ctx context.Context) (replayed bool, err error) {
 		return false, err
 	}
 	result, err := t.app.store.Commit(ctx, batch)
-	switch {
-	case lostRace(err):
-		return false, err
-	case err != nil:
-		return false, fault.From(err)
+	if err != nil {
+		return false, retry.Fault(err)
 	}
 	if !result.Replayed {
 		t.app.Changed(t.after.Namespace, KindApproval, t.after.ID)
@@ -93,10 +92,6 @@ func (t *transaction) batch() (store.Batch, error) {
 		}
 		batch.SetTimers = append(batch.SetTimers, timers...)
 	}
-	if t.once.name != "" {
-		batch.Idempotency = &store.Idempotency{
-			Owner: t.after.key(), Name: t.once.name, Digest: t.once.digest, Answer: []byte(t.once.digest), TTL: answersKept,
-		}
-	}
+	batch.Idempotency = t.once.Keep(t.after.key())
 	return batch, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // Outcome is a run after a request, and the rejection when it was refused.
@@ -91,7 +92,7 @@ func remembered(owner store.Key, name, digest string, after authority.Place, out
 		w.Raw("rejection", rejection)
 	}
 	w.Close()
-	return &store.Idempotency{Owner: owner, Name: name, Digest: digest, Answer: w.Bytes(), TTL: answersKept}, nil
+	return &store.Idempotency{Owner: owner, Name: name, Digest: digest, Answer: w.Bytes(), TTL: once.Kept}, nil
 }
 
 func (a *App) decodeAnswer(ctx context.Context, namespace string, data []byte) (*Outcome, error) {

@@ -33,11 +33,6 @@ const (
 	kindRequest = "request"
 )
 
-const (
-	// answersKept is how long a repeated request gets its first answer (S6.5).
-	answersKept = 24 * time.Hour
-)
-
 // Caller is who asks, and where.
 type Caller struct {
 	Namespace string

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 func mustStart(t *testing.T, a *App, caller Caller, req Start) *workflow.Run {
@@ -244,7 +245,7 @@ func TestUsedKeyOfAnotherRequest(t *testing.T) {
 	// The decision on a tool call is kept beside the answers, in another form.
 	owner := runKey("default", run.ID)
 	_, err := a.store.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{
-		Owner: owner, Name: "call/1", Digest: "x", Answer: []byte(`{"verdict":{}}`), TTL: answersKept,
+		Owner: owner, Name: "call/1", Digest: "x", Answer: []byte(`{"verdict":{}}`), TTL: once.Kept,
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // S4.1: only a call that was allowed fires an interrupt, once; and the counters of
@@ -28,7 +29,7 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 	decided := func(id string, v toolcall.Verdict) {
 		call := ledger.Call{Verdict: v, RunID: run.ID, Entry: 1, RunVersion: 1}
 		_, err := st.Commit(t.Context(), store.Batch{
-			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Answer: call.Encode(), TTL: ledger.Kept},
+			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Answer: call.Encode(), TTL: once.Kept},
 			Counters:    []store.Counter{{Owner: ledger.Entry(key, 1), Name: ledger.Iterations, Delta: 1, Limit: store.NoLimit}},
 		})
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -13,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -76,18 +76,19 @@ func readable(src []byte, problems document.Problems, asProcess bool) (document.
 func (a *App) register(ctx context.Context, caller Caller, next *Version, idempotencyKey string) (v *Version, created bool, err error) {
 	next.CreatedBy, next.Role = caller.Principal.Name, caller.Principal.Role
 	key := store.Key{Namespace: caller.Namespace, Kind: kindWorkflow, ID: next.Name}
-	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
+	request := once.Key{Name: idempotencyKey, Digest: next.Digest}
+	if v, err := a.registeredBefore(ctx, key, request); v != nil || err != nil {
 		return v, true, err
 	}
-	v, err = retry.Do(ctx, next.what()+" "+next.Name, func() (v *Version, err error) {
-		v, created, err = a.tryRegister(ctx, caller, key, next, idempotencyKey)
-		return v, err
+	err = retry.Run(ctx, next.what()+" "+next.Name, func() (err error) {
+		v, created, err = a.tryRegister(ctx, caller, key, next, request)
+		return err
 	})
 	return v, created, err
 }
 
-// tryRegister stores the version after the latest, where that says something else.
-func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, next *Version, idempotencyKey string) (v *Version, created bool, err error) {
+// tryRegister makes the next version of a name, unless it is the same as the latest.
+func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, next *Version, request once.Key) (v *Version, created bool, err error) {
 	latest, err := a.loadLatest(ctx, key)
 	switch {
 	case fault.ReasonOf(err) == fault.NotFound:
@@ -104,7 +105,7 @@ func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, nex
 	default:
 		next.Number = latest.Number + 1
 	}
-	err = a.putVersion(ctx, caller, key, next, idempotencyKey)
+	err = a.putVersion(ctx, caller, key, next, request)
 	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) && conflict.Key == claimKey(key) {
 		return nil, false, nameTaken(next)
 	}
@@ -148,29 +149,19 @@ func (a *App) claimed(ctx context.Context, namespace string, v *Version) (bool, 
 }
 
 // registeredBefore answers the version that a repeat of a request made (S6.5).
-func (a *App) registeredBefore(ctx context.Context, key store.Key, idempotencyKey, digest string) (*Version, error) {
-	if idempotencyKey == "" {
-		return nil, nil
+func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.Key) (*Version, error) {
+	number, err := request.Number(ctx, a.store, key)
+	if number == 0 || err != nil {
+		return nil, err
 	}
-	number, err := a.store.Answer(ctx, key, idempotencyKey)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
+	v, err := a.Workflow(ctx, key.Namespace, key.ID, number)
 	if err != nil {
-		return nil, fault.From(err)
+		return nil, err
 	}
-	n, err := strconv.ParseInt(string(number), 10, 64)
-	if err != nil {
-		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
-	}
-	v, err := a.Workflow(ctx, key.Namespace, key.ID, n)
-	if err == nil && v.Digest != digest {
-		return nil, fault.From(&store.ReplayMismatchError{Owner: key, Name: idempotencyKey})
-	}
-	return v, err
+	return v, request.Same(key, v.Digest)
 }
 
-func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *Version, idempotencyKey string) error {
+func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *Version, request once.Key) error {
 	v.CreatedAt = a.clock().UTC()
 	event, err := a.announce.WorkflowEvent(caller.Namespace, caller.Principal.Name, v)
 	if err != nil {
@@ -190,12 +181,7 @@ func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *V
 	if v.Role == auth.Agent {
 		batch.Checks = []store.Check{{Key: claimKey(key), Version: store.Absent}}
 	}
-	if idempotencyKey != "" {
-		batch.Idempotency = &store.Idempotency{
-			Owner: key, Name: idempotencyKey, Digest: v.Digest,
-			Answer: strconv.AppendInt(nil, v.Number, 10), TTL: answersKept,
-		}
-	}
+	batch.Idempotency = request.KeepNumber(key, v.Number)
 	_, err = a.store.Commit(ctx, batch)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // resume continues the newest paused run of a workflow and owner in the
@@ -92,7 +93,7 @@ func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) 
 	if req.IdempotencyKey != "" {
 		h.batch.Idempotency = &store.Idempotency{
 			Owner: *requestOwner(caller, req), Name: resumeName(req), Digest: startDigest(req),
-			Answer: []byte(runID + " " + startDigest(req)), TTL: answersKept,
+			Answer: []byte(runID + " " + startDigest(req)), TTL: once.Kept,
 		}
 	}
 	result, err := h.commit(ctx)

@@ -2,16 +2,12 @@ package app
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
 const (
@@ -27,80 +23,41 @@ const (
 	soonest, latest = 5 * time.Second, time.Minute
 )
 
-// Sweep looks after approvals that runs wait for until ctx ends. Any number of
-// processes may sweep one store.
+// Sweep looks after approvals that runs wait for until ctx ends.
 func (a *App) Sweep(ctx context.Context) {
-	if a.Approvals == nil {
-		return
-	}
-	ticker := time.NewTicker(sweepInterval)
-	defer ticker.Stop()
-	for {
-		a.SweepOnce(ctx)
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	if a.Approvals != nil {
+		a.sweeper().Run(ctx)
 	}
 }
 
 // SweepOnce looks after those that are due now.
-func (a *App) SweepOnce(ctx context.Context) {
-	timers, err := a.store.Due(ctx, a.clock(), sweepPage, KindRun)
-	if err != nil && ctx.Err() == nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "timers cannot be read", slog.Any("cause", err))
+func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
+
+// sweeper stops without the service of approvals: none can be looked after then.
+func (a *App) sweeper() *sweep.Sweeper {
+	return &sweep.Sweeper{
+		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{KindRun}, Fire: a.lookAfter,
+		Interval: sweepInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: pause, Stop: true,
 	}
-	// Without the service none can be looked after: the rest waits for the next time.
-	within, stop := context.WithCancel(ctx)
-	defer stop()
-	var group sync.WaitGroup
-	var failures atomic.Int64
-	slots := make(chan struct{}, sweepers)
-	for _, timer := range timers {
-		if !strings.HasPrefix(timer.Name, timerPrefix) {
-			continue
-		}
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			err := a.lookAfter(within, timer)
-			if err == nil {
-				return
-			}
-			if reason := fault.ReasonOf(err); reason == fault.Unavailable || reason == fault.DeadlineExceeded {
-				stop()
-			}
-			if failures.Add(1) == 1 && ctx.Err() == nil {
-				a.log.LogAttrs(ctx, slog.LevelWarn, "an approval cannot be looked after, and is later",
-					slog.String("timer", timer.Name), slog.String("of", timer.Key.String()), slog.Any("cause", err))
-			}
-		})
-	}
-	group.Wait()
 }
 
-// lookAfter does what there is to do for an approval, and comes back later when that
-// is not all.
+// lookAfter does what there is to do for an approval, which may not be all.
 func (a *App) lookAfter(ctx context.Context, timer store.Timer) error {
-	if ctx.Err() != nil {
+	approvalID, ours := strings.CutPrefix(timer.Name, timerPrefix)
+	if !ours {
 		return nil
 	}
-	approvalID := strings.TrimPrefix(timer.Name, timerPrefix)
-	within, cancel := context.WithTimeout(ctx, sweepLimit)
-	defer cancel()
-	s, err := a.settleOnce(within, timer.Key, approvalID)
+	s, err := a.settleOnce(ctx, timer.Key, approvalID)
 	switch {
 	case s.over:
 		return nil
 	case s.nothing:
 		return a.endTimer(ctx, timer.Key, approvalID)
-	case ctx.Err() != nil:
-		return nil // it is due again at once
+	case err == nil:
+		return sweep.ErrLater
+	default:
+		return err
 	}
-	now := a.clock()
-	_, failed := a.store.Commit(ctx, store.Batch{Postpone: []store.Postpone{{Timer: timer, Until: now.Add(pause(timer, now))}}})
-	return errors.Join(err, failed)
 }
 
 // pause is how long to wait before an approval is looked after again.

@@ -31,6 +31,13 @@ type Caller struct {
 // callers work in.
 type Target struct{ RunID, SessionID, Branch string }
 
+func (t Target) String() string {
+	if t.RunID == "" {
+		return "the run of session " + t.SessionID
+	}
+	return "run " + t.RunID
+}
+
 // Runs is the engine as the enforcer sees it.
 type Runs interface {
 	// Run answers the run whose rules are in force for a target, as it stands in

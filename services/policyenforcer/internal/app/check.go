@@ -63,23 +63,19 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 		return nil, fault.New(fault.InvalidRequest, "estimated_cost_usd must not be negative").Violate("/estimated_cost_usd", "RANGE", "negative")
 	}
 	q := &question{caller: caller, req: req, digest: digest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
-	s, err := a.found(ctx, caller, req.Target, a.cached)
-	for i := range retry.Attempts {
+	read := a.cached
+	d, err := retry.Do(ctx, req.Target.String(), func() (*Decision, error) {
+		s, err := a.found(ctx, caller, req.Target, read)
 		if err != nil {
-			return a.unavailable(ctx, q, err)
+			return nil, err
 		}
-		d, cause := a.attempt(ctx, q, s)
-		if cause == nil {
-			return d, nil
-		}
-		if err = cause; !errors.Is(err, store.ErrConflict) {
-			continue
-		}
-		if err = retry.Yield(ctx, i); err == nil {
-			s, err = a.found(ctx, caller, req.Target, a.again)
-		}
+		read = a.again
+		return a.attempt(ctx, q, s)
+	})
+	if err != nil {
+		return a.unavailable(ctx, q, err)
 	}
-	return nil, fault.New(fault.VersionConflict, "run %s is being changed faster than this check could follow; try again", req.Target.RunID)
+	return d, nil
 }
 
 // again reads anew what has changed under a check.

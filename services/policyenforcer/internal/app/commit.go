@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // record commits a decision: the conditions that the run and the policies are
@@ -29,7 +30,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
 	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
-			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Answer: callOf(d).Encode(), TTL: ledger.Kept,
+			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Answer: callOf(d).Encode(), TTL: once.Kept,
 		}
 	}
 	v := &d.Verdict

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
 // What tests see of the parts that only checks use.
@@ -12,7 +13,7 @@ import (
 const (
 	SealEvery   = sealEvery
 	SpendKept   = spendKept
-	FiredAgain  = firedAgain
+	FiredAgain  = sweep.Later
 	MaxPolicies = maxPolicies
 	MaxInput    = maxInput
 )

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // kindForgotten is the record of what was dropped from the beginning of a partition
@@ -121,7 +122,7 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	}
 	// A seal that is made meanwhile sets the timer.
 	batch.Checks = []store.Check{{Key: sealKey(decisions.Namespace, decisions.ID), Version: sealed.version}}
-	if _, err := a.store.Commit(ctx, batch); !errors.Is(err, store.ErrConflict) {
+	if _, err := a.store.Commit(ctx, batch); !retry.Lost(err) {
 		return err
 	}
 	return nil // the next sweep tries again

@@ -163,10 +163,6 @@ func invalidDefinition(what string, problems document.Problems) error {
 	return e
 }
 
-func contended(what string) error {
-	return fault.New(fault.VersionConflict, "%s is being changed too fast to follow; try again", what)
-}
-
 // PolicyChange is a change of the policies of a namespace, as it is announced.
 type PolicyChange struct {
 	// Type is put, promoted, deleted, attached or detached; or shadowed or unshadowed,

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,32 +41,23 @@ func (a *App) edit(ctx context.Context, namespace string, edit indexEdit) (*edit
 
 // changeIndex edits the index of a namespace in one commit with its event. What
 // changes nothing commits nothing, but for the idempotency key.
-func (a *App) changeIndex(ctx context.Context, caller Caller, once *once, edit indexEdit) (*policyIndex, error) {
-	for i := range retry.Attempts {
+func (a *App) changeIndex(ctx context.Context, caller Caller, request *store.Idempotency, edit indexEdit) (*policyIndex, error) {
+	return retry.Do(ctx, "the index of policies", func() (*policyIndex, error) {
 		e, err := a.edit(ctx, caller.Namespace, edit)
 		if err != nil {
 			return nil, err
 		}
-		if e.change == nil && once == nil {
+		if e.change == nil && request == nil {
 			return e.before, nil
 		}
-		x, err := a.commitIndex(ctx, caller, once, e)
-		if err == nil {
-			return x, nil
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			return nil, fault.From(err)
-		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
-		}
-	}
-	return nil, contended("the index of policies")
+		x, err := a.commitIndex(ctx, caller, request, e)
+		return x, retry.Fault(err)
+	})
 }
 
-func (a *App) commitIndex(ctx context.Context, caller Caller, once *once, e *edited) (*policyIndex, error) {
+func (a *App) commitIndex(ctx context.Context, caller Caller, request *store.Idempotency, e *edited) (*policyIndex, error) {
 	key := policyIndexKey(caller.Namespace)
-	batch := store.Batch{Idempotency: once.idempotency(key)}
+	batch := store.Batch{Idempotency: request}
 	if e.change == nil {
 		batch.Checks = []store.Check{{Key: key, Version: e.before.Version}}
 	} else {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -52,8 +52,8 @@ func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *P
 		return nil, false, nil, invalidDefinition("policy", document.Problems{*problem})
 	}
 	v := &PolicyVersion{Name: name, Digest: document.Digest(value), Definition: req.Definition, CreatedBy: caller.Principal.Name}
-	once := req.once(v)
-	if p, created, err := a.putBefore(ctx, caller.Namespace, name, once); p != nil || err != nil {
+	request := req.once(v)
+	if p, created, err := a.putBefore(ctx, caller.Namespace, name, request); p != nil || err != nil {
 		return p, created, problems, err
 	}
 	put := func(text *indexText) (*PolicyChange, error) { return putInIndex(text, v, req.Shadow), nil }
@@ -63,8 +63,7 @@ func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *P
 	if created, err = a.addVersion(ctx, caller.Namespace, v); err != nil {
 		return nil, false, nil, err
 	}
-	once.answer(v.Number, created)
-	x, err := a.changeIndex(ctx, caller, once, put)
+	x, err := a.changeIndex(ctx, caller, keepPut(caller.Namespace, request, v.Number, created), put)
 	if err != nil {
 		return nil, false, nil, err
 	}
@@ -93,7 +92,7 @@ func checkPolicyName(name string) error {
 // number.
 func (a *App) addVersion(ctx context.Context, namespace string, v *PolicyVersion) (created bool, err error) {
 	key := policyKey(namespace, v.Name)
-	for i := range retry.Attempts {
+	return retry.Do(ctx, "policy "+v.Name, func() (created bool, err error) {
 		record, err := a.store.Get(ctx, key)
 		if errors.Is(err, store.ErrNotFound) {
 			record, err = store.Record{Version: store.Absent}, nil
@@ -119,18 +118,8 @@ func (a *App) addVersion(ctx context.Context, namespace string, v *PolicyVersion
 		}
 		v.Number, v.CreatedAt = record.Version+1, a.clock().UTC()
 		known.Digests = append(known.Digests, v.Digest)
-		err = a.putVersion(ctx, key, record.Version, known, v)
-		if err == nil {
-			return true, nil
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			return false, fault.From(err)
-		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return false, fault.From(err)
-		}
-	}
-	return false, contended("policy " + v.Name)
+		return true, retry.Fault(a.putVersion(ctx, key, record.Version, known, v))
+	})
 }
 
 func (a *App) putVersion(ctx context.Context, key store.Key, before int64, known versions, v *PolicyVersion) error {
@@ -146,18 +135,12 @@ func (a *App) putVersion(ctx context.Context, key store.Key, before int64, known
 	return err
 }
 
-// once is a put that is made once, by its idempotency key.
-type once struct {
-	name, digest string
-	stored       []byte
-}
-
-// once names the put, whose answer is the version that it made.
-func (r *PutPolicy) once(v *PolicyVersion) *once {
+// once makes the put happen once (S6.5).
+func (r *PutPolicy) once(v *PolicyVersion) once.Key {
 	if r.IdempotencyKey == "" {
-		return nil
+		return once.Key{}
 	}
-	return &once{name: "put/" + v.Name + "/" + r.IdempotencyKey, digest: fmt.Sprintf("%s %t", v.Digest, r.Shadow)}
+	return once.Key{Name: "put/" + v.Name + "/" + r.IdempotencyKey, Digest: fmt.Sprintf("%s %t", v.Digest, r.Shadow)}
 }
 
 // putAnswer is what is kept of a put.
@@ -167,40 +150,26 @@ type putAnswer struct {
 	Created bool   `json:"created"`
 }
 
-func (o *once) answer(version int64, created bool) {
-	if o != nil {
-		o.stored, _ = json.Marshal(putAnswer{o.digest, version, created}) // text and numbers always encode
-	}
+// keepPut is for the batch of the index: the version that the put has made.
+func keepPut(namespace string, request once.Key, version int64, created bool) *store.Idempotency {
+	answer, _ := json.Marshal(putAnswer{request.Digest, version, created}) // text and numbers always encode
+	return request.KeepAnswer(policyIndexKey(namespace), answer)
 }
 
-// putBefore answers what a put with the same key has made (S6.5).
-func (a *App) putBefore(ctx context.Context, namespace, name string, o *once) (*Policy, bool, error) {
-	if o == nil {
-		return nil, false, nil
-	}
+// putBefore answers what a put with the same key has made.
+func (a *App) putBefore(ctx context.Context, namespace, name string, request once.Key) (*Policy, bool, error) {
 	key := policyIndexKey(namespace)
-	stored, err := a.store.Answer(ctx, key, o.name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, false, nil
+	stored, err := once.Answer(ctx, a.store, key, request.Name)
+	if stored == nil || err != nil {
+		return nil, false, err
 	}
-	if err != nil {
-		return nil, false, fault.From(err)
-	}
-	var answer putAnswer
-	if err := json.Unmarshal(stored, &answer); err != nil {
+	var first putAnswer
+	if err := json.Unmarshal(stored, &first); err != nil {
 		return nil, false, fault.From(fmt.Errorf("decode answer: %w", err))
 	}
-	if answer.Digest != o.digest {
-		return nil, false, fault.From(&store.ReplayMismatchError{Owner: key, Name: o.name})
+	if err := request.Same(key, first.Digest); err != nil {
+		return nil, false, err
 	}
-	p, err := a.Policy(ctx, namespace, name, answer.Version)
-	return p, answer.Created, err
-}
-
-// idempotency has a put of the index made once.
-func (o *once) idempotency(index store.Key) *store.Idempotency {
-	if o == nil {
-		return nil
-	}
-	return &store.Idempotency{Owner: index, Name: o.name, Digest: o.digest, Answer: o.stored, TTL: ledger.Kept}
+	p, err := a.Policy(ctx, namespace, name, first.Version)
+	return p, first.Created, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -81,19 +82,13 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 			return nil, fault.From(err)
 		}
 	}
-	for i := range retry.Attempts {
-		err := a.take(ctx, caller, s.root, call, reported)
-		if err == nil {
-			return reported, nil
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			return nil, fault.From(err)
-		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return nil, fault.From(err)
-		}
+	err = retry.Run(ctx, "run "+reported.RunID, func() error {
+		return retry.Fault(a.take(ctx, caller, s.root, call, reported))
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, fault.New(fault.VersionConflict, "run %s is being changed faster than this report could follow; send it again", reported.RunID)
+	return reported, nil
 }
 
 // allowedCall is the decision that allowed a call, or nil.
@@ -149,7 +144,7 @@ func changedFiles(call *ledger.Call, req Report) []string {
 func (a *App) take(ctx context.Context, caller Caller, root store.Key, call *ledger.Call, r *Reported) error {
 	batch := store.Batch{
 		Idempotency: &store.Idempotency{
-			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), TTL: ledger.Kept,
+			Owner: root, Name: ledger.ReportName(r.CallID), Digest: r.digest(), TTL: once.Kept,
 		},
 	}
 	var s *snapshotOf
@@ -205,7 +200,7 @@ func (a *App) settle(ctx context.Context, namespace string, root store.Key, call
 			group[i] = counters[index]
 		}
 		_, err := a.store.Commit(ctx, store.Batch{Counters: group, Idempotency: &store.Idempotency{
-			Owner: group[0].Owner, Name: "settle/" + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: ledger.Kept,
+			Owner: group[0].Owner, Name: "settle/" + root.ID + "/" + r.CallID, Digest: r.digest(), TTL: once.Kept,
 		}})
 		if err != nil {
 			return err

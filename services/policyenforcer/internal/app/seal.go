@@ -60,21 +60,19 @@ type Sealed struct {
 	Head string
 }
 
-// sealPage is how many records one seal covers at most.
-const sealPage = 1000
+// sealPage is how many records one seal covers at most, and sealPages how many seals
+// are made at once.
+const (
+	sealPage  = 1000
+	sealPages = 16
+)
 
 // sealAll seals what a partition has, and clears its timers when that is all. Any
 // number of processes may do so at once.
 func (a *App) sealAll(ctx context.Context, decisions store.Key) error {
-	for i := range retry.Attempts {
-		done, err := a.sealNext(ctx, decisions)
-		if done || err != nil && !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-		if err == nil {
-			continue
-		}
-		if err := retry.Yield(ctx, i); err != nil {
+	for range sealPages {
+		done, err := retry.Do(ctx, "the log of decisions", func() (bool, error) { return a.sealNext(ctx, decisions) })
+		if done || err != nil {
 			return err
 		}
 	}

@@ -2,12 +2,12 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // ShadowWorkflow has tool calls of a workflow judged by another definition too,
@@ -36,7 +36,7 @@ func (a *App) ShadowWorkflow(ctx context.Context, caller Caller, name string, de
 	_, err = a.store.Commit(ctx, store.Batch{
 		Puts: []store.Put{{Key: workflowShadowKey(caller.Namespace, digest), Expect: store.Absent, Data: definition}},
 	})
-	if err != nil && !errors.Is(err, store.ErrConflict) { // the same text is there already
+	if err != nil && !retry.Lost(err) { // the same text is there already
 		return "", fault.From(err)
 	}
 	_, err = a.changeIndex(ctx, caller, nil, func(text *indexText) (*PolicyChange, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // kindSpend owns the counters of accounts.
@@ -34,7 +34,7 @@ func (a *App) spendKey(namespace string, account rules.Account) store.Key {
 
 // spendKept is how long the counters of a period outlive it: until every call that
 // was admitted in it has been reported, or never will be.
-const spendKept = 2 * ledger.Kept
+const spendKept = 2 * once.Kept
 
 // dropLater sees to it that the counters of periods do not stay forever. It must be
 // called before the first of them is counted, and costs nothing from then on.

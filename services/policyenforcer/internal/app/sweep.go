@@ -2,10 +2,10 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
 // sweepInterval is how late a timer may fire, and sweepPage how many of one kind and
@@ -15,41 +15,17 @@ const (
 	sweepPage     = 128
 )
 
-// firedAgain is when a timer that could not be fired is tried again: later, so that
-// it does not keep others from their turn.
-const firedAgain = 30 * time.Second
-
 // Sweep seals decisions, and drops old ones and counters of periods that are over,
 // until ctx ends.
-// Any number of processes may sweep one store.
-func (a *App) Sweep(ctx context.Context) {
-	ticker := time.NewTicker(sweepInterval)
-	defer ticker.Stop()
-	for {
-		a.SweepOnce(ctx)
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
+func (a *App) Sweep(ctx context.Context) { a.sweeper().Run(ctx) }
 
 // SweepOnce fires what is due now.
-func (a *App) SweepOnce(ctx context.Context) {
-	timers, err := a.store.Due(ctx, a.clock(), sweepPage, kindDecisions, kindSpend)
-	if err != nil && ctx.Err() == nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "timers cannot be read", slog.Any("cause", err))
-	}
-	for _, timer := range timers {
-		if ctx.Err() != nil {
-			return
-		}
-		if err := a.fire(ctx, timer); err != nil && ctx.Err() == nil {
-			a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be fired and is tried again",
-				slog.String("of", timer.Key.String()), slog.Any("cause", err))
-			a.postpone(ctx, timer)
-		}
+func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
+
+func (a *App) sweeper() *sweep.Sweeper {
+	return &sweep.Sweeper{
+		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{kindDecisions, kindSpend},
+		Fire: a.fire, Interval: sweepInterval, Page: sweepPage,
 	}
 }
 
@@ -61,13 +37,5 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 		return a.forget(ctx, timer)
 	default:
 		return a.sealAll(ctx, timer.Key)
-	}
-}
-
-// postpone puts off a timer that could not be fired.
-func (a *App) postpone(ctx context.Context, timer store.Timer) {
-	_, err := a.store.Commit(ctx, store.Batch{Postpone: []store.Postpone{{Timer: timer, Until: a.clock().Add(firedAgain)}}})
-	if err != nil && ctx.Err() == nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "a timer could not be put off", slog.String("of", timer.Key.String()), slog.Any("cause", err))
 	}
 }

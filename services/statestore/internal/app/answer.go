@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // answer is what a repeat of a request is told (S6.5): the version of a state that
@@ -23,30 +24,25 @@ type answer struct {
 	By            string    `json:"by"`
 }
 
-func (st *State) answer(digest string) answer {
-	return answer{
-		Digest: digest, StateID: st.Key.ID, Version: st.Version, SchemaVersion: st.SchemaVersion, At: st.UpdatedAt, By: st.UpdatedBy,
-	}
-}
-
-func (r answer) encode() ([]byte, error) {
-	data, err := json.Marshal(r)
+// keep is for the batch of a request that has made this version.
+func (st *State) keep(request once.Key, owner store.Key) (*store.Idempotency, error) {
+	data, err := json.Marshal(answer{
+		Digest: request.Digest, StateID: st.Key.ID, Version: st.Version, SchemaVersion: st.SchemaVersion,
+		At: st.UpdatedAt, By: st.UpdatedBy,
+	})
 	if err != nil {
 		return nil, fault.From(fmt.Errorf("encode answer: %w", err))
 	}
-	return data, nil
+	return request.KeepAnswer(owner, data), nil
 }
 
 // decodeAnswer reads an answer, and refuses it to another request than the first.
-func decodeAnswer(data []byte, digest string, owner store.Key, name string) (answer, error) {
+func decodeAnswer(data []byte, request once.Key, owner store.Key) (answer, error) {
 	var r answer
 	if err := json.Unmarshal(data, &r); err != nil {
 		return r, fault.From(fmt.Errorf("decode answer: %w", err))
 	}
-	if r.Digest != digest {
-		return r, fault.From(&store.ReplayMismatchError{Owner: owner, Name: name})
-	}
-	return r, nil
+	return r, request.Same(owner, r.Digest)
 }
 
 // replay answers a state as it was when a request was first carried out. Where that

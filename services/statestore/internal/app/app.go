@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/retry"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
@@ -36,9 +37,6 @@ const (
 	// kindExecution is a use of a component that has begun.
 	kindExecution = "component_execution"
 )
-
-// answersKept is how long a repeated request gets its first answer (S6.5).
-const answersKept = 24 * time.Hour
 
 // Config of the use cases. Zero fields mean the defaults.
 type Config struct {
@@ -103,7 +101,7 @@ type App struct {
 	refs     *snapshot.Cache[store.Key, string]
 	compiler *document.SchemaCache
 	writers  writers
-	turns    *turns
+	turns    *retry.Turns
 	changes  *wakeup.Hub
 }
 
@@ -118,7 +116,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		refs:     snapshot.New[store.Key, string](65_536),
 		compiler: document.NewSchemaCache(1024),
 		writers:  writers{queues: map[store.Key]*queue{}},
-		turns:    newTurns(),
+		turns:    retry.NewTurns(),
 		changes:  wakeup.New(),
 	}
 }
@@ -134,14 +132,6 @@ func (a *App) Changed(namespace, entity, id string) {
 }
 
 func (a *App) now() time.Time { return a.clock().UTC() }
-
-// lostRace is true when a commit failed only because somebody else was faster.
-func lostRace(err error) bool { return errors.Is(err, store.ErrConflict) }
-
-// contended is the answer when every attempt lost its race.
-func contended(what string) error {
-	return fault.New(fault.VersionConflict, "%s is being changed by others faster than this request could follow; try again", what)
-}
 
 func notFound(err error) bool { return errors.Is(err, store.ErrNotFound) }
 

@@ -65,7 +65,7 @@ func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, ke
 		return nil, err
 	}
 	now, digest := a.now(), document.Digest(value)
-	for range retry.Attempts {
+	return retry.Do(ctx, "component "+parsed.Slug, func() (*Component, error) {
 		record, known, err := a.component(ctx, caller.Namespace, parsed.Slug)
 		if err != nil {
 			return nil, err
@@ -75,14 +75,8 @@ func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, ke
 		}
 		c := &Component{Component: parsed, Definition: value, Version: record.Version + 1, CreatedAt: now, UpdatedAt: now}
 		c.record = componentRecord{CreatedBy: caller.Principal.Name, Born: c.Version, Key: key, Digest: digest}
-		switch err := a.putComponent(ctx, caller, c, "created"); {
-		case err == nil:
-			return c, nil
-		case !lostRace(err):
-			return nil, err
-		}
-	}
-	return nil, contended("component " + parsed.Slug)
+		return c, a.putComponent(ctx, caller, c, "created")
+	})
 }
 
 // repeat answers a component that is there already to the request that created it,
@@ -118,10 +112,7 @@ func (a *App) putComponentRecord(ctx context.Context, caller Caller, c *Componen
 		Puts:   []store.Put{{Key: componentKey(caller.Namespace, c.Slug), Expect: c.Version - 1, Data: data}},
 		Events: []store.Event{event},
 	})
-	if err != nil && !lostRace(err) {
-		return fault.From(err)
-	}
-	return err
+	return retry.Fault(err)
 }
 
 // Component answers a component by its slug.
@@ -203,7 +194,7 @@ func (a *App) UpdateComponent(ctx context.Context, caller Caller, slug string, s
 		return nil, fault.New(fault.InvalidRequest, "the definition's slug is %q, not %q; a component keeps its slug", clip(parsed.Slug), clip(slug)).
 			Violate("/slug", "NAME", "must stay as it is")
 	}
-	for range retry.Attempts {
+	return retry.Do(ctx, "component "+slug, func() (*Component, error) {
 		c, err := a.Component(ctx, caller.Namespace, slug)
 		if err != nil {
 			return nil, err
@@ -213,14 +204,8 @@ func (a *App) UpdateComponent(ctx context.Context, caller Caller, slug string, s
 		}
 		c.Component, c.Definition, c.UpdatedAt = parsed, value, a.now()
 		c.Version++
-		switch err := a.putComponent(ctx, caller, c, "updated"); {
-		case err == nil:
-			return c, nil
-		case !lostRace(err):
-			return nil, err
-		}
-	}
-	return nil, contended("component " + slug)
+		return c, a.putComponent(ctx, caller, c, "updated")
+	})
 }
 
 func atVersion(what string, have, want int64) error {
@@ -233,7 +218,7 @@ func atVersion(what string, have, want int64) error {
 
 // DeleteComponent removes a component. Values that were kept stay out of reach.
 func (a *App) DeleteComponent(ctx context.Context, caller Caller, slug string, expected int64) error {
-	for range retry.Attempts {
+	return retry.Run(ctx, "component "+slug, func() error {
 		c, err := a.Component(ctx, caller.Namespace, slug)
 		if err != nil {
 			return err
@@ -243,9 +228,6 @@ func (a *App) DeleteComponent(ctx context.Context, caller Caller, slug string, e
 		}
 		c.UpdatedAt = a.now()
 		c.Version++
-		if err = a.putComponentRecord(ctx, caller, c, componentRecord{UpdatedAt: c.UpdatedAt}, "deleted"); !lostRace(err) {
-			return err
-		}
-	}
-	return contended("component " + slug)
+		return a.putComponentRecord(ctx, caller, c, componentRecord{UpdatedAt: c.UpdatedAt}, "deleted")
+	})
 }

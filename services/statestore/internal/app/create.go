@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // NewState is a request for a state.
@@ -30,7 +31,7 @@ func (a *App) CreateState(ctx context.Context, caller Caller, req NewState) (*St
 	if problems.HasErrors() {
 		return nil, badJSON("initial_data", problems)
 	}
-	c := &creation{a: a, caller: caller, NewState: req, data: data, digest: req.digest()}
+	c := &creation{a: a, caller: caller, NewState: req, data: data, once: req.once()}
 	if st, err := c.repeated(ctx); st != nil || err != nil {
 		return st, err
 	}
@@ -64,9 +65,8 @@ func (a *App) CreateState(ctx context.Context, caller Caller, req NewState) (*St
 	return st, nil
 }
 
-func (r *NewState) digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %s", r.Schema, r.SchemaVersion, r.Data))
-	return hex.EncodeToString(sum[:])
+func (r *NewState) once() once.Key {
+	return once.Of(r.Key, "create state", fmt.Sprintf("%q %d %s", r.Schema, r.SchemaVersion, r.Data))
 }
 
 // creation is a request for a state that has been read.
@@ -75,7 +75,7 @@ type creation struct {
 	a      *App
 	caller Caller
 	data   document.Value
-	digest string
+	once   once.Key
 	rules  *compiled
 }
 
@@ -123,25 +123,17 @@ func (c *creation) repeated(ctx context.Context) (*State, error) {
 	return c.before(ctx, root.Key)
 }
 
-func (c *creation) answerName() string { return "create state " + c.Key }
-
 // before answers the state that the same request has created for a session.
 func (c *creation) before(ctx context.Context, root store.Key) (*State, error) {
-	if c.Key == "" {
-		return nil, nil
-	}
-	stored, err := c.a.store.Answer(ctx, root, c.answerName())
-	if notFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.From(err)
+	stored, err := once.Answer(ctx, c.a.store, root, c.once.Name)
+	if stored == nil || err != nil {
+		return nil, err
 	}
 	return c.replayed(ctx, root, stored)
 }
 
 func (c *creation) replayed(ctx context.Context, root store.Key, stored []byte) (*State, error) {
-	first, err := decodeAnswer(stored, c.digest, root, c.Key)
+	first, err := decodeAnswer(stored, c.once, root)
 	if err != nil {
 		return nil, err
 	}
@@ -198,12 +190,8 @@ func (c *creation) put(ctx context.Context, root *Member) (*State, error) {
 	}
 	t.batch.Events = append(t.batch.Events, event)
 	t.batch.Puts = []store.Put{{Key: st.Key, Expect: store.Absent, Data: st.encode(text), Labels: st.labels(), History: encodeChange(change)}}
-	if c.Key != "" {
-		stored, err := st.answer(c.digest).encode()
-		if err != nil {
-			return nil, err
-		}
-		t.batch.Idempotency = &store.Idempotency{Owner: root.Key, Name: c.answerName(), Digest: c.digest, Answer: stored, TTL: answersKept}
+	if t.batch.Idempotency, err = st.keep(c.once, root.Key); err != nil {
+		return nil, err
 	}
 	result, err := t.commit(ctx)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // executionsKept is how long an execution may take.
@@ -141,7 +142,7 @@ func (a *App) Commit(ctx context.Context, caller Caller, id string, out Outcome)
 	var ex *Execution
 	err = a.contest(ctx, v.key, "component "+begun.Slug, func() (err error) {
 		ex, err = v.commit(ctx, caller, record, begun, out)
-		if !lostRace(err) {
+		if !retry.Lost(err) {
 			return err
 		}
 		if _, gone := a.store.Get(ctx, key); notFound(gone) {

@@ -93,7 +93,7 @@ func (a *App) complete(ctx context.Context, namespace string, in *intent) (*Memb
 	var m *Member
 	err := a.contest(ctx, key, "session "+in.Name, func() (err error) {
 		m, err = a.openMember(ctx, key, in)
-		if !lostRace(err) {
+		if !retry.Lost(err) {
 			return err
 		}
 		there, failed := a.loadMember(ctx, key) // made by whoever was faster
@@ -114,29 +114,22 @@ func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
 	if err != nil {
 		return fault.From(fmt.Errorf("encode session name: %w", err))
 	}
-	for i := range retry.Attempts {
-		_, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
-		switch {
-		case err == nil:
-			return nil
-		case !lostRace(err):
-			return fault.From(err)
+	return retry.Run(ctx, "session "+in.Name, func() error {
+		_, lost := a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: ref, Expect: store.Absent, Data: data}}})
+		if !retry.Lost(lost) {
+			return retry.Fault(lost)
 		}
-		other, err := a.intent(ctx, ref)
-		switch {
+		switch other, err := a.intent(ctx, ref); {
 		case err != nil:
 			return err
 		case other == nil: // it was taken back meanwhile
+			return lost
 		case other.Home == in.Home:
 			return nil
 		default:
 			return &takenError{ref.ID, other}
 		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return fault.From(err)
-		}
-	}
-	return contended("session " + in.Name)
+	})
 }
 
 // settle completes the session of an intent that was found. Where that can never be,
@@ -225,7 +218,7 @@ func (a *App) takeBack(ctx context.Context, namespace string, in *intent) error 
 		}
 		// Whoever has the name by then keeps it.
 		_, err = a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: ref, Version: known.version}}})
-		if err != nil && !lostRace(err) {
+		if err != nil && !retry.Lost(err) {
 			return fault.From(err)
 		}
 	}

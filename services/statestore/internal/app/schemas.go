@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -13,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -46,7 +46,9 @@ func schemaRecord(namespace, name string) store.Key {
 
 // RegisterSchema stores a schema as the next version of its name. The content of
 // the latest version again changes nothing and answers created = false.
-func (a *App) RegisterSchema(ctx context.Context, caller Caller, name, description string, src []byte, idempotencyKey string) (*Schema, bool, error) {
+func (a *App) RegisterSchema(
+	ctx context.Context, caller Caller, name, description string, src []byte, idempotencyKey string,
+) (v *Schema, created bool, err error) {
 	if err := plainName("name", name); err != nil {
 		return nil, false, err
 	}
@@ -60,74 +62,59 @@ func (a *App) RegisterSchema(ctx context.Context, caller Caller, name, descripti
 	next := &Schema{
 		Name: name, Text: src, Description: description, Digest: document.Digest(value), CreatedBy: caller.Principal.Name,
 	}
+	request := once.Key{Name: idempotencyKey, Digest: next.Digest}
 	key := schemaRecord(caller.Namespace, name)
-	if v, err := a.registeredBefore(ctx, key, idempotencyKey, next.Digest); v != nil || err != nil {
+	if v, err := a.registeredBefore(ctx, key, request); v != nil || err != nil {
 		return v, true, err
 	}
-	for i := range retry.Attempts {
-		latest, err := a.latestSchema(ctx, key)
-		switch {
-		case fault.ReasonOf(err) == fault.NotFound:
-			next.Number = 1
-		case err != nil:
-			return nil, false, err
-		case latest.Digest == next.Digest:
-			return latest, false, nil
-		default:
-			next.Number = latest.Number + 1
-		}
-		repeat, err := a.putSchema(ctx, caller, key, next, idempotencyKey)
-		switch {
-		case err == nil && repeat != 0:
-			v, err := a.Schema(ctx, caller.Namespace, name, repeat)
-			return v, true, err
-		case err == nil:
-			return next, true, nil
-		case !lostRace(err):
-			return nil, false, err
-		}
-		if err := retry.Yield(ctx, i); err != nil {
-			return nil, false, fault.From(err)
-		}
+	err = retry.Run(ctx, "schema "+name, func() (err error) {
+		v, created, err = a.tryRegister(ctx, caller, key, next, request)
+		return err
+	})
+	return v, created, err
+}
+
+// tryRegister makes the next version of a schema, unless it is the same as the latest.
+func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, next *Schema, request once.Key) (v *Schema, created bool, err error) {
+	latest, err := a.latestSchema(ctx, key)
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		next.Number = 1
+	case err != nil:
+		return nil, false, err
+	case latest.Digest == next.Digest:
+		return latest, false, nil
+	default:
+		next.Number = latest.Number + 1
 	}
-	return nil, false, contended("schema " + name)
+	repeat, err := a.putSchema(ctx, caller, key, next, request)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case repeat != 0:
+		v, err := a.Schema(ctx, key.Namespace, key.ID, repeat)
+		return v, true, err
+	default:
+		return next, true, nil
+	}
 }
 
 // registeredBefore answers the version that a repeat of a request made (S6.5).
-func (a *App) registeredBefore(ctx context.Context, key store.Key, idempotencyKey, digest string) (*Schema, error) {
-	if idempotencyKey == "" {
-		return nil, nil
+func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.Key) (*Schema, error) {
+	number, err := request.Number(ctx, a.store, key)
+	if number == 0 || err != nil {
+		return nil, err
 	}
-	stored, err := a.store.Answer(ctx, key, idempotencyKey)
-	if notFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	n, err := decodeNumber(stored)
+	v, err := a.Schema(ctx, key.Namespace, key.ID, number)
 	if err != nil {
 		return nil, err
 	}
-	v, err := a.Schema(ctx, key.Namespace, key.ID, n)
-	if err == nil && v.Digest != digest {
-		return nil, fault.From(&store.ReplayMismatchError{Owner: key, Name: idempotencyKey})
-	}
-	return v, err
-}
-
-// decodeNumber reads the answer to a registration: the version that it made.
-func decodeNumber(stored []byte) (int64, error) {
-	n, err := strconv.ParseInt(string(stored), 10, 64)
-	if err != nil {
-		return 0, fault.From(fmt.Errorf("decode answer: %w", err))
-	}
-	return n, nil
+	return v, request.Same(key, v.Digest)
 }
 
 // putSchema commits the next version. Where the same request was carried out
 // meanwhile it answers the version that made.
-func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, idempotencyKey string) (repeat int64, err error) {
+func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, request once.Key) (repeat int64, err error) {
 	if v.ID, err = typeid.New(typeid.Schema); err != nil {
 		return 0, fault.From(err)
 	}
@@ -141,20 +128,13 @@ func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Sc
 		Puts:   []store.Put{{Key: key, Expect: v.Number - 1, Data: data, History: data}},
 		Events: []store.Event{event},
 	}
-	if idempotencyKey != "" {
-		batch.Idempotency = &store.Idempotency{
-			Owner: key, Name: idempotencyKey, Digest: v.Digest,
-			Answer: strconv.AppendInt(nil, v.Number, 10), TTL: answersKept,
-		}
-	}
+	batch.Idempotency = request.KeepNumber(key, v.Number)
 	result, err := a.store.Commit(ctx, batch)
 	switch {
-	case lostRace(err):
-		return 0, err
 	case err != nil:
-		return 0, fault.From(err)
+		return 0, retry.Fault(err)
 	case result.Replayed:
-		return decodeNumber(result.Answer)
+		return once.ReadNumber(result.Answer)
 	}
 	return 0, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -49,30 +50,37 @@ func (a *App) CreateSession(ctx context.Context, caller Caller, req NewSession) 
 	if err != nil {
 		return nil, false, err
 	}
-	for range retry.Attempts {
-		m, err = a.complete(ctx, caller.Namespace, in)
-		var taken *takenError
-		switch {
-		case err == nil:
-			return m, true, nil
-		case fault.ReasonOf(err) == fault.FailedPrecondition:
-			return nil, false, errors.Join(err, a.takeBack(ctx, caller.Namespace, in))
-		case !errors.As(err, &taken):
-			return nil, false, err
-		}
-		m, err = a.settle(ctx, caller.Namespace, taken.by)
-		switch {
-		case fault.ReasonOf(err) == fault.NotFound: // and the name is free again
-		case err != nil:
-			return nil, false, err
-		case taken.by.same(in):
-			m, err = a.loadMember(ctx, m.Key)
-			return m, false, err
-		default:
-			return nil, false, errors.Join(taken.fault(), a.takeBack(ctx, caller.Namespace, in))
-		}
+	err = retry.Run(ctx, "session "+in.Name, func() (err error) {
+		m, created, err = a.tryCreate(ctx, caller.Namespace, in)
+		return err
+	})
+	return m, created, err
+}
+
+// tryCreate makes the session of an intent, or answers the one that is the same.
+func (a *App) tryCreate(ctx context.Context, namespace string, in *intent) (m *Member, created bool, err error) {
+	m, err = a.complete(ctx, namespace, in)
+	var taken *takenError
+	switch {
+	case err == nil:
+		return m, true, nil
+	case fault.ReasonOf(err) == fault.FailedPrecondition:
+		return nil, false, errors.Join(err, a.takeBack(ctx, namespace, in))
+	case !errors.As(err, &taken):
+		return nil, false, err
 	}
-	return nil, false, contended("session " + in.Name)
+	m, err = a.settle(ctx, namespace, taken.by)
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return nil, false, store.ErrConflict // and the name is free again
+	case err != nil:
+		return nil, false, err
+	case taken.by.same(in):
+		m, err = a.loadMember(ctx, m.Key)
+		return m, false, err
+	default:
+		return nil, false, errors.Join(taken.fault(), a.takeBack(ctx, namespace, in))
+	}
 }
 
 // check refuses names that cannot be.
@@ -228,8 +236,8 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	if cmd.By, err = a.author(ctx, caller); err != nil {
 		return nil, "", err
 	}
-	once := onceOf(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
-	m, err = a.step(ctx, caller, m.Key, once, func(m *Member, c session.Clock) (session.Result, error) {
+	request := once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
+	m, err = a.step(ctx, caller, m.Key, request, func(m *Member, c session.Clock) (session.Result, error) {
 		return m.Stop(cmd, c), nil
 	})
 	if err != nil || m.Asked() == 0 {
@@ -252,7 +260,7 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 	if err := a.may(ctx, caller, m, authority.SessionScene.MayResume); err != nil {
 		return nil, err
 	}
-	return a.step(ctx, caller, m.Key, onceOf(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {
+	return a.step(ctx, caller, m.Key, once.Of(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {
 		if m.Task.Leased() || prompt != "" && m.Prompt != "" {
 			return session.Result{}, fault.New(fault.SessionBusy, "a runner is at work for session %q, or will be; wait until it has stopped", clip(m.Name))
 		}

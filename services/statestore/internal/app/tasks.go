@@ -8,6 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // anyTask is what runners wait for: some task has become ready.
@@ -159,7 +161,7 @@ func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*T
 	if err := t.apply(ctx, m, result); err != nil {
 		return nil, err
 	}
-	if _, err := t.commit(ctx); lostRace(err) {
+	if _, err := t.commit(ctx); retry.Lost(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -170,7 +172,7 @@ func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*T
 
 // withdraw ends the task of a session that was to update a state which is gone.
 func (a *App) withdraw(ctx context.Context, caller Caller, at store.Key) error {
-	_, err := a.step(ctx, caller, at, once{}, func(m *Member, c session.Clock) (session.Result, error) {
+	_, err := a.step(ctx, caller, at, once.Key{}, func(m *Member, c session.Clock) (session.Result, error) {
 		if m.StateID != "" || m.Task == nil || m.Task.Kind != session.KindStateUpdate || m.Task.Leased() {
 			return session.Result{Session: m.Session}, nil
 		}
@@ -239,7 +241,7 @@ func (a *App) onTask(ctx context.Context, caller Caller, id string, decide func(
 	if err != nil || done {
 		return m, err
 	}
-	return a.step(ctx, caller, m.Key, once{}, func(m *Member, c session.Clock) (session.Result, error) {
+	return a.step(ctx, caller, m.Key, once.Key{}, func(m *Member, c session.Clock) (session.Result, error) {
 		if m.Task == nil || m.Task.ID != id {
 			if m.LastTask == id {
 				return session.Result{Session: m.Session}, nil // a repeat

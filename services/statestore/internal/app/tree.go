@@ -2,14 +2,13 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"strings"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // tree collects the sessions that one change touches, from a session up to its
@@ -154,11 +153,8 @@ func (t *tree) commit(ctx context.Context) (store.Result, error) {
 		return store.Result{}, nil
 	}
 	result, err := t.a.store.Commit(ctx, t.batch)
-	switch {
-	case lostRace(err):
-		return result, err
-	case err != nil:
-		return result, fault.From(err)
+	if err != nil {
+		return result, retry.Fault(err)
 	}
 	if !result.Replayed {
 		t.committed()
@@ -177,10 +173,16 @@ func (t *tree) committed() {
 	}
 }
 
+// contest calls try until it has not lost a race, in turn with the others of this
+// process that want the same tree. of is any key of the tree.
+func (a *App) contest(ctx context.Context, of store.Key, what string, try func() error) error {
+	return a.turns.Run(ctx, of.Shard(a.store.Shards()), what, try)
+}
+
 // step applies one command to one session and commits it, again from the start when
 // somebody else was faster. It answers the session afterwards; key, when not empty,
 // makes the request happen once.
-func (a *App) step(ctx context.Context, caller Caller, at store.Key, key once, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+func (a *App) step(ctx context.Context, caller Caller, at store.Key, key once.Key, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	var m *Member
 	err := a.contest(ctx, at, "session "+at.ID, func() (err error) {
 		m, err = a.tryStep(ctx, caller, at, key, decide)
@@ -192,21 +194,16 @@ func (a *App) step(ctx context.Context, caller Caller, at store.Key, key once, d
 	return m, nil
 }
 
-func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key once, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
+func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key once.Key, decide func(*Member, session.Clock) (session.Result, error)) (*Member, error) {
 	m, err := a.loadMember(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	if key.name != "" {
-		// Asked after the session was read: a repeat must not be judged by what the
-		// first request has made of it.
-		done, err := a.answered(ctx, at, key)
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			return a.loadMember(ctx, at)
-		}
+	switch done, err := key.Done(ctx, a.store, at); {
+	case err != nil:
+		return nil, err
+	case done:
+		return a.loadMember(ctx, at)
 	}
 	t := a.newTree(caller)
 	if m, t.clock.StateVersion, err = a.withStateVersion(ctx, m); err != nil {
@@ -219,8 +216,8 @@ func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key once
 	if err := t.apply(ctx, m, r); err != nil {
 		return nil, err
 	}
-	if key.name != "" && r.Changed {
-		t.batch.Idempotency = &store.Idempotency{Owner: at, Name: key.name, Digest: key.digest, Answer: []byte(key.digest), TTL: answersKept}
+	if r.Changed {
+		t.batch.Idempotency = key.Keep(at)
 	}
 	result, err := t.commit(ctx)
 	switch {
@@ -231,33 +228,6 @@ func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key once
 	default:
 		return t.member(ctx, at)
 	}
-}
-
-// answered is true for a request that was carried out before (S6.5).
-func (a *App) answered(ctx context.Context, owner store.Key, key once) (bool, error) {
-	digest, err := a.store.Answer(ctx, owner, key.name)
-	switch {
-	case notFound(err):
-		return false, nil
-	case err != nil:
-		return false, fault.From(err)
-	case string(digest) != key.digest:
-		return false, fault.From(&store.ReplayMismatchError{Owner: owner, Name: key.name})
-	}
-	return true, nil
-}
-
-// once makes a request happen once (S6.5); an empty name does not. What asks for
-// something else has another digest.
-type once struct{ name, digest string }
-
-// onceOf is the key of a request that a caller has named, or the zero value.
-func onceOf(key, what string, content ...string) once {
-	if key == "" {
-		return once{}
-	}
-	sum := sha256.Sum256([]byte(strings.Join(content, "\x00")))
-	return once{what + " " + key, hex.EncodeToString(sum[:])}
 }
 
 // withStateVersion answers the version of the state that a session shares, 0 without

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // Update is a request to change a state: exactly one of Data, Patch and Merge, or a
@@ -26,15 +27,18 @@ type Update struct {
 	Key           string
 }
 
-// digest tells requests with the same idempotency key apart.
-func (u *Update) digest(caller Caller) string {
+// once tells requests with the same idempotency key apart.
+func (u *Update) once(caller Caller) once.Key {
+	if u.Key == "" {
+		return once.Key{}
+	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %d %d %v %d", caller.Session, u.StateID, u.Expected, u.Token, u.Migrate, u.SchemaVersion)
 	for _, part := range [][]byte{u.Data, u.Patch, u.Merge} {
 		fmt.Fprintf(h, " %d:", len(part))
 		h.Write(part)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return once.Key{Name: "update " + u.Key, Digest: hex.EncodeToString(h.Sum(nil))}
 }
 
 // edit is an Update that has been read: what it does to a document.
@@ -42,15 +46,13 @@ type edit struct {
 	Update
 	caller Caller
 	acting *Member
-	digest string
+	once   once.Key
 
 	data  document.Value
 	patch *document.Patch
 	merge document.Value
 	// target is the schema that a migration leads to.
 	target *compiled
-	// keyed is the name of the idempotency key, empty for none.
-	keyed string
 
 	done chan outcome // receives once
 }
@@ -106,10 +108,7 @@ func (a *App) update(ctx context.Context, caller Caller, acting *Member, key sto
 
 // read parses what a request brings.
 func (a *App) read(ctx context.Context, caller Caller, acting *Member, key store.Key, u Update) (*edit, error) {
-	e := &edit{Update: u, caller: caller, acting: acting, done: make(chan outcome, 1)}
-	if u.Key != "" {
-		e.keyed, e.digest = "update "+u.Key, u.digest(caller)
-	}
+	e := &edit{Update: u, caller: caller, acting: acting, once: u.once(caller), done: make(chan outcome, 1)}
 	limits := document.Limits{Bytes: a.cfg.MaxStateBytes}
 	var problems document.Problems
 	switch {
@@ -146,21 +145,15 @@ func (a *App) patchLimits() document.PatchLimits {
 // updatedBefore answers a repeat of a request that was carried out (S6.5): the
 // state as it was then.
 func (a *App) updatedBefore(ctx context.Context, key store.Key, e *edit) (*State, error) {
-	if e.keyed == "" {
-		return nil, nil
-	}
-	data, err := a.store.Answer(ctx, key, e.keyed)
-	if notFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.From(err)
+	data, err := once.Answer(ctx, a.store, key, e.once.Name)
+	if data == nil || err != nil {
+		return nil, err
 	}
 	return a.replayed(ctx, key, e, data)
 }
 
 func (a *App) replayed(ctx context.Context, key store.Key, e *edit, stored []byte) (*State, error) {
-	first, err := decodeAnswer(stored, e.digest, key, e.Key)
+	first, err := decodeAnswer(stored, e.once, key)
 	if err != nil {
 		return nil, err
 	}

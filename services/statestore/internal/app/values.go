@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // values are where the values of a component are kept: under a subject, or with
@@ -260,10 +261,7 @@ func (v *values) commit(ctx context.Context, caller Caller, record store.Record,
 	event.Key = record.Key // in the shard of the values
 	batch.Events = []store.Event{event}
 	_, err = v.a.store.Commit(ctx, batch)
-	if err != nil && !lostRace(err) {
-		return nil, fault.From(err)
-	}
-	return ex, err
+	return ex, retry.Fault(err)
 }
 
 // put adds the values to the batch: those of a session only while it goes on.

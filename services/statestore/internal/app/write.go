@@ -20,47 +20,21 @@ func (a *App) writeGroup(key store.Key, group []*edit) {
 	defer a.survive(group)
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
-	st, err := a.cachedState(ctx, key)
 	fresh := false
-	for i := 0; err == nil; i++ {
-		w := &write{a: a, before: st, key: key, group: group}
-		var result store.Result
-		if err = w.decide(ctx); err != nil {
-			break
-		}
-		if len(w.accepted) == 0 && fresh {
-			w.answer()
-			return
-		}
-		if len(w.accepted) > 0 {
-			result, err = w.commit(ctx)
-		} else {
-			err = &store.ConflictError{Key: key} // what was refused may rest on an old version
-		}
-		switch {
-		case err == nil && result.Replayed:
-			group = w.withoutKeyed(ctx, result.Answer)
-			if len(group) == 0 {
-				return
-			}
-		case err == nil:
-			w.answer()
-			return
-		case lostRace(err):
-		case errors.Is(err, store.ErrFenced) && !fresh && len(w.refused) > 0:
-			// The lock refuses the rest; but again, what was refused may rest on an old version.
-		default:
-			w.fail(err)
-			return
-		}
-		if err = retry.Yield(ctx, min(i, 4)); err != nil {
-			break
-		}
-		if err = a.refresh(ctx, group); err == nil {
+	err := retry.Until(ctx, func() (err error) {
+		var st *State
+		if !fresh {
+			st, err = a.cachedState(ctx, key)
+		} else if err = a.refresh(ctx, group); err == nil {
 			st, err = a.loadState(ctx, key)
-			fresh = true
 		}
-	}
+		if err != nil {
+			return err
+		}
+		group, err = (&write{a: a, before: st, key: key, group: group}).try(ctx, fresh)
+		fresh = true
+		return err
+	})
 	for _, e := range group {
 		e.done <- outcome{err: fault.From(err)}
 	}
@@ -115,6 +89,39 @@ type write struct {
 	entries  [][]byte
 	batch    store.Batch
 	tree     *tree
+}
+
+// try commits the edits, or refuses them. It returns those that have no outcome yet,
+// with a lost race as long as they may come out otherwise by what is stored now.
+func (w *write) try(ctx context.Context, fresh bool) (rest []*edit, err error) {
+	if err := w.decide(ctx); err != nil {
+		return w.group, err
+	}
+	if len(w.accepted) == 0 {
+		if !fresh {
+			return w.group, store.ErrConflict // what was refused may rest on an old version
+		}
+		w.answer()
+		return nil, nil
+	}
+	result, err := w.commit(ctx)
+	switch {
+	case retry.Lost(err):
+		return w.group, err
+	case errors.Is(err, store.ErrFenced) && !fresh && len(w.refused) > 0:
+		return w.group, store.ErrConflict // the lock refuses the rest; but what was refused may rest on an old version
+	case err != nil:
+		w.fail(err)
+		return nil, nil
+	case result.Replayed:
+		if rest = w.withoutKeyed(ctx, result.Answer); len(rest) > 0 {
+			return rest, store.ErrConflict
+		}
+		return nil, nil
+	default:
+		w.answer()
+		return nil, nil
+	}
 }
 
 // decide applies the edits in their order, each to what those before have made.
@@ -178,14 +185,10 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	w.states = append(w.states, &next)
 	w.entries = append(w.entries, encodeChange(change))
 	w.batch.Events = append(w.batch.Events, event)
-	if e.keyed != "" {
-		stored, err := next.answer(e.digest).encode()
-		if err != nil {
-			return err
-		}
-		w.batch.Idempotency = &store.Idempotency{Owner: w.key, Name: e.keyed, Digest: e.digest, Answer: stored, TTL: answersKept}
+	if e.once.Name != "" {
+		w.batch.Idempotency, err = next.keep(e.once, w.key)
 	}
-	return nil
+	return err
 }
 
 // acted tells the session that acts of its update, in the same commit (S11.2).
@@ -306,7 +309,7 @@ func (w *write) fail(err error) {
 func (w *write) withoutKeyed(ctx context.Context, stored []byte) []*edit {
 	var rest []*edit
 	for _, e := range w.group {
-		if e.keyed == "" {
+		if e.once.Name == "" {
 			rest = append(rest, e)
 			continue
 		}

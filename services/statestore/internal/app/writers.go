@@ -58,8 +58,8 @@ func (w *writers) next(key store.Key, q *queue) []*edit {
 	rest := q.waiting[:0:0]
 	for _, e := range q.waiting {
 		fits := len(group) < mostEdits && (bytes == 0 || bytes+e.size() <= mostEditBytes)
-		if fits && e.Token == token && (e.keyed == "" || !keyed) {
-			keyed = keyed || e.keyed != ""
+		if fits && e.Token == token && (e.once.Name == "" || !keyed) {
+			keyed = keyed || e.once.Name != ""
 			bytes += e.size()
 			group = append(group, e)
 		} else {

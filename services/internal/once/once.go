@@ -1,0 +1,107 @@
+// Package once makes a request with an idempotency key happen once (S6.5): its commit
+// keeps an answer under a name, and a repeat finds that.
+package once
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Kept is how long a repeated request gets its first answer.
+const Kept = 24 * time.Hour
+
+// Key makes a request happen once; one without a name does not. What asks for
+// something else has another digest.
+type Key struct{ Name, Digest string }
+
+// Of is the key of a request that a caller has named, and none without that. content
+// is all that the request says.
+func Of(name, what string, content ...string) Key {
+	if name == "" {
+		return Key{}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(content, "\x00")))
+	return Key{what + " " + name, hex.EncodeToString(sum[:])}
+}
+
+// Done is true for a request that was carried out before, and a fault when another
+// request was, under the same name. Ask after what the request is about was read, or a
+// repeat is judged by what the first request has made of that.
+func (k Key) Done(ctx context.Context, st store.Store, owner store.Key) (bool, error) {
+	digest, err := Answer(ctx, st, owner, k.Name)
+	if digest == nil || err != nil {
+		return false, err
+	}
+	return true, k.Same(owner, string(digest))
+}
+
+// Same refuses a request whose name another one has used.
+func (k Key) Same(owner store.Key, digest string) error {
+	if digest != k.Digest {
+		return fault.From(&store.ReplayMismatchError{Owner: owner, Name: k.Name})
+	}
+	return nil
+}
+
+// Keep is for the batch of the request. Its digest is all the answer that Done needs.
+func (k Key) Keep(owner store.Key) *store.Idempotency {
+	return k.KeepAnswer(owner, []byte(k.Digest))
+}
+
+// KeepAnswer is for the batch of a request whose repeats need an answer of their own.
+func (k Key) KeepAnswer(owner store.Key, answer []byte) *store.Idempotency {
+	if k.Name == "" {
+		return nil
+	}
+	return &store.Idempotency{Owner: owner, Name: k.Name, Digest: k.Digest, Answer: answer, TTL: Kept}
+}
+
+// KeepNumber is for the batch of a request that makes a version, whose number is the
+// answer to repeats.
+func (k Key) KeepNumber(owner store.Key, number int64) *store.Idempotency {
+	return k.KeepAnswer(owner, strconv.AppendInt(nil, number, 10))
+}
+
+// Number is the number that was kept under the name of a request; 0 for none.
+func (k Key) Number(ctx context.Context, st store.Store, owner store.Key) (int64, error) {
+	stored, err := Answer(ctx, st, owner, k.Name)
+	if stored == nil || err != nil {
+		return 0, err
+	}
+	return ReadNumber(stored)
+}
+
+// ReadNumber reads what KeepNumber has kept.
+func ReadNumber(stored []byte) (int64, error) {
+	number, err := strconv.ParseInt(string(stored), 10, 64)
+	if err != nil {
+		return 0, fault.From(fmt.Errorf("decode answer: %w", err))
+	}
+	return number, nil
+}
+
+// Answer is what was kept under a name; nil for nothing, and without a name.
+func Answer(ctx context.Context, st store.Store, owner store.Key, name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	stored, err := st.Answer(ctx, owner, name)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fault.From(err)
+	case stored == nil:
+		return []byte{}, nil // something was kept, though it is empty
+	}
+	return stored, nil
+}
