@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -22,73 +21,11 @@ import (
 // commit that parks, makes certain that both sides come to know: that the approval is
 // made, that its decision is carried out, and that nobody is asked in vain.
 
-// Approvals is the approval service as the engine sees it.
-type Approvals interface {
-	// Create asks humans. The same request again changes nothing.
-	Create(ctx context.Context, namespace, runID string, request consent.Request) error
-	// Get answers an approval, or fault.NotFound.
-	Get(ctx context.Context, namespace, approvalID string) (*Approval, error)
-	// Consume uses a granted approval, once; the same usedBy may again.
-	Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error
-	// Void notes that what was granted cannot be done any more.
-	Void(ctx context.Context, namespace, approvalID, reason string) error
-	// Cancel withdraws a question.
-	Cancel(ctx context.Context, namespace, approvalID, reason string) error
-}
-
-// Approval is an approval, and the run that waits for it.
-type Approval struct {
-	consent.Approval
-	RunID string
-}
-
 const (
 	// inTime bounds what a caller waits for the approval service. What was not done
 	// by then the timer does.
 	inTime = 2 * time.Second
-	// firstLook is when the timer looks after an approval first: when no call that was
-	// made at once is under way any more.
-	firstLook = 5 * time.Second
 )
-
-// approvalTimer is the timer that looks after an approval; see sweep.go.
-func approvalTimer(run store.Key, approvalID string) store.TimerID {
-	return store.TimerID{Key: run, Name: timerPrefix + approvalID}
-}
-
-const timerPrefix = "approval/"
-
-// newTimer looks after an approval from due on. since is when it was asked for.
-func newTimer(run store.Key, approvalID string, since, due time.Time) store.Timer {
-	return store.Timer{
-		TimerID: approvalTimer(run, approvalID), Due: due, Data: strconv.AppendInt(nil, since.UnixNano(), 10),
-	}
-}
-
-// timers are set by the commit of a step: for what it has parked, and, when the run is
-// resumed, for what was granted meanwhile.
-func (s *step) timers(now time.Time) []store.Timer {
-	var timers []store.Timer
-	before, resumed := s.waited(), s.before != nil && s.before.Status == workflow.Paused && s.out.Run.Status != workflow.Paused
-	for _, id := range s.out.Run.Approvals() {
-		at, _ := s.out.Run.Asking(id)
-		switch parked := !slices.Contains(before, id); {
-		case parked:
-			timers = append(timers, newTimer(s.key, id, at.Approval.Since, now.Add(firstLook)))
-		case resumed:
-			timers = append(timers, newTimer(s.key, id, at.Approval.Since, now))
-		}
-	}
-	return timers
-}
-
-// waited are the approvals that the run waited for before the step.
-func (s *step) waited() []string {
-	if s.before == nil {
-		return nil
-	}
-	return s.before.Approvals()
-}
 
 // unaskable is what a lane of a run waits for that can never be asked for.
 type unaskable struct {

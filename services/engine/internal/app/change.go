@@ -2,36 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
-	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
-
-// Target names a run by its id or by the session that drives it, and the branch
-// of its fork that is meant: by default the session's own, or the one that
-// unbound callers work in.
-type Target struct{ RunID, SessionID, Branch string }
-
-// change is one command on one run, and on the family that it moves.
-type change struct {
-	op      authority.Op
-	target  Target
-	command workflow.Command
-
-	expected int64
-	// key of the first answer, see requestName, and the digest of what was asked with
-	// it. Both may be empty.
-	key, digest string
-	// session, when set, drives the run from now on.
-	session string
-	// settles is the approval whose decision this carries out.
-	settles string
-}
 
 // change decides whether the caller may change a run, steps it, and commits what came of
 // it; again from the start when another request was faster. What the commit has parked is
@@ -51,13 +28,6 @@ func (a *App) change(ctx context.Context, caller Caller, c change) (*Outcome, er
 		}
 	}
 	return done.outcome, nil
-}
-
-func (c change) subject() string {
-	if c.target.RunID != "" {
-		return "run " + c.target.RunID
-	}
-	return "the run of session " + c.target.SessionID
 }
 
 // attempt makes one try. A cached run may be old: it is read again before a refusal is
@@ -113,28 +83,6 @@ func (a *App) attempt(ctx context.Context, caller Caller, c change, fresh bool) 
 		}
 	}
 	return f.commit(ctx, aim.Asked, stepped, c)
-}
-
-// failed is why a change fails before the machine is asked, or nil.
-func (c change) failed(refusal *authority.Refusal, run *workflow.Run, m definition.Compiled) error {
-	switch {
-	case c.op == authority.Answer && m.Process == nil:
-		return noProcess(run)
-	case c.expected != 0 && c.expected != run.Version:
-		e := fault.New(fault.VersionConflict, "run %s is at version %d, not %d; read it and decide again",
-			run.ID, run.Version, c.expected)
-		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
-		return e
-	case refusal != nil:
-		return refused(refusal)
-	default:
-		return nil
-	}
-}
-
-func noProcess(run *workflow.Run) error {
-	return fault.New(fault.FailedPrecondition, "run %s is of workflow %q, which asks no questions; move it on by its events",
-		run.ID, run.Workflow)
 }
 
 // drop lets a lane continue without an approval that can never be asked for.

@@ -6,39 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
-
-// Version is one immutable version of a workflow or a process (S1.6). Its number is
-// the version of its record, so it can neither skip nor be given twice.
-type Version struct {
-	Name       string    `json:"name"`
-	Process    bool      `json:"process,omitempty"`
-	Number     int64     `json:"-"`
-	Digest     string    `json:"digest"`
-	Definition []byte    `json:"definition"`
-	CreatedAt  time.Time `json:"created_at"`
-	CreatedBy  string    `json:"created_by"`
-	Role       auth.Role `json:"role"`
-}
-
-// what it is, for messages.
-func (v *Version) what() string {
-	if v.Process {
-		return "process"
-	}
-	return "workflow"
-}
-
-type machineKey struct {
-	namespace, name string
-	version         int64
-}
 
 // Workflow answers one version, or with number 0 the latest.
 func (a *App) Workflow(ctx context.Context, namespace, name string, number int64) (*Version, error) {

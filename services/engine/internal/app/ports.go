@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// Kinds of the records that the engine owns.
+const (
+	kindWorkflow = "workflow"
+	// kindClaim marks a workflow of an agent that an operator registered too.
+	kindClaim = "workflow_claim"
+	// KindRun is public to the policy enforcer by contract: a run's record is at
+	// the version that decisions are made on.
+	KindRun = ledger.KindRun
+	// kindBinding maps a session to the run that it drives.
+	kindBinding = "binding"
+	// kindRequest owns the idempotency keys of requests that create something.
+	kindRequest = "request"
+)
+
+// Caller is who asks, and where.
+type Caller struct {
+	Namespace string
+	Principal auth.Principal
+	// itself: Interlock carries out what humans, or the end of a session, have settled.
+	itself bool
+}
+
+// system is who acts when a session has ended or continues.
+func system(namespace string) Caller {
+	return decidedBy(namespace, "interlock")
+}
+
+// decidedBy is Interlock as it carries out what somebody has decided, whose name the
+// history tells.
+func decidedBy(namespace, name string) Caller {
+	return Caller{Namespace: namespace, Principal: auth.Principal{Name: name, Role: auth.Operator}, itself: true}
+}
+
+// who is the caller as far as its authority goes.
+func (c Caller) who() authority.Who {
+	w := authority.Who{
+		Role: authority.Operator, Name: c.Principal.Name, Session: c.Principal.Session, Branch: c.Principal.Branch,
+	}
+	switch {
+	case c.itself:
+		w.Role = authority.System
+	case c.Principal.Role == auth.Agent:
+		w.Role = authority.Agent
+	}
+	return w
+}
+
+// Announcer turns a change into the event that is committed with it.
+type Announcer interface {
+	RunEvent(namespace, actor string, run *workflow.Run, ev *workflow.Event, at time.Time) (store.Event, error)
+	WorkflowEvent(namespace, actor string, version *Version) (store.Event, error)
+}
+
+// Sessions is the state-store as the engine sees it.
+type Sessions interface {
+	// Root is the root of a session's tree: itself when it is not registered.
+	Root(ctx context.Context, namespace, session string) (string, error)
+	// Lineage names a session and all above it, by names and ids; one that is not
+	// registered by its own name alone.
+	Lineage(ctx context.Context, namespace, session string) ([]string, error)
+}
+
+// Version is one immutable version of a workflow or a process (S1.6). Its number is
+// the version of its record, so it can neither skip nor be given twice.
+type Version struct {
+	Name       string    `json:"name"`
+	Process    bool      `json:"process,omitempty"`
+	Number     int64     `json:"-"`
+	Digest     string    `json:"digest"`
+	Definition []byte    `json:"definition"`
+	CreatedAt  time.Time `json:"created_at"`
+	CreatedBy  string    `json:"created_by"`
+	Role       auth.Role `json:"role"`
+}
+
+// what it is, for messages.
+func (v *Version) what() string {
+	if v.Process {
+		return "process"
+	}
+	return "workflow"
+}
+
+type machineKey struct {
+	namespace, name string
+	version         int64
+}
+
+// Approvals is the approval service as the engine sees it.
+type Approvals interface {
+	// Create asks humans. The same request again changes nothing.
+	Create(ctx context.Context, namespace, runID string, request consent.Request) error
+	// Get answers an approval, or fault.NotFound.
+	Get(ctx context.Context, namespace, approvalID string) (*Approval, error)
+	// Consume uses a granted approval, once; the same usedBy may again.
+	Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error
+	// Void notes that what was granted cannot be done any more.
+	Void(ctx context.Context, namespace, approvalID, reason string) error
+	// Cancel withdraws a question.
+	Cancel(ctx context.Context, namespace, approvalID, reason string) error
+}
+
+// Approval is an approval, and the run that waits for it.
+type Approval struct {
+	consent.Approval
+	RunID string
+}
