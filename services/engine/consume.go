@@ -118,7 +118,7 @@ func (e *Engine) approvals() bus.SubscriberConfig {
 			if changed.GetRunId() == "" || changed.GetKind() == string(consent.ToolCall) {
 				return nil // the policy enforcer's
 			}
-			_, _, err = e.app.Settle(ctx, ev.GetNamespace(), changed.GetRunId(), ev.GetEntityId())
+			_, _, err = e.app.SettleApproval(ctx, ev.GetNamespace(), changed.GetRunId(), ev.GetEntityId())
 			if fault.ReasonOf(err) == fault.NotFound {
 				return nil
 			}

@@ -56,8 +56,8 @@ func rejectionOf(out *workflow.Result) *Rejection {
 	return &Rejection{Code: r.Code, Message: r.Message, Guards: Guards(r.Guards), State: r.State, Status: r.Status}
 }
 
-// answer is the stored form of an Outcome, for repeats of its request (S6.5).
-type answer struct {
+// storedAnswer is the stored form of an Outcome, for repeats of its request (S6.5).
+type storedAnswer struct {
 	Digest    string          `json:"digest"` // of the request
 	Run       json.RawMessage `json:"run"`
 	Version   int64           `json:"version"`
@@ -96,14 +96,14 @@ func remembered(owner store.Key, name, digest string, after authority.Place, out
 }
 
 func (a *App) decodeAnswer(ctx context.Context, namespace string, data []byte) (*Outcome, error) {
-	var stored answer
+	var stored storedAnswer
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
 	}
 	return a.outcome(ctx, namespace, &stored)
 }
 
-func (a *App) outcome(ctx context.Context, namespace string, stored *answer) (*Outcome, error) {
+func (a *App) outcome(ctx context.Context, namespace string, stored *storedAnswer) (*Outcome, error) {
 	run, err := decodeRun(stored.Run, stored.Version)
 	if err != nil {
 		return nil, fault.From(err)
@@ -136,7 +136,7 @@ func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest str
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	var stored answer
+	var stored storedAnswer
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
 	}

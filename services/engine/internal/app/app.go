@@ -15,6 +15,10 @@ import (
 	"github.com/interlock-run/interlock/services/internal/wakeup"
 )
 
+// pageBytes ends a page early: contexts and data are user's, up to 1 MiB each, and an
+// answer must stay within what clients take.
+const pageBytes = 8 << 20
+
 // App is the engine's use cases over one store.
 type App struct {
 	// Approvals asks humans. Without it what needs an approval is refused.

@@ -64,7 +64,7 @@ func (g *gated) act(run, what string) {
 		}
 	case "settle":
 		for id := range g.humans.asked {
-			_, _, _ = g.Settle(ctx, "default", run, strings.TrimPrefix(id, "default/"))
+			_, _, _ = g.SettleApproval(ctx, "default", run, strings.TrimPrefix(id, "default/"))
 		}
 	case "sweep":
 		g.pass(10 * time.Second)

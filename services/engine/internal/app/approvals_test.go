@@ -148,7 +148,7 @@ func TestWhoCanNotBeAsked(t *testing.T) {
 	without := g.replica()
 	without.Approvals = nil
 	rejected(without, operator, workflow.RejectUnsupported, "no approval service")
-	if _, _, err := without.Settle(t.Context(), "default", run, "apr_1"); fault.ReasonOf(err) != fault.FailedPrecondition {
+	if _, _, err := without.SettleApproval(t.Context(), "default", run, "apr_1"); fault.ReasonOf(err) != fault.FailedPrecondition {
 		t.Errorf("settled without: %v", err)
 	}
 	if n := g.timers() + len(g.humans.asked); n != 0 {
@@ -347,7 +347,7 @@ func TestReplicasSettleOnce(t *testing.T) {
 					a.SweepOnce(context.Background())
 					return
 				}
-				_, did, err := a.Settle(context.Background(), "default", run, id)
+				_, did, err := a.SettleApproval(context.Background(), "default", run, id)
 				if err != nil {
 					t.Errorf("settle: %v", err)
 				}
@@ -374,7 +374,7 @@ func TestApprovalOfAnotherRun(t *testing.T) {
 	run, other := g.start("shipping", ""), g.start("shipping", "")
 	id := g.park(run, "SHIP", "")
 	for _, wrong := range []string{other, "run_none"} {
-		if _, settled, err := g.Settle(t.Context(), "default", wrong, id); fault.ReasonOf(err) != fault.NotFound || settled {
+		if _, settled, err := g.SettleApproval(t.Context(), "default", wrong, id); fault.ReasonOf(err) != fault.NotFound || settled {
 			t.Errorf("of %s: settled %t, %v", wrong, settled, err)
 		}
 	}
@@ -388,7 +388,7 @@ func TestApprovalOfAnotherRun(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := g.Settle(t.Context(), "default", run, "apr_tool"); fault.ReasonOf(err) != fault.NotFound {
+	if _, _, err := g.SettleApproval(t.Context(), "default", run, "apr_tool"); fault.ReasonOf(err) != fault.NotFound {
 		t.Errorf("a tool call: %v", err)
 	}
 	g.stands("apr_tool", "PENDING")

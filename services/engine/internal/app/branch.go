@@ -37,7 +37,7 @@ func (a *App) Bind(ctx context.Context, caller Caller, req Bind) (*View, error) 
 			return nil, err
 		}
 	}
-	outcome, err := a.change(ctx, caller, change{
+	outcome, err := a.change(ctx, caller, request{
 		op:      authority.Bind,
 		target:  Target{RunID: req.RunID, SessionID: req.SessionID, Branch: req.Branch},
 		command: workflow.Bind{Branch: req.Branch, SessionID: req.SessionID, Actor: caller.Principal.Name},

@@ -5,17 +5,13 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
-// Target names a run by its id or by the session that drives it, and the branch
-// of its fork that is meant: by default the session's own, or the one that
-// unbound callers work in.
-type Target struct{ RunID, SessionID, Branch string }
-
-// change is one command on one run, and on the family that it moves.
-type change struct {
+// request is one command on one run, and on the family that it moves.
+type request struct {
 	op      authority.Op
 	target  Target
 	command workflow.Command
@@ -30,21 +26,21 @@ type change struct {
 	settles string
 }
 
-func (c change) subject() string {
-	if c.target.RunID != "" {
-		return "run " + c.target.RunID
+func (r request) subject() string {
+	if r.target.RunID != "" {
+		return "run " + r.target.RunID
 	}
-	return "the run of session " + c.target.SessionID
+	return "the run of session " + r.target.SessionID
 }
 
 // failed is why a change fails before the machine is asked, or nil.
-func (c change) failed(refusal *authority.Refusal, run *workflow.Run, m definition.Compiled) error {
+func (r request) failed(refusal *authority.Refusal, run *workflow.Run, m definition.Compiled) error {
 	switch {
-	case c.op == authority.Answer && m.Process == nil:
+	case r.op == authority.Answer && m.Process == nil:
 		return noProcess(run)
-	case c.expected != 0 && c.expected != run.Version:
+	case r.expected != 0 && r.expected != run.Version:
 		e := fault.New(fault.VersionConflict, "run %s is at version %d, not %d; read it and decide again",
-			run.ID, run.Version, c.expected)
+			run.ID, run.Version, r.expected)
 		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
 		return e
 	case refusal != nil:
@@ -57,4 +53,33 @@ func (c change) failed(refusal *authority.Refusal, run *workflow.Run, m definiti
 func noProcess(run *workflow.Run) error {
 	return fault.New(fault.FailedPrecondition, "run %s is of workflow %q, which asks no questions; move it on by its events",
 		run.ID, run.Workflow)
+}
+
+// Start is a request for a run.
+type Start struct {
+	Workflow       string
+	Version        int64
+	SessionID      string
+	Context        []byte
+	Workspace      string
+	IdempotencyKey string
+	Resume         bool
+}
+
+// requestOwner is what owns the idempotency key of a request for a run: the
+// session's binding when it has one. It is nil when there is neither.
+func requestOwner(caller Caller, req Start) *store.Key {
+	switch {
+	case req.SessionID != "":
+		key := bindingKey(caller.Namespace, req.SessionID)
+		return &key
+	case req.IdempotencyKey != "":
+		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}
+	default:
+		return nil
+	}
+}
+
+func startDigest(req Start) string {
+	return digest("start", req.Workflow, fmt.Sprint(req.Version), req.SessionID, req.Workspace, string(req.Context), fmt.Sprint(req.Resume))
 }

@@ -21,14 +21,14 @@ type committed struct {
 
 // commit makes the steps durable and answers with the run whose rules are in
 // force now. s is the step that was asked for.
-func (f *family) commit(ctx context.Context, asked authority.Place, s *step, c change) (*committed, error) {
+func (f *family) commit(ctx context.Context, asked authority.Place, s *step, r request) (*committed, error) {
 	a := f.app
 	after, err := f.after(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
 	batch := store.Batch{}
-	elsewhere, err := f.unbind(ctx, s, c, &batch)
+	elsewhere, err := f.unbind(ctx, s, r, &batch)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func (f *family) commit(ctx context.Context, asked authority.Place, s *step, c c
 		return nil, err
 	}
 	outcome := outcomeOf(&s.out)
-	if c.key != "" {
-		if batch.Idempotency, err = remembered(f.key(asked.Run.ID), c.key, c.digest, after, outcome); err != nil {
+	if r.key != "" {
+		if batch.Idempotency, err = remembered(f.key(asked.Run.ID), r.key, r.digest, after, outcome); err != nil {
 			return nil, fault.From(err)
 		}
 	}
@@ -55,7 +55,7 @@ func (f *family) commit(ctx context.Context, asked authority.Place, s *step, c c
 		first, err := a.decodeAnswer(ctx, f.caller.Namespace, result.Answer)
 		return &committed{outcome: first}, err
 	}
-	a.changed(f.caller.Namespace, f.runs()...)
+	a.refresh(f.caller.Namespace, f.runs()...)
 	if elsewhere != nil {
 		// A session that drives another run since was faster.
 		_, err := a.store.Commit(ctx, store.Batch{Deletes: []store.Check{*elsewhere}})
@@ -108,12 +108,12 @@ func (a *App) addEvents(batch *store.Batch, caller Caller, key store.Key, out *w
 // unbind frees the session of an agent that cancels its run: in the same batch, or where
 // the session's binding is in another shard by the delete that it returns, for a commit
 // of its own afterwards.
-func (f *family) unbind(ctx context.Context, s *step, c change, batch *store.Batch) (*store.Check, error) {
+func (f *family) unbind(ctx context.Context, s *step, r request, batch *store.Batch) (*store.Check, error) {
 	session := ""
 	if s.before != nil {
 		session = s.before.SessionID
 	}
-	if c.op != authority.Cancel || !s.out.Changed || f.caller.Principal.Role != auth.Agent || session == "" {
+	if r.op != authority.Cancel || !s.out.Changed || f.caller.Principal.Role != auth.Agent || session == "" {
 		return nil, nil
 	}
 	binding, err := f.app.binding(ctx, f.caller.Namespace, session)
@@ -131,7 +131,7 @@ func (f *family) unbind(ctx context.Context, s *step, c change, batch *store.Bat
 // view shows a run after the commit. What an entry that has just begun has
 // counted is nothing.
 func (f *family) view(ctx context.Context, at workflow.View) (*View, error) {
-	s := f.changed(at.ID)
+	s := f.stepOf(at.ID)
 	if s != nil && (s.before == nil || at.Entry > s.before.Entries) {
 		return newView(at, s.m), nil
 	}

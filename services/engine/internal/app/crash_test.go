@@ -27,7 +27,7 @@ var stories = map[string]story{
 	"granted": {
 		func(g *gated, run, id string) error {
 			g.humans.decide(g.T, id, true, "", "")
-			_, _, err := g.Settle(g.Context(), "default", run, id)
+			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "shipped", "USED", "transitioned ready-shipped",
@@ -35,7 +35,7 @@ var stories = map[string]story{
 	"granted, and stale": {
 		func(g *gated, run, id string) error {
 			g.humans.decide(g.T, id, true, "", `{"_n": 1}`)
-			_, _, err := g.Settle(g.Context(), "default", run, id)
+			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "ready", "STALE", "approval.stale ready-ready",
@@ -43,7 +43,7 @@ var stories = map[string]story{
 	"rejected": {
 		func(g *gated, run, id string) error {
 			g.humans.decide(g.T, id, false, "no", "")
-			_, _, err := g.Settle(g.Context(), "default", run, id)
+			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "ready", "REJECTED", "approval.rejected ready-ready",
@@ -51,7 +51,7 @@ var stories = map[string]story{
 	"expired": {
 		func(g *gated, run, id string) error {
 			g.clock.Advance(25 * time.Hour)
-			_, _, err := g.Settle(g.Context(), "default", run, id)
+			_, _, err := g.SettleApproval(g.Context(), "default", run, id)
 			return err
 		},
 		workflow.Running, "ready", "EXPIRED", "approval.expired ready-ready",

@@ -154,22 +154,22 @@ func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (
 }
 
 // follow adds what a change brings about in other runs.
-func (f *family) follow(ctx context.Context, s *step, c change) error {
-	if c.session != "" {
-		s.out.Run.SessionID = c.session
+func (f *family) follow(ctx context.Context, s *step, r request) error {
+	if r.session != "" {
+		s.out.Run.SessionID = r.session
 	}
-	switch c.command.(type) {
+	switch r.command.(type) {
 	case workflow.Pause, workflow.Resume: // which go to the whole family
 	default:
 		return f.consequences(ctx, s, "")
 	}
 	for _, id := range s.before.Children() {
-		child, err := f.stepOn(ctx, id, c.command)
+		child, err := f.stepOn(ctx, id, r.command)
 		if err != nil {
 			return err
 		}
 		if child.out.Changed {
-			if err := f.follow(ctx, child, c); err != nil {
+			if err := f.follow(ctx, child, r); err != nil {
 				return err
 			}
 		}
@@ -227,8 +227,8 @@ func (f *family) tellParent(ctx context.Context, child *step) error {
 	return f.consequences(ctx, s, child.key.ID)
 }
 
-// changed is the step that changes a run, or nil when none does.
-func (f *family) changed(runID string) *step {
+// stepOf is the step that changes a run, or nil when none does.
+func (f *family) stepOf(runID string) *step {
 	for _, s := range f.steps {
 		if s.key.ID == runID && s.out.Changed {
 			return s
@@ -259,7 +259,7 @@ func (f *family) after(ctx context.Context, asked authority.Place) (authority.Pl
 			return at, &store.ConflictError{Key: f.key(id)}
 		}
 		seen = append(seen, id)
-		if s := f.changed(id); s != nil {
+		if s := f.stepOf(id); s != nil {
 			at.Run = &s.out.Run
 		} else {
 			var err error
@@ -274,7 +274,7 @@ func (f *family) after(ctx context.Context, asked authority.Place) (authority.Pl
 		if at.Run.Parent == nil || !at.Run.Status.Ended() {
 			return at, nil
 		}
-		parent := f.changed(at.Run.Parent.RunID)
+		parent := f.stepOf(at.Run.Parent.RunID)
 		if parent == nil {
 			return at, nil
 		}

@@ -55,7 +55,7 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 // a commit of its own where the run is in another shard, because it was resumed from
 // another session.
 func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
-	pause := change{
+	pause := request{
 		op: authority.Pause, target: Target{RunID: now.ID},
 		command: workflow.Pause{Reason: "another workflow was loaded", Actor: h.caller.Principal.Name},
 	}
@@ -100,7 +100,7 @@ func (h *handover) commit(ctx context.Context) (store.Result, error) {
 	}
 	result, err := h.app.store.Commit(ctx, h.batch)
 	if err == nil && !result.Replayed {
-		h.app.changed(h.namespace, h.paused...)
+		h.app.refresh(h.namespace, h.paused...)
 	}
 	return result, retry.Fault(err)
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -40,7 +39,7 @@ func (a *App) History(ctx context.Context, caller Caller, runID string, after Po
 			}
 			return entries, Position{}, err
 		}
-		entry, bytes := from.take()
+		entry, bytes := from.next()
 		if size += bytes; size > a.pageBytes && len(entries) > 0 {
 			from.after-- // the next page begins with it
 			break
@@ -106,29 +105,9 @@ func (s *stream) peek(ctx context.Context) (*Entry, error) {
 	return s.head, nil
 }
 
-// take removes what peek has answered.
-func (s *stream) take() (Entry, int) {
+// next removes what peek has answered.
+func (s *stream) next() (Entry, int) {
 	entry, stored := *s.head, s.read[0]
 	s.head, s.read, s.after = nil, s.read[1:], stored.Version
 	return entry, len(stored.Data)
-}
-
-func decodeEntry(h store.HistoryEntry) (Entry, error) {
-	entry := Entry{}
-	if err := json.Unmarshal(h.Data, &entry); err != nil {
-		return entry, fmt.Errorf("decode entry %d: %w", h.Version, err)
-	}
-	entry.RunVersion = h.Version
-	return entry, nil
-}
-
-func decodeResult(h store.HistoryEntry) (Entry, error) {
-	r, err := ledger.DecodeResult(h.Data, h.Version)
-	if err != nil {
-		return Entry{}, err
-	}
-	return Entry{
-		Type: "tool_result", Actor: r.Actor, Time: r.Time, RunVersion: r.RunVersion, Branch: r.Branch,
-		From: r.State, To: r.State, Result: r,
-	}, nil
 }

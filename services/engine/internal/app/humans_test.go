@@ -210,7 +210,7 @@ func (g *gated) park(runID, event, data string) string {
 
 func (g *gated) settle(runID, approvalID string, want bool) *View {
 	g.Helper()
-	view, settled, err := g.Settle(g.Context(), "default", runID, approvalID)
+	view, settled, err := g.SettleApproval(g.Context(), "default", runID, approvalID)
 	if err != nil || settled != want {
 		g.Fatalf("settled %t, %v; want %t", settled, err, want)
 	}

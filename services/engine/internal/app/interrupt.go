@@ -63,7 +63,7 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 		view, err := a.Get(ctx, caller, Target{RunID: runID, Branch: call.Branch}, true)
 		return &Interrupted{View: view}, err
 	}
-	outcome, err := a.change(ctx, caller, change{
+	outcome, err := a.change(ctx, caller, request{
 		// The call that was allowed is what admits it.
 		op:      authority.Interrupt,
 		target:  Target{RunID: call.RunID, Branch: call.Branch},

@@ -12,6 +12,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
+// readAhead is how many records are read from the store at once.
+const readAhead = 64
+
 func runKey(namespace, id string) store.Key { return ledger.Run(namespace, id) }
 
 // loadRun reads a run from the store and refreshes the cache.
@@ -43,8 +46,8 @@ func (a *App) remember(key store.Key, run *workflow.Run) {
 	a.runs.Put(key, run, func(old *workflow.Run) bool { return old.Version > run.Version })
 }
 
-// changed remembers new snapshots and wakes the watchers of these runs.
-func (a *App) changed(namespace string, runs ...*workflow.Run) {
+// refresh remembers new snapshots and wakes the watchers of these runs.
+func (a *App) refresh(namespace string, runs ...*workflow.Run) {
 	for _, run := range runs {
 		key := runKey(namespace, run.ID)
 		a.remember(key, run)

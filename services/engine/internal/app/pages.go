@@ -8,14 +8,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-const (
-	// pageBytes ends a page early: contexts and data are user's, up to 1 MiB each,
-	// and an answer must stay within what clients take.
-	pageBytes = 8 << 20
-	// readAhead is how many records are read from the store at once.
-	readAhead = 64
-)
-
 // ListQuery selects runs; empty fields select all.
 type ListQuery struct {
 	Status   workflow.Status

@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
@@ -118,4 +120,17 @@ type Approvals interface {
 type Approval struct {
 	consent.Approval
 	RunID string
+}
+
+// Target names a run by its id or by the session that drives it, and the branch
+// of its fork that is meant: by default the session's own, or the one that
+// unbound callers work in.
+type Target struct{ RunID, SessionID, Branch string }
+
+// refused is a refusal as callers are told.
+func refused(r *authority.Refusal) error {
+	if r.Code == authority.Incomplete {
+		return fault.From(fmt.Errorf("authority: %s", r.Message))
+	}
+	return fault.New(fault.Reason(r.Code), "%s", r.Message)
 }

@@ -68,7 +68,7 @@ func (a *App) Answer(ctx context.Context, caller Caller, req Answer) (*Outcome, 
 		}
 		return &Outcome{View: view}, nil
 	}
-	outcome, err := a.change(ctx, caller, change{
+	outcome, err := a.change(ctx, caller, request{
 		op:       authority.Answer,
 		target:   req.Target,
 		command:  process.Fire(req.Answer, req.Note, "", caller.Principal.Name),

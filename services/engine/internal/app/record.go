@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/jsonobject"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
@@ -265,6 +266,26 @@ func rawJSON(v document.Value) json.RawMessage {
 		return nil
 	}
 	return v.AppendJSON(nil)
+}
+
+func decodeEntry(h store.HistoryEntry) (Entry, error) {
+	entry := Entry{}
+	if err := json.Unmarshal(h.Data, &entry); err != nil {
+		return entry, fmt.Errorf("decode entry %d: %w", h.Version, err)
+	}
+	entry.RunVersion = h.Version
+	return entry, nil
+}
+
+func decodeResult(h store.HistoryEntry) (Entry, error) {
+	r, err := ledger.DecodeResult(h.Data, h.Version)
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{
+		Type: "tool_result", Actor: r.Actor, Time: r.Time, RunVersion: r.RunVersion, Branch: r.Branch,
+		From: r.State, To: r.State, Result: r,
+	}, nil
 }
 
 // The stored forms of what a run has besides its own lane.

@@ -168,7 +168,7 @@ func TestAnswerIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got answer
+	var got storedAnswer
 	if err := json.Unmarshal(kept.Answer, &got); err != nil {
 		t.Fatalf("%s: %v", kept.Answer, err)
 	}

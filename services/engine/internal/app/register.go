@@ -117,11 +117,6 @@ func nameTaken(v *Version) error {
 		"%s %q was registered by an operator, and an agent cannot change it; register yours under another name", v.what(), v.Name)
 }
 
-func claimKey(workflow store.Key) store.Key {
-	workflow.Kind = kindClaim
-	return workflow
-}
-
 // claim keeps a workflow from agents once an operator has registered what an
 // agent had registered before, which makes no version of its own.
 func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
@@ -134,18 +129,6 @@ func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
 		Puts:   []store.Put{{Key: key, Expect: store.AnyVersion, Data: []byte(caller.Principal.Name)}},
 	})
 	return err
-}
-
-// claimed reports that an operator has registered what an agent had before.
-func (a *App) claimed(ctx context.Context, namespace string, v *Version) (bool, error) {
-	_, err := a.store.Get(ctx, claimKey(store.Key{Namespace: namespace, ID: v.Name}))
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fault.From(err)
-	}
-	return true, nil
 }
 
 // registeredBefore answers the version that a repeat of a request made (S6.5).

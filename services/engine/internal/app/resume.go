@@ -32,7 +32,7 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 			return nil, err
 		}
 	}
-	outcome, err := a.change(ctx, caller, change{
+	outcome, err := a.change(ctx, caller, request{
 		op:      authority.Resume,
 		target:  Target{RunID: runID},
 		command: resumeBy(caller),

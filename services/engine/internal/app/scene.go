@@ -191,11 +191,3 @@ func addCheck(batch *store.Batch, check store.Check) error {
 	}
 	return nil
 }
-
-// refused is a refusal as callers are told.
-func refused(r *authority.Refusal) error {
-	if r.Code == authority.Incomplete {
-		return fault.From(fmt.Errorf("authority: %s", r.Message))
-	}
-	return fault.New(fault.Reason(r.Code), "%s", r.Message)
-}

@@ -41,7 +41,7 @@ func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names
 func (a *App) once(
 	ctx context.Context, caller Caller, op authority.Op, run *workflow.Run, command workflow.Command, cause string,
 ) error {
-	_, err := a.change(ctx, caller, change{
+	_, err := a.change(ctx, caller, request{
 		op: op, target: Target{RunID: run.ID}, command: command, key: requestName(cause), digest: digest(cause),
 	})
 	return err

@@ -12,14 +12,14 @@ import (
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
-// Settle does what follows from a decided approval: the parked transition fires, or is
+// SettleApproval does what follows from a decided approval: the parked transition fires, or is
 // dropped (S9.1). settled is false when nothing waits for it, when it is not decided
 // yet, or when an operator holds the run.
-func (a *App) Settle(ctx context.Context, namespace, runID, approvalID string) (view *View, settled bool, err error) {
+func (a *App) SettleApproval(ctx context.Context, namespace, runID, approvalID string) (view *View, settled bool, err error) {
 	if a.Approvals == nil {
 		return nil, false, fault.New(fault.FailedPrecondition, "this engine has no approval service; start it with --approval")
 	}
-	s, err := a.settleOnce(ctx, runKey(namespace, runID), approvalID)
+	s, err := a.reconcile(ctx, runKey(namespace, runID), approvalID)
 	if err != nil {
 		return nil, false, err
 	}
@@ -27,8 +27,8 @@ func (a *App) Settle(ctx context.Context, namespace, runID, approvalID string) (
 	return view, s.carriedOut, err
 }
 
-// settlement is what came of an approval.
-type settlement struct {
+// reconciled is what came of an approval.
+type reconciled struct {
 	// carriedOut: this call has changed the run.
 	carriedOut bool
 	// over: neither the run nor the approval service waits for anything any more.
@@ -37,18 +37,18 @@ type settlement struct {
 	nothing bool
 }
 
-// settleOnce brings a run and an approval together, from wherever an earlier attempt,
+// reconcile brings a run and an approval together, from wherever an earlier attempt,
 // or another replica, has left them.
-func (a *App) settleOnce(ctx context.Context, key store.Key, approvalID string) (settlement, error) {
-	return retry.Do(ctx, "run "+key.ID, func() (settlement, error) {
+func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (reconciled, error) {
+	return retry.Do(ctx, "run "+key.ID, func() (reconciled, error) {
 		run, err := a.loadRun(ctx, key)
 		if err != nil {
-			return settlement{nothing: fault.ReasonOf(err) == fault.NotFound}, err
+			return reconciled{nothing: fault.ReasonOf(err) == fault.NotFound}, err
 		}
 		at, waits := run.Asking(approvalID)
 		if !waits {
 			err := a.conclude(ctx, key, approvalID)
-			return settlement{over: err == nil, nothing: fault.ReasonOf(err) == fault.NotFound}, err
+			return reconciled{over: err == nil, nothing: fault.ReasonOf(err) == fault.NotFound}, err
 		}
 		approval, err := a.approvalOf(ctx, key, approvalID)
 		if fault.ReasonOf(err) == fault.NotFound {
@@ -56,26 +56,26 @@ func (a *App) settleOnce(ctx context.Context, key store.Key, approvalID string) 
 			if refused != nil {
 				err = a.drop(ctx, *refused)
 			}
-			return settlement{}, err
+			return reconciled{}, err
 		}
 		if err != nil {
-			return settlement{}, err
+			return reconciled{}, err
 		}
 		m, err := a.machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
 		if err != nil {
-			return settlement{}, err
+			return reconciled{}, err
 		}
 		command := followsFrom(approval, at.Asked(kindOf(m)))
 		if command == nil || run.Held() && approval.Status == consent.Granted {
-			return settlement{}, nil
+			return reconciled{}, nil
 		}
 		if err := a.carryOut(ctx, key, at, decider(approval), command); err != nil {
-			return settlement{}, err
+			return reconciled{}, err
 		}
 		// What is done is done, and the timer tells the approval service if need be.
 		err = a.conclude(ctx, key, approvalID)
 		a.note(ctx, "concluded", approvalID, err)
-		return settlement{carriedOut: true, over: err == nil}, nil
+		return reconciled{carriedOut: true, over: err == nil}, nil
 	})
 }
 

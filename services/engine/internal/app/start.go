@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -13,17 +12,6 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
-
-// Start is a request for a run.
-type Start struct {
-	Workflow       string
-	Version        int64
-	SessionID      string
-	Context        []byte
-	Workspace      string
-	IdempotencyKey string
-	Resume         bool
-}
 
 // starting is a Start as it is carried out.
 type starting struct {
@@ -115,20 +103,6 @@ func (a *App) startedBefore(ctx context.Context, caller Caller, req Start) (*Out
 	return a.firstAnswer(ctx, *requestOwner(caller, req), requestName(req.IdempotencyKey), startDigest(req))
 }
 
-// requestOwner is what owns the idempotency key of a request for a run: the
-// session's binding when it has one. It is nil when there is neither.
-func requestOwner(caller Caller, req Start) *store.Key {
-	switch {
-	case req.SessionID != "":
-		key := bindingKey(caller.Namespace, req.SessionID)
-		return &key
-	case req.IdempotencyKey != "":
-		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}
-	default:
-		return nil
-	}
-}
-
 func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, error) {
 	anchor := requestOwner(caller, s.Start) // the run must share its shard
 	id, err := typeid.NewWhere(typeid.Run, func(id string) bool {
@@ -172,10 +146,6 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 	case result.Replayed:
 		return a.decodeAnswer(ctx, caller.Namespace, result.Answer)
 	}
-	a.changed(caller.Namespace, &out.Run)
+	a.refresh(caller.Namespace, &out.Run)
 	return &Outcome{View: newView(out.Run.At(""), s.m), Changed: true}, nil
-}
-
-func startDigest(req Start) string {
-	return digest("start", req.Workflow, fmt.Sprint(req.Version), req.SessionID, req.Workspace, string(req.Context), fmt.Sprint(req.Resume))
 }

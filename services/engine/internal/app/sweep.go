@@ -20,7 +20,7 @@ const (
 	sweepLimit = 10 * time.Second
 	// An approval that waits is looked after as often as it is old, within these:
 	// its decision is told at once, and this is for what got lost.
-	soonest, latest = 5 * time.Second, time.Minute
+	soonestLook, latestLook = 5 * time.Second, time.Minute
 )
 
 // Sweep looks after approvals that runs wait for until ctx ends.
@@ -37,7 +37,7 @@ func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{KindRun}, Fire: a.lookAfter,
-		Interval: sweepInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: pause, Stop: true,
+		Interval: sweepInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: untilNextLook, Stop: true,
 	}
 }
 
@@ -47,7 +47,7 @@ func (a *App) lookAfter(ctx context.Context, timer store.Timer) error {
 	if !ours {
 		return nil
 	}
-	s, err := a.settleOnce(ctx, timer.Key, approvalID)
+	s, err := a.reconcile(ctx, timer.Key, approvalID)
 	switch {
 	case s.over:
 		return nil
@@ -60,11 +60,11 @@ func (a *App) lookAfter(ctx context.Context, timer store.Timer) error {
 	}
 }
 
-// pause is how long to wait before an approval is looked after again.
-func pause(timer store.Timer, now time.Time) time.Duration {
+// untilNextLook is how long to wait before an approval is looked after again.
+func untilNextLook(timer store.Timer, now time.Time) time.Duration {
 	since, err := strconv.ParseInt(string(timer.Data), 10, 64)
 	if err != nil {
-		return latest
+		return latestLook
 	}
-	return min(max(now.Sub(time.Unix(0, since)), soonest), latest)
+	return min(max(now.Sub(time.Unix(0, since)), soonestLook), latestLook)
 }

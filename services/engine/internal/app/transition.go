@@ -25,7 +25,7 @@ func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*O
 	if err != nil {
 		return nil, err
 	}
-	return a.change(ctx, caller, change{
+	return a.change(ctx, caller, request{
 		op:       authority.Transition,
 		target:   req.Target,
 		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},
@@ -53,7 +53,7 @@ func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, er
 	if err != nil {
 		return nil, err
 	}
-	return a.change(ctx, caller, change{
+	return a.change(ctx, caller, request{
 		op:       authority.Force,
 		target:   req.Target,
 		command:  workflow.Force{State: req.State, Context: data, Actor: caller.Principal.Name},
@@ -70,7 +70,7 @@ func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key strin
 	if caller.Principal.Role != auth.Agent {
 		pause.Hold = workflow.HoldOperator
 	}
-	return a.change(ctx, caller, change{
+	return a.change(ctx, caller, request{
 		op:      authority.Pause,
 		target:  Target{RunID: runID},
 		command: pause,
@@ -81,7 +81,7 @@ func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key strin
 
 // Resume continues a paused run and its family. An agent cannot lift a hold.
 func (a *App) Resume(ctx context.Context, caller Caller, runID, key string) (*Outcome, error) {
-	return a.change(ctx, caller, change{
+	return a.change(ctx, caller, request{
 		op:      authority.Resume,
 		target:  Target{RunID: runID},
 		command: resumeBy(caller),
@@ -97,7 +97,7 @@ func resumeBy(caller Caller) workflow.Resume {
 
 // Cancel ends a run and what it has invoked. When its agent does, the session is free again.
 func (a *App) Cancel(ctx context.Context, caller Caller, runID, reason, key string) (*Outcome, error) {
-	return a.change(ctx, caller, change{
+	return a.change(ctx, caller, request{
 		op:      authority.Cancel,
 		target:  Target{RunID: runID},
 		command: workflow.Cancel{Reason: reason, Actor: caller.Principal.Name},

@@ -97,3 +97,20 @@ func (a *App) machine(ctx context.Context, namespace, name string, number int64)
 	a.machines.Put(key, m, nil)
 	return m, nil
 }
+
+func claimKey(workflow store.Key) store.Key {
+	workflow.Kind = kindClaim
+	return workflow
+}
+
+// claimed reports that an operator has registered what an agent had before.
+func (a *App) claimed(ctx context.Context, namespace string, v *Version) (bool, error) {
+	_, err := a.store.Get(ctx, claimKey(store.Key{Namespace: namespace, ID: v.Name}))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fault.From(err)
+	}
+	return true, nil
+}

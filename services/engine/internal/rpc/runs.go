@@ -173,7 +173,7 @@ func (s *Runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryReq
 
 // Settle implements RunService.
 func (s *Runs) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
-	view, settled, err := s.app.Settle(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
+	view, settled, err := s.app.SettleApproval(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
 	if err != nil {
 		return nil, err
 	}
