@@ -50,7 +50,7 @@ func Encode(ev *eventv1.Event) (store.Event, error) {
 		ev.Id = EventID(ev)
 	}
 	if !headerSafe(ev.Id) {
-		return store.Event{}, fmt.Errorf("%w: id %q may hold only printable ASCII without blank, quote and percent", ErrEvent, ev.Id)
+		return store.Event{}, fmt.Errorf("%w: id %q may contain only printable ASCII without spaces, quotes and percent signs", ErrEvent, ev.Id)
 	}
 	subject := Subject{Namespace: ev.Namespace, Entity: ev.Entity, ID: ev.EntityId, Type: ev.Type}.String()
 	if len(subject) > MaxSubjectBytes {

@@ -36,7 +36,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	m.relayed = counter("events_total", "Events that NATS acknowledged, without duplicates.")
 	m.duplicates = counter("duplicates_total", "Publishes that NATS dropped because it had the event.")
 	m.republished = counter("republished_total", "Publishes of events that had been published before.")
-	m.rewinds = counter("rewinds_total", "Times that the relay began again because the stream lost acknowledged events.")
+	m.rewinds = counter("rewinds_total", "Times that the relay restarted because the stream lost acknowledged events.")
 	m.failures = counter("failures_total", "Times that a connection was given up because of an error.")
 	m.refused = counter("refused_total", "Events that NATS can't take, for their size or subject.")
 	m.trimmed = counter("trims_total", "Shards trimmed.")

@@ -72,22 +72,22 @@ func (a *Approval) barred(by Approver, now time.Time) *Result {
 	case !now.Before(a.ExpiresAt):
 		refused = a.refuse(CodeExpired, "approval %s expired at %s; it has to be asked for again", a.ID, stamp(a.ExpiresAt))
 	case same(by.Name, a.Asker.Principal):
-		refused = a.refuse(CodeAsker, "%s has asked for approval %s, so somebody else has to decide it", strconv.Quote(by.Name), a.ID)
+		refused = a.refuse(CodeAsker, "%s requested approval %s, so somebody else must decide it", strconv.Quote(by.Name), a.ID)
 	case a.Asker.hasInTree(by.SessionID) || a.Asker.hasInTree(by.RootID):
-		refused = a.refuse(CodeAsker, "%s works in the tree of sessions that has asked for approval %s, so somebody else has to decide it",
+		refused = a.refuse(CodeAsker, "%s works in the tree of sessions that requested approval %s, so somebody else must decide it",
 			strconv.Quote(by.Name), a.ID)
 	case by.Name == "" || by.Role == "" || by.Role == RoleAgent:
-		refused = a.refuse(CodeNotEligible, "approval %s is decided by people who are known by name; %s with the role %s is not",
+		refused = a.refuse(CodeNotEligible, "only people who are known by name decide approval %s; %s with the role %s cannot",
 			a.ID, strconv.Quote(by.Name), strconv.Quote(by.Role))
 	case !a.EligibleAt(now, by):
-		refused = a.refuse(CodeNotEligible, "%s with the role %s is not among those who decide approval %s: %s",
+		refused = a.refuse(CodeNotEligible, "%s with the role %s is not an eligible approver of approval %s: %s",
 			strconv.Quote(by.Name), strconv.Quote(by.Role), a.ID, a.asked(now))
 	default:
 		i := slices.IndexFunc(a.Votes, func(v Vote) bool { return same(v.Name, by.Name) })
 		if i < 0 {
 			return nil
 		}
-		refused = a.refuse(CodeVoted, "%s has %s approval %s already; %d more approvals are needed, from others",
+		refused = a.refuse(CodeVoted, "%s has already %s approval %s; approvals still needed from others: %d",
 			strconv.Quote(by.Name), voted(a.Votes[i].Approve), a.ID, a.Terms.Required-a.count(true))
 	}
 	return &refused
@@ -134,11 +134,11 @@ func (a *Approval) edited(by Approver, d Decision) (*Edit, *Result) {
 	edits := !d.Data.IsZero()
 	switch {
 	case edits && !d.Approve:
-		refused = a.refuse(CodeInvalidEdit, "a rejection edits nothing; leave the data out")
+		refused = a.refuse(CodeInvalidEdit, "a rejection cannot edit data; remove the data")
 	case !d.Approve:
 		return nil, nil
 	case d.Digest != "" && d.Digest != a.Digest:
-		refused = a.refuse(CodeChanged, "approval %s is for another action than the one that was shown; look at it again", a.ID)
+		refused = a.refuse(CodeChanged, "approval %s is for a different action than the one that was shown; look at it again", a.ID)
 	case edits && !a.Editable:
 		refused = a.refuse(CodeNotEditable, "the data of approval %s cannot be edited; approve it as it is, or reject it", a.ID)
 	case edits && d.Data.Kind() != document.Object:

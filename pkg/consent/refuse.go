@@ -71,7 +71,7 @@ func (a *Approval) Outcome() string {
 	case Rejected:
 		return fmt.Sprintf("%s was rejected by %s", what, a.voters(false))
 	case Expired:
-		return fmt.Sprintf("%s expired at %s with %d of %d approvals; nobody has rejected what was asked, and it can be asked again",
+		return fmt.Sprintf("%s expired at %s with %d of %d approvals; nobody rejected the request, and it can be made again",
 			what, stamp(a.ExpiresAt), a.count(true), a.Terms.Required)
 	case Cancelled:
 		return fmt.Sprintf("%s was cancelled by %s: %s", what, strconv.Quote(a.By), strconv.Quote(a.Reason))

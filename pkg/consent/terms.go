@@ -70,17 +70,17 @@ func (t Terms) Check(asker Asker) error {
 	t = t.withDefaults()
 	switch {
 	case t.Required < 0 || t.DenyThreshold < 0:
-		return fmt.Errorf("an approval cannot want %d approvals and %d rejections; give numbers from 1", t.Required, t.DenyThreshold)
+		return fmt.Errorf("an approval cannot require %d approvals and %d rejections; give numbers from 1", t.Required, t.DenyThreshold)
 	case t.TTL < 0 || t.Escalation.After < 0:
-		return fmt.Errorf("an approval cannot expire after %s or escalate after %s; give times to come", t.TTL, t.Escalation.After)
+		return fmt.Errorf("an approval cannot expire after %s or escalate after %s; give positive durations", t.TTL, t.Escalation.After)
 	case t.Escalation.After >= t.TTL:
-		return fmt.Errorf("the approval would escalate after %s, and expires after %s already; escalate before", t.Escalation.After, t.TTL)
+		return fmt.Errorf("the approval would escalate after %s, but expires after %s; choose an earlier escalation", t.Escalation.After, t.TTL)
 	case t.Escalation.After == 0 && !t.Escalation.To.nobody():
-		return fmt.Errorf("the approval names fallback approvers and no age at which to ask them; give one")
+		return fmt.Errorf("the approval names fallback approvers but no age at which to ask them; add one")
 	}
 	may, anybody := t.mayDecide(asker)
 	if !anybody && may < t.Required {
-		return fmt.Errorf("the approval needs %d approvals and only %d of those named may decide it; name more, or a role", t.Required, may)
+		return fmt.Errorf("the approval needs %d approvals, but only %d of the named people may decide it; name more people, or a role", t.Required, may)
 	}
 	return nil
 }

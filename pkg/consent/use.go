@@ -15,7 +15,7 @@ func (a *Approval) Consume(digest string, now time.Time) Result {
 	case digest != a.Digest && a.Edit != nil && digest == a.Action.Digest():
 		return a.refuse(CodeOtherAction, "%s; do it with that data", a.Outcome())
 	case digest != a.Digest:
-		return a.refuse(CodeOtherAction, "%s, for another action than this; ask for this one", a.Outcome())
+		return a.refuse(CodeOtherAction, "%s, for a different action; request this one", a.Outcome())
 	}
 	r := a.begin()
 	r.Approval.UsedAt = now

@@ -67,7 +67,7 @@ func (a absence) noElement() string {
 	_, isIndex := arrayIndex(a.segment)
 	switch {
 	case a.segment == "-":
-		return fmt.Sprintf("%s has %s, and - names the place after the last, where nothing is%s", a.place(), elements(n), a.indexes())
+		return fmt.Sprintf("%s has %s, and - names the position after the last, which is empty%s", a.place(), elements(n), a.indexes())
 	case isIndex && a.adding:
 		return fmt.Sprintf("%s has %s; use %s/- to append", a.place(), elements(n), pointerShown(a.at))
 	case isIndex:

@@ -110,7 +110,7 @@ func (f Fields) Enum(name string, options ...string) (string, bool) {
 		return "", false
 	}
 	if !slices.Contains(options, s) {
-		f.Report.Errorf(f.At.Key(name), CodeEnum, "%q is not a %s%s; use one of: %s",
+		f.Report.Errorf(f.At.Key(name), CodeEnum, "%q is not a valid %s%s; use one of: %s",
 			shorten(s), name, f.Report.DidYouMean(s, slices.Values(options)), quoteAll(options))
 		return "", false
 	}
@@ -206,7 +206,7 @@ func (f Fields) KnownOrHint(what string, names, protective []string) {
 		}
 		if known, near := NearField(name, names, protective); near {
 			f.Report.Errorf(f.At.Key(name), CodeUnknownField,
-				"%s has no field %q, which is close to %q; write that, or choose a name that is not so close", what, shorten(name), known)
+				"%s has no field %q, which is close to %q; write that, or choose a less similar name", what, shorten(name), known)
 			continue
 		}
 		f.Report.Hint(f.At.Key(name), name)
@@ -217,6 +217,6 @@ func (f Fields) KnownOrHint(what string, names, protective []string) {
 // that begins with x- says as much itself: then there is nothing to warn of.
 func (r *Report) Hint(at *Path, name string) {
 	if !strings.HasPrefix(name, "x-") {
-		r.Warnf(at, CodeUnknownHint, "%q is kept and does nothing here; begin its name with x- if that is meant", shorten(name))
+		r.Warnf(at, CodeUnknownHint, "%q is kept and has no effect here; if that is intended, begin its name with x-", shorten(name))
 	}
 }

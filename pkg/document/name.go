@@ -57,13 +57,13 @@ func (r *Report) CheckName(name string, at *Path, rule NameRule) bool {
 func (rule NameRule) mend() string {
 	switch {
 	case rule.Refuse != "":
-		return "use printable characters without " + strings.Join(strings.Split(rule.Refuse, ""), " ") + " and no blank at either end"
+		return "use printable characters without " + strings.Join(strings.Split(rule.Refuse, ""), " ") + " and no space at either end"
 	case rule.Printable:
-		return "use printable characters and no blank at either end"
+		return "use printable characters and no space at either end"
 	case rule.Spaces:
-		return "begin with a letter, digit or _, go on with those or . : - or a space"
+		return "begin with a letter, digit or _, then use letters, digits, _ . : - or spaces"
 	default:
-		return "begin with a letter, digit or _, go on with those or . : -"
+		return "begin with a letter, digit or _, then use letters, digits or _ . : -"
 	}
 }
 

@@ -114,7 +114,7 @@ func (p *parser) document(src []byte) (Value, error) {
 	return v, nil
 }
 
-var errTrailing = errors.New("there is more after the end of the document; remove it")
+var errTrailing = errors.New("there is text after the end of the document; remove it")
 
 func (p *parser) value(depth int) (Value, error) {
 	if p.decoder.PeekKind() == '"' {

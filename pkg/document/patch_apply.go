@@ -192,7 +192,7 @@ func (a *applier) test(doc Value, o operation) (Value, *PatchError) {
 	if !Equal(v, o.value) {
 		return Value{}, &PatchError{
 			member: "value", Code: CodePatchTestFailed,
-			Message: fmt.Sprintf("the document has %s there, not %s; read it again and make the patch anew", glimpse(v), glimpse(o.value)),
+			Message: fmt.Sprintf("the document has %s there, not %s; read it again and create a new patch", glimpse(v), glimpse(o.value)),
 		}
 	}
 	return doc, nil
@@ -210,7 +210,7 @@ func (a *applier) admit(v Value, p pointer, member string) *PatchError {
 	case !r.fits():
 		return &PatchError{
 			member: member, Code: CodePatchTooLarge,
-			Message: fmt.Sprintf("the patch writes more than %d bytes in all; write or copy less", a.limits.Bytes),
+			Message: fmt.Sprintf("the patch writes more than %d bytes in total; write or copy less", a.limits.Bytes),
 		}
 	}
 	a.room -= r.size

@@ -187,7 +187,7 @@ func (r *Report) add(at *Path, code Code, severity Severity, format string, args
 		r.full = true
 		r.problems = append(r.problems, Problem{
 			Code: CodeTooMany, Severity: SeverityError,
-			Message: fmt.Sprintf("there are more than %d problems; mend these first", maxProblems),
+			Message: fmt.Sprintf("there are more than %d problems; fix these first", maxProblems),
 		})
 		return
 	}

@@ -26,14 +26,14 @@ func (r *Report) checkBounds(nodes []*node, root *node, place func([]string) *Pa
 			return false
 		case b.cycle != nil:
 			r.Errorf(place(segmentsAt(b.cycle.source.Location)), CodeBadSchema,
-				"the schema leads back to itself without going into the value; put the reference below \"properties\" or \"items\"")
+				"the schema refers to itself without descending into the value; put the reference below \"properties\" or \"items\"")
 			return false
 		case found.cost > maxSchemaCost:
 			r.Errorf(place(nil), CodeBadSchema, "the schema applies more than %d subschemas to one value; make it simpler", maxSchemaCost)
 			return false
 		case found.length > maxInPlace:
 			r.Errorf(place(segmentsAt(n.source.Location)), CodeBadSchema,
-				"more than %d subschemas lead from one to the next here; shorten the chain of \"$ref\" and \"allOf\"", maxInPlace)
+				"more than %d subschemas refer to each other in a chain here; shorten the chain of \"$ref\" and \"allOf\"", maxInPlace)
 			return false
 		}
 	}

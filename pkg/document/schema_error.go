@@ -33,7 +33,7 @@ func (r *Report) schemaError(err error, place func([]string) *Path) {
 	case errors.As(err, &regex): // where schemaWalk does not look
 		r.Errorf(place(segmentsAt(regex.URL)), CodeBadSchema, "the pattern %s is not valid: %v", Quote(regex.Regex), regex.Err)
 	case errors.As(err, &load):
-		r.Errorf(place(nil), CodeRemoteRef, "%s is outside of this document and is never fetched; copy what it names into \"$defs\"", Quote(load.URL))
+		r.Errorf(place(nil), CodeRemoteRef, "%s is outside this document and is never fetched; copy its target into \"$defs\"", Quote(load.URL))
 	default:
 		message := strings.ReplaceAll(err.Error(), schemaURL, "")
 		r.Errorf(place(segmentsAt(fragmentIn(message))), CodeBadSchema, "the schema does not compile: %s", shortenTo(message, 200))

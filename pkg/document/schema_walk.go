@@ -63,7 +63,7 @@ func (w *schemaWalk) look(v Value) {
 	}
 	if elsewhere > maxElsewhere {
 		w.report.Errorf(w.place(nil), CodeBadSchema,
-			"more than %d references lead to places that are no schemas by themselves; move those to \"$defs\"", maxElsewhere)
+			"more than %d references lead to places that are not schemas themselves; move those to \"$defs\"", maxElsewhere)
 	}
 }
 
@@ -137,7 +137,7 @@ func (w *schemaWalk) check(v Value, path []string) {
 		if ref.Kind() != String && name == "$ref" {
 			w.report.Errorf(at(name), CodeBadSchema, "\"$ref\" must be a string, not %s", article(ref.Kind()))
 		} else if ref.Kind() == String && !w.inside(ref.Str()) {
-			w.report.Errorf(at(name), CodeRemoteRef, "%s is outside of this document and is never fetched; copy what it names into \"$defs\"", Quote(ref.Str()))
+			w.report.Errorf(at(name), CodeRemoteRef, "%s is outside this document and is never fetched; copy its target into \"$defs\"", Quote(ref.Str()))
 		}
 	}
 	if meta, ok := v.Get("$schema"); ok && meta.Kind() == String && !metaSchemas[strings.TrimSuffix(meta.Str(), "#")] {

@@ -109,7 +109,7 @@ func (y *yamlReader) value(n *yaml.Node, at *Path, depth int) (Value, bool) {
 	if y.nodes > maxYAMLNodes || y.bytes > maxYAMLBytes {
 		if !y.full {
 			y.full = true
-			y.report.Errorf(nil, CodeTooLarge, "aliases make more than %d values or %d bytes of the text; write less of them", maxYAMLNodes, maxYAMLBytes)
+			y.report.Errorf(nil, CodeTooLarge, "aliases expand to more than %d values or %d bytes; use fewer aliases", maxYAMLNodes, maxYAMLBytes)
 		}
 		return Value{}, false
 	}

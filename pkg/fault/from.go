@@ -80,7 +80,7 @@ func fromStore(err error) *Error {
 	case errors.Is(err, store.ErrReplayMismatch):
 		return New(IdempotencyMismatch, "this idempotency key was used for another request; use a new one").Wrap(err)
 	case errors.Is(err, store.ErrConflict):
-		return New(VersionConflict, "it was changed meanwhile; read it and try again").Wrap(err)
+		return New(VersionConflict, "it was changed in between; read it and try again").Wrap(err)
 	case errors.Is(err, store.ErrLimit):
 		return New(LimitReached, "a limit is reached").Wrap(err)
 	case errors.Is(err, store.ErrHeld):
@@ -88,7 +88,7 @@ func fromStore(err error) *Error {
 	case errors.Is(err, store.ErrFenced):
 		return New(Fenced, "the lock is not held with this fencing token; acquire it again").Wrap(err)
 	case errors.Is(err, store.ErrNotFound):
-		return New(NotFound, "there is no such thing").Wrap(err)
+		return New(NotFound, "it does not exist").Wrap(err)
 	case errors.Is(err, store.ErrUnavailable):
 		return New(Unavailable, "the store is not available and nothing was changed; try again").Wrap(err)
 	}

@@ -82,17 +82,17 @@ func (g Glob) String() string { return g.source }
 func textMend(pattern string) string {
 	switch {
 	case pattern == "":
-		return "write the names that shall match"
+		return "write the names to match"
 	case !utf8.ValidString(pattern) || strings.ContainsFunc(pattern, unicode.IsControl):
 		return "remove the control characters"
 	case pattern != strings.TrimSpace(pattern):
-		return "remove the blanks at its ends"
+		return "remove the spaces at its ends"
 	case utf8.RuneCountInString(pattern) > maxPattern:
 		return "shorten it"
 	case strings.Count(pattern, "{") > maxBraces || strings.Count(pattern, ",") > maxCommas:
 		return errTooManyBraces.Error()
 	case strings.HasPrefix(pattern, "!"):
-		return "there is no negation; name what shall match"
+		return "negation is not supported; name the files to match"
 	case windowsAbsolute(pattern) || foldersByBackslash(pattern):
 		return "write it relative to the workspace, with / between folders"
 	case !doublestar.ValidatePattern(pattern):
@@ -108,7 +108,7 @@ func placeMend(pattern string) string {
 	case pattern == "":
 		return "remove the alternative that is empty"
 	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~"):
-		return "write it relative to the workspace, without the / in front"
+		return "write it relative to the workspace, without the leading /"
 	case outside(cleaned):
 		return "files outside the workspace are not watched"
 	case strings.HasSuffix(pattern, "/") || cleaned == ".":

@@ -146,7 +146,7 @@ func TestMatchFold(t *testing.T) {
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for pattern, says := range map[string]string{
-		"": "write", " a": "blanks", "a ": "blanks", "a\nb": "control", "a\x00": "control", "\xff": "control",
+		"": "write", " a": "spaces", "a ": "spaces", "a\nb": "control", "a\x00": "control", "\xff": "control",
 		"/a": "relative", "~/a": "relative", "C:/a": "relative", `C:\a`: "relative", `src\a.go`: "relative", "{/a,b}": "relative",
 		"../a": "outside", "a/../../b": "outside", "..": "outside", "{a,../b}": "outside",
 		"a/": "folder", ".": "folder", "a/..": "folder", "{a/,b}": "folder", "!a": "negation",

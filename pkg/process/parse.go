@@ -144,7 +144,7 @@ func (r *reader) tools(f document.Fields) {
 			r.report.Errorf(item.At, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
 			r.report.Errorf(item.At, document.CodeName, "the tool name is empty; it matches no tool")
 		case strings.ContainsAny(item.Text, " \t\r\n"):
-			r.report.Errorf(item.At, document.CodeName, "%s is no tool name; write exactly one name, without blanks", document.Quote(item.Text))
+			r.report.Errorf(item.At, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces", document.Quote(item.Text))
 		case len(intersect([]string{item.Text}, SafeTools())) == 0:
 			r.report.Warnf(item.At, document.CodeNoEffect, "%s is not on the default list of tools that are safe in processes, so it is ignored; remove it, or add it to that list", document.Quote(item.Text))
 		}
@@ -235,7 +235,7 @@ func (r *reader) answer(from int, v document.Value, at *document.Path, a *Answer
 		r.report.Errorf(at.Key("next"), CodeUnknownState, "no state %s%s", document.Quote(a.Next), r.hint(a.Next))
 	}
 	if a.Action == Block || a.Action == Complete {
-		r.report.Errorf(at, document.CodeConflict, "%q ends the session, and \"next\" goes on; set \"next\" to null or choose another action", a.Action)
+		r.report.Errorf(at, document.CodeConflict, "%q ends the session, but \"next\" continues it; set \"next\" to null or choose another action", a.Action)
 		r.report.Errorf(at.Key("next"), document.CodeConflict, "%q ends the session, so \"next\" must be null", a.Action)
 	}
 }

@@ -75,7 +75,7 @@ func (t Turn) String() string {
 		say("%s", t.Prompt)
 	}
 	if a := t.Approval; a != nil && !a.Pending() {
-		text := fmt.Sprintf("The answer %s was not let through: %s.", document.Quote(a.Event), outcomes[a.Outcome])
+		text := fmt.Sprintf("The answer %s was not accepted: %s.", document.Quote(a.Event), outcomes[a.Outcome])
 		if a.Note != "" {
 			text += " Note: " + strconv.Quote(a.Note)
 		}
@@ -94,7 +94,7 @@ func (t Turn) String() string {
 		}
 		say("The process is complete.")
 	case t.Status == workflow.Blocked:
-		say("The process is blocked, and this session cannot go on. Stop, and tell the person you work for.")
+		say("The process is blocked, and this session cannot continue. Stop, and tell the person you work for.")
 	default:
 		say("The process is %s.", t.Status)
 	}
@@ -103,9 +103,9 @@ func (t Turn) String() string {
 
 var outcomes = map[workflow.ApprovalOutcome]string{
 	workflow.ApprovalRejected:  "a human has rejected it",
-	workflow.ApprovalExpired:   "no human has decided in time, and it can be given again",
+	workflow.ApprovalExpired:   "no human decided in time, and it can be given again",
 	workflow.ApprovalCancelled: "it was withdrawn",
-	workflow.ApprovalStale:     "it was not possible any more when a human agreed",
+	workflow.ApprovalStale:     "it was no longer possible when a human approved it",
 }
 
 // Explain says why an answer was refused, in the words of processes: what is
@@ -119,7 +119,7 @@ func (p *Process) Explain(answer string, r *workflow.Rejection) string {
 	if hint == "" {
 		hint = "."
 	}
-	return fmt.Sprintf("%s is no answer to the question of state %s%s Answers match exactly. Valid answers: %s. The question is: %s",
+	return fmt.Sprintf("%s is not an answer to the question of state %s%s Answers match exactly. Valid answers: %s. The question is: %s",
 		document.Quote(answer), document.Quote(s.Name), hint, list(s.keys()), s.Question)
 }
 

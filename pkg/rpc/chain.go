@@ -74,7 +74,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	defer context.AfterFunc(s.draining, func() { cancel(errDraining) })()
 	err = handler(srv, &serverStream{ServerStream: ss, ctx: ctx, server: s, method: m})
 	if errors.Is(context.Cause(ctx), errDraining) && (err == nil || endedByContext(err)) {
-		return fault.New(fault.Unavailable, "this server is going away; connect again")
+		return fault.New(fault.Unavailable, "this server is shutting down; connect again")
 	}
 	return err
 }

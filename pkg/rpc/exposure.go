@@ -10,13 +10,13 @@ import (
 
 // ErrPlaintext refuses to call or to serve beyond this machine without TLS,
 // unless the network itself is trusted.
-var ErrPlaintext = errors.New("without TLS the token and all data would travel in the clear")
+var ErrPlaintext = errors.New("without TLS the token and all data would be sent in plaintext")
 
 // ErrAnonymous refuses to serve callers without credentials beyond this machine.
-var ErrAnonymous = errors.New("every caller of another machine would be an operator, without a token")
+var ErrAnonymous = errors.New("every caller from another machine would be an operator, without a token")
 
 // ErrNoAuthenticator means that nobody could be served.
-var ErrNoAuthenticator = errors.New("no caller could be told from another: there is no authenticator")
+var ErrNoAuthenticator = errors.New("callers could not be distinguished: there is no authenticator")
 
 // Exposure is how an address is served.
 type Exposure struct {

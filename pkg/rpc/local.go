@@ -51,7 +51,7 @@ func (l *local) Invoke(ctx context.Context, name string, args, reply any, opts .
 		return status.FromContextError(err).Err()
 	}
 	if !s.gate.enter() {
-		return fault.New(fault.Unavailable, "this server is going away").GRPCStatus().Err()
+		return fault.New(fault.Unavailable, "this server is shutting down").GRPCStatus().Err()
 	}
 	defer s.gate.leave()
 
@@ -114,7 +114,7 @@ func (l *local) handle(ctx context.Context, m *method, name string, request prot
 	}
 	message, ok := answer.(proto.Message)
 	if !ok || !message.ProtoReflect().IsValid() {
-		return nil, fault.New(fault.Internal, "a handler answered nothing").GRPCStatus().Err()
+		return nil, fault.New(fault.Internal, "a handler returned nothing").GRPCStatus().Err()
 	}
 	return message, nil
 }
@@ -225,7 +225,7 @@ func (m *memory) dial() (*grpc.ClientConn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed || m.server.draining.Err() != nil {
-		return nil, fault.New(fault.Unavailable, "this server is going away").GRPCStatus().Err()
+		return nil, fault.New(fault.Unavailable, "this server is shutting down").GRPCStatus().Err()
 	}
 	if m.conn != nil {
 		return m.conn, nil

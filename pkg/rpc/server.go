@@ -216,6 +216,6 @@ func (s *Server) cut(finished <-chan struct{}) {
 	select {
 	case <-finished:
 	case <-patience.C:
-		s.cfg.Logger.Error("calls ignore that they were cancelled and are left behind")
+		s.cfg.Logger.Error("calls ignored their cancellation and were abandoned")
 	}
 }

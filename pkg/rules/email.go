@@ -166,7 +166,7 @@ func (m *mail) named(v document.Value, at *document.Path, allowed addressList, l
 			n += m.addresses(field, at.Key(name), allowed, list)
 		case "name", "displayname":
 		default:
-			m.blame(at.Key(name), "is no part of an address")
+			m.blame(at.Key(name), "is not part of an address")
 		}
 	}
 	if n == 0 {

@@ -77,7 +77,7 @@ func TestEmail(t *testing.T) {
 		"in a header":           {`{` + from + `"to": "a@example.com", "message": {"headers": [{"name": "X", "value": "y\rBcc: x@evil.com"}]}}`, `"/message/headers/0/value" of its input has a line break, which only the text of an email may have`},
 		"in a header's name":    {`{` + from + `"to": "a@example.com", "headers": {"X: y\nBcc": "x@evil.com"}}`, `"/headers" of its input has a field with a line break in its name`},
 		"bodies have lines":     {`{` + from + `"to": "a@example.com", "text": "a\nb", "html": "a\r\nb", "content": [{"type": "text/plain", "value": "a\nb"}], "body": {"data": "a\nb"}, "attachments": [{"content": "YQ\n"}]}`, ""},
-		"an odd object":         {`{` + from + `"to": {"email": "a@example.com", "more": "x@evil.com"}}`, `"/to/more" of its input is no part of an address`},
+		"an odd object":         {`{` + from + `"to": {"email": "a@example.com", "more": "x@evil.com"}}`, `"/to/more" of its input is not part of an address`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,16 +27,16 @@ func (v *Verdict) Explain() string {
 		return fmt.Sprintf("%s is denied: %s (%s of %s). Write to and from addresses that it allows, or have an operator change it.",
 			what, v.Detail, v.By.Pointer(), v.By.policy())
 	case v.Code == toolcall.CodeInvalidInput:
-		return what + " is denied: " + v.Detail + ". Mend the call."
+		return what + " is denied: " + v.Detail + ". Correct the call."
 	case v.Code == toolcall.CodePolicyDenied && v.By != nil:
 		return what + " is denied: " + v.denial()
 	case v.Code == toolcall.CodePolicyUnavailable && v.By != nil:
-		return fmt.Sprintf("%s is denied: %s limits it (%s), and it is not known %s. Nothing is wrong with the call; an operator must mend that.",
+		return fmt.Sprintf("%s is denied: %s limits it (%s), and it is not known %s. The call is valid; an operator must fix this.",
 			what, v.By.policy(), v.By.Pointer(), v.Detail)
 	case v.Code == toolcall.CodePolicyUnavailable && v.Detail != "":
-		return what + " is denied: " + v.Detail + ". Nothing is wrong with the call; an operator must mend that."
+		return what + " is denied: " + v.Detail + ". The call is valid; an operator must fix this."
 	default:
-		return what + " is denied: no decision could be made. Nothing is wrong with the call; try again in a moment."
+		return what + " is denied: no decision could be made. The call is valid; try again in a moment."
 	}
 }
 
@@ -65,16 +65,16 @@ func (v *Verdict) allowance() string {
 	case v.By.Place == listAllow:
 		return v.rule("allows")
 	default:
-		return "no rule of " + v.By.policy() + " is about it, and what none is about is allowed"
+		return "no rule of " + v.By.policy() + " matches it, and the default allows it"
 	}
 }
 
 func (v *Verdict) denial() string {
 	if v.By.Place == listDeny {
-		return v.rule("denies") + ", which goes before all that asks or allows. " +
+		return v.rule("denies") + ", which takes precedence over all rules that ask or allow. " +
 			"No approval and no other input changes that; use another tool, or have an operator change the policy."
 	}
-	return fmt.Sprintf("no rule of %s is about it, and what none is about is denied (%s). An operator can add %s to \"allow\" or \"ask\".",
+	return fmt.Sprintf("no rule of %s matches it, and the default denies it (%s). An operator can add %s to \"allow\" or \"ask\".",
 		v.By.policy(), v.By.Pointer(), document.Quote(v.Capability()))
 }
 
@@ -83,13 +83,13 @@ func (v *Verdict) excess() string {
 	s := &v.Excess.Spend
 	switch s.Measure {
 	case Calls:
-		return fmt.Sprintf("%s admits %s of %s in any %s%s (%s), and %d were made. %s",
+		return fmt.Sprintf("%s allows %s of %s in any %s%s (%s); %d so far. %s",
 			v.By.policy(), count(s.Max, "call"), document.Quote(s.Pattern), seconds(s.Window), s.whose(), v.pointer("rate_limit"),
-			v.Excess.Value, v.again("Wait until then, or do without it."))
+			v.Excess.Value, v.again("Wait until then, or continue without this call."))
 	case Emails:
-		return fmt.Sprintf("%s admits %s%s (%s), and %s. %s",
+		return fmt.Sprintf("%s allows %s%s (%s); %s. %s",
 			v.By.policy(), count(s.Max, "email"), s.whose(), v.pointer("max_emails_per_session"),
-			v.already(fmt.Sprintf("%d were sent", v.Excess.Value), fmt.Sprintf("sends %d", s.Need)), v.again(""))
+			v.already(fmt.Sprintf("%d sent so far", v.Excess.Value), fmt.Sprintf("sends %d", s.Need)), v.again(""))
 	default:
 		return v.budget(s)
 	}
@@ -104,10 +104,10 @@ func (v *Verdict) budget(s *Spend) string {
 	if s.Period != "" {
 		period = " in a UTC " + s.Period.noun()
 	}
-	return fmt.Sprintf("%s lets calls%s cost %s USD%s%s (%s), and %s. %s",
+	return fmt.Sprintf("%s limits the cost of calls%s to %s USD%s%s (%s); %s. %s",
 		v.By.policy(), what, MicroUSD(s.Max), period, s.whose(), pointer,
-		v.already(MicroUSD(v.Excess.Value).String()+" are spent or reserved", "may cost "+MicroUSD(s.Need).String()),
-		v.again("Wait until then, or do what costs less."))
+		v.already(MicroUSD(v.Excess.Value).String()+" USD are spent or reserved", "may cost "+MicroUSD(s.Need).String()+" USD"),
+		v.again("Wait until then, or make a cheaper call."))
 }
 
 // already says what the account holds, and what the call does. What it holds is not
@@ -119,7 +119,7 @@ func (v *Verdict) already(holds, does string) string {
 	case s.Need == 0:
 		return holds
 	default:
-		return holds + " and this call " + does
+		return holds + ", and this call " + does
 	}
 }
 
@@ -130,9 +130,9 @@ func (v *Verdict) pointer(field string) string { return v.By.Pointer() + "/" + f
 func (s *Spend) whose() string {
 	switch s.Scope {
 	case PerPrincipal:
-		return " by each principal"
+		return " per principal"
 	case PerSession:
-		return " in a session with all that it has started"
+		return " in a session and all sessions below it"
 	default:
 		return ""
 	}
@@ -145,7 +145,7 @@ func (v *Verdict) again(meanwhile string) string {
 	case e.Spend.Need > e.Spend.Max:
 		return "Make it smaller, or have an operator raise the limit."
 	case e.ReopensAt.IsZero():
-		return "That does not reopen; an operator can raise the limit."
+		return "This limit does not reopen; an operator can raise it."
 	default:
 		return "It reopens at " + e.ReopensAt.UTC().Format(time.RFC3339Nano) + ". " + meanwhile
 	}

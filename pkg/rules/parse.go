@@ -182,7 +182,7 @@ func overruled(f document.Fields, p *Policy) {
 	for name, rules := range map[string][]Rule{"allow": p.Allow, "ask": p.Ask} {
 		for i, rule := range rules {
 			if rule.Capability != "" && slices.Contains(denied, rule.Capability) {
-				f.Report.Warnf(f.At.Key(name).At(i).Key("capability"), document.CodeNoEffect, "%s is in \"deny\" too, which goes first; remove one", document.Quote(rule.Capability))
+				f.Report.Warnf(f.At.Key(name).At(i).Key("capability"), document.CodeNoEffect, "%s is also in \"deny\", which takes precedence; remove one", document.Quote(rule.Capability))
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func addresses(f document.Fields, name string) []string {
 		case item.Text == "*":
 			f.Report.Warnf(item.At, CodeTooBroad, "\"*\" admits every address; name them")
 		case !at || mailbox == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(item.Text, notInAddress):
-			f.Report.Errorf(item.At, document.CodeName, "%s is no address; write name@example.com or *@example.com", document.Quote(item.Text))
+			f.Report.Errorf(item.At, document.CodeName, "%s is not a valid address; write name@example.com or *@example.com", document.Quote(item.Text))
 		}
 	}
 	f.Report.Duplicates(items)

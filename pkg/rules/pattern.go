@@ -20,7 +20,7 @@ func capabilityMend(pattern string) string {
 	case len(pattern) > longestPattern:
 		return fmt.Sprintf("no capability has more than %d bytes", longestPattern)
 	case strings.Contains(prefix, "*"):
-		return "a * stands only at the end, for any rest"
+		return "a * is allowed only at the end, where it matches any rest"
 	case pattern == "*":
 		return ""
 	}
@@ -66,7 +66,7 @@ func serverMend(parts []string, wild bool) string {
 	if wild || len(parts) == 1 {
 		tool += "*"
 	}
-	return fmt.Sprintf("agents' names of tools are read up to the first \"__\", so no server has that in its name, nor a \"_\" at its end; write mcp:%s:%s", server, tool)
+	return fmt.Sprintf("agents' tool names are split at the first \"__\", so a server's name cannot contain \"__\" or end in \"_\"; write mcp:%s:%s", server, tool)
 }
 
 func notInCapability(c rune) bool { return !unicode.IsPrint(c) || unicode.IsSpace(c) }

@@ -39,11 +39,15 @@ func (s *Source) Pointer() string {
 	}
 }
 
-// policy names the policy in a sentence.
+// policy names the policy in a sentence. A candidate that is not stored has no
+// version.
 func (s *Source) policy() string {
 	name := "the policy"
 	if s.Policy != "" {
 		name = "policy " + document.Quote(s.Policy)
+	}
+	if s.Version == 0 {
+		return name + " (candidate)"
 	}
 	return name + " (version " + strconv.FormatInt(s.Version, 10) + ")"
 }

@@ -102,7 +102,7 @@ func (pause) act(w *world) outcome {
 	if stays := first.of.machine.AlwaysEnforce() || first.of.process != nil; stays && !first.run.Status.Ended() {
 		return outcome{
 			rejected: "ENFORCEMENT_ALWAYS",
-			message:  "pause refused: an agent cannot leave a process, or a workflow that enforces always, before its end.",
+			message:  "pause refused: an agent cannot leave a process, or a workflow with enforcement \"always\", before its end.",
 		}
 	}
 	out := w.family(workflow.Pause{Actor: actor})

@@ -70,7 +70,7 @@ func (w *world) compare(s *step, out outcome) comparison {
 	if len(expect) == 0 {
 		expect = unsaid(s.action)
 		if message != "" {
-			message = `the step has no "expect", so it must be let through: ` + message
+			message = `the step has no "expect", so it must be allowed: ` + message
 		}
 	}
 	c := comparison{message: message}

@@ -123,7 +123,7 @@ func (p *parser) step(v document.Value, at *document.Path) (step, bool) {
 		p.report.Errorf(at.Key("data"), document.CodeConflict, "only an event carries data; remove it")
 	}
 	if f.Has("note") && does[0] != "answer" {
-		p.report.Errorf(at.Key("note"), document.CodeConflict, "a note stands beside an answer, or within a decision; remove it")
+		p.report.Errorf(at.Key("note"), document.CodeConflict, "a note belongs to an answer or to a decision; remove it")
 	}
 	s := step{line: p.lines.of(at.String()), action: p.action(f, does[0])}
 	s.expect = p.expect(f, does[0])
@@ -249,7 +249,7 @@ func (p *parser) advance(f document.Fields) action {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		p.report.Errorf(f.At.Key("advance"), document.CodeRange, "%s is not a time to pass; write one like 90m, 2h30m or 45s", document.Quote(text))
+		p.report.Errorf(f.At.Key("advance"), document.CodeRange, "%s is not a valid duration; write one like 90m, 2h30m or 45s", document.Quote(text))
 		return nil
 	}
 	return advance(d)

@@ -35,7 +35,7 @@ func (p *parser) expect(f document.Fields, action string) []expectation {
 		return nil
 	}
 	if e.Value.Len() == 0 {
-		p.report.Errorf(e.At, document.CodeEmpty, "it expects nothing; name what must hold, or leave \"expect\" out")
+		p.report.Errorf(e.At, document.CodeEmpty, "it expects nothing; add an expectation, or remove \"expect\"")
 	}
 	e.Known("expect", expectKeys...)
 	var all []expectation

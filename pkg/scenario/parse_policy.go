@@ -74,7 +74,7 @@ func (p *parser) policy(all []namedPolicy, v document.Value, at *document.Path) 
 	}
 	for _, known := range all {
 		if known.name == policy.Name {
-			p.report.Errorf(at, document.CodeConflict, "another policy has the name %s, and what both count would be one; give it a \"name\" of its own",
+			p.report.Errorf(at, document.CodeConflict, "another policy has the name %s, and they would share their counts; give it its own \"name\"",
 				document.Quote(policy.Name))
 			return all
 		}

@@ -157,7 +157,7 @@ func TestPolicies(t *testing.T) {
 		"an email that failed":          {mailing, `[{` + mail + `}, {report: {tool: mcp__resend__send, ok: false}}, {` + mail + `, expect: {code: EMAIL_DENIED}}]`, ""},
 		"to whom":                       {mailing, `[{call: {tool: resend-email, input: {to: [b@example.com, c@example.org]}}, expect: {code: EMAIL_DENIED}}, {` + mail + `}]`, ""},
 		"the strictest of several":      {twoPolicies, `[{call: {tool: Bash}}, {call: {tool: Bash}, expect: {code: RATE_LIMITED}}, {report: {tool: Read, cost_usd: "0.3"}}, {call: {tool: Read}, expect: {code: BUDGET_EXCEEDED}}]`, ""},
-		"the one that denied, unseen":   {twoPolicies, `[{call: {tool: Bash}}, {call: {tool: Bash}}]`, `1 decision code: policy "policy 1" (version 1) admits 1 call`},
+		"the one that denied, unseen":   {twoPolicies, `[{call: {tool: Bash}}, {call: {tool: Bash}}]`, `1 decision code: policy "policy 1" (version 1) allows 1 call`},
 		"a cost is charged once":        {twoPolicies, `[{report: {tool: Read, cost_usd: "0.29"}}, {call: {tool: Read}}]`, ""},
 		"what was decided for the best": {policed, `[{` + buy + `}, {report: {tool: mcp__paid__search, cost_usd: "0"}}, {report: {tool: mcp__paid__search, cost_usd: "0.7"}}, {` + buy + `, expect: {code: BUDGET_EXCEEDED}}]`, ""},
 	} {

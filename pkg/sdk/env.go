@@ -31,7 +31,7 @@ func settings(getenv func(string) string) (target string, opts Options, err erro
 	case target == "":
 		target = DefaultServer
 	case strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://"):
-		return "", opts, fmt.Errorf("INTERLOCK_SERVER is %s, an edge: give the address of its gRPC services, such as %s", target, DefaultServer)
+		return "", opts, fmt.Errorf("INTERLOCK_SERVER is %s, an HTTP address: give the address of its gRPC services, such as %s", target, DefaultServer)
 	}
 	if text := getenv("INTERLOCK_INSECURE"); text != "" {
 		if opts.Insecure, err = strconv.ParseBool(text); err != nil {

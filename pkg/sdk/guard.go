@@ -136,7 +136,7 @@ func verdict(tool, id string, resp *policyv1.CheckToolCallResponse) (allowedCall
 	switch resp.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
 		if resp.GetCallId() != id || resp.GetRunId() == "" {
-			return allowedCall{}, undecided(id, "the answer was for another call", nil)
+			return allowedCall{}, undecided(id, "the response was for another call", nil)
 		}
 		return allowedCall{tool: tool, id: id, run: resp.GetRunId()}, nil
 	case policyv1.Decision_DECISION_ASK:

@@ -84,7 +84,7 @@ func (c *Client) settle(ctx context.Context, task Task, failed error) {
 		})
 	}
 	if err != nil {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "what came of a task was not taken; it is given again when its lease lapses",
+		c.log.LogAttrs(ctx, slog.LevelWarn, "the outcome of a task was not accepted; the task is given again when its lease lapses",
 			slog.String("task", task.ID), slog.Any("error", err))
 	}
 }

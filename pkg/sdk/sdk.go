@@ -141,5 +141,5 @@ func (c *Client) stateID(id string) string {
 
 // errNoSession refuses what only a session can do.
 func errNoSession(what string) error {
-	return fault.New(fault.SessionRequired, "%s is a session's to do: set Options.Session, or use ForSession", what)
+	return fault.New(fault.SessionRequired, "%s requires a session: set Options.Session, or use ForSession", what)
 }

@@ -75,7 +75,7 @@ func (f *fakeTasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.Serve
 			sent++
 		}
 		if sent >= most {
-			return fault.New(fault.Unavailable, "this server is going away")
+			return fault.New(fault.Unavailable, "this server is shutting down")
 		}
 		select {
 		case <-time.After(500 * time.Millisecond):

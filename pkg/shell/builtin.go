@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	setsSubscript = "sets or clears a variable by what is no plain name, which bash would evaluate"
-	hiddenScript  = "runs a script that is only known when the line runs"
+	setsSubscript = "sets or clears a variable by something other than a plain name, which bash would evaluate"
+	hiddenScript  = "runs a script that is known only when the line runs"
 )
 
 // builtin walks the commands that the shell runs itself and that a table of
@@ -320,7 +320,7 @@ func (p *planner) rareBuiltin(name string, c, at int) {
 		option := strings.HasPrefix(w.Text, "-")
 		switch {
 		case name == "compgen" && (!w.Static || strings.ContainsAny(w.Text, "$`<>") || option && strings.ContainsAny(w.Text, "CF")):
-			p.note(Hidden, c, i, "expands a word list once more")
+			p.note(Hidden, c, i, "expands a word list again")
 		case name == "compgen" || name == "complete":
 		case name == "hash" && (!w.Static || option && strings.Contains(w.Text, "p")):
 			p.note(Writes, c, i, "changes which program a name runs")

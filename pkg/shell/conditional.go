@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-const testsSubscript = "tests a variable by what is no plain name, which bash would evaluate"
+const testsSubscript = "tests a variable by something other than a plain name, which bash would evaluate"
 
 // test walks [[ ]] and reports whether all in it is static.
 func (p *planner) test(x syntax.TestExpr) bool {

@@ -86,13 +86,13 @@ func (p *planner) declareWord(a *attributes, c, at int, w Word) {
 		a.named = true
 	case !w.Static && (!assigned || !ok):
 		a.hidden = true
-		p.note(Hidden, c, at, "declares what is only known when the line runs")
+		p.note(Hidden, c, at, "declares what is known only when the line runs")
 	case !ok:
 		p.hide(setsSubscript, w.String())
 	case assigned:
 		p.set(name, Word{Text: v, Static: w.Static, opaque: !w.Static, start: startOf(v)}, byAssignment)
 		if strings.HasPrefix(v, "(") && (!w.Static || strings.ContainsAny(v, "$`[<>")) {
-			p.hide("declares a list that is expanded once more", w.String())
+			p.hide("declares a list that is expanded again", w.String())
 		}
 		p.declareValue(a, name, w)
 		p.influence(c, at, name, w)
@@ -130,7 +130,7 @@ func (p *planner) declareValue(a *attributes, name string, w Word) {
 	v.reference = true
 	_, target, _ := strings.Cut(w.Text, "=")
 	if !w.Static || !syntax.ValidName(target) {
-		p.hide("makes a variable refer to what is no plain name", w.String())
+		p.hide("makes a variable refer to something other than a plain name", w.String())
 	}
 	p.read(target)
 	p.find(Dumps, "makes a variable stand for another", name)

@@ -10,7 +10,7 @@ import (
 // parameter walks ${...} and says what stands in its place.
 func (p *planner) parameter(e *syntax.ParamExp, quoted bool) hole {
 	if e.Param == nil || e.Flags != nil || e.NestedParam != nil || e.Modifiers != nil {
-		p.hide("has an expansion that is not bash's", "")
+		p.hide("has an expansion that bash does not have", "")
 		return hole{start: startsUnknown, opaque: true}
 	}
 	name := e.Param.Value
@@ -42,8 +42,8 @@ func (p *planner) indirection(e *syntax.ParamExp, all bool) {
 	case e.Names != 0, all && e.Exp == nil: // names, keys: no value is read
 	default:
 		p.read(name)
-		p.must(name, aName, "reads the variable that another one names", "${!"+name+"}")
-		p.find(Dumps, "reads a variable that is only named when the line runs", "${!"+name+"}")
+		p.must(name, aName, "reads a variable that another variable names", "${!"+name+"}")
+		p.find(Dumps, "reads a variable whose name is known only when the line runs", "${!"+name+"}")
 	}
 }
 
@@ -83,7 +83,7 @@ func (p *planner) expand(name string, x *syntax.Expansion, quoted bool) {
 		if x.Word != nil && slices.Contains([]string{"P", "A", "a", "E", "K", "k", "L", "Q", "U", "u"}, x.Word.Lit()) && x.Word.Lit() != "P" {
 			return
 		}
-		p.hide("expands the value of a variable once more", "${"+name+"@P}")
+		p.hide("expands the value of a variable again", "${"+name+"@P}")
 	}
 	p.operand(x.Word, quoted)
 }

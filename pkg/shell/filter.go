@@ -3,7 +3,7 @@ package shell
 import "strings"
 
 // filterProgram is what sed and awk run: the joined text of their program, where
-// it is known. Integers that are only known when the line runs are read as 0.
+// it is known. Integers that are known only when the line runs are read as 0.
 type filterProgram struct {
 	text  string
 	at    int // the word that holds it
@@ -52,7 +52,7 @@ type filterEffects struct {
 // filter notes what the program of sed or awk does.
 func (s *scan) filter(f filterProgram, judge func(string) filterEffects) {
 	if !f.known {
-		s.note(Code, s.c, f.at, "runs a program that is only known when the line runs")
+		s.note(Code, s.c, f.at, "runs a program that is known only when the line runs")
 		return
 	}
 	e := judge(f.text)
@@ -93,7 +93,7 @@ func (p *planner) jq(name string, c, at int) {
 	f := sc.programOf(at)
 	switch {
 	case !f.known:
-		sc.note(Dumps, c, f.at, "runs a program that is only known when the line runs")
+		sc.note(Dumps, c, f.at, "runs a program that is known only when the line runs")
 	case jqReadsEnvironment(f.text):
 		sc.note(Dumps, c, f.at, "reads the environment")
 	}

@@ -35,7 +35,7 @@ var (
 	errTooMany     = fmt.Errorf("the line has more than %d commands; run it in parts", maxCommands)
 	errScripts     = errors.New("the line has too many scripts inside scripts; make it simpler")
 	errEncoding    = errors.New("the line is not valid UTF-8")
-	errContinued   = errors.New("the line is continued by a backslash in the middle of an operator; put a blank before the backslash")
+	errContinued   = errors.New("the line is continued by a backslash in the middle of an operator; put a space before the backslash")
 	errComment     = errors.New("a comment ends in a backslash, which does not continue it; remove the backslash")
 	errUnsupported = errors.New("the line could not be parsed; make it simpler")
 )

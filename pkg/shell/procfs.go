@@ -32,7 +32,7 @@ func (p *planner) tree(program string, args []Word) {
 	}
 	for _, w := range args {
 		if w.Text != "" && strings.Trim(w.Text, "/."+string(Unknown)) == "" && w.Text[0] == '/' {
-			p.find(Dumps, "reads every file there is, the environment of processes too", w.String())
+			p.find(Dumps, "reads every file, including the environment of processes", w.String())
 		}
 	}
 }

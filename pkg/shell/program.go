@@ -64,7 +64,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	sc := p.scanWords(s, name, c, at)
 	switch {
 	case s.hides:
-		sc.note(Hidden, c, at, "runs commands that cannot be told from the line")
+		sc.note(Hidden, c, at, "runs commands that the line does not show")
 	case s.dumps:
 		sc.note(Dumps, c, at, "shows the environment")
 	case sc.moduleOf != "":
@@ -119,7 +119,7 @@ func (s *scan) subcommand() bool {
 	}
 	w := s.words[at]
 	if !w.Static {
-		s.note(Hidden, s.c, at, "runs a subcommand that is only known when the line runs")
+		s.note(Hidden, s.c, at, "runs a subcommand that is known only when the line runs")
 		return true
 	}
 	name := s.name + " " + w.Text
@@ -159,7 +159,7 @@ func (s *scan) interpret(at int) {
 		case w.Static && isStream(w.Text):
 			s.note(Code, s.c, place, "runs code from its input")
 		case w.stream, w.opaque:
-			s.note(Code, s.c, place, "runs code that is only known when the line runs")
+			s.note(Code, s.c, place, "runs code that is known only when the line runs")
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
 		}
@@ -170,7 +170,7 @@ func (s *scan) interpret(at int) {
 func (s *scan) module() {
 	w := s.moduleName
 	if !w.Static || w.Text == "" {
-		s.note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module that is only known when the line runs")
+		s.note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module that is known only when the line runs")
 		return
 	}
 	if name := s.spec.name + " " + s.moduleOf + " " + w.Text; specOf(name) != nil {
@@ -222,7 +222,7 @@ func (p *planner) assignments(c, at int) int {
 			break
 		}
 		if strings.ContainsRune(name, Unknown) {
-			p.note(Hidden, c, at, "sets a variable that is only known when the line runs")
+			p.note(Hidden, c, at, "sets a variable that is known only when the line runs")
 			continue
 		}
 		p.influence(c, at, name, w)

@@ -256,7 +256,7 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 	case roleFile:
 		s.coded = true
 		if !arg.Static || isStream(arg.Text) {
-			s.note(Code, s.c, at, "runs code that is only known when the line runs")
+			s.note(Code, s.c, at, "runs code that is known only when the line runs")
 		}
 	case roleData:
 		if !arg.Static || strings.Contains(arg.Text, ":") && !strings.HasPrefix(arg.Text, "node:") || strings.Contains(arg.Text, "auto_") {

@@ -138,13 +138,13 @@ func (p *planner) shellOperand(name string, c, at int, inline bool) {
 	case at >= len(words) || words[at].Static && isStream(words[at].Text):
 		p.add(Finding{Kind: Hidden, Command: c, Word: min(at, len(words)-1), What: "runs what a shell reads from its input", About: name})
 	case inline && !words[at].Static:
-		p.note(Hidden, c, at, "runs a script that is only known when the line runs")
+		p.note(Hidden, c, at, "runs a script that is known only when the line runs")
 	case inline && foreign(name):
 		p.note(Hidden, c, at, "runs a script of a shell that is not bash")
 	case inline:
 		p.shellScript(name, words[at].Text)
 	case words[at].stream || words[at].opaque:
-		p.note(Hidden, c, at, "runs a script that is only known when the line runs")
+		p.note(Hidden, c, at, "runs a script that is known only when the line runs")
 	default:
 		p.ran = append(p.ran, ran{words[at].Text, c, at})
 	}

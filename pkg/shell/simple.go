@@ -122,7 +122,7 @@ func (p *planner) run(c, at int) {
 	}
 	w := p.plan.Commands[c].Words[at]
 	if !w.Static {
-		p.add(Finding{Kind: Hidden, Command: c, Word: at, What: "runs a command whose name is only known when the line runs", About: w.String()})
+		p.add(Finding{Kind: Hidden, Command: c, Word: at, What: "runs a command whose name is known only when the line runs", About: w.String()})
 		return
 	}
 	name := w.Text[strings.LastIndexByte(w.Text, '/')+1:]

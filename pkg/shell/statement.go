@@ -178,11 +178,11 @@ func (p *planner) coprocess(c *syntax.CoprocClause) {
 	if c.Name != nil {
 		w := p.word(c.Name, argument)
 		if !w.Static {
-			p.hide("names a coprocess by what is only known when it runs", w.String())
+			p.hide("names a coprocess by what is known only when it runs", w.String())
 		}
 		p.set(w.Text, Word{integer: true, Text: string(Unknown)}, byLoop)
 		if !compound(c.Stmt.Cmd) { // bash takes the name for the command
-			p.hide("names a coprocess that is no group of commands, which can be read in two ways", w.String())
+			p.hide("names a coprocess that is not a group of commands, which can be read in two ways", w.String())
 		}
 	} else {
 		p.set("COPROC", Word{integer: true, Text: string(Unknown)}, byAssignment)

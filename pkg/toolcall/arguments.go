@@ -106,9 +106,9 @@ func (a *arguments) read(name string, v document.Value) {
 	case m <= modeText && (kind == document.Bool || kind == document.Number):
 	case m <= modeText && (kind == document.String && v.Str() == "" || kind == document.Array && v.Len() == 0):
 	case m <= modeText:
-		a.blame("it has " + document.Quote(name) + ", and what that would change is not known; leave it out")
+		a.blame("it has " + document.Quote(name) + ", and its effect is not known; remove it")
 	case kind != document.String || m == editList:
-		a.blame(document.Quote(name) + " is not what it must be")
+		a.blame(document.Quote(name) + " has an invalid value")
 	default:
 		if t := a.text(m); !t.given {
 			*t = text{v.Str(), true}

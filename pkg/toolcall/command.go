@@ -8,7 +8,7 @@ import (
 const defaultShell = "Bash"
 
 // otherLanguage is said of shells whose lines bash's grammar does not tell.
-const otherLanguage = "its command lines are not in the language of bash and cannot be judged, and the state restricts commands; use a bash tool"
+const otherLanguage = "its command lines are not written for bash and cannot be judged, and the state restricts commands; use a bash tool"
 
 // checkCommand applies allowed_commands, write detection and blocked_env to calls
 // of a shell (S3.3, rules R1 to R4). Every rule that applies must pass.

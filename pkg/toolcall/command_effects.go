@@ -23,7 +23,7 @@ func checkWrites(plan *shell.Plan, named []int) string {
 		if f.Command >= 0 {
 			by = " in " + document.Quote(plan.Commands[f.Command].String())
 		}
-		return fmt.Sprintf("it could change files: it %s%s. The state allows no tool that writes files, so its commands may only read; output may go to /dev/null, files not", describe(f), by)
+		return fmt.Sprintf("it could change files: it %s%s. The state allows no tool that writes files, so its commands may only read; output may go to /dev/null, but not to files", describe(f), by)
 	}
 	return ""
 }

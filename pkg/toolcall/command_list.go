@@ -27,12 +27,12 @@ func checkList(state *workflow.StateView, plan *shell.Plan) (named []int, why st
 	}
 	for _, name := range plan.Sets {
 		if environmental(state, name) {
-			return nil, fmt.Sprintf("it sets the variable %s, which what it runs may read. %s", document.Quote(name), listed(state))
+			return nil, fmt.Sprintf("it sets the variable %s, which the program may read. %s", document.Quote(name), listed(state))
 		}
 	}
 	for _, f := range plan.Findings {
 		if f.Kind == shell.Hidden {
-			return nil, fmt.Sprintf("it %s, so what it runs cannot be compared with the list. %s", describe(f), listed(state))
+			return nil, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))
 		}
 	}
 	return named, ""
@@ -43,7 +43,7 @@ func notListed(c shell.Command) string {
 	text := document.Quote(c.String())
 	for _, w := range c.Words {
 		if !w.Static {
-			return fmt.Sprintf("the command %s is not in the list as far as it is known (… is only known when the line runs); write out its first words", text)
+			return fmt.Sprintf("the command %s cannot be matched with the list (… is known only when the line runs); write out its first words", text)
 		}
 	}
 	if c.Assigns > 0 {

@@ -156,8 +156,8 @@ func TestCommandScope(t *testing.T) {
 		{`{"allowed_commands": ["ls"]}`, "mcp__desktop__execute_command", ls, "", ""},
 		{`{"allowed_commands": ["ls"]}`, "mcp__db__execute", rm, "", ""},
 		// Shells of other languages.
-		{`{"allowed_commands": ["ls"]}`, "powershell", ls, unparsed, "language"},
-		{`{"allowed_commands": ["ls"]}`, "zsh", ls, unparsed, "language"},
+		{`{"allowed_commands": ["ls"]}`, "powershell", ls, unparsed, "not written for bash"},
+		{`{"allowed_commands": ["ls"]}`, "zsh", ls, unparsed, "not written for bash"},
 		{`{}`, "powershell", rm, "", ""},
 		// The gate comes first (S3 order).
 		{`{"allowed_tools": ["Read"], "allowed_commands": ["ls"]}`, "Bash", rm, toolcall.CodeToolNotAllowed, ""},
@@ -220,7 +220,7 @@ func TestCommandDenialsTeach(t *testing.T) {
 	}{
 		{`{"allowed_commands": ["pytest", "npm test"]}`, "pytest; npm install x", []string{`"npm install x"`, `"pytest", "npm test"`}},
 		{`{"allowed_commands": ["pytest"]}`, "CI=1 pytest", []string{"assignment", `"CI=1 pytest"`}},
-		{`{"allowed_commands": ["npm test"]}`, "npm $X", []string{"npm …", "only known when the line runs"}},
+		{`{"allowed_commands": ["npm test"]}`, "npm $X", []string{"npm …", "known only when the line runs"}},
 		{`{"allowed_commands": [` + strings.Join(many, ", ") + `]}`, "ls", []string{`"cmd0"`, "and 36 more"}},
 		{`{"allowed_tools": ["Bash"]}`, "ls; rm -rf src", []string{`"rm -rf src"`, "changes files", "only read"}},
 		{`{"allowed_tools": ["Bash"]}`, "ls > out.txt", []string{`"out.txt"`, "redirects"}},

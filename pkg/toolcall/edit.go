@@ -69,7 +69,7 @@ func (c *change) cleanPaths(root pathglob.Root) []string {
 		name, _ := root.Written(path)
 		switch {
 		case name == "":
-			c.blame(document.Quote(path) + " is the name of no file")
+			c.blame(document.Quote(path) + " is not the name of a file")
 		case !seen[name]:
 			seen[name] = true
 			names = append(names, name)
@@ -187,7 +187,7 @@ func (a *arguments) editor() *change {
 		c.lines = countLines(a.new.value)
 	case "undo_edit":
 		ok = ok && a.contents() == 0
-		c.unseen = "how many lines an undo brings back cannot be seen in the call; make the edit itself"
+		c.unseen = "the call does not show how many lines an undo restores; make the edit itself"
 	default:
 		ok = false
 	}

@@ -22,7 +22,7 @@ func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 	case v.Decision == Allow:
 		return ""
 	case v.Code == CodePolicyUnavailable || m == nil || at == nil:
-		return "Denied: no decision could be made and recorded now. Nothing is wrong with the call; try again in a moment."
+		return "Denied: no decision could be made and recorded now. The call is valid; try again in a moment."
 	}
 	state := m.State(at.State)
 	where := "in state " + document.Quote(at.State)
@@ -55,13 +55,13 @@ func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 func notActive(m *workflow.Machine, at *workflow.View, state *workflow.StateView) string {
 	switch {
 	case !m.Drives(at.Run) || !state.Known():
-		return "the run does not fit the workflow that it was judged by; ask an operator."
+		return "the run does not match the workflow that judged it; ask an operator."
 	case at.Held():
 		return "an operator holds the run. Wait until it is resumed."
 	case at.Status == workflow.Paused:
-		return "the run is PAUSED and its workflow enforces always. Resume it first."
+		return "the run is PAUSED and its workflow has enforcement \"always\". Resume it first."
 	case at.Status.Ended():
-		return fmt.Sprintf("the run is %s. Only Interlock's own tools are left; start a new run.", at.Status)
+		return fmt.Sprintf("the run is %s. Only Interlock's own tools are allowed; start a new run.", at.Status)
 	default:
 		return fmt.Sprintf("the run is %s.", document.Quote(string(at.Status)))
 	}

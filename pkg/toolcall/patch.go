@@ -95,7 +95,7 @@ func (p *patch) hunkLine(line string) error {
 		p.endHunk()
 	case line == "" || line[0] == ' ' || line[0] == '\\':
 	default:
-		return p.errorf("a line of a hunk begins with +, - or a blank, or with @@ the next hunk")
+		return p.errorf("a line of a hunk begins with +, - or a space; @@ begins the next hunk")
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (p *patch) bare() error {
 		switch {
 		case strings.TrimSpace(line) == endOfFile:
 		case strings.HasPrefix(line, "--- ") && strings.HasPrefix(after, "+++ ") || isMarker(line):
-			return p.errorf("another file begins within the hunks of one; write diff --git or *** Begin Patch first")
+			return p.errorf("another file begins within the hunks of a file; write diff --git or *** Begin Patch first")
 		default:
 			if err := p.hunkLine(line); err != nil {
 				return err

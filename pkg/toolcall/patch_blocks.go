@@ -36,7 +36,7 @@ func (p *patch) blocks() error {
 		case in == replacing:
 			p.add(line)
 		case strings.TrimSpace(line) != "":
-			return p.errorf("it is outside of the blocks; remove it")
+			return p.errorf("it is outside the blocks; remove it")
 		}
 	}
 }

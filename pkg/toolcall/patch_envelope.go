@@ -45,7 +45,7 @@ func (p *patch) envelope() error {
 		case !ok:
 			return p.errorf("%s is missing", endPatch)
 		case isMarker(line) && in >= updating && strings.HasPrefix(line, " "):
-			return p.errorf("a marker with a blank in front can be read as a line or as the marker; change more lines around it")
+			return p.errorf("a marker after a space can be read as a line or as the marker; change more lines around it")
 		case isMarker(line):
 			if strings.TrimSpace(line) == endPatch {
 				return p.afterEnvelope()
@@ -92,7 +92,7 @@ func (p *patch) marker(line string, in section) (section, error) {
 		}
 		path = strings.TrimPrefix(path, " ")
 		if path == "" || path != strings.TrimSpace(path) || !strings.HasSuffix(line, path) {
-			return in, p.errorf("%s must be followed by one blank and the name of a file, without blanks at its ends", head.marker)
+			return in, p.errorf("%s must be followed by one space and the name of a file, without spaces at its ends", head.marker)
 		}
 		p.paths = append(p.paths, path)
 		return head.in, nil
@@ -104,7 +104,7 @@ func (p *patch) marker(line string, in section) (section, error) {
 func (p *patch) afterEnvelope() error {
 	if line := p.firstLine(); line != "" {
 		p.number++
-		return p.errorf("there is more after %s; remove it", endPatch)
+		return p.errorf("there is text after %s; remove it", endPatch)
 	}
 	if len(p.paths) == 0 {
 		return p.errorf("it names no file")

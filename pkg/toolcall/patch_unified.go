@@ -26,7 +26,7 @@ func (p *patch) unified() error {
 		if names, git := strings.CutPrefix(line, "diff --git "); git || !ok {
 			p.endHunk()
 			if nameless {
-				return p.errorf("a file has no name that can be told; add the lines that begin with --- and +++")
+				return p.errorf("the name of a file is not clear; add the lines that begin with --- and +++")
 			}
 			if !ok {
 				return nil
@@ -48,7 +48,7 @@ func (p *patch) unified() error {
 		case in == head && slices.ContainsFunc(gitHeads, func(h string) bool { return strings.HasPrefix(line, h) }):
 		case strings.TrimSpace(line) == "" || in == hunks && strings.HasPrefix(line, `\ `):
 		default:
-			err = p.errorf("it is part of no file; write only headers and hunks, whose @@ lines count their lines")
+			err = p.errorf("it does not belong to a file; write only headers and hunks, whose @@ lines count their lines")
 		}
 		if err != nil {
 			return err
@@ -67,15 +67,15 @@ func (p *patch) oldAndNew(line string) error {
 	oldName, oldOK := diffName(line[len("--- "):])
 	newName, newOK := diffName(newText)
 	if !oldOK || !newOK || oldName == devNull && newName == devNull {
-		return p.errorf("it names no file; write a name with blanks in quotes")
+		return p.errorf("it names no file; put a name with spaces in quotes")
 	}
 	if !p.name(oldName, newName) {
-		return p.errorf("write a/ and b/ in front of the two names, or of neither")
+		return p.errorf("put a/ and b/ before the two names, or before neither")
 	}
 	return nil
 }
 
-// devNull is the name of no file.
+// devNull is not the name of a file.
 const devNull = "/dev/null"
 
 // name adds the two names of a file, without what git puts in front. It answers

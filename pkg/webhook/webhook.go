@@ -41,7 +41,7 @@ var (
 	ErrSecret    = fmt.Errorf("webhook: the secret has less than %d bytes", MinSecret)
 	ErrUnsigned  = errors.New("webhook: a header is missing or malformed")
 	ErrTime      = errors.New("webhook: it was sent too long ago, or the clocks differ")
-	ErrSignature = errors.New("webhook: the signature is not that of this message under this secret")
+	ErrSignature = errors.New("webhook: the signature does not match this message and this secret")
 )
 
 // Sign sets the headers of a message; an http.Header will do. The secret is as

@@ -222,11 +222,11 @@ func (r *reader) toolName(name string, at *document.Path) {
 	case name == "*":
 		r.report.Warnf(at, CodeTooBroad, "\"*\" stands for every tool; name the tools")
 	case strings.Contains(prefix, "*"):
-		r.report.Errorf(at, document.CodeName, "%s: a * stands only at the end, for any rest of the name", document.Quote(name))
+		r.report.Errorf(at, document.CodeName, "%s: a * is allowed only at the end, where it matches any rest of the name", document.Quote(name))
 	case strings.ContainsAny(prefix, "()"):
 		r.report.Errorf(at, document.CodeName, "%s: list the tool alone; commands go to \"allowed_commands\"", document.Quote(name))
 	case len(name) > 256 || strings.ContainsFunc(prefix, notInToolName):
-		r.report.Errorf(at, document.CodeName, "%s is no tool name; write exactly one name, without blanks", document.Quote(name))
+		r.report.Errorf(at, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces", document.Quote(name))
 	}
 }
 

@@ -85,7 +85,7 @@ func (a *Authenticator) principal(token *coreos.IDToken) (auth.Principal, error)
 func (a *Authenticator) name(c claims) (string, error) {
 	name, _ := c.at(a.cfg.NameClaim).(string)
 	if !auth.ValidName(name) {
-		return "", auth.Refused("its claim %q is no name", a.cfg.NameClaim)
+		return "", auth.Refused("its claim %q is not a valid name", a.cfg.NameClaim)
 	}
 	if a.cfg.NameClaim == "email" && c["email_verified"] != true && c["email_verified"] != "true" {
 		return "", auth.Refused("its e-mail address is not verified")

@@ -35,7 +35,7 @@ func LoadKey(file string) (Key, error) {
 	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(data)))
 	if err != nil || len(secret) < minKey {
 		// The decoder's error quotes what it read: a secret. Drop it.
-		return Key{}, fmt.Errorf("%s is no key for session tokens: "+
+		return Key{}, fmt.Errorf("%s is not a valid key for session tokens: "+
 			"make one with `openssl rand -base64 %d > FILE`, and run chmod 600 on it", file, minKey)
 	}
 	return Key{secret}, nil

@@ -143,12 +143,12 @@ func (k Key) Check(token string, now time.Time) (Claims, error) {
 func Read(token string) (Claims, error) {
 	inner, ours := strings.CutPrefix(token, Prefix)
 	if !ours || len(token) > maxToken {
-		return Claims{}, fmt.Errorf("this is no session token: those begin with %s", Prefix)
+		return Claims{}, fmt.Errorf("this is not a session token: those begin with %s", Prefix)
 	}
 	var p payload
 	if _, _, err := jwt.NewParser().ParseUnverified(inner, &p); err != nil {
 		// The parser's error may quote what it read.
-		return Claims{}, errors.New("this is no session token: it is cut off or damaged")
+		return Claims{}, errors.New("this is not a session token: it is cut off or damaged")
 	}
 	return p.claims(), nil
 }

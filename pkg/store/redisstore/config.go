@@ -179,7 +179,7 @@ func database(path []string) (int, error) {
 	}
 	db, err := strconv.Atoi(path[0])
 	if len(path) > 1 || err != nil || db < 0 {
-		return 0, fmt.Errorf("redisstore: the database %q is no number", strings.Join(path, "/"))
+		return 0, fmt.Errorf("redisstore: the database %q is not a number", strings.Join(path, "/"))
 	}
 	return db, nil
 }

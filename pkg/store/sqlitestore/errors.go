@@ -50,7 +50,7 @@ func explain(err error) error {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: the disk is full: free some space", err)
 	case sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w: the file is no SQLite database: name another path, or restore the file from a backup", err)
+		return fmt.Errorf("%w: the file is not a SQLite database: name another path, or restore the file from a backup", err)
 	case sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("%w: the file is damaged: restore it from a backup", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:

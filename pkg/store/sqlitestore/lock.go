@@ -20,7 +20,7 @@ type fileLock struct{ file *os.File }
 func lockFile(path string) (*fileLock, error) {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("sqlitestore: %s is no folder: create it first", folder)
+		return nil, fmt.Errorf("sqlitestore: %s is not a folder: create it first", folder)
 	}
 	name := path + ".lock"
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

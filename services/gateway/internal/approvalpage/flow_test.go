@@ -142,8 +142,8 @@ func TestRefusals(t *testing.T) {
 		shows  []string
 	}{
 		"the asker": {
-			err: fault.New(fault.PermissionDenied, "\"alice\" has asked, so somebody else has to decide it"), form: []string{"note", "my <note>"},
-			status: 403, shows: []string{"somebody else has to decide it", "my &lt;note&gt;", "Exactly what is asked for"},
+			err: fault.New(fault.PermissionDenied, "\"alice\" has asked, so somebody else must decide it"), form: []string{"note", "my <note>"},
+			status: 403, shows: []string{"somebody else must decide it", "my &lt;note&gt;", "Exactly what is asked for"},
 		},
 		"decided before": {
 			err: fault.New(fault.ApprovalDecided, "approval apr_01 was rejected by \"bob\"; that is final"), status: 409,

@@ -145,7 +145,7 @@ func (s *Server) advice(a *approvalv1.Approval) []string {
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_USED:
 		return []string{"To make the call another time, make it: people are asked again."}
 	default:
-		return []string{"The call was not let through. To ask again, make it again."}
+		return []string{"The call was not accepted. To ask again, make it again."}
 	}
 }
 

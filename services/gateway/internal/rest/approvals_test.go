@@ -143,7 +143,7 @@ func TestRefusedVotes(t *testing.T) {
 			RefusedVote{"apr_01", "ALREADY_DECIDED", "REJECTED", "bob", "2026-03-04T12:00:00Z"},
 		},
 		"the asker": {
-			fault.New(fault.PermissionDenied, "somebody else has to decide it").Meta("code", "APPROVER_IS_ASKER").Meta("status", "PENDING"),
+			fault.New(fault.PermissionDenied, "somebody else must decide it").Meta("code", "APPROVER_IS_ASKER").Meta("status", "PENDING"),
 			403,
 			RefusedVote{ApprovalID: "apr_01", Code: "APPROVER_IS_ASKER", Status: "PENDING"},
 		},
