@@ -99,7 +99,7 @@ func ReadSecret(file string) ([]byte, error) {
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
 		return nil, fmt.Errorf("%s has mode %04o, so others can use its secrets: run chmod 600 on it, "+
-			"and make new ones if others were on this machine", file, mode)
+			"and create new ones if others had access to this machine", file, mode)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 
 // Flags are the settings of the approval service.
 type Flags struct {
-	Webhooks            []string      `name:"webhook" sep:" " help:"URL that is told of approvals by signed POST requests; several with blanks between, or the flag again." env:"INTERLOCK_WEBHOOKS" placeholder:"URL"`
-	WebhookSecretFile   string        `help:"File with the secret that these are signed with." env:"INTERLOCK_WEBHOOK_SECRET_FILE" type:"path" placeholder:"FILE"`
+	Webhooks            []string      `name:"webhook" sep:" " help:"URL that receives signed POST requests about approvals. Repeat the flag, or separate several by spaces." env:"INTERLOCK_WEBHOOKS" placeholder:"URL"`
+	WebhookSecretFile   string        `help:"File with the secret that signs these requests." env:"INTERLOCK_WEBHOOK_SECRET_FILE" type:"path" placeholder:"FILE"`
 	WebhookInsecureHTTP bool          `name:"webhook-insecure-http" help:"Allow http URLs of webhooks on other machines, where the network itself is trusted." env:"INTERLOCK_WEBHOOK_INSECURE_HTTP"`
-	ApprovalRetention   time.Duration `help:"How long approvals are kept after they were decided, have expired or were cancelled, from 24h; 0 keeps them forever." env:"INTERLOCK_APPROVAL_RETENTION" default:"0s" placeholder:"DURATION"`
+	ApprovalRetention   time.Duration `help:"How long approvals are kept after their decision, expiry or cancellation, from 24h; 0 keeps them forever." env:"INTERLOCK_APPROVAL_RETENTION" default:"0s" placeholder:"DURATION"`
 	PublicURL           string        `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
 }
 
@@ -38,7 +38,7 @@ func (f *Flags) receivers() (*webhook.Receivers, error) {
 		return nil, nil
 	}
 	if f.WebhookSecretFile == "" {
-		return nil, errors.New("--webhook needs --webhook-secret-file: receivers must be able to tell who sends; " +
+		return nil, errors.New("--webhook needs --webhook-secret-file: receivers must be able to verify the sender; " +
 			"for a new secret: (umask 077; openssl rand -hex 32 > webhook.secret)")
 	}
 	secret, err := readSecret(f.WebhookSecretFile)
@@ -69,7 +69,7 @@ func readSecret(file string) ([]byte, error) {
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
 		return nil, fmt.Errorf("%s has mode %04o, so others can sign with it: run chmod 600 on it, "+
-			"and take another secret if others were on this machine", file, mode)
+			"and create a new secret if others had access to this machine", file, mode)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	switch {

@@ -40,9 +40,9 @@ type Config struct {
 
 // Flags are the settings of the policy enforcer.
 type Flags struct {
-	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 forever." default:"0s" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
-	MaskKeys          []string      `help:"Parts of the names of input members that the log of decisions does not keep; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
-	MaskPattern       []string      `help:"Regular expressions of text that the log of decisions does not keep; replace the defaults. Can be given again." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
+	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 keeps them forever." default:"0s" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
+	MaskKeys          []string      `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
+	MaskPattern       []string      `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
 }
 
 // masks are the defaults where no flag says otherwise.

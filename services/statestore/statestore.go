@@ -32,9 +32,9 @@ type Flags struct {
 	StateUpdateTimeout time.Duration `help:"How long one such attempt may take." default:"120s" env:"INTERLOCK_STATE_UPDATE_TIMEOUT" placeholder:"DURATION"`
 	StateUpdateDelay   time.Duration `help:"Pause before another attempt." default:"5s" env:"INTERLOCK_STATE_UPDATE_DELAY" placeholder:"DURATION"`
 	TaskLease          time.Duration `help:"How long a runner may be silent before its task is given to another." default:"30s" env:"INTERLOCK_TASK_LEASE" placeholder:"DURATION"`
-	MaxStateBytes      int           `help:"Longest state." default:"1048576" env:"INTERLOCK_MAX_STATE_BYTES" placeholder:"BYTES"`
-	StateHistory       int64         `help:"How many versions of a state are kept at least; 0 for all." default:"0" env:"INTERLOCK_STATE_HISTORY" placeholder:"N"`
-	StateRetention     time.Duration `help:"How long a state is kept after its root session has ended; 0 forever." default:"0s" env:"INTERLOCK_STATE_RETENTION" placeholder:"DURATION"`
+	MaxStateBytes      int           `help:"Maximum size of a state." default:"1048576" env:"INTERLOCK_MAX_STATE_BYTES" placeholder:"BYTES"`
+	StateHistory       int64         `help:"Minimum number of versions of a state to keep; 0 keeps all." default:"0" env:"INTERLOCK_STATE_HISTORY" placeholder:"N"`
+	StateRetention     time.Duration `help:"How long a state is kept after its root session has ended; 0 keeps it forever." default:"0s" env:"INTERLOCK_STATE_RETENTION" placeholder:"DURATION"`
 }
 
 // Store serves the services of interlock.state.v1.

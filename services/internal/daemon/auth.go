@@ -15,12 +15,12 @@ import (
 // AuthFlags of every command that serves: whose tokens count beside those of the
 // tokens file. All services of an installation want the same.
 type AuthFlags struct {
-	TokenKey      string   `help:"Key of session tokens, those of interlock token mint." env:"INTERLOCK_TOKEN_KEY" type:"path" placeholder:"FILE"`
-	OIDCIssuer    string   `name:"oidc-issuer" help:"OpenID Connect issuer whose tokens count too." env:"INTERLOCK_OIDC_ISSUER" placeholder:"URL"`
+	TokenKey      string   `help:"Key of session tokens, which interlock token mint creates." env:"INTERLOCK_TOKEN_KEY" type:"path" placeholder:"FILE"`
+	OIDCIssuer    string   `name:"oidc-issuer" help:"OpenID Connect issuer whose tokens are also accepted." env:"INTERLOCK_OIDC_ISSUER" placeholder:"URL"`
 	OIDCAudience  string   `name:"oidc-audience" help:"Audience that its tokens must have." env:"INTERLOCK_OIDC_AUDIENCE" placeholder:"ID"`
 	OIDCRoleClaim string   `name:"oidc-role-claim" help:"Claim with the role: a text or a list; dots lead into objects." default:"interlock_role" env:"INTERLOCK_OIDC_ROLE_CLAIM" placeholder:"CLAIM"`
-	OIDCRoleMap   []string `name:"oidc-role-map" help:"Roles that values of that claim stand for; by default the roles' names." env:"INTERLOCK_OIDC_ROLE_MAP" placeholder:"VALUE=ROLE"`
-	OIDCNameClaim string   `name:"oidc-name-claim" help:"Claim with the name. Nobody may have two of them, or change theirs: who asks for an approval is kept from deciding it by name." default:"sub" env:"INTERLOCK_OIDC_NAME_CLAIM" placeholder:"CLAIM"`
+	OIDCRoleMap   []string `name:"oidc-role-map" help:"Maps values of that claim to roles; the default is the roles' names." env:"INTERLOCK_OIDC_ROLE_MAP" placeholder:"VALUE=ROLE"`
+	OIDCNameClaim string   `name:"oidc-name-claim" help:"Claim with the name. Each person must have one name and must not be able to change it: a requester is recognised by name." default:"sub" env:"INTERLOCK_OIDC_NAME_CLAIM" placeholder:"CLAIM"`
 	OIDCCA        string   `name:"oidc-ca" help:"CA of the issuer's certificate (PEM); the system's by default." env:"INTERLOCK_OIDC_CA" type:"path" placeholder:"FILE"`
 }
 
@@ -62,7 +62,7 @@ func (f AuthFlags) Authenticator(tokens *auth.Tokens, log *slog.Logger) (auth.Au
 func (f AuthFlags) issuer(tokens *auth.Tokens, log *slog.Logger) (*oidc.Authenticator, error) {
 	if f.OIDCIssuer == "" {
 		if f.OIDCAudience != "" || f.OIDCCA != "" || len(f.OIDCRoleMap) > 0 {
-			return nil, errors.New("flags of an OpenID Connect issuer without one: give --oidc-issuer too")
+			return nil, errors.New("flags of an OpenID Connect issuer require --oidc-issuer")
 		}
 		return nil, nil
 	}
@@ -94,7 +94,7 @@ func roleMap(pairs []string) (map[string]auth.Role, error) {
 		}
 		value := strings.TrimSpace(pair[:at])
 		if other, twice := roles[value]; twice && other != role {
-			return nil, fmt.Errorf("--oidc-role-map: %q stands for %s and %s; give it one role", value, other, role)
+			return nil, fmt.Errorf("--oidc-role-map: %q maps to %s and %s; map it to one role", value, other, role)
 		}
 		roles[value] = role
 	}

@@ -36,7 +36,7 @@ func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, e
 		token, err = auth.FileToken(d.flags.Tokens, auth.Service)
 	}
 	if err != nil && !d.flags.AllowAnonymous {
-		return nil, fmt.Errorf("--%s %s is called by this service for itself, with a token of its own: %w; "+
+		return nil, fmt.Errorf("--%s %s is called by this service as itself, with its own token: %w; "+
 			"give every service a tokens file that has one: "+
 			`{"tokens":[{"name":%q,"role":"service","token":"<32 random bytes>"},...]}`, flag, target, err, d.Name)
 	}

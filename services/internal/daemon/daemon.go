@@ -40,9 +40,9 @@ type Flags struct {
 type StoreFlags struct {
 	Store           string        `help:"Store that all services share: redis://HOST:PORT/DB." required:"" env:"INTERLOCK_STORE" placeholder:"URL"`
 	AllowLossyStore bool          `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
-	NATSURL         string        `name:"nats-url" help:"NATS that events are announced on." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	NATSURL         string        `name:"nats-url" help:"NATS that events are published on." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	StreamReplicas  int           `help:"Replicas of the NATS stream; 0 leaves an existing one as it is." env:"INTERLOCK_STREAM_REPLICAS"`
-	Grace           time.Duration `help:"How long announced events stay in the outbox; longer than NATS's sync interval." default:"150s" env:"INTERLOCK_GRACE"`
+	Grace           time.Duration `help:"How long published events stay in the outbox; must be longer than NATS's sync interval." default:"150s" env:"INTERLOCK_GRACE"`
 }
 
 // Daemon is the running parts that a service is built on.
@@ -150,7 +150,7 @@ func holder(name string) string {
 // check tells what is missing before anything is opened.
 func (f Flags) check() error {
 	if f.Tokens == "" && !f.AllowAnonymous && f.empty() {
-		return errors.New("nobody could call: give --tokens with the file of the callers' tokens, " +
+		return errors.New("no caller would be accepted: give --tokens with the file of the callers' tokens, " +
 			"--oidc-issuer, or --allow-anonymous for development on loopback")
 	}
 	return f.Check("grpc", f.GRPC, f.AllowAnonymous)

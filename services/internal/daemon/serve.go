@@ -34,7 +34,7 @@ func (f ServeFlags) exposure(anonymous bool) rpc.Exposure {
 // flags that mend it. flag is the one that the address came by.
 func (f ServeFlags) Check(flag, address string, anonymous bool) error {
 	if t := f.TLS(); t != (rpc.ServerTLS{}) && (t.CertFile == "" || t.KeyFile == "") {
-		return errors.New("TLS wants both --tls-cert and --tls-key")
+		return errors.New("TLS requires both --tls-cert and --tls-key")
 	}
 	if err := CheckAddress(flag, address); err != nil {
 		return err

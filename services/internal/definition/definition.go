@@ -20,7 +20,7 @@ type Compiled struct {
 
 // Flags are settings of who compiles. All services of an installation want the same.
 type Flags struct {
-	ProcessTools []string `help:"Tools that are safe in processes: allowed_tools can name no others. A trailing * stands for any rest; replaces the defaults." env:"INTERLOCK_PROCESS_TOOLS" placeholder:"TOOL"`
+	ProcessTools []string `help:"Tools that are safe in processes; allowed_tools can name only these. A trailing * matches any rest. Replaces the defaults." env:"INTERLOCK_PROCESS_TOOLS" placeholder:"TOOL"`
 }
 
 // Compile is Flags.Compile with the default settings.

@@ -132,7 +132,7 @@ func listenOn(cfg Config) (host string, port int, err error) {
 		return "", 0, fmt.Errorf("nats server: address %q: the host must be an IP address or localhost", cfg.Addr)
 	}
 	if !ip.IsLoopback() && !cfg.AllowRemote {
-		return "", 0, fmt.Errorf("nats server: %q is not a loopback address: use 127.0.0.1, or run NATS by itself and give its URL", cfg.Addr)
+		return "", 0, fmt.Errorf("nats server: %q is not a loopback address: use 127.0.0.1, or run your own NATS and give its URL", cfg.Addr)
 	}
 	number, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {

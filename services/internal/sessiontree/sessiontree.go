@@ -79,7 +79,7 @@ func (s *Sessions) ask(ctx context.Context, session string) (lineage, error) {
 	var names []string
 	for at := session; at != ""; {
 		if len(names) > 2*deepest {
-			return lineage{}, fmt.Errorf("session %s has more than %d above it", session, deepest)
+			return lineage{}, fmt.Errorf("session %s is more than %d levels below its root", session, deepest)
 		}
 		resp, err := s.service.GetSession(ctx, &statev1.GetSessionRequest{SessionId: at})
 		if fault.ReasonOf(err) == fault.NotFound && at == session {

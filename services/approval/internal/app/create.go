@@ -116,7 +116,7 @@ func (q *Question) read() (consent.Request, error) {
 		}
 	}
 	if q.Asker.Principal == "" {
-		return req, fault.New(fault.InvalidRequest, "the asker has no principal; name who asks, who must not decide").
+		return req, fault.New(fault.InvalidRequest, "the requester has no principal; name the requester, who must not decide").
 			Violate("/asker/principal", "REQUIRED", "must not be empty")
 	}
 	return req, q.checkTerms()
@@ -131,7 +131,7 @@ const (
 func (q *Question) checkTerms() error {
 	t := &q.Terms
 	if t.Required > MaxApprovers || t.DenyThreshold > MaxApprovers {
-		return invalid("/terms", fmt.Errorf("an approval can want at most %d approvals or rejections", MaxApprovers))
+		return invalid("/terms", fmt.Errorf("an approval can require at most %d approvals or rejections", MaxApprovers))
 	}
 	if t.TTL > MaxTTL || t.Escalation.After > MaxTTL {
 		return invalid("/terms", fmt.Errorf("an approval can wait at most %.0f days", MaxTTL.Hours()/24))

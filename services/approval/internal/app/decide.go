@@ -29,7 +29,7 @@ type Vote struct {
 func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Record, error) {
 	who := caller.Principal
 	if who.Session != "" {
-		return nil, fault.New(fault.PermissionDenied, "these credentials are those of session %s; people decide, with their own", document.Quote(who.Session))
+		return nil, fault.New(fault.PermissionDenied, "these credentials belong to session %s; only people decide, with their own credentials", document.Quote(who.Session))
 	}
 	d := consent.Decision{Approve: v.Approve, Note: v.Note, Digest: v.Digest}
 	if len(v.Edited) > 0 {
@@ -59,7 +59,7 @@ func checkEdit(before *Record, out consent.Result) consent.Result {
 	}
 	if why := workflow.CheckData(out.Approval.Edit.Data); why != "" {
 		return consent.Result{Approval: before.Approval, Refusal: &consent.Refusal{
-			Code: consent.CodeInvalidEdit, Message: "the edited data cannot go with the transition: " + why,
+			Code: consent.CodeInvalidEdit, Message: "the transition does not accept the edited data: " + why,
 		}}
 	}
 	return out

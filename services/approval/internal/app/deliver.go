@@ -194,9 +194,9 @@ func retryAfter(tries int) time.Duration {
 }
 
 func (a *App) sendFailed(ctx context.Context, receiver string, d *delivery, over bool, err error) {
-	level, message := slog.LevelInfo, "a webhook has not taken a message, which is sent again"
+	level, message := slog.LevelInfo, "a webhook did not accept a message, which will be sent again"
 	if over {
-		level, message = slog.LevelError, "a webhook has not taken a message for a day, which is given up"
+		level, message = slog.LevelError, "a webhook did not accept a message for a day, and the message is dropped"
 	}
 	a.log.LogAttrs(ctx, level, message, slog.String("receiver", receiver), slog.String("event", d.ID),
 		slog.Int("tries", d.Tries), slog.String("cause", strings.ToValidUTF8(err.Error(), "")))

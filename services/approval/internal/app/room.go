@@ -60,7 +60,7 @@ func (a *App) room(ctx context.Context, namespace, runID string, asker consent.A
 			if runID == "" {
 				where = document.Quote(value)
 			}
-			return fault.New(fault.LimitReached, "%d approvals of %s wait already, with %d bytes; wait until people have decided some", count, where, size)
+			return fault.New(fault.LimitReached, "%d approvals of %s are already pending, with %d bytes; wait until people have decided some", count, where, size)
 		case page.Next == "":
 			return nil
 		}

@@ -21,7 +21,7 @@ func checkReceiver(text string, allowHTTP bool) error {
 	case allowHTTP || loopback(u.Hostname()):
 		return nil
 	default:
-		return fmt.Errorf("the receiver on %s has an http URL, so anybody on the way could read what is asked for; use https, "+
+		return fmt.Errorf("the receiver on %s has an http URL, so anyone on the network path could read the requests; use https, "+
 			"or --webhook-insecure-http where the network itself is trusted", u.Host)
 	}
 }

@@ -51,7 +51,7 @@ func New(cfg Config) (*Receivers, error) {
 		}
 	}
 	if err := webhook.CheckSecret(cfg.Secret); err != nil {
-		return nil, fmt.Errorf("%w: receivers believe whoever has it, so give a long random one", err)
+		return nil, fmt.Errorf("%w: receivers trust any sender that has it, so use a long random one", err)
 	}
 	var err error
 	r.public, err = publicBase(cfg.PublicURL)
@@ -103,7 +103,7 @@ func (r *Receivers) Send(ctx context.Context, receiver string, n app.Notice) err
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, resp.Body, mostAnswer)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fmt.Errorf("it answered %s", resp.Status)
+		return fmt.Errorf("it returned %s", resp.Status)
 	}
 	return nil
 }

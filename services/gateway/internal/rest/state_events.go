@@ -70,8 +70,8 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*
 		req.AfterVersion = now
 	case req.AfterVersion > now:
 		// The state-store refuses that too, but when this answer has begun.
-		return nil, fault.New(fault.InvalidRequest, "state %s is at version %d: there is nothing after version %d yet",
-			req.GetStateId(), now, req.AfterVersion).Violate("/after_version", "RANGE", "must be a version that there is")
+		return nil, fault.New(fault.InvalidRequest, "state %s is at version %d: version %d is in the future",
+			req.GetStateId(), now, req.AfterVersion).Violate("/after_version", "RANGE", "must be an existing version")
 	}
 	changes, err := e.States.WatchState(ctx, req)
 	if err != nil {

@@ -191,7 +191,7 @@ func (a *App) above(ctx context.Context, namespace string, run *workflow.View) (
 	var all []*Definition
 	for at := run; at.Parent != nil; {
 		if len(all) == deepest {
-			return nil, fault.From(fmt.Errorf("run %s is invoked through more than %d others", run.ID, deepest))
+			return nil, fault.From(fmt.Errorf("run %s is nested more than %d levels deep", run.ID, deepest))
 		}
 		parent, err := a.engine.Lane(ctx, namespace, at.Parent.RunID, "")
 		if err != nil {

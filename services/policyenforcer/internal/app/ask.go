@@ -45,7 +45,7 @@ type Approval struct {
 // waits, is admitted once, or is denied (S7.6).
 func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
 	if a.Approvals == nil {
-		return fault.New(fault.Unavailable, "policies ask for an approval, and there is no approval service")
+		return fault.New(fault.Unavailable, "a policy requires an approval, but there is no approval service")
 	}
 	// Over a limit a call is denied, and nobody is asked (S7.3).
 	if err := a.reserve(ctx, q.caller.Namespace, d.combined.Spends); err != nil {
@@ -109,7 +109,7 @@ func (d *Decision) waits(asked Approval) {
 // was asked.
 func (d *Decision) refused(asked Approval) {
 	d.Verdict = toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodePolicyDenied, Tool: d.Tool}
-	d.Message = fmt.Sprintf("Tool %s is denied: a human was asked about exactly this call. %s Do something else, or move on; another call can be asked for.",
+	d.Message = fmt.Sprintf("Tool %s is denied: a human was asked about exactly this call. %s Do something else, or fire an event; you can request a different call.",
 		document.Quote(d.Tool), asked.Outcome)
 }
 

@@ -75,14 +75,14 @@ func (a *App) readRegister(ctx context.Context, key store.Key) (*register, error
 // problem is what a register finds wrong with a partition; empty for nothing.
 func (a *App) problem(ctx context.Context, r *register, decisions store.Key) (string, error) {
 	if r.times[decisions.ID] > 1 {
-		return "its seals were removed and made anew: the register has it more than once", nil
+		return "its seals were removed and created again: the register has it more than once", nil
 	}
 	if r.times[decisions.ID] == 0 {
 		return "", nil
 	}
 	_, err := a.store.Get(ctx, sealKey(decisions.Namespace, decisions.ID))
 	if errors.Is(err, store.ErrNotFound) {
-		return "its seals are gone: the register says that it has some", nil
+		return "its seals are missing: the register says that it has some", nil
 	}
 	return "", err
 }

@@ -47,15 +47,15 @@ func TestWhatIsRemovedIsMissed(t *testing.T) {
 		more    bool // decisions follow, and are sealed
 		problem string
 	}{
-		"whole partition": {func(x tampering) { wipe(x, decisions, seals) }, false, "its seals are gone"},
-		"seals":           {func(x tampering) { wipe(x, seals) }, false, "its seals are gone"},
+		"whole partition": {func(x tampering) { wipe(x, decisions, seals) }, false, "its seals are missing"},
+		"seals":           {func(x tampering) { wipe(x, seals) }, false, "its seals are missing"},
 		"seals, record changed, sealed anew": {func(x tampering) {
 			wipe(x, seals)
 			all := x.history(decisions)
 			all[1].data = strings.Replace(all[1].data, `"ALLOW"`, `"DENY"`, 1)
 			x.setHistory(decisions, all)
-		}, true, "made anew"},
-		"begun anew": {func(x tampering) { wipe(x, decisions, seals) }, true, "made anew"},
+		}, true, "created again"},
+		"begun anew": {func(x tampering) { wipe(x, decisions, seals) }, true, "created again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,8 +125,8 @@ func TestUnsealedIsFound(t *testing.T) {
 			last.at = "9" + strings.Repeat("0", len(last.at)-1)
 			x.setHistory(decisions, all)
 		})
-		if got := r.verified("run_1"); got.Sequence != 5 || !strings.Contains(got.Problem, "to come") {
-			r.Errorf("of a time to come: %+v", got)
+		if got := r.verified("run_1"); got.Sequence != 5 || !strings.Contains(got.Problem, "in the future") {
+			r.Errorf("in the future: %+v", got)
 		}
 	})
 }

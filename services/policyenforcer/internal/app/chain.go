@@ -39,7 +39,7 @@ func readLink(text string) (link, error) {
 	var l link
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != len(l) {
-		return l, fmt.Errorf("%q is no hash", text)
+		return l, fmt.Errorf("%q is not a hash", text)
 	}
 	copy(l[:], sum)
 	return l, nil

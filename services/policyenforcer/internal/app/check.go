@@ -102,7 +102,7 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	}
 	d.settle(combine(q, s, std, state, std.live))
 	if s.superseded != "" && d.Verdict.Code == toolcall.CodeRunNotActive {
-		d.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session drives run %s now. Name that run, or the session.",
+		d.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session now drives run %s. Name that run, or the session.",
 			document.Quote(q.req.Tool), s.run.ID, s.run.Status, s.superseded)
 	}
 	d.Shadows = a.shadows(ctx, q, s, std, d.combined)
@@ -248,12 +248,12 @@ func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decis
 	}
 	if first.RunID != s.run.ID || first.Branch != s.run.Branch || first.Entry != s.run.Entry || run.Version != first.RunVersion {
 		return fault.New(fault.IdempotencyMismatch,
-			"call %q was decided on run %s at version %d, and things have changed since; ask with a new call_id",
+			"call %q was decided on run %s at version %d, and the run has changed since then; use a new call_id",
 			d.CallID, first.RunID, first.RunVersion)
 	}
 	switch _, err := a.store.Answer(ctx, s.root, ledger.ReportName(d.CallID)); {
 	case err == nil:
-		return fault.New(fault.IdempotencyMismatch, "call %q was made and reported already; ask with a new call_id for another call", d.CallID)
+		return fault.New(fault.IdempotencyMismatch, "call %q was already made and reported; use a new call_id for another call", d.CallID)
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}

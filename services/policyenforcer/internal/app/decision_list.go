@@ -85,7 +85,7 @@ func readPlace(token string) (place, error) {
 			}
 		}
 	}
-	return place{}, fault.New(fault.InvalidRequest, "page_token is not one that was answered; begin without it").
+	return place{}, fault.New(fault.InvalidRequest, "page_token was not returned by this list; start without it").
 		Violate("/page_token", "FORMAT", "not a page token")
 }
 

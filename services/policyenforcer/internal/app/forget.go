@@ -109,7 +109,7 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 		return err
 	}
 	if report != nil && !report.OK() {
-		return fault.From(fmt.Errorf("the log of decisions %s is not as it was sealed, and nothing of it is dropped: record %d: %s",
+		return fault.From(fmt.Errorf("the log of decisions %s differs from its seal, and none of it is deleted: record %d: %s",
 			decisions, report.Sequence, report.Problem))
 	}
 	sealed, err := a.sealedThrough(ctx, decisions)

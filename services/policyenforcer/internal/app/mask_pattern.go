@@ -61,10 +61,10 @@ func DefaultMaskPatterns() []string {
 func newMaskPattern(text string) (maskPattern, error) {
 	compiled, err := regexp.Compile(text)
 	if err != nil {
-		return maskPattern{}, fmt.Errorf("mask %q is no regular expression (RE2): %w", text, err)
+		return maskPattern{}, fmt.Errorf("mask %q is not a valid regular expression (RE2): %w", text, err)
 	}
 	if compiled.MatchString("") {
-		return maskPattern{}, fmt.Errorf("mask %q matches empty text, and so everywhere; make it match at least one character", text)
+		return maskPattern{}, fmt.Errorf("mask %q matches empty text, so it matches everywhere; make it match at least one character", text)
 	}
 	p := maskPattern{Regexp: compiled, across: true, secret: max(compiled.SubexpIndex("secret"), 0)}
 	for i := range defaultPatterns {

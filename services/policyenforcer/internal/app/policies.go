@@ -141,7 +141,7 @@ func (a *App) DeletePolicy(ctx context.Context, caller Caller, name string) erro
 }
 
 func noPolicy(name string) error {
-	return fault.New(fault.NotFound, "there is no policy %s; put it first", document.Quote(name))
+	return fault.New(fault.NotFound, "policy %s does not exist; store it first", document.Quote(name))
 }
 
 // invalidDefinition says what is wrong with a definition.

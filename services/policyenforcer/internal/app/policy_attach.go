@@ -72,7 +72,7 @@ func (t Attachment) check() error {
 	case AttachedToWorkflow, AttachedToProcess, AttachedToSession:
 	case AttachedToRole:
 		if !slices.Contains(auth.Roles(), auth.Role(t.ID)) {
-			return fault.New(fault.InvalidRequest, "there is no role %s; the roles are agent, operator, approver and observer", document.Quote(t.ID)).
+			return fault.New(fault.InvalidRequest, "role %s does not exist; the roles are agent, operator, approver and observer", document.Quote(t.ID)).
 				Violate("/to/id", "ENUM", "not a role")
 		}
 	default:
@@ -80,7 +80,7 @@ func (t Attachment) check() error {
 			Violate("/to/kind", "ENUM", "not a kind")
 	}
 	if t.ID == "" || len(t.ID) > store.MaxIDBytes {
-		return fault.New(fault.InvalidRequest, "name the %s in 1 to %d bytes", t.Kind, store.MaxIDBytes).
+		return fault.New(fault.InvalidRequest, "the name of the %s must have 1 to %d bytes", t.Kind, store.MaxIDBytes).
 			Violate("/to/id", "RANGE", "too short or too long")
 	}
 	return nil

@@ -107,7 +107,7 @@ func (t *indexText) bounded(bytes int) error {
 	case attachments > maxAttachments:
 		return fault.New(fault.LimitReached, "the policies of a namespace are attached to at most %d things; attach them to roles, or detach them from sessions that have ended", maxAttachments)
 	case bytes > maxIndexBytes:
-		return fault.New(fault.LimitReached, "the index of policies would have %d bytes, and may have %d; detach policies that are not needed", bytes, maxIndexBytes)
+		return fault.New(fault.LimitReached, "the index of policies would have %d bytes, the limit is %d; detach policies that are not needed", bytes, maxIndexBytes)
 	}
 	return nil
 }

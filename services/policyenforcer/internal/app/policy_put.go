@@ -73,7 +73,7 @@ func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *P
 // checkPolicyName refuses what cannot name a policy. Those of processes are named
 // otherwise.
 func checkPolicyName(name string) error {
-	const form = "name it by 1 to 128 lower-case letters, digits, dots, dashes and underscores, with a letter or digit among them"
+	const form = "use 1 to 128 lower-case letters, digits, dots, dashes and underscores, with a letter or digit among them"
 	strange := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-'
 	}
@@ -114,7 +114,7 @@ func (a *App) addVersion(ctx context.Context, namespace string, v *PolicyVersion
 			return false, err
 		}
 		if len(known.Digests) >= maxVersions {
-			return false, fault.New(fault.LimitReached, "policy %q has %d versions, and can have no more; put it under another name", v.Name, maxVersions)
+			return false, fault.New(fault.LimitReached, "policy %q has %d versions, and cannot have more; store it under another name", v.Name, maxVersions)
 		}
 		v.Number, v.CreatedAt = record.Version+1, a.clock().UTC()
 		known.Digests = append(known.Digests, v.Digest)

@@ -105,7 +105,7 @@ func (a *App) shadowMachine(ctx context.Context, namespace, name, digest string)
 	}
 	record, err := a.store.Get(ctx, workflowShadowKey(namespace, digest))
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fault.New(fault.NotFound, "the shadow %.12s of workflow %q is gone", digest, name)
+		return nil, fault.New(fault.NotFound, "the shadow %.12s of workflow %q does not exist", digest, name)
 	}
 	if err != nil {
 		return nil, fault.From(err)

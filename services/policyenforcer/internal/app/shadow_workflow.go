@@ -51,7 +51,7 @@ func (a *App) ShadowWorkflow(ctx context.Context, caller Caller, name string, de
 
 func (a *App) endShadow(ctx context.Context, caller Caller, name string) error {
 	if name == "" {
-		return fault.New(fault.InvalidRequest, "give a definition, or name the workflow whose shadow is to end").
+		return fault.New(fault.InvalidRequest, "give a definition, or name the workflow whose shadow to end").
 			Violate("/workflow", "REQUIRED", "empty")
 	}
 	_, err := a.changeIndex(ctx, caller, nil, func(text *indexText) (*PolicyChange, error) {

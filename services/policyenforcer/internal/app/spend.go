@@ -105,7 +105,7 @@ func (a *App) release(ctx context.Context, namespace string, spends []rules.Spen
 			group[i] = counters[index]
 		}
 		if _, err := a.store.Commit(ctx, store.Batch{Counters: group}); err != nil {
-			a.log.LogAttrs(ctx, slog.LevelWarn, "what a call had reserved could not be given back, and stays spent",
+			a.log.LogAttrs(ctx, slog.LevelWarn, "the reservation of a call could not be returned, and stays spent",
 				slog.String("of", group[0].Owner.String()), slog.Any("cause", err))
 		}
 	}

@@ -72,7 +72,7 @@ func (a *App) present(ctx context.Context, namespace, name string) (*rules.Polic
 	}
 	policy, problems := rules.ParsePolicy(v.Definition)
 	if problems.HasErrors() {
-		return nil, fault.New(fault.FailedPrecondition, "version %d of policy %s is not valid any more, and denies every call; put it anew", version, document.Quote(name))
+		return nil, fault.New(fault.FailedPrecondition, "version %d of policy %s is no longer valid, and denies every call; store it again", version, document.Quote(name))
 	}
 	policy.Name = v.Name
 	return policy, nil

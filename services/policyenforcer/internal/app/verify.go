@@ -47,7 +47,7 @@ func (a *App) Verify(ctx context.Context, namespace, partition, after string) (r
 			return nil, "", fault.From(err)
 		}
 		if report == nil {
-			return nil, "", fault.New(fault.NotFound, "no decision on a call of run %q is logged; name the root of runs that invoke each other", partition)
+			return nil, "", fault.New(fault.NotFound, "no decision of run %q is logged; name the outermost of runs that invoke each other", partition)
 		}
 		return []*ChainReport{report}, "", nil
 	}
@@ -119,7 +119,7 @@ func (a *App) verify(ctx context.Context, decisions store.Key) (*ChainReport, er
 			return nil, err
 		}
 		if err != nil {
-			return &ChainReport{Partition: decisions.ID, Problem: "the record of what was forgotten cannot be read"}, nil
+			return &ChainReport{Partition: decisions.ID, Problem: "the record of deletions cannot be read"}, nil
 		}
 		report, err := a.verifyAfter(ctx, decisions, before)
 		if err != nil || report == nil || report.OK() {
@@ -136,7 +136,7 @@ func (a *App) verifyAfter(ctx context.Context, decisions store.Key, before *forg
 	began := a.clock() // before the seals are read: what is old then has one
 	chain, err := readLink(before.Hash)
 	if err != nil {
-		return &ChainReport{Partition: decisions.ID, Problem: "the record of what was forgotten has no hash"}, nil
+		return &ChainReport{Partition: decisions.ID, Problem: "the record of deletions has no hash"}, nil
 	}
 	through, err := a.sealedThrough(ctx, decisions)
 	if err != nil && fault.ReasonOf(err) != fault.Internal {
@@ -201,7 +201,7 @@ type verification struct {
 func (v *verification) run(ctx context.Context, last int64) error {
 	at := v.before.Through
 	if at > last || at > v.through.Through {
-		return wrong(at, "records up to %d were forgotten, and the log says that %d were made and %d sealed", at, last, v.through.Through)
+		return wrong(at, "records up to %d were deleted, and the log says that %d were made and %d sealed", at, last, v.through.Through)
 	}
 	for at < last {
 		entries, err := v.app.store.History(ctx, v.decisions, at, int(min(sealPage, last-at)))
@@ -221,7 +221,7 @@ func (v *verification) run(ctx context.Context, last int64) error {
 		}
 	}
 	if at < v.through.Through {
-		return wrong(at+1, "the record is missing: %d are sealed, and %d are left", v.through.Through, at)
+		return wrong(at+1, "the record is missing: %d are sealed, and %d remain", v.through.Through, at)
 	}
 	return v.end(ctx, last)
 }
@@ -256,10 +256,10 @@ const sealWithin = time.Minute
 func (v *verification) unsealed(entry store.HistoryEntry) error {
 	switch age := v.began.Sub(entry.At); {
 	case age > sealWithin:
-		return wrong(entry.Version, "the record is not sealed, though it was made at %s; seals follow within seconds of Interlock running",
+		return wrong(entry.Version, "the record is not sealed, although it was made at %s; running services seal records within seconds",
 			entry.At.UTC().Format(time.RFC3339))
 	case age < -sealWithin:
-		return wrong(entry.Version, "the record is not sealed, and is of a time to come: %s", entry.At.UTC().Format(time.RFC3339))
+		return wrong(entry.Version, "the record is not sealed, and its time is in the future: %s", entry.At.UTC().Format(time.RFC3339))
 	default:
 		return nil
 	}

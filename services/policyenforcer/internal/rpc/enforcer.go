@@ -130,7 +130,7 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 		case next = <-received:
 		case <-rpc.Draining(ctx):
 			workers.end()
-			return fault.New(fault.Unavailable, "this server is shutting down; open the stream anew")
+			return fault.New(fault.Unavailable, "this server is shutting down; open the stream again")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -191,7 +191,7 @@ func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsReq
 		Results:       make([]*policyv1.CheckToolCallsResult, len(calls)),
 	}
 	if len(calls) == 0 || len(calls) > maxBatch {
-		f := fault.New(fault.InvalidRequest, "a message holds 1 to %d calls, not %d", maxBatch, len(calls))
+		f := fault.New(fault.InvalidRequest, "a message must contain 1 to %d calls, not %d", maxBatch, len(calls))
 		resp.Results = []*policyv1.CheckToolCallsResult{errorResult(f)}
 		return resp
 	}

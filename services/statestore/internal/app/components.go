@@ -88,7 +88,7 @@ func (c *Component) repeat(definition document.Value, key, digest string) (*Comp
 	case key != "" && key == c.record.Key:
 		return nil, fault.New(fault.IdempotencyMismatch, "this idempotency key was used for another definition of component %q; use a new one", c.Slug)
 	default:
-		return nil, fault.New(fault.NameTaken, "there is a component %q already; update it with PUT, or choose another slug", c.Slug)
+		return nil, fault.New(fault.NameTaken, "component %q already exists; update it with PUT, or choose another slug", c.Slug)
 	}
 }
 
@@ -191,7 +191,7 @@ func (a *App) UpdateComponent(ctx context.Context, caller Caller, slug string, s
 		return nil, err
 	}
 	if parsed.Slug != slug {
-		return nil, fault.New(fault.InvalidRequest, "the definition's slug is %q, not %q; a component keeps its slug", clip(parsed.Slug), clip(slug)).
+		return nil, fault.New(fault.InvalidRequest, "the definition's slug is %q, not %q; the slug of a component cannot change", clip(parsed.Slug), clip(slug)).
 			Violate("/slug", "NAME", "must stay as it is")
 	}
 	return retry.Do(ctx, "component "+slug, func() (*Component, error) {

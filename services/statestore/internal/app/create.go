@@ -146,7 +146,7 @@ func (c *creation) admit(root *Member) error {
 	case !root.Root():
 		return fault.New(fault.FailedPrecondition, "session %q is a child: only the root of its tree (%q) creates the state, and children share it", clip(root.Name), clip(root.RootName))
 	case root.StateID != "":
-		return fault.New(fault.FailedPrecondition, "session %q has state %s already; update that, or create another session", clip(root.Name), root.StateID).
+		return fault.New(fault.FailedPrecondition, "session %q already has state %s; update that, or create another session", clip(root.Name), root.StateID).
 			Meta("state_id", root.StateID)
 	case root.Status == session.Ended:
 		return fault.New(fault.SessionEnded, "session %q has ended and cannot create a state; resume it first, or create another session", clip(root.Name))

@@ -30,7 +30,7 @@ func (a *App) DeleteState(ctx context.Context, caller Caller, id string, expecte
 			return foreign(acting, st)
 		}
 		if caller.agent() && acting.ID != st.RootID {
-			return fault.New(fault.PermissionDenied, "session %q is not the root of state %s: only that, or an operator, deletes it", clip(acting.Name), id)
+			return fault.New(fault.PermissionDenied, "session %q is not the root of state %s: only the root session or an operator can delete it", clip(acting.Name), id)
 		}
 		if err := atVersion("state "+id, st.Version, expected); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (a *App) removeState(ctx context.Context, caller Caller, st *State, root *M
 	ended := root.Status == session.Ended
 	if !ended && !force {
 		return fault.New(fault.FailedPrecondition,
-			"the root session %q of state %s has not ended (it is %s); stop it first, or delete by force", clip(root.Name), st.Key.ID, root.Status)
+			"the root session %q of state %s has not ended (it is %s); stop it first, or delete the state by force", clip(root.Name), st.Key.ID, root.Status)
 	}
 	event, err := a.announce.StateDeleted(st.Key.Namespace, caller.Principal.Name, st, !ended, a.now())
 	if err != nil {

@@ -126,7 +126,7 @@ func (a *App) Commit(ctx context.Context, caller Caller, id string, out Outcome)
 	key := store.Key{Namespace: caller.Namespace, Kind: kindExecution, ID: id}
 	record, err := a.store.Get(ctx, key)
 	if notFound(err) {
-		return nil, fault.New(fault.NotFound, "there is no execution %s under way: it was committed, or began more than %s ago", clip(id), executionsKept)
+		return nil, fault.New(fault.NotFound, "execution %s is not open: it was committed, or began more than %s ago", clip(id), executionsKept)
 	}
 	if err != nil {
 		return nil, fault.From(err)
@@ -146,7 +146,7 @@ func (a *App) Commit(ctx context.Context, caller Caller, id string, out Outcome)
 			return err
 		}
 		if _, gone := a.store.Get(ctx, key); notFound(gone) {
-			return fault.New(fault.NotFound, "execution %s was committed meanwhile", clip(id))
+			return fault.New(fault.NotFound, "execution %s was committed in between", clip(id))
 		}
 		if v.session == nil {
 			return err

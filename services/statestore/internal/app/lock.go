@@ -116,7 +116,7 @@ func (a *App) announceLock(ctx context.Context, caller Caller, st *State, lease 
 }
 
 func fencedFault(id string) *fault.Error {
-	return fault.New(fault.Fenced, "the lock on state %s is not held with this fencing token any more; nothing was changed: take the lock again, read the state, and decide anew", id)
+	return fault.New(fault.Fenced, "the lock on state %s is no longer held with this fencing token; nothing was changed: take the lock again, read the state, and decide again", id)
 }
 
 // lockedFault says why a fence refused a write.

@@ -161,7 +161,7 @@ func (a *App) Member(ctx context.Context, namespace, name string) (*Member, erro
 func (a *App) actor(ctx context.Context, caller Caller) (*Member, error) {
 	if caller.Session == "" {
 		if caller.agent() {
-			return nil, fault.New(fault.SessionRequired, "say which session acts: set the header X-Interlock-Session (or the field session) to its id or name")
+			return nil, fault.New(fault.SessionRequired, "name the acting session: set the header X-Interlock-Session (or the field session) to its id or name")
 		}
 		return nil, nil
 	}
@@ -173,7 +173,7 @@ func (a *App) actor(ctx context.Context, caller Caller) (*Member, error) {
 		}
 	}
 	if fault.ReasonOf(err) == fault.NotFound {
-		return nil, fault.New(fault.PermissionDenied, "there is no session %q that could act; create it with POST /sessions", clip(caller.Session))
+		return nil, fault.New(fault.PermissionDenied, "session %q does not exist and cannot act; create it with POST /sessions", clip(caller.Session))
 	}
 	return nil, err
 }

@@ -23,9 +23,9 @@ func plainName(field, name string) error {
 	case len(name) > 256:
 		return bad("is longer than 256 bytes")
 	case strings.TrimSpace(name) != name:
-		return bad("begins or ends with a blank")
+		return bad("begins or ends with a space")
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return bad("has characters that cannot be shown")
+		return bad("has characters that are not printable")
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func ownSessionName(field, name string) error {
 		return err
 	}
 	if strings.HasPrefix(name, typeid.Session+"_") {
-		return fault.New(fault.InvalidRequest, "%s %q: ids that begin with %s_ are made by the server; leave it out or choose another", field, clip(name), typeid.Session).
+		return fault.New(fault.InvalidRequest, "%s %q: the server creates ids that begin with %s_; leave it out or choose another", field, clip(name), typeid.Session).
 			Violate("/"+field, "RESERVED", "must not begin with "+typeid.Session+"_")
 	}
 	return nil

@@ -94,7 +94,7 @@ func (a *App) stateAt(ctx context.Context, key store.Key, version int64) (*State
 		return nil, fault.From(err)
 	}
 	if len(entries) == 0 || entries[0].Version != begin+1 || entries[len(entries)-1].Version != version {
-		return nil, fault.New(fault.NotFound, "version %d of state %s is not kept any more", version, key.ID)
+		return nil, fault.New(fault.NotFound, "version %d of state %s is no longer kept", version, key.ID)
 	}
 	st := *now
 	for i, entry := range entries {

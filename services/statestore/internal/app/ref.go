@@ -157,7 +157,7 @@ func (e *takenError) Error() string { return e.fault().Error() }
 func (e *takenError) Unwrap() error { return e.fault() }
 
 func (e *takenError) fault() *fault.Error {
-	return fault.New(fault.NameTaken, "there is a session %q already; choose another name, or use that one", clip(e.name))
+	return fault.New(fault.NameTaken, "session %q already exists; choose another name, or use that session", clip(e.name))
 }
 
 // openMember commits the session itself, and its parent's count.

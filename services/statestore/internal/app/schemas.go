@@ -174,7 +174,7 @@ func (a *App) Schema(ctx context.Context, namespace, name string, number int64) 
 func (a *App) latestSchema(ctx context.Context, key store.Key) (*Schema, error) {
 	record, err := a.store.Get(ctx, key)
 	if notFound(err) {
-		return nil, fault.New(fault.NotFound, "no schema %q is registered; register it first", key.ID)
+		return nil, fault.New(fault.NotFound, "schema %q is not registered; register it first", key.ID)
 	}
 	if err != nil {
 		return nil, fault.From(err)

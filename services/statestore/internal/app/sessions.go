@@ -104,23 +104,23 @@ func (r *NewSession) check() error {
 // parentOf answers the parent of a session to be, nil for a root, and refuses what
 // the caller may not.
 func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Member, error) {
-	foreign := fault.New(fault.PermissionDenied, "workflow_state_id %q is not the state of the parent session; leave it out to share that", clip(req.StateID))
+	foreign := fault.New(fault.PermissionDenied, "workflow_state_id %q is not the state of the parent session; leave it out to share the parent's state", clip(req.StateID))
 	if req.Parent == "" {
 		if req.StateID != "" {
-			return nil, fault.New(fault.PermissionDenied, "a session without a parent shares no state; name its parent_session_name, or create a state for it")
+			return nil, fault.New(fault.PermissionDenied, "a session without a parent shares no state; set parent_session_name, or create a state for it")
 		}
 		return nil, nil
 	}
 	parent, err := a.Member(ctx, caller.Namespace, req.Parent)
 	switch {
 	case fault.ReasonOf(err) == fault.NotFound:
-		return nil, fault.New(fault.NotFound, "there is no session %q to be the parent; create it first", clip(req.Parent))
+		return nil, fault.New(fault.NotFound, "the parent session %q does not exist; create it first", clip(req.Parent))
 	case err != nil:
 		return nil, err
 	case req.StateID != "" && req.StateID != parent.StateID:
 		return nil, foreign
 	case parent.Status == session.Ended:
-		return nil, fault.New(fault.SessionEnded, "session %q has ended and can have no more children; resume it first", clip(parent.Name))
+		return nil, fault.New(fault.SessionEnded, "session %q has ended and cannot have more children; resume it first", clip(parent.Name))
 	case parent.Depth >= session.MaxDepth:
 		return nil, fault.New(fault.FailedPrecondition, "session %q is %d levels below its root, and a tree has at most %d", clip(parent.Name), parent.Depth, session.MaxDepth)
 	}
@@ -134,7 +134,7 @@ const agentSubject = "session:"
 // newIntent chooses the home of a session to be, in the shard of its tree.
 func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, parent *Member) (*intent, error) {
 	if caller.agent() && req.Subject != "" {
-		return nil, fault.New(fault.PermissionDenied, "an agent cannot choose the subject, whose long-term values it would read; an operator can")
+		return nil, fault.New(fault.PermissionDenied, "only an operator can choose the subject, because it gives access to the subject's long-term values")
 	}
 	if req.StateRef != "" {
 		if _, err := a.Component(ctx, caller.Namespace, req.StateRef); err != nil {
@@ -203,7 +203,7 @@ func (a *App) Sessions(ctx context.Context, caller Caller, q SessionQuery) ([]*M
 			return nil, "", err
 		}
 		if acting != nil && !acting.SameTree(m.RootID) {
-			return nil, "", fault.New(fault.PermissionDenied, "session %q is of another tree", clip(name))
+			return nil, "", fault.New(fault.PermissionDenied, "session %q belongs to another tree", clip(name))
 		}
 		query.Labels[label] = m.ID
 	}
@@ -262,7 +262,7 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 	}
 	return a.step(ctx, caller, m.Key, once.Of(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {
 		if m.Task.Leased() || prompt != "" && m.Prompt != "" {
-			return session.Result{}, fault.New(fault.SessionBusy, "a runner is at work for session %q, or will be; wait until it has stopped", clip(m.Name))
+			return session.Result{}, fault.New(fault.SessionBusy, "a runner works for session %q, or will soon; wait until it has stopped", clip(m.Name))
 		}
 		return m.Resume(prompt, c), nil
 	})
@@ -301,7 +301,7 @@ func (a *App) tryGrant(ctx context.Context, caller Caller, m *Member, stateID st
 		return m, nil
 	}
 	if !revoke && len(m.Grants) >= mostGrants {
-		return nil, fault.New(fault.FailedPrecondition, "session %q has %d grants already; take some back", clip(m.Name), mostGrants)
+		return nil, fault.New(fault.FailedPrecondition, "session %q already has %d grants; revoke some", clip(m.Name), mostGrants)
 	}
 	t := a.newTree(caller)
 	if err := t.apply(ctx, m, m.Granted(stateID, revoke, t.clock)); err != nil {

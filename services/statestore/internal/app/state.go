@@ -170,7 +170,7 @@ func (a *App) stateOf(caller Caller, acting *Member, id string) (store.Key, erro
 	case id != "":
 		return stateKey(caller.Namespace, id), nil
 	case acting == nil:
-		return store.Key{}, fault.New(fault.InvalidRequest, "say which state: give its id, or the session that shares it")
+		return store.Key{}, fault.New(fault.InvalidRequest, "name the state: give its id, or a session that shares it")
 	case acting.StateID == "":
 		return store.Key{}, fault.New(fault.NotFound, "session %q shares no workflow state; its root creates one with state_create (POST /workflow-states)", clip(acting.Name))
 	default:
@@ -232,7 +232,7 @@ func mayWrite(acting *Member, st *State) error {
 	case !acting.SameTree(st.RootID):
 		return foreign(acting, st)
 	case acting.Status == session.Ended:
-		return fault.New(fault.SessionEnded, "session %q has ended and cannot change the state any more; resume it first", clip(acting.Name))
+		return fault.New(fault.SessionEnded, "session %q has ended and can no longer change the state; resume it first", clip(acting.Name))
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[s
 			case storeFails(err):
 				return err
 			case err != nil: // one task must not keep the runner from the others
-				a.log.LogAttrs(ctx, slog.LevelWarn, "a task cannot be given", slog.String("of", m.Key.String()), slog.Any("cause", err))
+				a.log.LogAttrs(ctx, slog.LevelWarn, "a task cannot be leased", slog.String("of", m.Key.String()), slog.Any("cause", err))
 				continue
 			case task == nil:
 				continue // another runner was faster
@@ -195,7 +195,7 @@ func (a *App) promptOf(ctx context.Context, m *Member, next *session.Session) (s
 
 // nothingToUpdate is what an agent is told whose state was deleted just after it was
 // asked to update it.
-const nothingToUpdate = "The workflow state was deleted meanwhile: there is nothing to update. You may stop.\n"
+const nothingToUpdate = "The workflow state was deleted: there is nothing to update. You may stop.\n"
 
 // updatePrompt asks for the report of a session, with the state and the schema as
 // they are now. NOT_FOUND when the state is gone.
@@ -250,14 +250,14 @@ func (a *App) onTask(ctx context.Context, caller Caller, id string, decide func(
 		}
 		r := decide(m, c)
 		if !r.Changed {
-			return r, fault.New(fault.Fenced, "the lease on task %s is not held with this token any more: it lapsed, and the task is given to another runner", id)
+			return r, fault.New(fault.Fenced, "the lease on task %s is no longer held with this token: it expired, and the task is given to another runner", id)
 		}
 		return r, nil
 	})
 }
 
 func noTask(id string) error {
-	return fault.New(fault.NotFound, "there is no task %s any more: it was done, dropped, or took too long", id)
+	return fault.New(fault.NotFound, "task %s no longer exists: it was done, dropped, or took too long", id)
 }
 
 // taskOwner answers the session of a task, and whether the task was done.

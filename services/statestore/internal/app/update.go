@@ -102,7 +102,7 @@ func (a *App) update(ctx context.Context, caller Caller, acting *Member, key sto
 		}
 		return nil, out.err
 	case <-ctx.Done():
-		return nil, fault.New(fault.CommitUncertain, "the caller went away or its deadline passed before there was an answer; read the state before trying again").Wrap(ctx.Err())
+		return nil, fault.New(fault.CommitUncertain, "the caller cancelled the request or its deadline passed before it was complete; read the state before trying again").Wrap(ctx.Err())
 	}
 }
 
@@ -169,14 +169,14 @@ func (e *edit) apply(cur *State, rules *document.Schema, most int) (document.Val
 	}
 	if e.target != nil && e.target.Number <= cur.SchemaVersion {
 		return document.Value{}, nil, nil, fault.New(fault.FailedPrecondition,
-			"state %s conforms to version %d of schema %q already; it can only be moved to a newer one", cur.Key.ID, cur.SchemaVersion, cur.SchemaName)
+			"state %s already conforms to version %d of schema %q; it can only move to a newer version", cur.Key.ID, cur.SchemaVersion, cur.SchemaName)
 	}
 	next, patch, err := e.change(cur, most)
 	if err != nil {
 		return next, nil, nil, err
 	}
 	if size := document.Size(next, most+1); size > most {
-		return next, nil, nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; nothing was changed. Keep large results elsewhere and only refer to them here", most)
+		return next, nil, nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; nothing was changed. Store large results elsewhere and refer to them here", most)
 	}
 	problems := rules.ValidateChange(cur.Data, next)
 	if e.target != nil {

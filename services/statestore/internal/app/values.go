@@ -47,7 +47,7 @@ func (a *App) valuesFor(ctx context.Context, caller Caller, scope Scope) (*value
 		}
 	}
 	if scope.Slug == "" {
-		return nil, fault.New(fault.InvalidRequest, "say which component: give its slug, or a session that refers to one by state_ref")
+		return nil, fault.New(fault.InvalidRequest, "name the component: give its slug, or a session that refers to one by state_ref")
 	}
 	var err error
 	if v.component, err = a.Component(ctx, caller.Namespace, scope.Slug); err != nil {
@@ -79,7 +79,7 @@ func (v *values) locate(caller Caller) error {
 	switch v.component.Persistence {
 	case document.PersistSession:
 		if v.session == nil {
-			return fault.New(fault.SessionRequired, "component %q keeps its values for a session: say which (session)", v.component.Slug)
+			return fault.New(fault.SessionRequired, "component %q keeps its values for a session: name it (session)", v.component.Slug)
 		}
 		v.key = sessionValuesKey(v.session)
 		v.subject = ""
@@ -88,7 +88,7 @@ func (v *values) locate(caller Caller) error {
 		case own:
 			v.subject = v.session.Subject
 		case v.subject == "":
-			return fault.New(fault.InvalidRequest, "component %q keeps its values for a subject: say which (subject), or the session", v.component.Slug)
+			return fault.New(fault.InvalidRequest, "component %q keeps its values for a subject: name it (subject), or name the session", v.component.Slug)
 		case caller.agent():
 			return fault.New(fault.PermissionDenied, "an agent can only use the values of its session's own subject")
 		default:
@@ -197,9 +197,9 @@ func (v *values) answer(now document.Instance, version int64) *Execution {
 func (v *values) goesOn(begun executionRecord) error {
 	switch {
 	case begun.Persistence != v.component.Persistence || begun.Born != v.component.record.Born:
-		return fault.New(fault.VersionConflict, "component %q was created anew, or keeps its values for something else, since this execution began; begin again", v.component.Slug)
+		return fault.New(fault.VersionConflict, "component %q was created again, or its persistence changed, since this execution began; begin again", v.component.Slug)
 	case begun.Persistence == document.PersistSession && begun.Ends != v.session.Ends:
-		return fault.New(fault.SessionEnded, "session %q has ended since this execution began, and the values that were kept for it are gone; begin again", clip(v.session.Name))
+		return fault.New(fault.SessionEnded, "session %q has ended since this execution began, and its stored values are deleted; begin again", clip(v.session.Name))
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (v *values) goesOn(begun executionRecord) error {
 // usable refuses the values of a session that has ended: they are gone.
 func (v *values) usable() error {
 	if v.component.Persistence == document.PersistSession && v.session.Status == session.Ended {
-		return fault.New(fault.SessionEnded, "session %q has ended, and the values that were kept for it are gone", clip(v.session.Name))
+		return fault.New(fault.SessionEnded, "session %q has ended, and its stored values are deleted", clip(v.session.Name))
 	}
 	return nil
 }
@@ -238,10 +238,10 @@ func (v *values) commit(ctx context.Context, caller Caller, record store.Record,
 	}
 	after, problems := v.component.Check(before, changed)
 	if problems.HasErrors() {
-		return nil, violations(fault.New(fault.SchemaViolation, "the values do not conform to component %q, so nothing was kept: %s", v.component.Slug, first(problems)), "", problems)
+		return nil, violations(fault.New(fault.SchemaViolation, "the values do not conform to component %q, so nothing was stored: %s", v.component.Slug, first(problems)), "", problems)
 	}
 	if size := document.Size(after.Values, v.a.cfg.MaxStateBytes+1); size > v.a.cfg.MaxStateBytes {
-		return nil, fault.New(fault.TooLarge, "the values would be larger than %d bytes; nothing was kept", v.a.cfg.MaxStateBytes)
+		return nil, fault.New(fault.TooLarge, "the values would be larger than %d bytes; nothing was stored", v.a.cfg.MaxStateBytes)
 	}
 	ex := v.answer(after, mine.Version+1)
 	ex.ID = record.Key.ID

@@ -24,8 +24,8 @@ func (a *App) Watch(ctx context.Context, caller Caller, id string, after int64, 
 	case after < 0:
 		after = st.Version
 	case after > st.Version:
-		return fault.New(fault.InvalidRequest, "state %s is at version %d: there is nothing after version %d yet", id, st.Version, after).
-			Violate("/after_version", "RANGE", "must be a version that there is")
+		return fault.New(fault.InvalidRequest, "state %s is at version %d: version %d is in the future", id, st.Version, after).
+			Violate("/after_version", "RANGE", "must be an existing version")
 	}
 	changed, stop := a.changes.Wait(st.Key)
 	defer stop()

@@ -69,7 +69,7 @@ func (s *Schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchem
 	if token := req.GetPageToken(); token != "" {
 		var err error
 		if after, err = strconv.ParseInt(token, 10, 64); err != nil || after < 0 {
-			return nil, fault.New(fault.InvalidRequest, "page_token is not one that this list gave").Violate("/page_token", "INVALID", "use next_page_token of the page before")
+			return nil, fault.New(fault.InvalidRequest, "page_token was not returned by this list").Violate("/page_token", "INVALID", "use next_page_token of the previous page")
 		}
 	}
 	versions, next, err := s.App.SchemaVersions(ctx, rpc.Namespace(ctx), req.GetName(), after, pageSize(req.GetPageSize()))
