@@ -37,7 +37,7 @@ func (s SessionScene) MayTouch() *Refusal {
 	if s.Acting == nil || s.Acting.RootID == s.Subject.RootID {
 		return nil
 	}
-	return refuse(PermissionDenied, "session %q is of another tree than %q", clip(s.Acting.Name), clip(s.Subject.Name))
+	return refuse(PermissionDenied, "session %q belongs to another tree than %q", clip(s.Acting.Name), clip(s.Subject.Name))
 }
 
 // MayCreate refuses a caller whose token is bound sessions that are not its own to make:
@@ -53,10 +53,10 @@ func (s SessionScene) MayCreate(id, name string) *Refusal {
 	case own == "" || first == own && (id == "" || id == own):
 		return nil // under a parent only where it is there already, see MayTouch
 	case s.Subject == nil:
-		return refuse(PermissionDenied, "this token is bound to session %q, and makes no other root; "+
-			"name parent_session_name %q to make a session below it", clip(own), clip(own))
+		return refuse(PermissionDenied, "this token is bound to session %q and cannot create another root; "+
+			"set parent_session_name to %q to create a session below it", clip(own), clip(own))
 	case !s.Below:
-		return refuse(PermissionDenied, "this token is bound to session %q, and makes sessions below that one, not below %q",
+		return refuse(PermissionDenied, "this token is bound to session %q and can create sessions only below that one, not below %q",
 			clip(own), clip(s.Subject.Name))
 	}
 	for _, chosen := range []string{name, id} {
@@ -118,7 +118,7 @@ func (s SessionScene) mayCommand(verb string) *Refusal {
 	if s.Acting == nil || s.Below {
 		return nil
 	}
-	return refuse(PermissionDenied, "session %q can %s itself and those below it, not %q", clip(s.Acting.Name), verb, clip(s.Subject.Name))
+	return refuse(PermissionDenied, "session %q can %s only itself and sessions below it, not %q", clip(s.Acting.Name), verb, clip(s.Subject.Name))
 }
 
 // clip bounds a name in a message.

@@ -65,7 +65,7 @@ func withoutResult(try func() error) func() (struct{}, error) {
 }
 
 func contended(what string) error {
-	return fault.New(fault.VersionConflict, "%s is being changed by others faster than this request could follow; try again", what)
+	return fault.New(fault.VersionConflict, "%s was changed by too many concurrent requests; try again", what)
 }
 
 // tries returns what the first try that has lost no race has returned, or the last.

@@ -58,7 +58,7 @@ func TestDoSaysWhatIsContended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), "run r", func() error { return lost })
-		const want = "run r is being changed by others faster than this request could follow; try again"
+		const want = "run r was changed by too many concurrent requests; try again"
 		if fault.From(err).Message != want {
 			t.Errorf("it says %v", err)
 		}
