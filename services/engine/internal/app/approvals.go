@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -27,17 +28,10 @@ const (
 	inTime = 2 * time.Second
 )
 
-// unaskable is what a lane of a run waits for that can never be asked for.
-type unaskable struct {
-	run store.Key
-	at  workflow.View
-	why string
-}
-
 // tellApprovals tells the approval service at once what a commit has parked, and what
-// nobody waits for any more, but for settled, whose outcome its caller tells. It returns
-// what can never be asked for. What fails the timers make good.
-func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) (never []unaskable) {
+// nobody waits for any more, but for settled, whose outcome its caller tells. What fails
+// the timers make good.
+func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) {
 	var cancel context.CancelFunc
 	for _, s := range steps {
 		before, after := s.waited(), s.out.Run.Approvals()
@@ -49,13 +43,8 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 			defer cancel()
 		}
 		for _, id := range after {
-			if slices.Contains(before, id) {
-				continue
-			}
-			refused, err := a.ask(ctx, s.key, &s.out.Run, id)
-			a.note(ctx, "asked for", id, err)
-			if refused != nil {
-				never = append(never, *refused)
+			if !slices.Contains(before, id) {
+				a.note(ctx, "asked for", id, a.ask(ctx, s.key, &s.out.Run, id))
 			}
 		}
 		for _, id := range before {
@@ -64,7 +53,6 @@ func (a *App) tellApprovals(ctx context.Context, steps []*step, settled string) 
 			}
 		}
 	}
-	return never
 }
 
 // note logs what the timer will try again.
@@ -75,22 +63,29 @@ func (a *App) note(ctx context.Context, what, approvalID string, err error) {
 	}
 }
 
-// ask makes the approval that a lane of a run waits for. It returns what can never be
-// made: the lane continues without it.
-func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approvalID string) (*unaskable, error) {
+// unaskableError says that an approval can never be made.
+type unaskableError struct{ cause error }
+
+func (e *unaskableError) Error() string {
+	return "it could not be asked for: " + fault.From(e.cause).Message
+}
+
+// ask makes the approval that a lane of a run waits for. For one that can never be made,
+// an unaskableError, the lane's timer is due at once: the lane continues without it.
+func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approvalID string) error {
 	at, waits := run.Asking(approvalID)
 	if !waits {
-		return nil, nil
+		return nil
 	}
 	m, err := a.machine(ctx, key.Namespace, run.Workflow, run.WorkflowVersion)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	asker := consent.Asker{Principal: at.Approval.Actor, SessionID: run.SessionIn(at.Branch)}
 	if asker.RootID = asker.SessionID; asker.SessionID != "" && a.Sessions != nil {
 		// Without the root a session of the same tree could decide.
 		if asker.RootID, err = a.Sessions.Root(ctx, key.Namespace, asker.SessionID); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	kind := kindOf(m)
@@ -101,18 +96,20 @@ func (a *App) ask(ctx context.Context, key store.Key, run *workflow.Run, approva
 	switch fault.ReasonOf(err) {
 	case "":
 	case fault.InvalidRequest, fault.InvalidJSON, fault.TooLarge, fault.IdempotencyMismatch:
-		return &unaskable{run: key, at: at, why: fault.From(err).Message}, nil
+		soon := newTimer(key, approvalID, at.Approval.Since, a.clock())
+		_, failed := a.store.Commit(ctx, store.Batch{SetTimers: []store.Timer{soon}})
+		return errors.Join(&unaskableError{err}, failed)
 	default:
-		return nil, err
+		return err
 	}
 	// What made it void may have come first, and found nothing to withdraw.
 	if run, err = a.loadRun(ctx, key); err != nil {
-		return nil, err
+		return err
 	}
 	if _, waits := run.Asking(approvalID); waits {
-		return nil, nil
+		return nil
 	}
-	return nil, a.conclude(ctx, key, approvalID)
+	return a.conclude(ctx, key, approvalID)
 }
 
 // kindOf is what a transition of a machine is to the people who decide on it.

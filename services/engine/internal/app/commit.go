@@ -21,9 +21,9 @@ type committed struct {
 
 // commit makes the steps durable and answers with the run whose rules are in
 // force now. s is the step that was asked for.
-func (f *family) commit(ctx context.Context, asked authority.Place, s *step, r request) (*committed, error) {
+func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*committed, error) {
 	a := f.app
-	after, err := f.after(ctx, asked)
+	after, err := f.after(ctx, d.aim.Asked)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func (f *family) commit(ctx context.Context, asked authority.Place, s *step, r r
 		return nil, err
 	}
 	outcome := outcomeOf(&s.out)
-	if r.key != "" {
-		if batch.Idempotency, err = remembered(f.key(asked.Run.ID), r.key, r.digest, after, outcome); err != nil {
+	if d.name != "" {
+		if batch.Idempotency, err = remembered(f.key(d.aim.Asked.Run.ID), d.name, r.digest, after, outcome); err != nil {
 			return nil, fault.From(err)
 		}
 	}

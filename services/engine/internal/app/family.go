@@ -63,10 +63,10 @@ func (f *family) stepOn(ctx context.Context, id string, cmd workflow.Command) (*
 	return f.step(run, m, cmd), nil
 }
 
-// complete adds to a command what the core cannot know: the branch that it is
+// fillIn adds to a command what the core cannot know: the branch that it is
 // meant for, the workflow that it would invoke, and the id of the approval that it
 // would wait for.
-func (f *family) complete(ctx context.Context, at authority.Place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
+func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Compiled, cmd workflow.Command) (workflow.Command, error) {
 	switch c := cmd.(type) {
 	case workflow.Fire:
 		c.Branch, c.Lost = at.Branch, at.Lost()

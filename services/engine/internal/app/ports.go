@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -128,9 +127,4 @@ type Approval struct {
 type Target struct{ RunID, SessionID, Branch string }
 
 // refused is a refusal as callers are told.
-func refused(r *authority.Refusal) error {
-	if r.Code == authority.Incomplete {
-		return fault.From(fmt.Errorf("authority: %s", r.Message))
-	}
-	return fault.New(fault.Reason(r.Code), "%s", r.Message)
-}
+func refused(r *authority.Refusal) error { return fault.New(fault.Reason(r.Code), "%s", r.Message) }

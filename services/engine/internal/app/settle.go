@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -52,9 +54,12 @@ func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (
 		}
 		approval, err := a.approvalOf(ctx, key, approvalID)
 		if fault.ReasonOf(err) == fault.NotFound {
-			refused, err := a.ask(ctx, key, run, approvalID)
-			if refused != nil {
-				err = a.drop(ctx, *refused)
+			err := a.ask(ctx, key, run, approvalID)
+			if never := (*unaskableError)(nil); errors.As(err, &never) {
+				err = a.apply(ctx, key, at, system(key.Namespace).Principal.Name, workflow.Reject{
+					ApprovalID: approvalID, Outcome: workflow.ApprovalCancelled, Note: never.Error(),
+				})
+				return reconciled{carriedOut: err == nil}, err
 			}
 			return reconciled{}, err
 		}
@@ -69,7 +74,7 @@ func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (
 		if command == nil || run.Held() && approval.Status == consent.Granted {
 			return reconciled{}, nil
 		}
-		if err := a.carryOut(ctx, key, at, decider(approval), command); err != nil {
+		if err := a.apply(ctx, key, at, decider(approval), command); err != nil {
 			return reconciled{}, err
 		}
 		// What is done is done, and the timer tells the approval service if need be.
@@ -77,6 +82,24 @@ func (a *App) reconcile(ctx context.Context, key store.Key, approvalID string) (
 		a.note(ctx, "concluded", approvalID, err)
 		return reconciled{carriedOut: true, over: err == nil}, nil
 	})
+}
+
+// apply steps a run by what was decided. A conflict says that it does not wait for that
+// any more, or is held since.
+func (a *App) apply(ctx context.Context, run store.Key, at workflow.View, actor string, command workflow.Command) error {
+	outcome, err := a.change(ctx, decidedBy(run.Namespace, actor), request{
+		op: authority.Settle, target: Target{RunID: run.ID, Branch: at.Branch}, command: command, settles: at.Approval.ID,
+	})
+	switch {
+	case err != nil:
+		return err
+	case outcome.Rejection == nil:
+		return nil
+	case outcome.Rejection.Code == workflow.RejectNotParked || outcome.Rejection.Code == workflow.RejectRunNotRunning:
+		return &store.ConflictError{Key: run}
+	default:
+		return fault.New(fault.FailedPrecondition, "%s", outcome.Rejection.Message)
+	}
 }
 
 // followsFrom is the command that carries out a decision on what a lane asks for, or
