@@ -1,6 +1,10 @@
 package authority
 
-import "github.com/interlock-run/interlock/pkg/workflow"
+import (
+	"cmp"
+
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
 
 // readable is a run that a bound caller may see though its session does not drive it: one
 // that the session has left, or one of the family that it works in. own is the run that
@@ -60,4 +64,17 @@ func SupersededBy(run, root, now *workflow.Run) string {
 	default:
 		return ""
 	}
+}
+
+// Confined reports that what a caller names must be looked up as the caller's own each
+// time: nothing that was remembered of a run tells whether it is.
+func (w Who) Confined() bool { return w.Session != "" }
+
+// Accounts is whose usage of a limit a caller asks about: an agent that names nobody asks
+// about itself, and one whose token is bound asks about no other session.
+func (w Who) Accounts(principal, session string) (string, string, *Refusal) {
+	if w.Role != Agent {
+		return principal, session, nil
+	}
+	return cmp.Or(principal, w.Name), cmp.Or(session, w.Session), w.ActsFor(session)
 }

@@ -90,3 +90,25 @@ func TestMayCreate(t *testing.T) {
 		}
 	}
 }
+
+// S7.5: whose usage an agent may ask about.
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		who                authority.Who
+		principal, session string
+		want               [2]string
+		may                bool
+	}{
+		"itself":            {agentOf("s"), "", "", [2]string{"amir", "s"}, true},
+		"another session":   {agentOf("s"), "", "x", [2]string{"amir", "x"}, false},
+		"unbound":           {agentOf(""), "", "x", [2]string{"amir", "x"}, true},
+		"an operator, all":  {authority.Who{Role: authority.Operator, Name: "olga"}, "", "", [2]string{}, true},
+		"an operator, some": {authority.Who{Role: authority.Operator, Name: "olga"}, "amir", "s", [2]string{"amir", "s"}, true},
+	} {
+		principal, session, refusal := tt.who.Accounts(tt.principal, tt.session)
+		if [2]string{principal, session} != tt.want || (refusal == nil) != tt.may {
+			t.Errorf("%s: %q, %q, %v", name, principal, session, refusal)
+		}
+	}
+}

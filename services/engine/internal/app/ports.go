@@ -48,14 +48,9 @@ func decidedBy(namespace, name string) Caller {
 
 // who is the caller as far as its authority goes.
 func (c Caller) who() authority.Who {
-	w := authority.Who{
-		Role: authority.Operator, Name: c.Principal.Name, Session: c.Principal.Session, Branch: c.Principal.Branch,
-	}
-	switch {
-	case c.itself:
+	w := c.Principal.Who()
+	if c.itself {
 		w.Role = authority.System
-	case c.Principal.Role == auth.Agent:
-		w.Role = authority.Agent
 	}
 	return w
 }

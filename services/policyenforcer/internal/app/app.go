@@ -213,7 +213,7 @@ func (a *App) above(ctx context.Context, namespace string, run *workflow.View) (
 // is what a caller asks who may act in one session only: the engine knows whether
 // the run is that one's.
 func (a *App) cached(ctx context.Context, caller Caller, target Target) (*snapshotOf, error) {
-	if target.RunID != "" && caller.Principal.Session == "" {
+	if target.RunID != "" && !caller.Principal.Who().Confined() {
 		s, ok := a.runs.Get(lane{ledger.Run(caller.Namespace, target.RunID), target.Branch})
 		// Whether its session has gone on to another run, a run's version does not tell.
 		if ok && s.run.Status != workflow.Paused && !s.run.Status.Ended() {

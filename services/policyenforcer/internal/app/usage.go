@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -28,13 +27,9 @@ func (a *App) Usage(ctx context.Context, caller Caller, name, principal, session
 	if err != nil {
 		return nil, err
 	}
-	if caller.Principal.Role == auth.Agent {
-		if principal == "" {
-			principal = caller.Principal.Name
-		}
-		if session == "" {
-			session = caller.Principal.Session
-		}
+	principal, session, refusal := caller.Principal.Who().Accounts(principal, session)
+	if refusal != nil {
+		return nil, fault.New(fault.Reason(refusal.Code), "%s", refusal.Message)
 	}
 	root := ""
 	if session != "" {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -20,7 +19,7 @@ func ownSession(caller Caller, req NewSession) NewSession {
 
 // may decides about a session, nil for a root that is not there yet.
 func (a *App) may(ctx context.Context, caller Caller, subject *Member, decide func(authority.SessionScene) *authority.Refusal) error {
-	s := authority.SessionScene{Who: caller.who(), Subject: subject.authority()}
+	s := authority.SessionScene{Who: caller.Principal.Who(), Subject: subject.authority()}
 	// A caller whose token is bound acts as that session, whatever it says.
 	caller.Session = cmp.Or(caller.Principal.Session, caller.Session)
 	if caller.Session != "" && subject != nil {
@@ -39,18 +38,9 @@ func (a *App) may(ctx context.Context, caller Caller, subject *Member, decide fu
 	return nil
 }
 
-// who is the caller as far as its authority over sessions goes.
-func (c Caller) who() authority.Who {
-	w := authority.Who{Role: authority.Operator, Name: c.Principal.Name, Session: c.Principal.Session, Branch: c.Principal.Branch}
-	if c.Principal.Role == auth.Agent {
-		w.Role = authority.Agent
-	}
-	return w
-}
-
 // author is the caller as the author of what is done to a session.
 func (a *App) author(ctx context.Context, caller Caller) (*authority.Author, error) {
-	who := caller.who()
+	who := caller.Principal.Who()
 	by := &authority.Author{Role: who.Role, Name: who.Name}
 	if caller.Session = cmp.Or(caller.Principal.Session, caller.Session); caller.Session == "" {
 		return by, nil
