@@ -20,7 +20,7 @@ type Role string
 const (
 	// Agent drives runs and asks for tool calls.
 	Agent Role = "agent"
-	// Operator may do all that an agent may, and mend what agents may not.
+	// Operator may do all that an agent may, and fix what agents may not.
 	Operator Role = "operator"
 	// Approver reads, and decides approvals.
 	Approver Role = "approver"

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
-// answers is an authenticator that always answers the same.
+// answers is an authenticator that always returns the same.
 type answers struct {
 	p   auth.Principal
 	err error

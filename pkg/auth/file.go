@@ -92,7 +92,7 @@ func ReadSecret(file string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	defer func() { _ = f.Close() }()
-	// The open file is asked, not the path: the path may change meanwhile.
+	// The open file is asked, not the path: the path may change in between.
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)

@@ -20,7 +20,7 @@ func ValidName(name string) bool {
 	return true
 }
 
-// Reserved answers whose name it is when a tokens file has given it, in whatever
+// Reserved returns whose name it is when a tokens file has given it, in whatever
 // case, or when it is that of a role, of callers without credentials or of
 // Interlock itself. No other source of identities may give it to a principal of
 // another role: policies, approvals and history know people by their names alone.

@@ -22,7 +22,7 @@ const (
 const (
 	people  = operator | approver | observer
 	readers = agent | people | service
-	// internal is what services ask of each other, and operators mend with.
+	// internal is what services ask of each other, and operators fix with.
 	internal = operator | service
 	drivers  = agent | operator
 	anybody  = readers | nobody

@@ -92,7 +92,7 @@ func ParseTokens(data []byte) (*Tokens, error) {
 // parseEntries reads either form, strictly: duplicate and unknown keys are
 // errors, and so is a file without any token.
 func parseEntries(data []byte) ([]entry, error) {
-	const mend = `want {"agent":"<token>",...} or {"tokens":[{"name":...,"role":...,"token":...}]}`
+	const fix = `want {"agent":"<token>",...} or {"tokens":[{"name":...,"role":...,"token":...}]}`
 	var long struct {
 		Tokens []entry `json:"tokens"`
 	}
@@ -103,7 +103,7 @@ func parseEntries(data []byte) ([]entry, error) {
 	var flat map[Role]string
 	if err := json.Unmarshal(data, &flat); err != nil {
 		// The decoder's error may quote what it read: a secret. Drop it.
-		return nil, errors.New("the tokens file cannot be read: " + mend)
+		return nil, errors.New("the tokens file cannot be read: " + fix)
 	}
 	var entries []entry
 	for _, role := range Roles() {
@@ -113,13 +113,13 @@ func parseEntries(data []byte) ([]entry, error) {
 		}
 	}
 	if _, ok := flat[Service]; ok {
-		return nil, errors.New(`the token of a service must be an entry with a name and the role "service": ` + mend)
+		return nil, errors.New(`the token of a service must be an entry with a name and the role "service": ` + fix)
 	}
 	if len(flat) > 0 {
-		return nil, errors.New("the tokens file names a role that does not exist: " + mend)
+		return nil, errors.New("the tokens file names a role that does not exist: " + fix)
 	}
 	if len(entries) == 0 {
-		return nil, errors.New("the tokens file has no tokens: " + mend)
+		return nil, errors.New("the tokens file has no tokens: " + fix)
 	}
 	return entries, nil
 }

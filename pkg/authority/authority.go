@@ -150,7 +150,7 @@ const (
 	EnforcementAlways  Code = "ENFORCEMENT_ALWAYS"
 	RunHeld            Code = "RUN_HELD"
 	FailedPrecondition Code = "FAILED_PRECONDITION"
-	// Incomplete refuses for want of knowledge: the Scene lacks a run that the
+	// Incomplete refuses for lack of knowledge: the Scene lacks a run that the
 	// decision depends on.
 	Incomplete Code = "INTERNAL"
 )

@@ -65,7 +65,7 @@ func replay(t *testing.T, src string) string {
 		line = strings.TrimSuffix(line, "\n")
 		words := strings.Fields(line)
 		if strings.HasPrefix(line, "  ") {
-			continue // a verdict, which is written anew
+			continue // a verdict, which is written again
 		}
 		out.WriteString(line + "\n")
 		if len(words) == 0 || strings.HasPrefix(line, "#") {

@@ -68,7 +68,7 @@ func Encode(ev *eventv1.Event) (store.Event, error) {
 	}, nil
 }
 
-// EventID answers the id that follows from what the event says: namespace,
+// EventID returns the id that follows from what the event says: namespace,
 // entity, entity id, version (for a tool call its call id) and type, joined by
 // dots, each with the bytes outside [A-Za-z0-9_-] written ~XX. The same change
 // has the same id whoever computes it, and two changes never share one as long as
@@ -125,7 +125,7 @@ func message(e *store.OutboxEntry, reply string) *nats.Msg {
 	return &nats.Msg{Subject: e.Subject, Reply: reply, Header: h, Data: e.Payload}
 }
 
-// split answers the four tokens after the root, still escaped.
+// split returns the four tokens after the root, still escaped.
 func split(subject string) (tokens [4]string, ok bool) {
 	rest, ok := strings.CutPrefix(subject, Root+".")
 	for i := range 3 {
@@ -138,7 +138,7 @@ func split(subject string) (tokens [4]string, ok bool) {
 	return tokens, ok && rest != "" && strings.IndexByte(rest, '.') < 0
 }
 
-// eventTime answers when the event was decided; zero when the payload does not
+// eventTime returns when the event was decided; zero when the payload does not
 // say.
 func eventTime(payload []byte) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, gjson.GetBytes(payload, "time").Str)

@@ -420,7 +420,7 @@ func TestReadAck(t *testing.T) {
 	}
 }
 
-// What was read for a shard that went and came back meanwhile is not its next.
+// What was read for a shard that went and came back in between is not its next.
 func TestEntriesReadForAnEarlierTenureAreDropped(t *testing.T) {
 	t.Parallel()
 	relay, err := NewRelay(newMemStore(2), Config{Holder: "a", Log: quiet()})

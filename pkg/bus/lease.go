@@ -83,7 +83,7 @@ func (r *Relay) askRegroup() {
 }
 
 // share announces this process, finds out who else is there and adjusts the
-// leases to the fair share. It answers whether it has all of that.
+// leases to the fair share. It returns whether it has all of that.
 func (r *Relay) share(ctx context.Context, members *roll) (settled bool, err error) {
 	alive, err := r.meet(ctx, members)
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *Relay) held() []*shard {
 	return out
 }
 
-// meet writes the heartbeat and answers who is alive, this process included.
+// meet writes the heartbeat and returns who is alive, this process included.
 func (r *Relay) meet(ctx context.Context, members *roll) ([]string, error) {
 	_, err := r.store.Commit(ctx, store.Batch{Puts: []store.Put{{
 		Key: memberKey(r.cfg.Holder), Expect: store.AnyVersion, Data: []byte("{}"),
@@ -149,7 +149,7 @@ func (r *Relay) meet(ctx context.Context, members *roll) ([]string, error) {
 	return alive, nil
 }
 
-// update takes the records as they are now and answers who is alive, and the
+// update takes the records as they are now and returns who is alive, and the
 // records that have not moved for very long.
 func (m *roll) update(records []store.Record, now time.Time) (alive []string, dead []store.Record) {
 	present := make(map[string]member, len(records))
@@ -178,7 +178,7 @@ func (m *roll) update(records []store.Record, now time.Time) (alive []string, de
 	return alive, dead
 }
 
-// assign answers the shards of one member. Every process that sees the same
+// assign returns the shards of one member. Every process that sees the same
 // members computes the same: a shard goes to the member that ranks highest for it
 // (rendezvous hashing) and has room, so that shares are equal and few shards move
 // when a member comes or goes.
@@ -217,7 +217,7 @@ func rendezvous(name string, shard int) uint64 {
 	return x
 }
 
-// takeAll acquires shards. It answers false when another still holds one.
+// takeAll acquires shards. It returns false when another still holds one.
 func (r *Relay) takeAll(ctx context.Context, wanted map[int]bool) (bool, error) {
 	var (
 		wg      sync.WaitGroup

@@ -134,7 +134,7 @@ func TestShardCursors(t *testing.T) {
 	if sh.trimmed != 3 || len(sh.marks) != 1 {
 		t.Fatalf("trimmed %d, marks %v", sh.trimmed, sh.marks)
 	}
-	// A new connection: read on after what was acknowledged, and wait anew.
+	// A new connection: read on after what was acknowledged, and wait again.
 	later := now.Add(time.Hour)
 	sh.rewind(false, later)
 	if sh.read != 4 || sh.trimmable(later.Add(-1)) != 0 || sh.trimmable(later) != 4 {

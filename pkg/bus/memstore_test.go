@@ -27,7 +27,7 @@ type memStore struct {
 	changed chan struct{}
 	// dead makes the members' own commits fail, as those of a dead process would.
 	dead atomic.Bool
-	// fail, when set, is asked before every call; what it answers is returned.
+	// fail, when set, is asked before every call; what it returns is returned.
 	fail func(call, holder string) error
 }
 

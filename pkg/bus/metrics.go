@@ -47,7 +47,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	return m, err
 }
 
-// register adds a collector, or answers the one that an earlier relay of this
+// register adds a collector, or returns the one that an earlier relay of this
 // process registered.
 func register[C prometheus.Collector](registerer prometheus.Registerer, c C, failed *error) C {
 	if registerer == nil {

@@ -100,7 +100,7 @@ func NewRelay(st store.Store, cfg Config) (*Relay, error) {
 }
 
 // Run relays until ctx ends, through all failures of NATS and the store, and
-// then gives up its leases and answers nil.
+// then gives up its leases and returns nil.
 func (r *Relay) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { r.keepLeases(ctx) })
@@ -124,7 +124,7 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // serve opens a connection, verifies the stream and relays until something
-// fails. It answers whether the stream took anything new.
+// fails. It returns whether the stream took anything new.
 func (r *Relay) serve(ctx context.Context) (useful bool, err error) {
 	s, err := r.open(ctx)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *Relay) serve(ctx context.Context) (useful bool, err error) {
 }
 
 // abandon ends a session: whatever it still acknowledges is not listened to. It
-// answers whether the session was of use.
+// returns whether the session was of use.
 func (r *Relay) abandon(s *session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,7 +215,7 @@ func (r *Relay) readOutbox(ctx context.Context, s *session) {
 	}
 }
 
-// cursors answers where to read on, per shard, for whom, and the context to read
+// cursors returns where to read on, per shard, for whom, and the context to read
 // with, which ends when the shards change. Nothing when there is no shard or no
 // room.
 func (r *Relay) cursors(ctx context.Context) (map[int]int64, map[int]*shard, context.Context, context.CancelFunc) {
@@ -252,7 +252,7 @@ func (r *Relay) take(entries []store.OutboxEntry, owners map[int]*shard, known m
 	now := time.Now()
 	for i := range entries {
 		sh := r.shards[entries[i].Shard]
-		// A shard that went and came back meanwhile has a cursor of its own: these
+		// A shard that went and came back in between has a cursor of its own: these
 		// entries may not be its next.
 		if sh == nil || sh != owners[entries[i].Shard] || entries[i].Seq <= sh.read {
 			continue
@@ -365,7 +365,7 @@ func (r *Relay) refused(e *entry, err error) {
 		"error", err, "event", e.ID, "bytes", len(e.Payload))
 }
 
-// settle counts an entry as acknowledged and lets its lane go on; r.mu is held.
+// settle counts an entry as acknowledged and lets its lane continue; r.mu is held.
 func (r *Relay) settle(e *entry) {
 	wasFull := r.full()
 	r.buffered--

@@ -56,7 +56,7 @@ func TestRelayTrimsAfterTheGrace(t *testing.T) {
 	src.commit(1000, 10)
 	r.awaitAll(src)
 	eventually(t, "the outbox is empty", func() bool { return st.retained() == 0 })
-	// Another run of the relay finds nothing to do, and goes on from there.
+	// Another run of the relay finds nothing to do, and continues from there.
 	stop()
 	_, _ = run(t, st, cfg)
 	src.commit(100, 10)

@@ -88,7 +88,7 @@ func (s *source) commit(n, runs int) {
 	}
 }
 
-// load commits events until the stop that it answers is called.
+// load commits events until the stop that it returns is called.
 func (s *source) load(runs int) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup

@@ -26,7 +26,7 @@ type scan struct {
 	ids  map[string]uint64
 }
 
-// known answers which events the stream already has, when there are entries too
+// known returns which events the stream already has, when there are entries too
 // old for JetStream to recognise by itself: after a stop of NATS, or of all
 // relays, that was longer than the duplicate window. Such a scan reads the stream
 // from the time of the oldest entry; nothing was published in between, so it is
@@ -53,7 +53,7 @@ func (s *session) known(ctx context.Context, entries []store.OutboxEntry) map[st
 }
 
 // readIDs reads the ids of the stream's messages since from. What it answers is
-// true even when it also answers an error.
+// true even when it also returns an error.
 func (s *session) readIDs(ctx context.Context, from time.Time) (map[string]uint64, error) {
 	ids := make(map[string]uint64)
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)

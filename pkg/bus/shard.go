@@ -78,7 +78,7 @@ func (s *shard) note(e *entry) {
 	s.order = append(s.order, e)
 }
 
-// add puts a noted entry into its lane. It answers the lane's queue when that is
+// add puts a noted entry into its lane. It returns the lane's queue when that is
 // ready to be published from and was not before.
 func (s *shard) add(e *entry) *queue {
 	key := lane(e.Subject)
@@ -118,7 +118,7 @@ func (s *shard) done(e *entry, now time.Time, slice time.Duration) {
 	s.marks = append(s.marks, mark{through: s.acked, first: now, at: now})
 }
 
-// trimmable answers through which Seq everything was acknowledged by before; 0
+// trimmable returns through which Seq everything was acknowledged by before; 0
 // when there is nothing to trim.
 func (s *shard) trimmable(before time.Time) int64 {
 	var through int64

@@ -93,7 +93,7 @@ func (s Stream) config() jetstream.StreamConfig {
 	}
 }
 
-// merge answers have with Interlock's own settings, and whether that differs.
+// merge returns have with Interlock's own settings, and whether that differs.
 // The duplicate window only grows, so that processes with other settings don't
 // fight over it. Direct gets are switched off because a lagging replica may
 // answer them, and the relay must see what the leader has.

@@ -87,7 +87,7 @@ func ParseSubject(subject string) (Subject, error) {
 	return s, nil
 }
 
-// lane answers what events must keep their order: all with the same lane. It is
+// lane returns what events must keep their order: all with the same lane. It is
 // the namespace and the id, whatever the entity, so that a run's transitions and
 // the decisions on its tool calls keep theirs too. A subject of another form is
 // a lane of its own.

@@ -99,7 +99,7 @@ func (c SubscriberConfig) withDefaults() (SubscriberConfig, error) {
 	return c, nil
 }
 
-// Subscribe handles events until ctx ends, then answers nil; it survives the
+// Subscribe handles events until ctx ends, then returns nil; it survives the
 // loss of connection, consumer and stream. The error is a mistake in the
 // configuration. Events are delivered at least once, in order per entity as long
 // as none fails (see MaxInFlight).
@@ -202,7 +202,7 @@ func (s *subscriber) deliver(ctx context.Context, msg jetstream.Msg) error {
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
-	if m.ID == "" || s.handled.has(m.ID) { // what has no id is no event of ours
+	if m.ID == "" || s.handled.has(m.ID) { // what has no id is not an event of ours
 		return answered(msg.Ack())
 	}
 	d := &Delivery{Message: m, Try: int(min(meta.NumDelivered, 1<<30))} // bounded

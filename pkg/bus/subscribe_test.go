@@ -197,7 +197,7 @@ func TestSubscribeSkipsWhatItHandled(t *testing.T) {
 	}
 }
 
-// What has no id is no event: it is not handled, and not delivered again.
+// What has no id is not an event: it is not handled, and not delivered again.
 func TestSubscribeLeavesOutWhatIsNoEvent(t *testing.T) {
 	t.Parallel()
 	js := stream(t, newRig(t))
@@ -219,7 +219,7 @@ func TestSubscribeLeavesOutWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// The consumer is deleted, the server restarts, the stream is made anew.
+// The consumer is deleted, the server restarts, the stream is created again.
 func TestSubscribeSurvives(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

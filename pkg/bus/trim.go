@@ -36,7 +36,7 @@ func (r *Relay) trim(ctx context.Context, s *session) error {
 	return nil
 }
 
-// due answers what may be trimmed if the stream has high.
+// due returns what may be trimmed if the stream has high.
 func (r *Relay) due() (map[*shard]int64, position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

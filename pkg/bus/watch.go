@@ -30,7 +30,7 @@ type WatchConfig struct {
 type Watcher struct {
 	js  jetstream.JetStream
 	cfg WatchConfig
-	// next is the stream sequence to go on from.
+	// next is the stream sequence to continue from.
 	next     uint64
 	consumer jetstream.Consumer
 	messages jetstream.MessagesContext
@@ -55,7 +55,7 @@ func Watch(ctx context.Context, js jetstream.JetStream, cfg WatchConfig) (*Watch
 	return w, nil
 }
 
-// Next waits for the next event. Its error is ctx's: it goes on through the loss
+// Next waits for the next event. Its error is ctx's: it continues through the loss
 // of connection, consumer and stream.
 func (w *Watcher) Next(ctx context.Context) (Message, error) {
 	for {
@@ -108,7 +108,7 @@ func (w *Watcher) receive(ctx context.Context) (Message, bool, error) {
 		w.skip--
 		return Message{}, false, nil
 	}
-	return m, m.ID != "", nil // what has no id is no event of ours
+	return m, m.ID != "", nil // what has no id is not an event of ours
 }
 
 // begin finds the start and opens the consumer there.

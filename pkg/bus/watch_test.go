@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// see answers the ids of the next n events.
+// see returns the ids of the next n events.
 func see(tb testing.TB, w *Watcher, n int) []string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -105,7 +105,7 @@ func TestWatchEmptyAndMissingStream(t *testing.T) {
 	}
 }
 
-// What has no id is no event: others may get messages into the stream.
+// What has no id is not an event: others may get messages into the stream.
 func TestWatchLeavesOutWhatIsNoEvent(t *testing.T) {
 	t.Parallel()
 	js := stream(t, newRig(t))
@@ -122,7 +122,7 @@ func TestWatchLeavesOutWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// Restarts, and a stream that comes back shorter: the watch goes on.
+// Restarts, and a stream that comes back shorter: the watch continues.
 func TestWatchGoesOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -26,7 +26,7 @@ type Event struct {
 	By     string
 }
 
-// Result is what came of a command.
+// Result is the outcome of a command.
 type Result struct {
 	// Approval is the next one; the same as before when nothing has changed.
 	Approval *Approval

@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "write what the transcripts really say")
 
 // TestTranscripts replays testdata: blocks of instructions, a line of dashes, and
-// what came of them. Read them to see how approvals are decided; `go test
+// their outcome. Read them to see how approvals are decided; `go test
 // ./pkg/consent -run Transcripts -update` rewrites them, and the difference is
 // reviewed.
 func TestTranscripts(t *testing.T) {
@@ -226,7 +226,7 @@ func (p *player) advance(text string) {
 	p.now = end
 }
 
-// take writes a result, and goes on with it.
+// take writes a result, and continues with it.
 func (p *player) take(out consent.Result) {
 	at := ""
 	if d := p.now.Sub(noon); d > 0 {

@@ -25,7 +25,7 @@ func (a *Approval) Consume(digest string, now time.Time) Result {
 
 // LapsesAt is when a grant admits nothing any more that nobody has used: as long after
 // the decision as people had time for it. It is zero for what is not such a grant, and
-// for what a run waits for: that is used as soon as the run can go on.
+// for what a run waits for: that is used as soon as the run can continue.
 func (a *Approval) LapsesAt() time.Time {
 	if a.Status != Granted || a.Action.Kind != ToolCall || !a.UsedAt.IsZero() {
 		return time.Time{}

@@ -7,7 +7,7 @@ import (
 
 // align decides which items stand exactly above one another: long lines, and
 // nodes of which one leads to the other alone, with the label between them. It
-// answers with the item below in the same block. Aligned lines never cross (U.
+// returns with the item below in the same block. Aligned lines never cross (U.
 // Brandes and B. Köpf, 2001).
 func (s *sheet) align() map[int]int {
 	a := alignment{sheet: s, below: make(map[int]int), above: make(map[int]bool), segments: make([][]segment, len(s.layers))}

@@ -102,7 +102,7 @@ type sheet struct {
 	d      *Diagram
 	places map[int]int // of the diagram's nodes
 	boxes  []box       // of each node
-	inner  []*drawing  // of each node; nil where it is no branch
+	inner  []*drawing  // of each node; nil where it is not a branch
 	layer  []int       // of each node; even
 
 	bundles []bundle

@@ -77,7 +77,7 @@ func (s *sheet) assignX() {
 	}
 }
 
-// nudge moves one block, and answers how far.
+// nudge moves one block, and returns how far.
 func (s *sheet) nudge(blocks []block, k int) int {
 	b := &blocks[k]
 	if b.weight == 0 {

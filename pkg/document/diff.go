@@ -10,7 +10,7 @@ import "math"
 // can be applied within the default limits on operations and work, where Bytes
 // and Depth allow after itself. Its time is linear in the documents, times how
 // deep they nest, and parts that both share cost nothing. It is not always the
-// shortest patch: an element that moved within its list may be written anew.
+// shortest patch: an element that moved within its list may be written again.
 func Diff(before, after Value) *Patch {
 	var d differ
 	d.value(nil, len(`""`), before, after)

@@ -12,8 +12,8 @@ type Fields struct {
 	Report *Report
 	Value  Value
 	At     *Path
-	// Mend ends what is said of a field of the wrong kind: "; name a guard".
-	Mend string
+	// Fix ends what is said of a field of the wrong kind: "; name a guard".
+	Fix string
 }
 
 // Object returns the fields of v, or reports that v is not an object.
@@ -59,7 +59,7 @@ func (f Fields) kind(name string, want Kind) (Value, bool) {
 		return Value{}, false
 	}
 	if v.Kind() != want {
-		f.Report.Errorf(f.At.Key(name), CodeType, "%q must be %s, not %s%s", name, article(want), article(v.Kind()), f.Mend)
+		f.Report.Errorf(f.At.Key(name), CodeType, "%q must be %s, not %s%s", name, article(want), article(v.Kind()), f.Fix)
 		return Value{}, false
 	}
 	return v, true
@@ -149,7 +149,7 @@ func (f Fields) Strings(name string, most int) ([]StringAt, bool) {
 	for i, e := range list.Elements() {
 		at := base.At(i)
 		if e.Kind() != String {
-			f.Report.Errorf(at, CodeType, "an item of %q must be a string, not %s%s", name, article(e.Kind()), f.Mend)
+			f.Report.Errorf(at, CodeType, "an item of %q must be a string, not %s%s", name, article(e.Kind()), f.Fix)
 			continue
 		}
 		items = append(items, StringAt{e.Str(), at})

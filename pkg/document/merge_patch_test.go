@@ -99,7 +99,7 @@ func TestMergePatchShares(t *testing.T) {
 // (evanphx) has them, and that the trees are sound. The peer is not asked where
 // it goes wrong: it keeps null within objects that are new or take the place of
 // something else, drops null from lists, and refuses a document or a patch that
-// is no object.
+// is not an object.
 func TestMergePatchRestores(t *testing.T) {
 	t.Parallel()
 	asked := 0

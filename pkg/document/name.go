@@ -48,13 +48,13 @@ func (r *Report) CheckName(name string, at *Path, rule NameRule) bool {
 		r.Errorf(at, CodeName, "the %s name has more than %d characters; shorten it", rule.What, longestName)
 		return false
 	case !rule.admits(name):
-		r.Errorf(at, CodeName, "the %s name %s is not allowed; %s", rule.What, Quote(name), rule.mend())
+		r.Errorf(at, CodeName, "the %s name %s is not allowed; %s", rule.What, Quote(name), rule.fix())
 		return false
 	}
 	return true
 }
 
-func (rule NameRule) mend() string {
+func (rule NameRule) fix() string {
 	switch {
 	case rule.Refuse != "":
 		return "use printable characters without " + strings.Join(strings.Split(rule.Refuse, ""), " ") + " and no space at either end"

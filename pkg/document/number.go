@@ -220,7 +220,7 @@ func leadingDigits(s string) int {
 }
 
 // numberProblem says why a well-formed number is refused, or "". A number must
-// have a finite float64 beside it: other JSON readers turn the rest into
+// have a finite float64 next to it: other JSON readers turn the rest into
 // infinity, or fail, so the document would not mean one thing.
 func numberProblem(text string) string {
 	if len(text) < 16 && !strings.ContainsAny(text, "eE") {

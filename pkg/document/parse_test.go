@@ -108,7 +108,7 @@ func TestParseKeeps(t *testing.T) {
 	}
 }
 
-// TestParseFirstOfDuplicates: the value beside the problems has the first.
+// TestParseFirstOfDuplicates: the value next to the problems has the first.
 func TestParseFirstOfDuplicates(t *testing.T) {
 	t.Parallel()
 	v, problems := ParseAll([]byte(`{"a":1,"a":2}`), Limits{})

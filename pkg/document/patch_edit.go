@@ -29,7 +29,7 @@ type hop struct {
 
 func (e *editor) spend(steps int) { e.work -= steps }
 
-// descend follows segments and remembers the way. It answers where it came to,
+// descend follows segments and remembers the way. It returns where it came to,
 // and whether that is the end.
 func (e *editor) descend(doc Value, segments []string) (Value, bool) {
 	e.trail = e.trail[:0]
@@ -106,7 +106,7 @@ func (e *editor) extend(object Value, name string, value Value) Value {
 }
 
 // without returns holder without the child at a place. An object is left
-// without an index until it settles: each removal would build it anew.
+// without an index until it settles: each removal would build it again.
 func (e *editor) without(holder Value, place int) Value {
 	if holder.Len() == 1 {
 		return Value{kind: holder.kind}

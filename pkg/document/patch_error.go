@@ -12,7 +12,7 @@ type PatchError struct {
 	// Path is the pointer that is at fault: path, or from.
 	Path string
 	Code Code
-	// Message says what is in the document and how to mend the operation.
+	// Message says what is in the document and how to fix the operation.
 	Message string
 
 	member string // of the operation: "path", "from" or "value"
@@ -24,7 +24,7 @@ func (e *PatchError) Error() string {
 }
 
 // Problem returns the error as a problem of the patch: its pointer is that of
-// the member of the operation to mend, as "/2/path".
+// the member of the operation to fix, as "/2/path".
 func (e *PatchError) Problem() Problem {
 	var patch *Path
 	return Problem{

@@ -6,7 +6,7 @@ const wrapping = 2
 
 // ParsePatch reads a JSON Patch strictly, as ParseAll does, and reports every
 // problem of it. Pointers of problems are into the patch, as "/0/path". There
-// is no patch while there are errors.
+// is not a patch while there are errors.
 func ParsePatch(src []byte, limits PatchLimits) (*Patch, Problems) {
 	limits = limits.withDefaults()
 	v, problems := ParseAll(src, Limits{Bytes: limits.Text, Depth: limits.Depth + wrapping})

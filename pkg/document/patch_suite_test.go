@@ -8,7 +8,7 @@ import (
 )
 
 // TestPatchSuite runs the public suite of JSON Patch (json-patch-tests) where
-// it lies beside this repository. TestPatchApply holds the same traps.
+// it lies next to this repository. TestPatchApply holds the same traps.
 func TestPatchSuite(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"tests.json", "spec_tests.json"} {

@@ -79,7 +79,7 @@ func EscapeSegment(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// UnescapeSegment reads one segment of a pointer. It answers false when a ~ is
+// UnescapeSegment reads one segment of a pointer. It returns false when a ~ is
 // followed by neither 0 nor 1.
 func UnescapeSegment(segment string) (string, bool) {
 	if !strings.Contains(segment, "~") {
@@ -120,8 +120,8 @@ type pointer struct {
 	segments []string // unescaped
 }
 
-// readPointer answers what is wrong with a text that is not a pointer, and how
-// to mend it.
+// readPointer returns what is wrong with a text that is not a pointer, and how
+// to fix it.
 func readPointer(text string) (pointer, string) {
 	p := pointer{text: text}
 	if text == "" {

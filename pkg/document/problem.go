@@ -68,7 +68,7 @@ type Problem struct {
 	Pointer  string   `json:"pointer"`
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
-	// Message says what is wrong and how to mend it, for a person.
+	// Message says what is wrong and how to fix it, for a person.
 	Message string `json:"message"`
 }
 

@@ -71,7 +71,7 @@ func (c *SchemaCache) settle(element *list.Element) {
 	defer c.mu.Unlock()
 	cached := element.Value.(*cachedSchema)
 	if c.known[cached.digest] != element {
-		return // evicted meanwhile
+		return // evicted in between
 	}
 	if cached.schema == nil {
 		c.drop(element)

@@ -49,13 +49,13 @@ func (c *checker) spend(steps int) bool {
 	return c.left >= 0
 }
 
-// fail notes what is not valid and answers false.
+// fail notes what is not valid and returns false.
 func (c *checker) fail(n *node, v Value, keyword string) bool {
 	c.node, c.value, c.keyword, c.way = n, v, keyword, c.way[:0]
 	return false
 }
 
-// below adds the place of a child that was not valid and answers false.
+// below adds the place of a child that was not valid and returns false.
 func (c *checker) below(name string, index int) bool {
 	c.way = append(c.way, Path{name: name, index: index})
 	return false

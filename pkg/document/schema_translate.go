@@ -43,7 +43,7 @@ func (t *translation) node(s *jsonschema.Schema) *node {
 	if s.Ref != nil {
 		n.all = append(n.all, t.node(s.Ref))
 		if s.DraftVersion < 2019 {
-			return n // what stands beside a $ref is ignored; const is not, by the library
+			return n // what is next to a $ref is ignored; const is not, by the library
 		}
 	}
 	n.all = append(n.all, t.list(s.AllOf)...)

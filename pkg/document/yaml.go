@@ -101,7 +101,7 @@ type yamlReader struct {
 	full   bool
 }
 
-// value turns a node into a Value. It answers false when reading on makes no
+// value turns a node into a Value. It returns false when reading on makes no
 // sense.
 func (y *yamlReader) value(n *yaml.Node, at *Path, depth int) (Value, bool) {
 	y.nodes++

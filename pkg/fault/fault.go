@@ -22,7 +22,7 @@ const DefaultRetryAfter = time.Second
 // people can.
 type Error struct {
 	Reason Reason
-	// Message is one sentence for the client that says the mend. Clients of an
+	// Message is one sentence for the client that says how to fix it. Clients of an
 	// Internal fault see a fixed one instead.
 	Message string
 	// Violations says what is wrong with the request, one by one.

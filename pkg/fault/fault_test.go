@@ -60,7 +60,7 @@ func TestMappingsAreTheContract(t *testing.T) {
 func TestStatusRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, reason := range fault.Reasons() {
-		sent := fault.New(reason, "mend %s", "it").Meta("current_version", "7").
+		sent := fault.New(reason, "fix %s", "it").Meta("current_version", "7").
 			Violate("/states/a", "UNKNOWN_TARGET", "no such state").Wrap(errors.New("secret cause"))
 		sent.RetryAfter = 1500 * time.Millisecond
 		st := sent.GRPCStatus()
@@ -72,7 +72,7 @@ func TestStatusRoundTrip(t *testing.T) {
 		want.Err, got.Err = nil, nil
 		if reason == fault.Internal {
 			want.Message = got.Message
-			if strings.Contains(got.Message, "mend") {
+			if strings.Contains(got.Message, "fix") {
 				t.Errorf("an internal fault shows its message: %q", got.Message)
 			}
 		}

@@ -41,7 +41,7 @@ func From(err error) *Error {
 	return New(Internal, internalMessage).Wrap(err)
 }
 
-// fromStore maps the errors of the storage contract, or answers nil. The store
+// fromStore maps the errors of the storage contract, or returns nil. The store
 // goes first: its "uncertain" may wrap a context's error and outranks it.
 func fromStore(err error) *Error {
 	var (

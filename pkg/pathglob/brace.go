@@ -1,6 +1,6 @@
 package pathglob
 
-// expand writes out the alternatives of a valid pattern, in order. It answers
+// expand writes out the alternatives of a valid pattern, in order. It returns
 // false when they come to more than most bytes together.
 func expand(pattern string, most int) ([]string, bool) {
 	e := expansion{left: most}
@@ -32,7 +32,7 @@ func (e *expansion) expand(pattern string, from int) {
 	}
 }
 
-// next finds an unescaped c outside of character classes, or answers -1.
+// next finds an unescaped c outside of character classes, or returns -1.
 func next(pattern string, from int, c byte) int {
 	for i := from; i < len(pattern); i = after(pattern, i) {
 		if pattern[i] == c {

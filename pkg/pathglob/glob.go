@@ -20,7 +20,7 @@ import (
 //     /**     anything below, but not the folder itself
 //     \*      the character itself
 //
-// A ** beside other characters is a *, and everything else stands for itself.
+// A ** next to other characters is a *, and everything else stands for itself.
 type Glob struct {
 	source       string
 	alternatives [][]segment
@@ -50,10 +50,10 @@ const (
 )
 
 // Compile reads a pattern. One that can match no file in the workspace is an
-// error, and so is one with an alternative that cannot; the error says the mend.
+// error, and so is one with an alternative that cannot; the error says how to fix it.
 func Compile(pattern string) (Glob, error) {
-	if mend := textMend(pattern); mend != "" {
-		return Glob{}, errors.New(mend)
+	if fix := textFix(pattern); fix != "" {
+		return Glob{}, errors.New(fix)
 	}
 	alternatives, ok := expand(pattern, expandedBytes)
 	if !ok {
@@ -61,8 +61,8 @@ func Compile(pattern string) (Glob, error) {
 	}
 	g := Glob{source: pattern}
 	for _, alternative := range alternatives {
-		if mend := placeMend(alternative); mend != "" {
-			return Glob{}, errors.New(mend)
+		if fix := placeFix(alternative); fix != "" {
+			return Glob{}, errors.New(fix)
 		}
 		segments, ok := segmentsOf(alternative)
 		if !ok {
@@ -78,8 +78,8 @@ var errTooManyBraces = errors.New("use fewer alternatives in braces")
 // String is the pattern as it was written.
 func (g Glob) String() string { return g.source }
 
-// textMend says what is wrong with a pattern as a text.
-func textMend(pattern string) string {
+// textFix says what is wrong with a pattern as a text.
+func textFix(pattern string) string {
 	switch {
 	case pattern == "":
 		return "write the names to match"
@@ -101,8 +101,8 @@ func textMend(pattern string) string {
 	return ""
 }
 
-// placeMend says why an alternative can match no file in the workspace.
-func placeMend(pattern string) string {
+// placeFix says why an alternative can match no file in the workspace.
+func placeFix(pattern string) string {
 	cleaned := path.Clean(pattern)
 	switch {
 	case pattern == "":
@@ -158,7 +158,7 @@ func segmentsOf(pattern string) ([]segment, bool) {
 		segments = append(segments, s)
 	}
 	if segments[len(segments)-1].kind == folders {
-		// Something must be below: a folder itself is no changed file.
+		// Something must be below: a folder itself is not a changed file.
 		segments = append(segments, segment{text: "*", folded: "*", kind: wild})
 	}
 	return segments, true

@@ -142,7 +142,7 @@ func TestMatchFold(t *testing.T) {
 	}
 }
 
-// TestCompileRefuses: S1.3 GLOB. What can match no changed file is no pattern.
+// TestCompileRefuses: S1.3 GLOB. What can match no changed file is not a pattern.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for pattern, says := range map[string]string{

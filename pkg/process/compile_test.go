@@ -24,7 +24,7 @@ func compile(t *testing.T, src []byte) *process.Process {
 }
 
 // TestGates: both deploy gates of testdata are valid without a warning, and what they
-// say beside their states is kept.
+// say next to their states is kept.
 func TestGates(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"deploy-gate.json", "reference.json"} {

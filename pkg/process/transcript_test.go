@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write what the transcripts really say")
 
 // TestTranscripts replays testdata/transcripts: blocks of an instruction, a line of
-// dashes, and what came of it, as the agent is told. Read them to see how processes
+// dashes, and the outcome, as the agent is told. Read them to see how processes
 // behave; `go test ./pkg/process -run Transcripts -update` rewrites them, and the
 // difference is reviewed.
 func TestTranscripts(t *testing.T) {
@@ -128,7 +128,7 @@ func (p *player) step(cmd workflow.Command) workflow.Result {
 	return p.process.Machine().Step(&p.run, cmd, noon)
 }
 
-// take goes on with a result, and writes it: what is announced, what history keeps,
+// take continues with a result, and writes it: what is announced, what history keeps,
 // and what the agent reads.
 func (p *player) take(answer string, out workflow.Result) string {
 	p.run = out.Run

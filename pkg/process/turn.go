@@ -66,7 +66,7 @@ func (s *State) keys() []string {
 	return keys
 }
 
-// String is what the agent reads: what has become of its answer, and the next
+// String is what the agent reads: the outcome of its answer, and the next
 // question with its answers, or the end.
 func (t Turn) String() string {
 	var parts []string

@@ -14,7 +14,7 @@ import (
 
 // AdminConfig of the admin endpoints.
 type AdminConfig struct {
-	// Ready answers nil when the service can do its work. Only the message of a
+	// Ready returns nil when the service can do its work. Only the message of a
 	// fault is shown. Nil is never ready.
 	Ready func(ctx context.Context) error
 	// Gatherer has the metrics; /metrics is missing when it is nil.

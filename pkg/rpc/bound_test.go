@@ -35,7 +35,7 @@ func (s *seen) note(ctx context.Context, request proto.Message) {
 	*s = seen{proto.Clone(request), rpc.Namespace(ctx), p}
 }
 
-// boundHouse is a server that knows, beside the roles' tokens, those of agents
+// boundHouse is a server that knows, next to the roles' tokens, those of agents
 // which are bound to sessions.
 func boundHouse(t *testing.T, service *runs, bound map[string]auth.Principal) *house {
 	t.Helper()

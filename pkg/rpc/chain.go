@@ -86,7 +86,7 @@ func endedByContext(err error) bool {
 	return reason == fault.Cancelled || reason == fault.DeadlineExceeded
 }
 
-// lookup never answers nil.
+// lookup never returns nil.
 func (s *Server) lookup(fullMethod string) *method {
 	if m, ok := s.methods[fullMethod]; ok {
 		return m

@@ -29,11 +29,11 @@ func TestEveryReasonReachesTheClient(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{
 		get: func(_ context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
-			f := fault.New(fault.Reason(req.GetRunId()), "mend it").Meta("k", "v").Violate("/a", "B", "c")
+			f := fault.New(fault.Reason(req.GetRunId()), "fix it").Meta("k", "v").Violate("/a", "B", "c")
 			return nil, fmt.Errorf("use case: %w", f.Wrap(errors.New("secret")))
 		},
 		watch: func(req *enginev1.WatchRunRequest, _ grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
-			return fault.New(fault.Reason(req.GetRunId()), "mend it").Meta("k", "v").Violate("/a", "B", "c")
+			return fault.New(fault.Reason(req.GetRunId()), "fix it").Meta("k", "v").Violate("/a", "B", "c")
 		},
 	}, nil)
 	h.both(t, h.as(auth.Agent), func(t *testing.T, conn grpc.ClientConnInterface) {
@@ -47,7 +47,7 @@ func TestEveryReasonReachesTheClient(t *testing.T) {
 			if got.Metadata["k"] != "v" || len(got.Violations) != 1 || strings.Contains(err.Error(), "secret") {
 				t.Errorf("%s arrives as %+v", reason, got)
 			}
-			if internal := reason == fault.Internal; internal == (got.Message == "mend it") {
+			if internal := reason == fault.Internal; internal == (got.Message == "fix it") {
 				t.Errorf("%s has the message %q", reason, got.Message)
 			}
 

@@ -27,7 +27,7 @@ type Exposure struct {
 	Insecure bool
 }
 
-// Check answers nil when an address may be served like that: on loopback and on
+// Check returns nil when an address may be served like that: on loopback and on
 // unix sockets always, elsewhere never to anonymous callers (ErrAnonymous), and
 // without TLS only where the network is trusted (ErrPlaintext).
 func (e Exposure) Check(address string) error {

@@ -60,7 +60,7 @@ func listenOn(address string) (net.Listener, error) {
 }
 
 // removeStale removes a socket that a killed server left. It touches neither a
-// socket that is served nor a file that is no socket.
+// socket that is served nor a file that is not a socket.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != os.ModeSocket {
@@ -117,7 +117,7 @@ func (t ServerTLS) credentials() (credentials.TransportCredentials, error) {
 	}
 }
 
-// Config is what the files say, for servers of other protocols beside this one;
+// Config is what the files say, for servers of other protocols next to this one;
 // nil when there are none.
 func (t ServerTLS) Config() (*tls.Config, error) {
 	if t == (ServerTLS{}) {

@@ -77,12 +77,12 @@ func TestSlowClientsAreCut(t *testing.T) {
 			t.Errorf("it ended with the status %q, want 4 (DEADLINE_EXCEEDED)", got)
 		}
 	})
-	// The server goes on for others all the while.
+	// The server continues for others all the while.
 	_, err := enginev1.NewRunServiceClient(h.dial(t, h.as(auth.Agent))).GetRun(within(t), &enginev1.GetRunRequest{})
 	wantReason(t, err, "")
 }
 
-// halfACall sends the head of a call and half of its message, and answers the
+// halfACall sends the head of a call and half of its message, and returns the
 // gRPC status that it gets.
 func halfACall(t *testing.T, conn net.Conn, token string) string {
 	t.Helper()

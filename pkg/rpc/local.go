@@ -141,7 +141,7 @@ func (l *local) arrive(ctx context.Context, transport *localTransport) context.C
 
 const tracerName = "github.com/interlock-run/interlock/pkg/rpc"
 
-// parentOf is ctx with the span to go on from: the caller's own, or else the one
+// parentOf is ctx with the span to continue from: the caller's own, or else the one
 // that it forwards.
 func parentOf(ctx context.Context) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {

@@ -48,7 +48,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, err
 }
 
-// register registers a collector, or answers the same one that another server of
+// register registers a collector, or returns the same one that another server of
 // this process registered before.
 func register[C prometheus.Collector](r prometheus.Registerer, c C, before error) (C, error) {
 	err := r.Register(c)

@@ -25,7 +25,7 @@ type Combined struct {
 }
 
 // Combine takes the strictest of what the state and the policies say. Spends are
-// appended to the slice given. Whatever is no verdict denies.
+// appended to the slice given. Whatever is not a verdict denies.
 func Combine(state toolcall.Verdict, policies []Verdict, spends []Spend) Combined {
 	c := Combined{Decision: decided(state.Decision), Code: state.Code, State: state, Policies: policies}
 	for i := range policies {

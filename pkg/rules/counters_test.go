@@ -44,7 +44,7 @@ func (c *counters) add(a rules.Account, delta int64, admitted time.Time) {
 	}
 }
 
-// commit adds all spends or none. It answers the first that has no room, or -1.
+// commit adds all spends or none. It returns the first that has no room, or -1.
 func (c *counters) commit(spends []rules.Spend) int {
 	for i := range spends {
 		if s := &spends[i]; c.value(s.Account)+s.Delta() > s.Limit() {

@@ -68,14 +68,14 @@ func (s *Set) Decide(call Call, spends []Spend) Verdict {
 		capability = appendCapability(capability, call.Tool, shell)
 	}
 	said := s.table.find(capability)
-	also := &nothing // what is said of it as a shell, beside what it is first
+	also := &nothing // what is said of it as a shell, next to what it is first
 	if shell && string(capability) != Shell {
 		also = s.shell
 	}
 	return s.judge(&call, v, said, also, capability, spends)
 }
 
-// nothing is said of a call that is no shell.
+// nothing is said of a call that is not a shell.
 var nothing outcome
 
 // judge decides by what is said of a call. What is said of it as a shell can only

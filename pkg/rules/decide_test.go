@@ -72,7 +72,7 @@ func decisionOf(v *rules.Verdict) string {
 	return fmt.Sprintf("%s %s %s", v.Decision, v.Code, by)
 }
 
-// TestUnavailable covers S7.2: what is no policy denies everything but Interlock's
+// TestUnavailable covers S7.2: what is not a policy denies everything but Interlock's
 // own tools.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()

@@ -127,7 +127,7 @@ func (m *mail) texts(v document.Value, at *document.Path) int {
 	}
 }
 
-// addresses holds a field to a list and answers how many addresses it has.
+// addresses holds a field to a list and returns how many addresses it has.
 func (m *mail) addresses(v document.Value, at *document.Path, allowed addressList, list string) int {
 	switch v.Kind() {
 	case document.Null:
@@ -157,7 +157,7 @@ func (m *mail) addresses(v document.Value, at *document.Path, allowed addressLis
 	}
 }
 
-// named reads an address with a name beside it: {"name": ..., "email": ...}.
+// named reads an address with a name next to it: {"name": ..., "email": ...}.
 func (m *mail) named(v document.Value, at *document.Path, allowed addressList, list string) int {
 	n := 0
 	for name, field := range v.Members() {

@@ -6,12 +6,12 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Mail has headers in more forms than fields: as objects that have a name beside a
+// Mail has headers in more forms than fields: as objects that have a name next to a
 // value, as lists, as lines. All of them are held to the lists as fields of that name.
 
 // pair holds an object that names a header to what the header means:
-// {"name": "Bcc", "value": "x@example.com"}. It answers what that is. Whatever stands
-// beside the name may be its value.
+// {"name": "Bcc", "value": "x@example.com"}. It returns what that is. Whatever is
+// next to the name may be its value.
 func (m *mail) pair(v document.Value, at *document.Path) (means meaning, addresses int) {
 	for name, field := range v.Members() {
 		if isHeaderName(name) && field.Kind() == document.String && means == neither {
@@ -66,7 +66,7 @@ func isHeaders(name string) bool { return strings.Contains(folded(name), "header
 
 // headers reads the field of an email that has its headers, for those that are no
 // members of objects: lines, "Bcc: x@example.com", and lists of names and values,
-// ["Bcc", "x@example.com"]. It answers how many recipients they have.
+// ["Bcc", "x@example.com"]. It returns how many recipients they have.
 func (m *mail) headers(v document.Value, at *document.Path) (recipients int) {
 	switch v.Kind() {
 	case document.String:

@@ -89,7 +89,7 @@ func TestEmail(t *testing.T) {
 	}
 }
 
-// TestAddresses: what mail programs could read in two ways is no address, and what
+// TestAddresses: what mail programs could read in two ways is not an address, and what
 // merely looks like an allowed one is another.
 func TestAddresses(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func flaw(p *Policy) string {
 		return "no tool sends email"
 	default:
 		for _, tool := range e.Tools {
-			if mend := capabilityMend(tool); mend != "" {
+			if fix := capabilityFix(tool); fix != "" {
 				return "the email tool " + document.Quote(tool) + " matches no call"
 			}
 		}
@@ -34,7 +34,7 @@ func flaw(p *Policy) string {
 }
 
 func ruleFlaw(rule *Rule) string {
-	if capabilityMend(rule.Capability) != "" {
+	if capabilityFix(rule.Capability) != "" {
 		return "the pattern " + document.Quote(rule.Capability) + " matches no call"
 	}
 	if r := rule.Rate; r != nil && (r.MaxCalls < 1 || r.WindowSeconds < 1 || r.WindowSeconds > maxWindow || !r.Scope.known()) {

@@ -138,7 +138,7 @@ func (s *Spend) whose() string {
 	}
 }
 
-// again says when the limit reopens, and what to do meanwhile.
+// again says when the limit reopens, and what to do in between.
 func (v *Verdict) again(meanwhile string) string {
 	e := v.Excess
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// Codes of policies (S1.3) beside those of package document.
+// Codes of policies (S1.3) next to those of package document.
 const (
 	CodeCapability document.Code = "CAPABILITY"
 	CodeTooBroad   document.Code = "TOO_BROAD"
@@ -108,8 +108,8 @@ func readRule(f document.Fields, rule *Rule, limits bool) {
 		if capability == "" {
 			f.Report.Errorf(f.At.Key("capability"), document.CodeEmpty, "the capability is empty; name one")
 		}
-		if mend := capabilityMend(capability); mend != "" {
-			f.Report.Errorf(f.At.Key("capability"), CodeCapability, "%s matches no call; %s", document.Quote(capability), mend)
+		if fix := capabilityFix(capability); fix != "" {
+			f.Report.Errorf(f.At.Key("capability"), CodeCapability, "%s matches no call; %s", document.Quote(capability), fix)
 		}
 	}
 	if !limits {

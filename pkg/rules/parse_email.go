@@ -31,8 +31,8 @@ func emailTools(f document.Fields) []string {
 		f.Report.Errorf(f.At.Key("tools"), document.CodeEmpty, "no tool sends email, so nothing is limited; name some or remove the list")
 	}
 	for _, item := range items {
-		if mend := capabilityMend(item.Text); mend != "" {
-			f.Report.Errorf(item.At, CodeCapability, "%s matches no call; %s", document.Quote(item.Text), mend)
+		if fix := capabilityFix(item.Text); fix != "" {
+			f.Report.Errorf(item.At, CodeCapability, "%s matches no call; %s", document.Quote(item.Text), fix)
 		}
 	}
 	f.Report.Duplicates(items)

@@ -10,9 +10,9 @@ import (
 // longestPattern is more than the capability of any tool has, in bytes.
 const longestPattern = 1_024
 
-// capabilityMend says how to mend a pattern that matches no capability, or "".
+// capabilityFix says how to fix a pattern that matches no capability, or "".
 // Capabilities are bash, mcp:<server>:<tool> and tool:<name> (S7.1).
-func capabilityMend(pattern string) string {
+func capabilityFix(pattern string) string {
 	prefix, wild := strings.CutSuffix(pattern, "*")
 	switch {
 	case strings.TrimSpace(pattern) == "" || strings.ContainsFunc(pattern, notInCapability):
@@ -30,10 +30,10 @@ func capabilityMend(pattern string) string {
 			return "there is an empty part between colons; fill it"
 		}
 	}
-	return kindMend(parts, wild)
+	return kindFix(parts, wild)
 }
 
-func kindMend(parts []string, wild bool) string {
+func kindFix(parts []string, wild bool) string {
 	kinds := []string{"bash", "mcp", "tool"}
 	if len(parts) == 1 && wild {
 		if slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, parts[0]) }) {
@@ -46,14 +46,14 @@ func kindMend(parts []string, wild bool) string {
 	case parts[0] == "bash" && len(parts) > 1:
 		return "bash has no parts; limit commands with \"allowed_commands\" of a workflow"
 	case parts[0] == "mcp" && len(parts) > 1:
-		return serverMend(parts[1:], wild)
+		return serverFix(parts[1:], wild)
 	}
 	return ""
 }
 
-// serverMend is about servers whose tools have ambiguous names: agents write
+// serverFix is about servers whose tools have ambiguous names: agents write
 // mcp__server__tool, which is read up to the first "__".
-func serverMend(parts []string, wild bool) string {
+func serverFix(parts []string, wild bool) string {
 	whole := len(parts) > 1 || !wild // the server is named to its end
 	name := parts[0]
 	if whole {

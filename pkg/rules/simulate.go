@@ -75,7 +75,7 @@ func (r *Recorded) without(policy string) toolcall.Verdict {
 }
 
 // byPolicy reports a decision that a policy made. What could not be judged by is
-// no policy's.
+// not a policy's.
 func (r *Recorded) byPolicy() bool {
 	switch r.Code {
 	case toolcall.CodePolicyDenied, toolcall.CodeRateLimited, toolcall.CodeBudgetExceeded, toolcall.CodeEmailDenied,

@@ -29,8 +29,8 @@ type node struct {
 	label string // what leads here from the node before
 	heads string // the first byte of each child's label
 	nodes []node
-	// whole is what is said of a capability that ends here or goes on with a
-	// separator, part of one that goes on with anything else.
+	// whole is what is said of a capability that ends here or continues with a
+	// separator, part of one that continues with anything else.
 	whole, part *outcome
 }
 
@@ -78,7 +78,7 @@ func shared(a, b string) int {
 	return i
 }
 
-// next is what is said of a capability that goes on with c.
+// next is what is said of a capability that continues with c.
 func (n *node) next(c byte) *outcome {
 	if separates(c) {
 		return n.whole
@@ -118,7 +118,7 @@ func (o *outcome) add(more *outcome) {
 	}
 }
 
-// find answers what is said of a capability.
+// find returns what is said of a capability.
 func (n *node) find(capability []byte) *outcome {
 	for {
 		if len(capability) == 0 {

@@ -13,7 +13,7 @@ type Tally struct {
 	windows map[Account][]time.Time // of each unit, oldest first
 }
 
-// Admit counts what an answer spends, all of it or nothing, and answers what stands
+// Admit counts what an answer spends, all of it or nothing, and returns what stands
 // then: the same, or the denial by the first account that has no room.
 func (t *Tally) Admit(c Combined, now time.Time) Combined {
 	for i := range c.Spends {

@@ -87,7 +87,7 @@ func newReach(d *definition) *Reach {
 	return r
 }
 
-// How a transition is taken that is no branch of an event.
+// How a transition is taken that is not a branch of an event.
 const (
 	bySafeNext   = "safe_next"
 	byInterrupt  = "interrupt"

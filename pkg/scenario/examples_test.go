@@ -94,7 +94,7 @@ func open(t testing.TB, path string) *scenario.Suite {
 	return suite
 }
 
-// beside opens the files that a scenario file names.
+// next to opens the files that a scenario file names.
 func beside(path string) func(string) (scenario.Source, error) {
 	return func(name string) (scenario.Source, error) {
 		name = filepath.Join(filepath.Dir(path), name)

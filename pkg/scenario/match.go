@@ -32,7 +32,7 @@ func includes(got, want document.Value) bool {
 	return true
 }
 
-// sameTexts compares lists without regard to order; null is no list.
+// sameTexts compares lists without regard to order; null is not a list.
 func sameTexts(got, want document.Value) bool {
 	return got.Kind() == want.Kind() && slices.Equal(sortedTexts(got), sortedTexts(want))
 }

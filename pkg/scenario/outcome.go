@@ -41,7 +41,7 @@ func answered(out *workflow.Result) outcome {
 	return o
 }
 
-// comparison is a step's outcome beside what was expected of it.
+// comparison is a step's outcome next to what was expected of it.
 type comparison struct {
 	keys    []comparedKey
 	message string
@@ -54,7 +54,7 @@ type comparedKey struct {
 	holds bool
 }
 
-// unsaid is what a step must lead to that has no expect: it is let through.
+// unsaid is what a step must lead to that has no expect: it is allowed.
 func unsaid(a action) []expectation {
 	switch a.(type) {
 	case call:
@@ -161,7 +161,7 @@ func (c *comparison) expected() document.Value {
 	return document.ObjectValue(members)
 }
 
-// actual is what came of it, under the same keys.
+// actual is the outcome, under the same keys.
 func (c *comparison) actual() document.Value {
 	members := make([]document.Member, 0, len(c.keys)+1)
 	for i := range c.keys {

@@ -92,7 +92,7 @@ func (p *parser) unknownState(at *document.Path, name string, names []string) {
 	p.report.Errorf(at, workflow.CodeUnknownState, "no state %s%s", document.Quote(name), hint)
 }
 
-// The keys of a step that say what happens, and those beside them.
+// The keys of a step that say what happens, and those next to them.
 var (
 	actions  = []string{"call", "report", "event", "answer", "approve", "reject", "advance", "branch", "pause", "resume", "force_state"}
 	stepKeys = append(slices.Clone(actions), "data", "note", "expect")

@@ -15,7 +15,7 @@ type namedPolicy struct {
 }
 
 // policies reads the policies of the file. One that workflows name in meta.policy
-// judges theirs, any other every call, beside those that a process brings itself.
+// judges theirs, any other every call, next to those that a process brings itself.
 func (p *parser) policies(f document.Fields) {
 	all := p.namedPolicies(f)
 	named := make(map[string]bool)

@@ -149,7 +149,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAtOnce: a file is mended in one go.
+// TestAllProblemsAtOnce: a file is fixed in one go.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, problems := parse("workflow: bad.json\npolicy: 1\nextra: 1\ncases:\n- name: x\n  steps: [{}, {event: 1}]\n")

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// judged is what came of a call.
+// judged is the outcome of a call.
 type judged struct {
 	rules.Combined
 	// approval that has admitted it, that it waits for, or that was rejected; nil for

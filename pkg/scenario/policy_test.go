@@ -87,7 +87,7 @@ process:
 `
 )
 
-// TestPolicies plays cases in which policies judge calls beside the state (S7),
+// TestPolicies plays cases in which policies judge calls next to the state (S7),
 // those that pass and those that must not.
 func TestPolicies(t *testing.T) {
 	t.Parallel()

@@ -7,8 +7,7 @@
 //
 // # Expectations
 //
-// An expect compares only the keys that it names. A step without one must be let
-// through: a call that is not allowed, or an event that is refused, fails it.
+// An expect compares only the keys that it names. A step without one must be allowed: a call that is not allowed, or an event that is refused, fails it.
 //
 //	decision, code      of a call; code is null when it is allowed
 //	rejected, guards    of what can be refused: the code, or null; the guards that
@@ -76,7 +75,7 @@ type testCase struct {
 // step is one thing that happens, and what is expected of it.
 type step struct {
 	action action
-	expect []expectation // none: it must be let through
+	expect []expectation // none: it must be allowed
 	line   int
 }
 
@@ -88,7 +87,7 @@ type action interface {
 	String() string
 }
 
-// Result is what came of one case.
+// Result is the outcome of one case.
 type Result struct {
 	File, Case string
 	OK         bool

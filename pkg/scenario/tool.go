@@ -43,7 +43,7 @@ func (a call) act(w *world) outcome {
 	}
 }
 
-// weigh judges a call by the state (S3), and answers what is counted when it is
+// weigh judges a call by the state (S3), and returns what is counted when it is
 // allowed: the files that it would change, and the call itself. What the results so
 // far leave of the budget is the last question.
 func (t *tracked) weigh(at *workflow.View, a call) (toolcall.Verdict, count) {

@@ -37,7 +37,7 @@ type world struct {
 	events []string
 }
 
-// tracked is a run and what is kept beside it.
+// tracked is a run and what is kept next to it.
 type tracked struct {
 	run    *workflow.Run
 	of     *definition

@@ -12,7 +12,7 @@ import (
 var ErrNotRun = errors.New("the agent has not run")
 
 // ErrLeaseLost is the cause of the end of a task's context when its lease is lost:
-// the task is somebody else's by then, so what the agent goes on to do is done
+// the task is somebody else's by then, so what the agent continues to do is done
 // twice.
 var ErrLeaseLost = errors.New("the lease on the task is lost")
 
@@ -95,7 +95,7 @@ type GuardResult struct {
 	Passed           bool
 }
 
-// ReportError says that what came of a tool call could not be reported: an
+// ReportError says that the outcome of a tool call could not be reported: an
 // interrupt that it should fire has not fired, or nobody knows. The tool has run.
 type ReportError struct {
 	CallID string

@@ -22,7 +22,7 @@ const (
 	mostAsked = 4
 )
 
-// Result is what came of a tool call.
+// Result is the outcome of a tool call.
 type Result struct {
 	// Output is what the tool answered. Its first 64 KiB are kept in the run's
 	// history, where the workflow says so (S6.4).
@@ -30,7 +30,7 @@ type Result struct {
 	// Bytes is what it costs of the context budget (S3.7); the length of Output
 	// when 0.
 	Bytes int64
-	// FilesChanged, beside those that the input names, can fire interrupts (S4.1).
+	// FilesChanged, next to those that the input names, can fire interrupts (S4.1).
 	FilesChanged []string
 	// CostUSD is decimal US dollars, e.g. "0.02"; empty for none.
 	CostUSD string
@@ -41,14 +41,14 @@ type Result struct {
 }
 
 // Guard puts a tool call before the gate, runs it with do when it is allowed, and
-// reports what came of it. The input is the tool's arguments, a JSON object or what
+// reports the outcome. The input is the tool's arguments, a JSON object or what
 // encodes to one; nil is none.
 //
 // When do has not run the error is a [*DeniedError] or an [*ApprovalRequiredError].
 // Otherwise it is do's own. A report that failed is a [*ReportError], returned with
 // the result and joined with do's error: the tool has run, so do not run it again.
 //
-// A call is reported as failed when do returns an error or panics; a panic goes on
+// A call is reported as failed when do returns an error or panics; a panic continues
 // afterwards. It is reported even when ctx has ended.
 func (c *Client) Guard(ctx context.Context, tool string, input any, do func(context.Context) (Result, error)) (Result, error) {
 	call, err := c.ask(ctx, tool, input)
@@ -75,7 +75,7 @@ func (c *Client) perform(ctx context.Context, call allowedCall, do func(context.
 		if returned {
 			return
 		}
-		// do has panicked, or ended its goroutine. That goes on.
+		// do has panicked, or ended its goroutine. That continues.
 		if _, lost := c.report(ctx, call, Result{}, false); lost != nil {
 			c.log.LogAttrs(ctx, slog.LevelWarn, "the failure of a tool call was not reported",
 				slog.String("tool", call.tool), slog.Any("error", lost))
@@ -153,7 +153,7 @@ func verdict(tool, id string, resp *policyv1.CheckToolCallResponse) (allowedCall
 	}
 }
 
-// report says what came of a call, and answers what the agent should be told. It
+// report says the outcome of a call, and returns what the agent should be told. It
 // names the run that was decided on: the session may drive another one by now.
 func (c *Client) report(ctx context.Context, call allowedCall, r Result, ok bool) (notice string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)

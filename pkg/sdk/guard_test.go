@@ -262,7 +262,7 @@ func TestGuardCutsOutput(t *testing.T) {
 	})
 }
 
-// A result is never lost for want of a report.
+// A result is never lost for lack of a report.
 func TestGuardUnreported(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		refuse := fault.New(fault.IdempotencyMismatch, "reported otherwise")

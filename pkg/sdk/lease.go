@@ -40,7 +40,7 @@ func (c *Client) keep(ctx context.Context, task Task) kept {
 	}}
 }
 
-// extend keeps a lease until ctx ends. It answers why the lease is lost.
+// extend keeps a lease until ctx ends. It returns why the lease is lost.
 func (c *Client) extend(ctx context.Context, task Task) error {
 	until := leasedUntil(task.expires)
 	for {
@@ -71,7 +71,7 @@ func leasedUntil(expires time.Time) time.Time {
 	return now.Add(attemptTime)
 }
 
-// settle says what came of a task, whether or not ctx has ended.
+// settle says the outcome of a task, whether or not ctx has ended.
 func (c *Client) settle(ctx context.Context, task Task, failed error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
 	defer cancel()

@@ -11,7 +11,7 @@ type partialError struct{ at *document.Path }
 
 func (e *partialError) Error() string { return "does not hold all of \"" + e.at.String() + "\"" }
 
-// merge makes of a document what became of a view of it, from before to after. The
+// merge makes of a document the outcome of a view of it, from before to after. The
 // view may have only a part of the document: it fails, with a [*partialError], when
 // the rest would be lost.
 func merge(at *document.Path, doc, before, after document.Value) (document.Value, error) {
@@ -45,7 +45,7 @@ func mergeObject(at *document.Path, doc, before, after document.Value) (document
 		if _, there := doc.Get(name); there {
 			continue
 		}
-		// A zero value that only the view has is no change.
+		// A zero value that only the view has is not a change.
 		if was, seen := before.Get(name); seen && document.Equal(was, is) {
 			continue
 		}

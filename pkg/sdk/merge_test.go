@@ -103,7 +103,7 @@ func TestMergeLosesNothing(t *testing.T) {
 	}
 }
 
-// A whole document that T cannot hold is no document for T.
+// A whole document that T cannot hold is not a document for T.
 func TestMergeOfTheWhole(t *testing.T) {
 	t.Parallel()
 	if got, err := edited(t, `[1, 2]`, func(v *[]int) { *v = append(*v, 3) }); err != nil || got != "[1,2,3]" {

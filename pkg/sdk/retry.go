@@ -88,7 +88,7 @@ func yield(lost int) time.Duration {
 	return mathrand.N(time.Millisecond << min(lost, 8))
 }
 
-// pause answers ctx's error when that ends first.
+// pause returns ctx's error when that ends first.
 func pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

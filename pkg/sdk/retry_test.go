@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// answers is an RPC that fails with these errors, and then answers.
+// answers is an RPC that fails with these errors, and then returns.
 type answers struct {
 	errs  []error
 	calls int

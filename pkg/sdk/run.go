@@ -62,7 +62,7 @@ func (c *Client) bind(ctx context.Context, workflow string, opts LoadOptions) (*
 	return runOf(resp.GetRun()), nil
 }
 
-// Get answers the run whose rules are in force: the client's, or the innermost of
+// Get returns the run whose rules are in force: the client's, or the innermost of
 // those that it has invoked and waits for. NOT_FOUND when the session drives none.
 func (c *Client) Get(ctx context.Context) (*Run, error) {
 	run, session := c.driven()
@@ -73,7 +73,7 @@ func (c *Client) Get(ctx context.Context) (*Run, error) {
 	return runOf(resp.GetRun()), nil
 }
 
-// Transition asks to move on and answers the run whose rules are in force then.
+// Transition asks to move on and returns the run whose rules are in force then.
 // data, a JSON object or what encodes to one, merges into the context after the
 // transition (S2.3); nil is none. Its "rationale" goes into the history.
 //

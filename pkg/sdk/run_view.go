@@ -76,7 +76,7 @@ type LegalEvent struct {
 	RequiresApproval bool
 }
 
-// Ended is true when the run goes on no more.
+// Ended is true when the run continues no more.
 func (r *Run) Ended() bool {
 	switch r.Status {
 	case "COMPLETED", "FAILED", "BLOCKED", "CANCELLED":

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 )
 
-// fakeRuns answers what a test says, and keeps what it is asked.
+// fakeRuns returns what a test says, and keeps what it is asked.
 type fakeRuns struct {
 	enginev1.UnimplementedRunServiceServer
 	way    bumpy

@@ -6,7 +6,7 @@
 // under the same idempotency key, so that it happens once.
 //
 // A call whose context has no deadline is tried for 30 seconds; a watch and a
-// runner go on until their context ends. What the server refuses is a
+// runner continue until their context ends. What the server refuses is a
 // [*fault.Error], see [Reason]. After UNAVAILABLE, COMMIT_UNCERTAIN,
 // DEADLINE_EXCEEDED and CANCELLED a change may or may not have been made.
 package sdk

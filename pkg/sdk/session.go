@@ -73,7 +73,7 @@ func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, erro
 
 // StopOptions of Stop. The zero value leaves what is outstanding to a runner.
 type StopOptions struct {
-	// InPlace: the caller goes on with the agent itself, see Stopped.Prompt.
+	// InPlace: the caller continues with the agent itself, see Stopped.Prompt.
 	InPlace bool
 	// End ends the session whatever is outstanding.
 	End bool
@@ -81,7 +81,7 @@ type StopOptions struct {
 	Error string
 }
 
-// Stopped is what became of a session that was stopped.
+// Stopped is the outcome of a session that was stopped.
 type Stopped struct {
 	Session Session
 	// Prompt is what the agent must be told before it may stop, when it was stopped

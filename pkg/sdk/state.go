@@ -44,7 +44,7 @@ func (c *Client) CreateState(ctx context.Context, schema string, data any) (Stat
 	return stateOf(resp.GetState()), nil
 }
 
-// ReadState answers a state, by default the session's, or only the parts that JSON
+// ReadState returns a state, by default the session's, or only the parts that JSON
 // Pointers (RFC 6901) name.
 func (c *Client) ReadState(ctx context.Context, id string, pointers ...string) (State, error) {
 	resp, err := retry(ctx, c.states.GetState, &statev1.GetStateRequest{

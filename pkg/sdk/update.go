@@ -10,7 +10,7 @@ import (
 )
 
 // Update reads a state, by default the session's, replaces it by what change makes
-// of it, and begins anew when somebody else was faster: change may be called
+// of it, and starts again when somebody else was faster: change may be called
 // several times, each time with the document as it is then. An error of change
 // ends it and is returned as it is.
 //

@@ -26,7 +26,7 @@ func (c *counter) increment() error {
 }
 
 // S10.3: of concurrent read-modify-writes none is lost and none is made twice,
-// whatever happens to requests and answers on the way.
+// whatever happens to requests and responses on the way.
 func TestUpdateConcurrently(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -42,7 +42,7 @@ type Change struct {
 // state must be there and readable to begin with.
 //
 // It ends with the state's deletion, with an error, or when ctx ends, which is an
-// error too. What passes by itself is no error: it goes on from the last version.
+// error too. What passes by itself is not an error: it continues from the last version.
 func (c *Client) Watch(ctx context.Context, id string, after int64) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		// No part is asked for, so this answers which state it is and its version.

@@ -29,7 +29,7 @@ type Runner struct {
 //
 // A task whose do returns nil is acknowledged: its agent has run and stopped. One
 // with an error has failed; when that wraps [ErrNotRun] the task is given to
-// another runner. A panic in do is a failure, and goes on.
+// another runner. A panic in do is a failure, and continues.
 //
 // The lease of a task is kept as long as do runs. When it is lost, the task's
 // context ends with the cause [ErrLeaseLost] and nothing is said of the outcome.
@@ -125,13 +125,13 @@ func (w *worker) receive(ctx context.Context, b *batch) error {
 	}
 }
 
-// perform does a task and says what came of it.
+// perform does a task and says the outcome.
 func (w *worker) perform(ctx context.Context, task Task) {
 	kept := w.client.keep(ctx, task)
 	defer kept.stop()
 	returned := false
 	defer func() {
-		if !returned { // do has panicked, or ended its goroutine. That goes on.
+		if !returned { // do has panicked, or ended its goroutine. That continues.
 			w.client.settle(ctx, task, errPanicked)
 		}
 	}()

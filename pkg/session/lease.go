@@ -19,7 +19,7 @@ func (s *Session) Lease(runner string, c Clock) Result {
 	t.Stopped = false
 	switch t.Kind {
 	case KindStateUpdate:
-		// The attempt goes on when a runner has died in it.
+		// The attempt continues when a runner has died in it.
 		if t.Deadline.IsZero() {
 			t.Deadline = c.Now.Add(c.config().AttemptTimeout)
 		}
@@ -123,12 +123,12 @@ func (r *Result) giveAgain(now time.Time) {
 	s.Status = Finished
 	t.Runner, t.Expires = "", time.Time{}
 	if s.Update == UpdateNone {
-		r.drop(KindStateUpdate) // it was resumed meanwhile: the report is not due yet
+		r.drop(KindStateUpdate) // it was resumed in between: the report is not due yet
 	}
 	s.Callbacks = append(t.Callbacks, s.Callbacks...)
 	t.Callbacks = nil
 	t.Due, t.Ready = now, true
 	if t.Kind != KindStateUpdate {
-		t.Deadline = time.Time{} // the work begins anew, and what it is asked in place
+		t.Deadline = time.Time{} // the work starts again, and what it is asked in place
 	}
 }

@@ -28,7 +28,7 @@ type Event struct {
 	Callback *Callback
 }
 
-// Result is what came of a command.
+// Result is the outcome of a command.
 type Result struct {
 	// Session is the next one; Changed is false when it is the same.
 	Session *Session

@@ -3,7 +3,7 @@ package session
 import "time"
 
 // Resume says that a session's agent works again: by itself, or with a prompt that
-// a runner is to give it. A child's report is asked for anew.
+// a runner is to give it. A child's report is asked for again.
 func (s *Session) Resume(prompt string, c Clock) Result {
 	if prompt == "" && s.Status == Running {
 		return unchanged(s)

@@ -74,7 +74,7 @@ type Session struct {
 	Settled bool `json:"settled,omitempty"`
 
 	// Closing: a root was stopped by itself or its user. The end of a runner's task is
-	// the end of one execution only: a root goes on with the next (S12.3).
+	// the end of one execution only: a root continues with the next (S12.3).
 	Closing bool `json:"closing,omitempty"`
 
 	// OpenChildren counts the children that have not ended. A session that was ended

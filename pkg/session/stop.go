@@ -59,7 +59,7 @@ func (r *Result) stop(cmd Stop, c Clock) {
 	case s.Update == UpdateCompleted || s.Update == UpdateFailed:
 	case !s.MustReport():
 		if s.Update == UpdatePending {
-			s.Update = UpdateNone // the state has been deleted meanwhile
+			s.Update = UpdateNone // the state has been deleted in between
 		}
 	case s.Update == UpdateNone && s.AcceptEarly && s.UpdatedEarly:
 		s.Update = UpdateCompleted
@@ -172,8 +172,7 @@ func (s *Session) StateUpdated(c Clock) Result {
 		r.Session.Update, r.Session.Deadline = UpdateCompleted, time.Time{}
 		r.announce(EventUpdateCompleted)
 		if s.Status == Finished && !s.Task.Leased() {
-			// Nobody need ask for it any more. Whoever reported after its stop may go
-			// on and stop again; if not, it is done after a while.
+			// Nobody need ask for it any more. Whoever reported after its stop may continue and stop again; if not, it is done after a while.
 			r.drop(KindStateUpdate)
 			r.Session.Deadline = c.Now.Add(c.config().AttemptTimeout)
 		}

@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "write what the transcripts really say")
 
 // TestTranscripts replays testdata: blocks of instructions, a line of dashes, and
-// what came of them. Read them to see how a tree of sessions behaves; `go test
+// their outcome. Read them to see how a tree of sessions behaves; `go test
 // ./pkg/session -run Transcripts -update` rewrites them, and the difference is
 // reviewed.
 func TestTranscripts(t *testing.T) {

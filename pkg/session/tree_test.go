@@ -62,7 +62,7 @@ func (w *tree) open(spec session.Spec, parent string) error {
 	return nil
 }
 
-// do gives one command to one session, and what comes of it to its parents.
+// do gives one command to one session, and its outcome to its parents.
 func (w *tree) do(name string, command func(*session.Session, session.Clock) session.Result) session.Result {
 	before := w.stored[name]
 	if before == nil {

@@ -14,7 +14,7 @@ func continuesComment(script string, file *syntax.File) bool {
 	if len(hashes) == 0 {
 		return false
 	}
-	// A # that is no comment is in the text of a word or a here-document.
+	// A # that is not a comment is in the text of a word or a here-document.
 	inText := make([]bool, len(hashes))
 	covers := func(from, to syntax.Pos) {
 		for i, _ := slices.BinarySearch(hashes, int(from.Offset())); i < len(hashes) && hashes[i] < int(to.Offset()); i++ {

@@ -143,7 +143,7 @@ type output uint8
 
 const (
 	printsAnything output = iota
-	printsPlain           // one word that is no option: a path, a commit, a branch
+	printsPlain           // one word that is not an option: a path, a commit, a branch
 	printsNumbers
 )
 

@@ -110,7 +110,7 @@ type Finding struct {
 
 // Parse reads what `bash -c` would get as its argument. It fails (R1) on lines
 // that bash and this parser could read differently or that are beyond the bounds;
-// the error says the mend.
+// the error says how to fix it.
 func Parse(line string) (*Plan, error) {
 	if err := checkText(line); err != nil {
 		return nil, err

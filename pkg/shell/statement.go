@@ -233,7 +233,7 @@ func (p *planner) redirect(r *syntax.Redirect) {
 }
 
 // endsOnce finds a here-document in which a line is the delimiter already: bash
-// ends it there, where the parser goes on inside a substitution.
+// ends it there, where the parser continues inside a substitution.
 func (p *planner) endsOnce(r *syntax.Redirect) {
 	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset())
 	if from > to || to > len(p.text) {

@@ -12,7 +12,7 @@ type start uint8
 
 const (
 	startsKnown        start = iota // with Text
-	startsSafe                      // with something that is no option: a path, a number
+	startsSafe                      // with something that is not an option: a path, a number
 	startsWithVariable              // with the value of the variable Word.first
 	startsUnknown
 )

@@ -14,7 +14,7 @@ const MaxIDBytes = 512
 // String is "namespace/kind/id".
 func (k Key) String() string { return k.Namespace + "/" + k.Kind + "/" + k.ID }
 
-// Shard answers the shard, of n, in which a namespace's id lives. It is part of
+// Shard returns the shard, of n, in which a namespace's id lives. It is part of
 // the stored format: changing it orphans every record.
 func Shard(namespace, id string, n int) int {
 	h := fnv.New64a()
@@ -24,10 +24,10 @@ func Shard(namespace, id string, n int) int {
 	return int(h.Sum64() % uint64(n))
 }
 
-// Shard answers the shard, of n, in which a key lives.
+// Shard returns the shard, of n, in which a key lives.
 func (k Key) Shard(n int) int { return Shard(k.Namespace, k.ID, n) }
 
-// Shard answers the shard, of n, in which a batch is committed: the one of its
+// Shard returns the shard, of n, in which a batch is committed: the one of its
 // keys, or 0 when it has none. Where a store spans, Checks and Counters may be of
 // other shards than the rest, and spanning says that some are. ErrCrossShard when the
 // keys are in more shards than they may be.

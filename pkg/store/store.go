@@ -26,7 +26,7 @@ const NoLimit int64 = -1
 
 // Unheld is the Token of a Fence that demands that nobody holds the lease. No
 // lease is ever given with it. Whoever takes a token from a client must refuse
-// this one: it is no proof of holding anything.
+// this one: it is not a proof of holding anything.
 const Unheld int64 = 0
 
 // Store keeps the promises below. All methods are safe for concurrent use by
@@ -49,7 +49,7 @@ type Store interface {
 	// Spans says whether the Checks and Counters of a batch may be of any shard.
 	Spans() bool
 
-	// Get answers one record, or ErrNotFound.
+	// Get returns one record, or ErrNotFound.
 	Get(ctx context.Context, key Key) (Record, error)
 
 	// List returns the records of one kind by id, ascending or Descending, a page at
@@ -59,15 +59,15 @@ type Store interface {
 	// pages newest first, by time-ordered ids, so never sees what was created since.
 	List(ctx context.Context, query Query) (Page, error)
 
-	// History answers the history entries of a record whose version is greater
+	// History returns the history entries of a record whose version is greater
 	// than after, by ascending version, at most limit. It outlives the record, until
 	// Batch.Forget drops it.
 	History(ctx context.Context, key Key, after int64, limit int) ([]HistoryEntry, error)
 
-	// Counters answers the plain (not windowed) counters that owner has.
+	// Counters returns the plain (not windowed) counters that owner has.
 	Counters(ctx context.Context, owner Key) (map[string]int64, error)
 
-	// Answer answers what was stored with an idempotency key, or ErrNotFound.
+	// Answer returns what was stored with an idempotency key, or ErrNotFound.
 	Answer(ctx context.Context, owner Key, name string) ([]byte, error)
 
 	// Commit applies a batch: all of it or nothing, isolated from every other
@@ -79,7 +79,7 @@ type Store interface {
 	// owner to reset once; Forget may name a record that is put or deleted too.
 	Commit(ctx context.Context, batch Batch) (Result, error)
 
-	// GetLease answers the lease that is held now, with its token, or ErrNotFound
+	// GetLease returns the lease that is held now, with its token, or ErrNotFound
 	// when nobody holds it.
 	GetLease(ctx context.Context, key Key) (Lease, error)
 	// AcquireLease takes a lease, free or lapsed, for holder; the holder itself
@@ -93,24 +93,24 @@ type Store interface {
 	// it does nothing.
 	ReleaseLease(ctx context.Context, lease Lease) error
 
-	// Tail answers outbox entries whose Seq is greater than after[shard], for
+	// Tail returns outbox entries whose Seq is greater than after[shard], for
 	// the shards that after names, at most limit in all (and at least one
 	// when there is any), per shard by ascending Seq without gaps in what was
 	// committed. When there are none it waits up to wait for some and then
-	// answers an empty slice and nil.
+	// returns an empty slice and nil.
 	Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]OutboxEntry, error)
 	// Trim forgets a shard's outbox entries with Seq <= through. Sequence
 	// numbers are never used again.
 	Trim(ctx context.Context, shard int, through int64) error
 
-	// Due answers timers of records of these kinds that are due at now, oldest first:
+	// Due returns timers of records of these kinds that are due at now, oldest first:
 	// of each shard and kind the oldest, at most limit, so that none fills the page
 	// of another. A timer stays until a Commit clears, sets or postpones it, so firing
 	// is at least once. When some shards cannot be read it answers what the others
 	// have, with the error.
 	Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]Timer, error)
 
-	// Ping answers nil when the store can be reached.
+	// Ping returns nil when the store can be reached.
 	Ping(ctx context.Context) error
 
 	// Close releases the store. Commits under way finish first.
@@ -131,7 +131,7 @@ type Key struct {
 type Record struct {
 	Key Key
 	// Version is 1 for the first put and grows by one with each, or by
-	// 1+len(Earlier). It outlives a delete: a record that is created again goes on
+	// 1+len(Earlier). It outlives a delete: a record that is created again continues
 	// with the next version, so that no version means two things.
 	Version int64
 	Data    []byte
@@ -162,7 +162,7 @@ type Page struct {
 	Next    string
 }
 
-// HistoryEntry is what a put recorded beside one version of its record, at the
+// HistoryEntry is what a put recorded next to one version of its record, at the
 // time of its commit.
 type HistoryEntry struct {
 	Version int64
@@ -206,18 +206,18 @@ type Put struct {
 	Expect int64
 	Data   []byte
 	Labels map[string]string
-	// History, when not nil, is kept beside the new version until Batch.Forget
+	// History, when not nil, is kept next to the new version until Batch.Forget
 	// drops it.
 	History []byte
 	// Earlier are the history entries of versions between the one that is replaced
 	// and the new one, so that many small changes share a commit and each has its
-	// version: Earlier[i] is kept beside the version before, which may be that of
+	// version: Earlier[i] is kept next to the version before, which may be that of
 	// a deleted record, plus 1+i. At most MaxEarlier, and only with History.
 	Earlier [][]byte
 }
 
 // Forget drops the history entries of a record, whether it exists or not, up to
-// and including the version Through. What the batch itself puts is no exception.
+// and including the version Through. What the batch itself puts is not an exception.
 // The record and the count of its versions stay.
 type Forget struct {
 	Key     Key
@@ -272,7 +272,7 @@ type TimerID struct {
 	Name string
 }
 
-// Timer is durable: it is due from Due on, until it is cleared or set anew.
+// Timer is durable: it is due from Due on, until it is cleared or set again.
 type Timer struct {
 	TimerID
 	Due  time.Time
@@ -280,7 +280,7 @@ type Timer struct {
 }
 
 // Postpone makes a timer due at Until instead, if it is as Due answered it. One that
-// was cleared or set anew since is left alone.
+// was cleared or set again since is left alone.
 type Postpone struct {
 	Timer Timer
 	Until time.Time

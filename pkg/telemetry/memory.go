@@ -16,7 +16,7 @@ const gcPercent = 400
 
 // TuneMemory sets GOGC=400 and a GOMEMLIMIT of 80 % of the container's memory, or
 // else of half the machine's. What the user set by those variables stays, and
-// without a known limit GOGC stays too. It answers the limit in force in bytes,
+// without a known limit GOGC stays too. It returns the limit in force in bytes,
 // math.MaxInt64 for none.
 func TuneMemory() (limit int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -44,7 +44,7 @@ func memoryBound(readFile func(string) ([]byte, error)) int64 {
 		if err != nil {
 			continue
 		}
-		// "max", or a number larger than the machine, is no limit.
+		// "max", or a number larger than the machine, is not a limit.
 		container, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 		if err == nil && container > 0 && container < machine {
 			return container / 10 * 8

@@ -162,7 +162,7 @@ func TestCommandScope(t *testing.T) {
 		// The gate comes first (S3 order).
 		{`{"allowed_tools": ["Read"], "allowed_commands": ["ls"]}`, "Bash", rm, toolcall.CodeToolNotAllowed, ""},
 		{`{"disallowed_tools": ["Bash"], "allowed_commands": ["ls"]}`, "Bash", `{}`, toolcall.CodeToolDisallowed, ""},
-		// An input that is no command line.
+		// An input that is not a command line.
 		{`{"allowed_commands": ["ls"]}`, "Bash", ``, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{}`, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"cmd": "ls"}`, input, "command"},
@@ -174,7 +174,7 @@ func TestCommandScope(t *testing.T) {
 		{`{"allowed_commands": ["ls"]}`, "Bash", `"ls"`, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls"`, input, "command"},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"Command": "ls"}`, input, "command"},
-		// What stands beside the line: harmless keys, and those that change what runs.
+		// What is next to the line: harmless keys, and those that change what runs.
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls", "description": "x", "timeout": 1000, "run_in_background": true}`, "", ""},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls", "description": null}`, "", ""},
 		{`{"allowed_commands": ["ls"]}`, "Bash", `{"command": "ls", "dangerouslyDisableSandbox": false}`, "", ""},

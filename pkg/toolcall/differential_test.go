@@ -131,7 +131,7 @@ func (b *sandbox) missed(lines []string) bool {
 	return strings.Contains(out, "not found") || strings.Contains(out, "failed to run command")
 }
 
-// fresh makes the tree anew.
+// fresh makes the tree again.
 func (b *sandbox) fresh() {
 	b.t.Helper()
 	b.dir = b.t.TempDir()

@@ -6,7 +6,7 @@ import "slices"
 // state (S3.6): sorted, and never written to. It is a list in JSON; nil is none.
 type Files []string
 
-// Add counts the paths of one edit. It answers the files with them, those of them
+// Add counts the paths of one edit. It returns the files with them, those of them
 // that are new, in the order given, and whether that is within most; 0 is no
 // limit. Beyond the limit nothing is counted. Names that differ in a letter are
 // two files, also where a file system takes them for one: that only counts more.

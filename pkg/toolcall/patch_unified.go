@@ -78,7 +78,7 @@ func (p *patch) oldAndNew(line string) error {
 // devNull is not the name of a file.
 const devNull = "/dev/null"
 
-// name adds the two names of a file, without what git puts in front. It answers
+// name adds the two names of a file, without what git puts in front. It returns
 // false when that cannot be told from the name of a folder.
 func (p *patch) name(oldName, newName string) bool {
 	plainOld, plainNew := withoutTrees(oldName, newName)
@@ -136,7 +136,7 @@ func gitPath(text string) (string, bool) {
 	return name, err == nil && name != ""
 }
 
-// gitName reads the names after diff --git. It answers false when they do not
+// gitName reads the names after diff --git. It returns false when they do not
 // show where the first one ends: then other lines must tell.
 func (p *patch) gitName(text string) bool {
 	half := len(text) / 2

@@ -91,7 +91,7 @@ func IterationLimitReached(m *workflow.Machine, at *workflow.View, n int64) Verd
 }
 
 // FileLimitReached is the denial of an edit that would change more files than this
-// entry of the run's state has left, beside those counted (S3.6). added are the
+// entry of the run's state has left, next to those counted (S3.6). added are the
 // new ones that Files.Add told.
 func FileLimitReached(m *workflow.Machine, at *workflow.View, counted Files, added []string) Verdict {
 	v := Verdict{

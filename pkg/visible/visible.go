@@ -1,5 +1,5 @@
 // Package visible shows text that somebody else has written as what it is: nothing
-// in it hides, moves the cursor, reorders what stands beside it, or looks like
+// in it hides, moves the cursor, reorders what is next to it, or looks like
 // what it is not there for.
 //
 // It is pure. It changes how text looks to a person and must never be used on text
@@ -47,7 +47,7 @@ const replacement = string(utf8.RuneError)
 
 // JSON is JSON text with every such character replaced by its escape in JSON, such
 // as \u202e. It is the same document, so it can be shown, copied and sent back.
-// Line feeds and tabs between its parts stay. What is no JSON comes out as harmless,
+// Line feeds and tabs between its parts stay. What is not JSON comes out as harmless,
 // and means nothing.
 func JSON(s string) string {
 	var b strings.Builder

@@ -61,7 +61,7 @@ func CheckSecret(secret []byte) error {
 	return nil
 }
 
-// Verify answers nil for a message that who has the secret has sent, at most
+// Verify returns nil for a message that who has the secret has sent, at most
 // tolerance away from now; DefaultTolerance when that is 0. header is the request's
 // (an http.Header will do), and body exactly what was received: it is to be verified
 // before it is parsed. The error is one of this package.

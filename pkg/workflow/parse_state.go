@@ -111,12 +111,12 @@ func (r *reader) unknownField(f document.Fields, name, what string, known []stri
 		return
 	}
 	if other, near := document.NearField(name, known, elsewhere); near {
-		mend := "did you mean that?"
+		fix := "did you mean that?"
 		if slices.Contains(elsewhere, name) {
-			mend = "it belongs elsewhere, and nobody would read it here"
+			fix = "it belongs elsewhere, and nobody would read it here"
 		}
 		r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "%s has no field %s, which is close to %q; %s",
-			what, document.Quote(name), other, mend)
+			what, document.Quote(name), other, fix)
 		return
 	}
 	r.report.Hint(f.At.Key(name), name)

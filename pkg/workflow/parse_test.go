@@ -175,7 +175,7 @@ func TestSameNames(t *testing.T) {
 	}
 }
 
-// TestMessages: the sentence says the mend (S1.2).
+// TestMessages: the sentence says how to fix it (S1.2).
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ src, want string }{

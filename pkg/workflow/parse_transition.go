@@ -191,7 +191,7 @@ func (r *reader) branch(from int, f document.Fields, b *Branch) {
 
 func (r *reader) guardNames(f document.Fields) []string {
 	var names []document.StringAt
-	f.Mend = "; name a guard that the workflow's \"guards\" defines"
+	f.Fix = "; name a guard that the workflow's \"guards\" defines"
 	if name, ok := f.Str("guard"); ok {
 		names = append(names, document.StringAt{Text: name, At: f.At.Key("guard")})
 	}

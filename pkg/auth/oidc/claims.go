@@ -24,7 +24,7 @@ func readClaims(payload []byte) (claims, error) {
 	return c, nil
 }
 
-// at answers the claim of that name, or else the one that its parts between dots
+// at returns the claim of that name, or else the one that its parts between dots
 // lead to. Names of claims can be URLs, which have dots too.
 func (c claims) at(name string) any {
 	if value, ok := c[name]; ok {
@@ -41,7 +41,7 @@ func (c claims) at(name string) any {
 	return value
 }
 
-// texts answers a claim that is a text or a list of texts.
+// texts returns a claim that is a text or a list of texts.
 func (c claims) texts(name string) []string {
 	switch value := c.at(name).(type) {
 	case string:

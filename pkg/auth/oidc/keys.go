@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// refreshAge is how old keys are when new ones are fetched beside their use.
+	// refreshAge is how old keys are when new ones are fetched next to their use.
 	refreshAge = 10 * time.Minute
 	// maxAge is how long keys count without the issuer being reached: that long a
 	// key that it has withdrawn may still sign.
@@ -46,7 +46,7 @@ type keys struct {
 	attempt chan struct{}
 }
 
-// find answers the keys that may have signed what names this key and algorithm;
+// find returns the keys that may have signed what names this key and algorithm;
 // a token may name no key. It waits for the issuer only when there are none.
 func (k *keys) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
 	k.mu.Lock()

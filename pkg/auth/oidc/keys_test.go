@@ -40,7 +40,7 @@ func TestRotation(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A withdrawn key goes with the next refresh, which is made beside the calls.
+	// A withdrawn key goes with the next refresh, which is made next to the calls.
 	i.set(func() { i.keys = i.keys[1:] })
 	if err := ask(first); err != nil {
 		t.Error(err)

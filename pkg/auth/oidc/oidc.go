@@ -137,7 +137,7 @@ func New(cfg Config) (*Authenticator, error) {
 	return a, nil
 }
 
-// Authenticate tells whose token it is. What is no token of the issuer is left to
+// Authenticate tells whose token it is. What is not a token of the issuer is left to
 // others with ErrUnauthenticated; any other error than that means that the issuer
 // could not be asked.
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (auth.Principal, error) {
@@ -166,7 +166,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, token string) (auth.Pr
 	return a.principal(verified)
 }
 
-// parse answers a token that says of itself that the issuer has made it. No key
+// parse returns a token that says of itself that the issuer has made it. No key
 // is fetched for any other, nor for one that says how to sign it by itself.
 func (a *Authenticator) parse(token string) (*jose.JSONWebSignature, bool) {
 	if len(token) > maxToken || strings.Count(token, ".") != 2 {

@@ -111,7 +111,7 @@ func (k Key) Mint(c Claims) (string, error) {
 	return Prefix + signed, nil
 }
 
-// Check answers what a token says, or why it is refused: an auth.Refusal when the
+// Check returns what a token says, or why it is refused: an auth.Refusal when the
 // key has signed it, else auth.ErrUnauthenticated. The claims of a token that has
 // expired are answered too.
 func (k Key) Check(token string, now time.Time) (Claims, error) {
@@ -139,7 +139,7 @@ func (k Key) Check(token string, now time.Time) (Claims, error) {
 	return c, nil
 }
 
-// Read answers what a token says without checking it: nothing of it is certain.
+// Read returns what a token says without checking it: nothing of it is certain.
 func Read(token string) (Claims, error) {
 	inner, ours := strings.CutPrefix(token, Prefix)
 	if !ours || len(token) > maxToken {
@@ -168,7 +168,7 @@ func New(key Key, names *auth.Tokens) *Authenticator {
 	return &Authenticator{key: key, names: names, now: time.Now}
 }
 
-// Authenticate answers an agent that is bound to its session.
+// Authenticate returns an agent that is bound to its session.
 func (a *Authenticator) Authenticate(_ context.Context, token string) (auth.Principal, error) {
 	c, err := a.key.Check(token, a.now())
 	if err != nil {

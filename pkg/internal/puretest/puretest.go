@@ -35,8 +35,7 @@ var forbiddenCalls = map[string][]string{
 
 // Check fails the test of the package in the current folder when a file of it
 // that is not a test imports or calls what is not pure, or imports a package of
-// this module that is not at the lowest level. Packages in allowed are let
-// through.
+// this module that is not at the lowest level. Packages in allowed are allowed.
 func Check(t *testing.T, allowed ...string) {
 	t.Helper()
 	files := sources(t)

@@ -20,7 +20,7 @@ import (
 // callers is how many goroutines commit at once.
 var callers = []int{1, 16, 64, 256}
 
-// together runs op b.N times from n goroutines. Beside the rate it reports the
+// together runs op b.N times from n goroutines. Next to the rate it reports the
 // processor time that one commit costs here and in the server, which say more
 // on a busy machine.
 func together(b *testing.B, n int, op func(caller, i int) error) {

@@ -178,7 +178,7 @@ func limitError(batch *store.Batch, i int, reply []any) error {
 	return limited
 }
 
-// condition answers a precondition by its index among checks, puts and deletes.
+// condition returns a precondition by its index among checks, puts and deletes.
 func condition(b *store.Batch, i int) (store.Check, bool) {
 	if i < 0 {
 		return store.Check{}, false
@@ -197,7 +197,7 @@ func condition(b *store.Batch, i int) (store.Check, bool) {
 	return store.Check{}, false
 }
 
-// number answers an integer of a reply, or -1 when there is none.
+// number returns an integer of a reply, or -1 when there is none.
 func number(reply []any, i int) int64 {
 	if i >= len(reply) {
 		return -1

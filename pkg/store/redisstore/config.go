@@ -82,7 +82,7 @@ func (c *Config) fill() error {
 // maxShards keeps the cost of listing, which asks all shards, within bounds.
 const maxShards = 4096
 
-// options answers the client's options, and whether the server is a cluster.
+// options returns the client's options, and whether the server is a cluster.
 func (c *Config) options() (options *redis.UniversalOptions, cluster bool, err error) {
 	u, hosts, err := parseURL(c.URL)
 	if err != nil {

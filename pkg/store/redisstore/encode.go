@@ -14,7 +14,7 @@ import (
 const maxGroup = 64
 
 // encoder turns a batch into the keys and arguments of commit.lua. All of them
-// are copied into one buffer, for a caller may go on, and change its slices,
+// are copied into one buffer, for a caller may continue, and change its slices,
 // while its batch is still on its way.
 type encoder struct {
 	prefix string
@@ -30,7 +30,7 @@ const maxKept = 64 << 10
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
-// encode answers the strings of a batch: keys first, then arguments.
+// encode returns the strings of a batch: keys first, then arguments.
 func (s *Store) encode(batch *store.Batch, shard int, spanning bool) (keys, args []string, err error) {
 	if err := valid(batch); err != nil {
 		return nil, nil, err

@@ -19,7 +19,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
-// proxied answers a store whose connections go through a proxy that can cut
+// proxied returns a store whose connections go through a proxy that can cut
 // them.
 func proxied(t *testing.T, server *redistest.Server) (*redisstore.Store, *toxiproxy.Proxy) {
 	t.Helper()

@@ -39,7 +39,7 @@ const (
 	timerValuesKey  = "T"
 )
 
-// shardPrefixes answers what the keys of each shard begin with.
+// shardPrefixes returns what the keys of each shard begin with.
 func shardPrefixes(prefix string, shards int) []string {
 	prefixes := make([]string, shards)
 	for shard := range prefixes {
@@ -59,7 +59,7 @@ func check(key store.Key) error {
 	return nil
 }
 
-// key answers the name of what a store's key has of this kind.
+// key returns the name of what a store's key has of this kind.
 func (s *Store) key(kind string, key store.Key) string {
 	name := make([]byte, 0, 96)
 	name = append(name, s.prefixes[key.Shard(s.shards)]...)

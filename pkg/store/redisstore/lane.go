@@ -10,11 +10,11 @@ import (
 )
 
 // How much may share one EVALSHA: no more than the server runs in a few
-// milliseconds, for it does nothing else meanwhile.
+// milliseconds, for it does nothing else in between.
 const (
 	maxBatches = 128
 	maxBytes   = 1 << 20
-	// earlierBytes is what each of a put's earlier entries counts beside its own
+	// earlierBytes is what each of a put's earlier entries counts next to its own
 	// bytes: the server takes as long over one as over a quarter of a commit.
 	earlierBytes = 1 << 10
 )
@@ -55,7 +55,7 @@ type lane struct {
 	flying int
 }
 
-// do sends a call with the others that wait, and answers when it is done or ctx
+// do sends a call with the others that wait, and returns when it is done or ctx
 // ends. A call that was not sent yet is not sent then.
 func (l *lane) do(ctx context.Context, c *call) error {
 	l.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// GetLease answers the lease that is held now, or store.ErrNotFound when nobody
+// GetLease returns the lease that is held now, or store.ErrNotFound when nobody
 // holds it.
 func (s *Store) GetLease(ctx context.Context, key store.Key) (store.Lease, error) {
 	if err := s.begin(ctx); err != nil {

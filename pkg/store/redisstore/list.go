@@ -16,7 +16,7 @@ const maxPage = 1000
 
 // List returns the records of one kind by id, a page at a time. It merges the
 // indexes of all shards, in steps: ids first, and then the records of those ids
-// that come next. A record that changes meanwhile is judged as it is read, so none
+// that come next. A record that changes in between is judged as it is read, so none
 // is in a page that does not have the labels.
 func (s *Store) List(ctx context.Context, query store.Query) (store.Page, error) {
 	if err := s.begin(ctx); err != nil {
@@ -134,7 +134,7 @@ func (l *listing) chooseIndex(ctx context.Context) error {
 	return nil
 }
 
-// next answers the next ids of all shards, at most n. None means that there are
+// next returns the next ids of all shards, at most n. None means that there are
 // no more.
 func (l *listing) next(ctx context.Context, n int) ([]string, error) {
 	var ids []string

@@ -62,7 +62,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// server answers the server that the tests share.
+// server returns the server that the tests share.
 func server(tb testing.TB) *redistest.Server {
 	tb.Helper()
 	server, err := sharedServer()
@@ -73,7 +73,7 @@ func server(tb testing.TB) *redistest.Server {
 	return server
 }
 
-// cluster answers the cluster that the tests share.
+// cluster returns the cluster that the tests share.
 func cluster(tb testing.TB) *redistest.Cluster {
 	tb.Helper()
 	cluster, err := sharedCluster()
@@ -86,7 +86,7 @@ func cluster(tb testing.TB) *redistest.Cluster {
 
 var prefixes atomic.Int64
 
-// prefix answers a prefix that no other test has, nor the same test run again.
+// prefix returns a prefix that no other test has, nor the same test run again.
 func prefix(tb testing.TB) string {
 	name := strings.NewReplacer("{", "(", "}", ")").Replace(tb.Name())
 	return fmt.Sprintf("%s#%d", name, prefixes.Add(1))

@@ -26,7 +26,7 @@ type position struct {
 	after int64
 }
 
-// Tail answers outbox entries after those named, and waits for some when there
+// Tail returns outbox entries after those named, and waits for some when there
 // are none.
 func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
 	if err := s.begin(ctx); err != nil {
@@ -80,7 +80,7 @@ func (s *Store) positions(after map[int]int64) ([]position, error) {
 	return append(positions[first:], positions[:first]...), nil
 }
 
-// tailServer lets the server wait. When the caller goes meanwhile, the wait is
+// tailServer lets the server wait. When the caller goes in between, the wait is
 // left to end by itself.
 func (s *Store) tailServer(ctx context.Context, positions []position, limit int, wait time.Duration) (entries []store.OutboxEntry, over bool, err error) {
 	if wait <= 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Get answers one record, or store.ErrNotFound.
+// Get returns one record, or store.ErrNotFound.
 func (s *Store) Get(ctx context.Context, key store.Key) (store.Record, error) {
 	if err := s.begin(ctx); err != nil {
 		return store.Record{}, err
@@ -63,7 +63,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.UnixMicro(at).UTC(), err
 }
 
-// History answers the history entries of a record whose version is greater than
+// History returns the history entries of a record whose version is greater than
 // after, by ascending version.
 func (s *Store) History(ctx context.Context, key store.Key, after int64, limit int) ([]store.HistoryEntry, error) {
 	if err := s.begin(ctx); err != nil {
@@ -101,7 +101,7 @@ func (s *Store) History(ctx context.Context, key store.Key, after int64, limit i
 	return entries, nil
 }
 
-// Counters answers the plain counters that owner has.
+// Counters returns the plain counters that owner has.
 func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64
 	return values, nil
 }
 
-// Answer answers what was stored with an idempotency key, or store.ErrNotFound.
+// Answer returns what was stored with an idempotency key, or store.ErrNotFound.
 func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err

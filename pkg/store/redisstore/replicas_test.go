@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 )
 
-// replicas answers two stores on the same data, as two processes have them, by
+// replicas returns two stores on the same data, as two processes have them, by
 // the server's clock.
 func replicas(t *testing.T, url string) [2]*redisstore.Store {
 	t.Helper()

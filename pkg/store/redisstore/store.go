@@ -127,7 +127,7 @@ func (s *Store) Shards() int { return s.shards }
 // Spans is true unless a commit has to stay within one slot of a Cluster.
 func (s *Store) Spans() bool { return !s.cluster }
 
-// Ping answers nil when the store can be reached.
+// Ping returns nil when the store can be reached.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// appendTimer writes what is stored of a timer beside its name: the due time as
+// appendTimer writes what is stored of a timer next to its name: the due time as
 // seconds and nanoseconds, and the data.
 func appendTimer(to []byte, t *store.Timer) []byte {
 	to = strconv.AppendInt(to, t.Due.Unix(), 10)
@@ -44,7 +44,7 @@ func parseTimer(member, stored string) (store.Timer, error) {
 	return store.Timer{TimerID: id, Due: time.Unix(seconds, nanos).UTC(), Data: []byte(parts[2])}, nil
 }
 
-// Due answers timers that are due: first their names, and then what is stored of
+// Due returns timers that are due: first their names, and then what is stored of
 // those there are, which is nothing most of the time.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
 	if err := s.begin(ctx); err != nil {
@@ -69,7 +69,7 @@ type duePage struct {
 	members []string
 }
 
-// duePages answers the pages that are not empty, and why some could not be read.
+// duePages returns the pages that are not empty, and why some could not be read.
 func (s *Store) duePages(ctx context.Context, now time.Time, limit int, kinds []string) ([]duePage, error) {
 	most := strconv.FormatInt(score(now), 10)
 	read := make([]*redis.StringSliceCmd, 0, len(s.prefixes)*len(kinds))
@@ -93,7 +93,7 @@ func (s *Store) duePages(ctx context.Context, now time.Time, limit int, kinds []
 	return pages, err
 }
 
-// readTimers reads timers by their names. One that was cleared or set anew meanwhile
+// readTimers reads timers by their names. One that was cleared or set again in between
 // is not due.
 func (s *Store) readTimers(ctx context.Context, now time.Time, pages []duePage) ([]store.Timer, error) {
 	if len(pages) == 0 {

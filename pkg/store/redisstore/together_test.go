@@ -40,7 +40,7 @@ func TestTogetherAsAlone(t *testing.T) {
 	})
 }
 
-// left is what batches of a round have left behind, beside what they were answered.
+// left is what batches of a round have left behind, next to what they were answered.
 func left(t *rapid.T, s *redisstore.Store, now time.Time, round int) string {
 	timers, err := s.Due(t.Context(), now, 100, key("").Kind)
 	if err != nil {

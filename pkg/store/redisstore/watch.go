@@ -50,7 +50,7 @@ func (w *watcher) watch(s *Store, shard int) {
 	}
 }
 
-// first answers the earliest position that is wanted. When none is, the watch
+// first returns the earliest position that is wanted. When none is, the watch
 // has ended.
 func (w *watcher) first() (after int64, wanted bool) {
 	w.mu.Lock()

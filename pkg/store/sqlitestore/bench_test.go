@@ -87,7 +87,7 @@ var shapes = []struct {
 			Events:   []store.Event{{Key: k, ID: fmt.Sprintf("%s-%d", k.ID, i), Subject: "run.checked", Payload: payload}},
 		}
 	}},
-	// A transition: a new version with history, counters begin anew, an event.
+	// A transition: a new version with history, counters start again, an event.
 	{"transition", func(k store.Key, i int, payload []byte) store.Batch {
 		return store.Batch{
 			Idempotency: &store.Idempotency{Owner: k, Name: fmt.Sprint(i), Digest: "digest", Answer: payload, TTL: time.Hour},

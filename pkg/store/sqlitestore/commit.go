@@ -149,7 +149,7 @@ func (w *writer) checkVersion(key store.Key, want int64) error {
 	return nil
 }
 
-// record answers what is known of a record.
+// record returns what is known of a record.
 func (w *writer) record(key string) (recordState, error) {
 	if state, ok := w.cache.records[key]; ok {
 		return state, nil
@@ -166,7 +166,7 @@ func (w *writer) record(key string) (recordState, error) {
 }
 
 // applyRecords applies the puts and deletes of a batch, drops the history that it
-// forgets, and answers the versions of the puts.
+// forgets, and returns the versions of the puts.
 func (w *writer) applyRecords(b *store.Batch, now int64) ([]int64, error) {
 	var versions []int64
 	if len(b.Puts) > 0 {

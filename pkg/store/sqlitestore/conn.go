@@ -120,7 +120,7 @@ func (s *statement) bind(args []driver.Value) []driver.NamedValue {
 	return s.args
 }
 
-// exec runs the statement and answers how many rows it changed. The arguments
+// exec runs the statement and returns how many rows it changed. The arguments
 // are int64, string, []byte or nil.
 func (s *statement) exec(args ...driver.Value) (int64, error) {
 	// SQLite interrupts nothing without a context, and the writer must not stop
@@ -163,7 +163,7 @@ func (s *statement) each(yield func(row []driver.Value) bool, args ...driver.Val
 	}
 }
 
-// first calls yield with the first row and answers whether there is one.
+// first calls yield with the first row and returns whether there is one.
 func (s *statement) first(yield func(row []driver.Value), args ...driver.Value) (found bool, err error) {
 	err = s.each(func(row []driver.Value) bool {
 		found = true
@@ -173,7 +173,7 @@ func (s *statement) first(yield func(row []driver.Value), args ...driver.Value) 
 	return found, err
 }
 
-// text answers a column that holds text.
+// text returns a column that holds text.
 func text(v driver.Value) string {
 	switch v := v.(type) {
 	case string:
@@ -184,7 +184,7 @@ func text(v driver.Value) string {
 	return ""
 }
 
-// blob answers a column that holds bytes; SQLite does not tell empty from NULL
+// blob returns a column that holds bytes; SQLite does not tell empty from NULL
 // apart here.
 func blob(v driver.Value) []byte {
 	b, _ := v.([]byte)

@@ -9,8 +9,8 @@ import (
 // most counters of one batch that are judged first and then applied.
 const mostJudged = 8
 
-// count applies the resets and counters of a batch and answers the counters'
-// values, or leaves everything as it was and answers a *store.LimitError.
+// count applies the resets and counters of a batch and returns the counters'
+// values, or leaves everything as it was and returns a *store.LimitError.
 func (w *writer) count(b *store.Batch, now int64) (values []int64, err error) {
 	switch {
 	case len(b.Reset) == 0 && len(b.Counters) == 0:
@@ -155,7 +155,7 @@ func (w *writer) judge(j *judgement, c *store.Counter, index int, now int64) (er
 	return refusal
 }
 
-// add adds to a counter that was judged, and answers its value.
+// add adds to a counter that was judged, and returns its value.
 func (w *writer) add(j *judgement, c *store.Counter, now int64) (int64, error) {
 	if c.Window > 0 {
 		return w.addWindowed(j, c, now)
@@ -166,7 +166,7 @@ func (w *writer) add(j *judgement, c *store.Counter, now int64) (int64, error) {
 	return value, nil
 }
 
-// counter answers the value of a plain counter.
+// counter returns the value of a plain counter.
 func (w *writer) counter(key counterKey) (value int64, err error) {
 	value, known := w.cache.counter(key.owner, key.name)
 	if known {
@@ -182,7 +182,7 @@ func (w *writer) counter(key counterKey) (value int64, err error) {
 	return value, nil
 }
 
-// exceeds answers whether a counter's limit forbids its delta. A sum beyond all
+// exceeds returns whether a counter's limit forbids its delta. A sum beyond all
 // numbers exceeds any limit, also none.
 func exceeds(value int64, c *store.Counter) bool {
 	if c.Delta < 0 {

@@ -29,13 +29,13 @@ func fail(doing string, err error) error {
 	return &failure{fmt.Errorf("%s: %w", doing, err)}
 }
 
-// failed answers whether an error is a failure.
+// failed returns whether an error is a failure.
 func failed(err error) bool {
 	var f *failure
 	return errors.As(err, &f)
 }
 
-// code answers the primary result code of a SQLite error, 0 when it is none.
+// code returns the primary result code of a SQLite error, 0 when it is none.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -44,7 +44,7 @@ func code(err error) int {
 	return 0
 }
 
-// explain adds the mend to errors of SQLite that have one.
+// explain adds how to fix it to errors of SQLite that have one.
 func explain(err error) error {
 	switch code(err) {
 	case sqlite3.SQLITE_FULL:

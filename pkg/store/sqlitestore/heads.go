@@ -15,7 +15,7 @@ const seqBits = 44
 // other, in order, and need no index.
 func rowid(shard int, seq int64) int64 { return int64(shard)<<seqBits | seq }
 
-// seqOf answers the sequence number in a row id.
+// seqOf returns the sequence number in a row id.
 func seqOf(row int64) int64 { return row & (1<<seqBits - 1) }
 
 // heads are the last sequence numbers of the shards, and wake those who wait for
@@ -94,7 +94,7 @@ func (h *heads) revert() {
 	}
 }
 
-// moving answers a channel that is closed when some head moves from now on.
+// moving returns a channel that is closed when some head moves from now on.
 func (h *heads) moving() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,7 +15,7 @@ const (
 	purgeEvery = 10 * time.Second
 )
 
-// Answer answers what was stored with an idempotency key, see store.Store.
+// Answer returns what was stored with an idempotency key, see store.Store.
 func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byt
 	return answer, nil
 }
 
-// replay answers what is stored with an idempotency key.
+// replay returns what is stored with an idempotency key.
 func (w *writer) replay(i *store.Idempotency, now int64) (answer []byte, replayed bool, err error) {
 	var digest string
 	_, err = w.findAnswer.first(func(row []driver.Value) {

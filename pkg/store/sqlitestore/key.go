@@ -33,7 +33,7 @@ func decodeKey(encoded string) store.Key {
 	return store.Key{Namespace: namespace, Kind: kind, ID: id}
 }
 
-// validate answers what is wrong with a key.
+// validate returns what is wrong with a key.
 func validate(key store.Key) error {
 	switch {
 	case len(key.ID) > store.MaxIDBytes:

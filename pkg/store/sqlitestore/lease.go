@@ -15,10 +15,10 @@ type leaseState struct {
 	token, expires int64
 }
 
-// held answers whether the lease is held with this token.
+// held returns whether the lease is held with this token.
 func (l leaseState) held(token, now int64) bool { return l.token == token && now < l.expires }
 
-// GetLease answers the lease that is held now, see store.Store.
+// GetLease returns the lease that is held now, see store.Store.
 func (s *Store) GetLease(ctx context.Context, key store.Key) (store.Lease, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Lease{}, err

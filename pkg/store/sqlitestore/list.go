@@ -16,7 +16,7 @@ const (
 	maxPage = 1000
 )
 
-// List answers a page of records, see store.Store.
+// List returns a page of records, see store.Store.
 func (s *Store) List(ctx context.Context, query store.Query) (store.Page, error) {
 	const doing = "listing records"
 	if err := s.usable(ctx); err != nil {

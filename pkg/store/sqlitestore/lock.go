@@ -12,7 +12,7 @@ import (
 // errLocked is what tryLock answers when the lock is taken.
 var errLocked = errors.New("locked")
 
-// fileLock is an exclusive lock on a file beside the store. The system frees it
+// fileLock is an exclusive lock on a file next to the store. The system frees it
 // when the process dies, so it never stays behind.
 type fileLock struct{ file *os.File }
 
@@ -35,14 +35,14 @@ func lockFile(path string) (*fileLock, error) {
 		return nil, fmt.Errorf("sqlitestore: %s is in use by process %s: stop it, or name another path", path, holder(name))
 	}
 	// The process id is for the message above only, so a failure to write it
-	// down is no reason to give up.
+	// down is not a reason to give up.
 	if err := file.Truncate(0); err == nil {
 		_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
 	return &fileLock{file}, nil
 }
 
-// holder answers the process id in a lock file.
+// holder returns the process id in a lock file.
 func holder(name string) string {
 	text, err := os.ReadFile(name)
 	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {

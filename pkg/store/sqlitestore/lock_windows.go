@@ -11,7 +11,7 @@ import (
 // then still read.
 const lockedByte = 1 << 30
 
-// tryLock takes an exclusive lock or answers errLocked.
+// tryLock takes an exclusive lock or returns errLocked.
 func tryLock(file *os.File) error {
 	at := &windows.Overlapped{Offset: lockedByte}
 	err := windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)

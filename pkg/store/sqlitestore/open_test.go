@@ -27,8 +27,8 @@ func execute(t *testing.T, path, text string) {
 	}
 }
 
-// TestOpenRefuses tests that a store which cannot be opened says the mend, and
-// that it can be opened once it is mended.
+// TestOpenRefuses tests that a store which cannot be opened says how to fix it, and
+// that it can be opened once it is fixed.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	write := func(content []byte) func(*testing.T, string) {

@@ -15,7 +15,7 @@ import (
 // the commits behind it.
 const trimStep = 2000
 
-// Tail answers outbox entries, or waits for some, see store.Store. The limit is
+// Tail returns outbox entries, or waits for some, see store.Store. The limit is
 // shared fairly among the shards that have entries.
 func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
 	for shard := range after {
@@ -46,7 +46,7 @@ func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait t
 	}
 }
 
-// tail answers what is there now.
+// tail returns what is there now.
 func (s *Store) tail(ctx context.Context, after map[int]int64, limit int) ([]store.OutboxEntry, error) {
 	var shards []int
 	for _, shard := range slices.Sorted(maps.Keys(after)) {
@@ -124,7 +124,7 @@ func (s *Store) Trim(ctx context.Context, shard int, through int64) error {
 	return nil
 }
 
-// checkShard answers what is wrong with a shard's number.
+// checkShard returns what is wrong with a shard's number.
 func (s *Store) checkShard(shard int) error {
 	if shard < 0 || shard >= s.Shards() {
 		return fmt.Errorf("sqlitestore: no shard %d: there are 0 to %d", shard, s.Shards()-1)

@@ -49,7 +49,7 @@ func (s *Store) rowError(ctx context.Context, doing string, err error) error {
 	return s.readError(ctx, doing, err)
 }
 
-// Get answers one record, see store.Store.
+// Get returns one record, see store.Store.
 func (s *Store) Get(ctx context.Context, key store.Key) (store.Record, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Record{}, err
@@ -80,7 +80,7 @@ func scanRecord(row interface{ Scan(...any) error }, more ...any) (store.Record,
 	return record, err
 }
 
-// History answers a record's history entries, see store.Store.
+// History returns a record's history entries, see store.Store.
 func (s *Store) History(ctx context.Context, key store.Key, after int64, limit int) ([]store.HistoryEntry, error) {
 	const doing = "reading history"
 	if err := s.usable(ctx); err != nil {
@@ -107,7 +107,7 @@ func (s *Store) History(ctx context.Context, key store.Key, after int64, limit i
 	return entries, nil
 }
 
-// Counters answers the plain counters of an owner, see store.Store.
+// Counters returns the plain counters of an owner, see store.Store.
 func (s *Store) Counters(ctx context.Context, owner store.Key) (map[string]int64, error) {
 	const doing = "reading counters"
 	if err := s.usable(ctx); err != nil {

@@ -125,7 +125,7 @@ func migrate(c *conn, config Config) error {
 	return nil
 }
 
-// schemaVersion answers the version of the file's schema, 0 when it is empty.
+// schemaVersion returns the version of the file's schema, 0 when it is empty.
 func schemaVersion(c *conn) (int, error) {
 	version, err := c.number("PRAGMA user_version")
 	if err != nil {

@@ -31,7 +31,7 @@ const maxShards = 4096
 // Config says how to open a store.
 type Config struct {
 	// Path of the file. It is created when it does not exist, its folder is not.
-	// Beside it live Path-wal, Path-shm and Path.lock.
+	// Next to it live Path-wal, Path-shm and Path.lock.
 	Path string
 	// Shards of a new file, DefaultShards when 0. A file keeps the number that
 	// it was created with, whatever is asked for here.
@@ -133,7 +133,7 @@ func (s *Store) Shards() int { return len(s.heads.seqs) }
 // Spans is true: all shards are in the one file.
 func (s *Store) Spans() bool { return true }
 
-// Ping answers nil when the file can be read and nothing has broken the writer.
+// Ping returns nil when the file can be read and nothing has broken the writer.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *Store) release() error {
 	return nil
 }
 
-// usable answers why nothing can be asked of the store now, or nil.
+// usable returns why nothing can be asked of the store now, or nil.
 func (s *Store) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

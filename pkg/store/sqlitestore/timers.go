@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Due answers timers that are due, see store.Store. Most of the time there are none,
+// Due returns timers that are due, see store.Store. Most of the time there are none,
 // and one query for each kind tells.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
 	if err := s.usable(ctx); err != nil {
@@ -32,7 +32,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...stri
 
 const readingTimers = "reading timers"
 
-// dueShards answers the shards that have timers of a kind which are due.
+// dueShards returns the shards that have timers of a kind which are due.
 func (s *Store) dueShards(ctx context.Context, kind string, now time.Time) ([]int, error) {
 	rows, err := s.reads.dueShards.QueryContext(ctx, kind, micros(now))
 	if err != nil {

@@ -41,7 +41,7 @@ func (w *writer) readWindow(j *judgement, length, now int64) (err error) {
 	return nil
 }
 
-// windowOf answers the state of a windowed counter.
+// windowOf returns the state of a windowed counter.
 func (w *writer) windowOf(key counterKey) (state window, err error) {
 	state, known := w.cache.window(key.owner, key.name)
 	if known {
@@ -64,7 +64,7 @@ func (w *writer) windowOf(key counterKey) (state window, err error) {
 	return state, nil
 }
 
-// oldest answers when the oldest units were admitted.
+// oldest returns when the oldest units were admitted.
 func (w *writer) oldest(key counterKey) (at int64, err error) {
 	_, err = w.oldestUnits.first(func(row []driver.Value) { at = row[0].(int64) }, key.owner, key.name, int64(math.MinInt64))
 	return at, fail("reading a counter", err)
@@ -105,7 +105,7 @@ func (w *writer) addWindowed(j *judgement, c *store.Counter, now int64) (value i
 	return value, nil
 }
 
-// sum answers the units of a window that were admitted until then.
+// sum returns the units of a window that were admitted until then.
 func (w *writer) sum(j *judgement, until int64) (sum int64, err error) {
 	if j.window.total == 0 || until < j.window.since {
 		return 0, nil
@@ -114,7 +114,7 @@ func (w *writer) sum(j *judgement, until int64) (sum int64, err error) {
 	return sum, fail("reading a counter", err)
 }
 
-// reopensAt answers when enough of the units in the window will have left it,
+// reopensAt returns when enough of the units in the window will have left it,
 // or no time when there never are enough.
 func (w *writer) reopensAt(c *store.Counter, owner string, now, value int64) (at time.Time, err error) {
 	excess := value + c.Delta - c.Limit
@@ -130,7 +130,7 @@ func (w *writer) reopensAt(c *store.Counter, owner string, now, value int64) (at
 }
 
 // giveBack takes the oldest of the units in the window away, as many as the counter
-// gives back of those that were admitted in it, and answers how many that are.
+// gives back of those that were admitted in it, and returns how many that are.
 func (w *writer) giveBack(c *store.Counter, owner string, now, value int64) (int64, error) {
 	edge := now - c.Window.Microseconds()
 	back := min(-c.Delta, value)

@@ -225,7 +225,7 @@ func (w *writer) commitFailed(err error) error {
 	return w.abandon(fmt.Errorf("%w: committing: %w", store.ErrUncertain, explain(err)))
 }
 
-// abandon rolls back and answers why.
+// abandon rolls back and returns why.
 func (w *writer) abandon(why error) error {
 	w.cache.clear()
 	w.pending.clear()

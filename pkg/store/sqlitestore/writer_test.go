@@ -36,7 +36,7 @@ func inWriter(t *testing.T, s *Store, do func(w *writer) error) {
 }
 
 // hold keeps the writer busy until the test calls release. What is written
-// meanwhile waits, and goes into one group.
+// in between waits, and goes into one group.
 func hold(t *testing.T, s *Store) (release func()) {
 	t.Helper()
 	held, end := make(chan struct{}), make(chan struct{})
@@ -83,7 +83,7 @@ func createBatch(n, size int) store.Batch {
 	}
 }
 
-// commitTogether commits batches in one group and answers their errors.
+// commitTogether commits batches in one group and returns their errors.
 func commitTogether(t *testing.T, s *Store, batches ...store.Batch) []error {
 	t.Helper()
 	release := hold(t, s)
@@ -146,7 +146,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestFullDisk tests that what does not fit is refused with the mend, that its
+// TestFullDisk tests that what does not fit is refused with how to fix it, that its
 // neighbours are not, and that all is well when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()

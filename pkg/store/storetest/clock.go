@@ -12,7 +12,7 @@ type Clock struct {
 	now time.Time
 }
 
-// NewClock answers a clock that stands at the first moment of 2026.
+// NewClock returns a clock that stands at the first moment of 2026.
 func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)}
 }

@@ -36,7 +36,7 @@ func several(key store.Key, expect int64, last string, earlier ...string) store.
 	return store.Put{Key: key, Expect: expect, Data: []byte("data of " + last), History: []byte(last), Earlier: entries(earlier...)}
 }
 
-// told answers a record's history as "version:data".
+// told returns a record's history as "version:data".
 func told(f *fixture, key store.Key) []string {
 	f.Helper()
 	var all []string
@@ -150,7 +150,7 @@ func earlierConflict(f *fixture) {
 	f.gone(b)
 }
 
-// most is a put with n entries beside the last.
+// most is a put with n entries next to the last.
 func most(key store.Key, n int) store.Put {
 	put := several(key, store.AnyVersion, "last")
 	for i := range n {

@@ -47,7 +47,7 @@ func Nth(n int, fault Fault) func(int, *store.Batch) Fault {
 	}
 }
 
-// Commits answers how many commits there were, failed ones included.
+// Commits returns how many commits there were, failed ones included.
 func (f *Faulty) Commits() int { return int(f.commits.Load()) }
 
 // Commit applies the batch, or fails as Decide says. A commit that the store

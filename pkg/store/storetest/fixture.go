@@ -62,7 +62,7 @@ func (f *fixture) refused(batch store.Batch, target error) {
 	}
 }
 
-// refusal is refused, and answers the error.
+// refusal is refused, and returns the error.
 func (f *fixture) refusal(batch store.Batch, target error) error {
 	f.Helper()
 	_, err := f.Commit(f.ctx, batch)
@@ -72,7 +72,7 @@ func (f *fixture) refusal(batch store.Batch, target error) error {
 	return err
 }
 
-// get answers a record that must exist.
+// get returns a record that must exist.
 func (f *fixture) get(key store.Key) store.Record {
 	f.Helper()
 	record, err := f.Get(f.ctx, key)
@@ -90,7 +90,7 @@ func (f *fixture) gone(key store.Key) {
 	}
 }
 
-// counters answers the plain counters of an owner.
+// counters returns the plain counters of an owner.
 func (f *fixture) counters(owner store.Key) map[string]int64 {
 	f.Helper()
 	values, err := f.Counters(f.ctx, owner)
@@ -121,7 +121,7 @@ func (f *fixture) events() []store.OutboxEntry {
 	return all
 }
 
-// due answers the timers of runs that are due at now, at most limit of each shard.
+// due returns the timers of runs that are due at now, at most limit of each shard.
 func (f *fixture) due(now time.Time, limit int) []store.Timer {
 	f.Helper()
 	timers, err := f.Due(f.ctx, now, limit, "run")
@@ -131,7 +131,7 @@ func (f *fixture) due(now time.Time, limit int) []store.Timer {
 	return timers
 }
 
-// sameShard answers n keys of one kind in the shard of key.
+// sameShard returns n keys of one kind in the shard of key.
 func (f *fixture) sameShard(key store.Key, n int) []store.Key {
 	shard := key.Shard(f.Shards())
 	var keys []store.Key
@@ -145,7 +145,7 @@ func (f *fixture) sameShard(key store.Key, n int) []store.Key {
 	return keys
 }
 
-// otherShard answers a key that does not live in the shard of key.
+// otherShard returns a key that does not live in the shard of key.
 func (f *fixture) otherShard(key store.Key) store.Key {
 	for i := 0; ; i++ {
 		k := run(fmt.Sprintf("other.%d", i))

@@ -98,7 +98,7 @@ func forgetWithDelete(f *fixture) {
 	tells(f, a, "")
 	f.reopen()
 
-	// The versions go on where they were.
+	// The versions continue where they were.
 	version(f, several(a, store.Absent, "d", "c"), 4)
 	batch.Deletes[0].Version, batch.Forget[0].Through = 4, math.MaxInt64
 	f.commit(batch)

@@ -16,7 +16,7 @@ var historyTests = []test{
 	{"outlives the record", historyOutlives},
 }
 
-// history answers a page of a record's history.
+// history returns a page of a record's history.
 func history(f *fixture, key store.Key, after int64, limit int) []store.HistoryEntry {
 	f.Helper()
 	entries, err := f.History(f.ctx, key, after, limit)

@@ -23,7 +23,7 @@ var listTests = []test{
 	{"100,000 records without a duplicate or a gap", listMany},
 }
 
-// listed answers the ids of all records that a query selects, page by page.
+// listed returns the ids of all records that a query selects, page by page.
 func listed(f *fixture, query store.Query) []string {
 	f.Helper()
 	var all []string

@@ -51,7 +51,7 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v -> %+v", input, output) },
 }
 
-// step answers whether a store in this state may answer so, and its next state.
+// step returns whether a store in this state may answer so, and its next state.
 //
 // An operation with an unknown outcome takes effect wherever the checker places
 // it; it may always be placed after all others, where nobody sees the effect.

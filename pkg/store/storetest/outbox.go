@@ -31,7 +31,7 @@ func emit(key store.Key, ids ...string) store.Batch {
 	return batch
 }
 
-// tail answers what is in the outbox now.
+// tail returns what is in the outbox now.
 func tail(f *fixture, after map[int]int64, limit int) []store.OutboxEntry {
 	f.Helper()
 	entries, err := f.Tail(f.ctx, after, limit, 0)
@@ -41,7 +41,7 @@ func tail(f *fixture, after map[int]int64, limit int) []store.OutboxEntry {
 	return entries
 }
 
-// ids answers the ids of entries, joined.
+// ids returns the ids of entries, joined.
 func ids(entries []store.OutboxEntry) string {
 	var b strings.Builder
 	for _, entry := range entries {
@@ -176,7 +176,7 @@ func tailWaits(f *fixture) {
 	if err != nil || len(entries) != 0 {
 		f.Errorf("waiting in vain answered %v, %v", entries, err)
 	}
-	// Waiting goes on when what was committed is of another shard or no event.
+	// Waiting continues when what was committed is of another shard or no event.
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -31,7 +31,7 @@ type span struct {
 }
 
 // setSpan prepares here and there at version 1, and counters of both at 1 of 2. It
-// answers nil when the store does not span shards, and has refused the batch.
+// returns nil when the store does not span shards, and has refused the batch.
 func setSpan(f *fixture) *span {
 	f.Helper()
 	s := &span{here: run("here")}

@@ -19,7 +19,7 @@ type windowModel struct {
 	units  []time.Time
 }
 
-// in answers the units in (t-window, t].
+// in returns the units in (t-window, t].
 func (m *windowModel) in(t time.Time) []time.Time {
 	var in []time.Time
 	for _, unit := range m.units {
@@ -30,7 +30,7 @@ func (m *windowModel) in(t time.Time) []time.Time {
 	return in
 }
 
-// verdict answers whether delta more units may be admitted at t, and if not,
+// verdict returns whether delta more units may be admitted at t, and if not,
 // when.
 func (m *windowModel) verdict(t time.Time, delta, limit int64) (ok bool, reopensAt time.Time) {
 	in := m.in(t)
@@ -45,7 +45,7 @@ func (m *windowModel) verdict(t time.Time, delta, limit int64) (ok bool, reopens
 	}
 }
 
-// giveBack drops units that were admitted then, and answers what is left at t.
+// giveBack drops units that were admitted then, and returns what is left at t.
 func (m *windowModel) giveBack(t time.Time, units int64, admitted time.Time) int64 {
 	in := m.in(t)
 	if admitted.After(t.Add(-m.window)) {

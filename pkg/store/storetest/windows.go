@@ -34,7 +34,7 @@ func giveBack(owner store.Key, units, limit int64, window time.Duration, admitte
 	return batch
 }
 
-// admitted answers the units in the window that ends now.
+// admitted returns the units in the window that ends now.
 func admitted(f *fixture, owner store.Key, name string, window time.Duration) int64 {
 	f.Helper()
 	return f.commit(admit(owner, name, 0, store.NoLimit, window)).Counters[0]

@@ -78,7 +78,7 @@ func launch(dir string, cluster bool, settings []string) (*Server, error) {
 	return server, server.startAnywhere(cluster)
 }
 
-// startAnywhere tries a few ports, for another process may take one meanwhile.
+// startAnywhere tries a few ports, for another process may take one in between.
 func (s *Server) startAnywhere(cluster bool) (err error) {
 	for range 5 {
 		if s.port, err = freePort(); err != nil {
@@ -96,7 +96,7 @@ func (s *Server) startAnywhere(cluster bool) (err error) {
 	return err
 }
 
-// freePort answers a free port outside of the range that the system hands out
+// freePort returns a free port outside of the range that the system hands out
 // to clients, so that the port is still free after the server was killed.
 func freePort() (int, error) {
 	var failed error
@@ -118,7 +118,7 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // URL is the server's address as redisstore takes it.
 func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
 
-// Client answers a client that is closed when the test ends.
+// Client returns a client that is closed when the test ends.
 func (s *Server) Client(tb testing.TB) *redis.Client {
 	tb.Helper()
 	client := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, DisableIdentity: true})
@@ -159,7 +159,7 @@ func (s *Server) Pause() error {
 	return errors.New("redistest: the server does not stop")
 }
 
-// Resume lets a paused server go on.
+// Resume lets a paused server continue.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(signal syscall.Signal) error {
