@@ -32,7 +32,7 @@ func TestReservedNames(t *testing.T) {
 	}
 	for name, want := range map[string]auth.Role{
 		"Alice": auth.Approver, "alice": auth.Approver, "ALICE": auth.Approver,
-		// Whoever reads the history must not take an agent for the operator.
+		// A reader of the history must not mistake an agent for the operator.
 		"bot": auth.Operator, "Bot": auth.Operator,
 		"worker": auth.Agent, "agent": auth.Agent, "Operator": auth.Operator, "service": auth.Service,
 		"anonymous": auth.Operator, "Anonymous": auth.Operator, "interlock": auth.Service, "carol": "", "": "",

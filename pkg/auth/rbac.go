@@ -42,7 +42,7 @@ var table = map[string]grant{
 	// The enforcer calls it with the caller's credentials. The engine asks for the
 	// decision that allowed the call, so nobody interrupts at will.
 	"/interlock.engine.v1.RunService/InterruptRun": drivers,
-	// Whoever is held to a workflow does not step out of it.
+	// An agent that is held to a workflow cannot leave it.
 	"/interlock.engine.v1.RunService/ForceState":     operator,
 	"/interlock.engine.v1.RunService/PauseRun":       drivers,
 	"/interlock.engine.v1.RunService/ResumeRun":      drivers,

@@ -2,7 +2,7 @@
 // caller may do that to it, and whether an agent would escape the run's rules by it.
 //
 // A decision is a function of a Scene, which holds everything that it may depend on.
-// Whoever loads a Scene must make each record that it read a precondition of the commit
+// The loader of a Scene must make each record that it read a precondition of the commit
 // that follows, so that a decision never outlives what it was made on. The package must
 // never read anything itself, and never take missing knowledge for permission.
 package authority

@@ -43,7 +43,7 @@ type Offer struct {
 }
 
 // Scene is all that a decision may depend on, as far as it is known. A decision that
-// depends on more is a Refusal with a Need: whoever holds the Scene adds that and asks
+// depends on more is a Refusal with a Need: the caller adds that to the Scene and asks
 // again.
 type Scene struct {
 	Who    Who

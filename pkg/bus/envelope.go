@@ -71,7 +71,7 @@ func Encode(ev *eventv1.Event) (store.Event, error) {
 // EventID returns the id that follows from what the event says: namespace,
 // entity, entity id, version (for a tool call its call id) and type, joined by
 // dots, each with the bytes outside [A-Za-z0-9_-] written ~XX. The same change
-// has the same id whoever computes it, and two changes never share one as long as
+// has the same id in every process that computes it, and two changes never share one as long as
 // a version (a call id) has at most one event of a type.
 func EventID(ev *eventv1.Event) string {
 	which := strconv.FormatInt(ev.GetVersion(), 10)

@@ -8,7 +8,7 @@ import (
 )
 
 // Follow returns work that calls changed for each event about one of the entities. An
-// event is a hint and no more: whoever hears of a change reads the store. It works
+// event is only a hint: a process that hears of a change reads the store. It works
 // until its context ends. name is the connection's.
 func Follow(endpoint Endpoint, name string, changed func(namespace, entity, id string), entities ...string) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -61,7 +61,7 @@ type Relay struct {
 	high position
 	// created is when the stream was created, to notice another of its name.
 	created time.Time
-	// lost demands that the next session begins at the start.
+	// lost requires that the next session begins at the start.
 	lost bool
 	// stopTail ends the wait for new entries, when the shards have changed.
 	stopTail context.CancelFunc

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Limits of one scan. What it has found by then is true all the same.
+// Limits of one scan. What it has found until then is still true.
 const (
 	scanLimit   = 500_000
 	scanTimeout = 30 * time.Second

@@ -34,7 +34,7 @@ type entry struct {
 	queue *queue
 	acked bool
 	// sentAt and highest say when it was published, and the highest stream
-	// sequence that had been acknowledged by then.
+	// sequence that had been acknowledged until then.
 	sentAt  time.Time
 	highest uint64
 }

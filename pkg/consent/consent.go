@@ -24,7 +24,7 @@ const (
 	Rejected  Status = "REJECTED"
 	Expired   Status = "EXPIRED"
 	Cancelled Status = "CANCELLED"
-	// Stale: it was granted, and by then the action was not possible any more
+	// Stale: it was granted, and the action had become impossible in between
 	// (S9.1).
 	Stale Status = "STALE"
 )
@@ -125,7 +125,7 @@ func Open(req Request, now time.Time) (Result, error) {
 	return *r, nil
 }
 
-// count is the number of those who have approved, or of those who have rejected.
+// count is the number of people who approved, or who rejected.
 func (a *Approval) count(approve bool) int {
 	n := 0
 	for i := range a.Votes {

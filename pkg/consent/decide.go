@@ -62,7 +62,7 @@ func (a *Approval) Decide(by Approver, d Decision, now time.Time) Result {
 	return *r
 }
 
-// barred refuses who may not decide, or not any more. Who asks is refused whatever
+// barred refuses callers that may not decide, or no longer. The requester is refused whatever
 // the terms say, and so are agents: their names may be on a list by mistake.
 func (a *Approval) barred(by Approver, now time.Time) *Result {
 	var refused Result
@@ -117,7 +117,7 @@ func (a *Approval) escalated(now time.Time) bool {
 	return a.Escalated || !a.EscalatesAt.IsZero() && !now.Before(a.EscalatesAt)
 }
 
-// asked lists those who are asked at a time.
+// asked lists the people who are asked at a time.
 func (a *Approval) asked(now time.Time) string {
 	text := a.Terms.Eligible.String()
 	if more := a.Terms.Escalation.To.String(); more != "" && a.escalated(now) {

@@ -80,7 +80,7 @@ func (a *Approval) Outcome() string {
 	}
 }
 
-// voters names those who voted one way, with what they have noted.
+// voters names the people who voted one way, with their notes.
 func (a *Approval) voters(approve bool) string {
 	var words []string
 	for i := range a.Votes {

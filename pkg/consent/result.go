@@ -19,7 +19,7 @@ type Event struct {
 	Type string
 	// Vote of an approver.
 	Vote *Vote
-	// Eligible are those who are asked now.
+	// Eligible are the people who are asked now.
 	Eligible Approvers
 	// Reason that it was cancelled or has become stale for, and By whom.
 	Reason string

@@ -14,7 +14,7 @@ const DefaultTTL = 24 * time.Hour
 const (
 	// RoleApprover decides unless the terms name others.
 	RoleApprover = "approver"
-	// RoleAgent never decides, whoever names it: agents ask.
+	// RoleAgent never decides, even if the terms name it: agents ask.
 	RoleAgent = "agent"
 )
 

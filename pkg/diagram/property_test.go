@@ -31,7 +31,7 @@ func drawText(t *rapid.T, what string) string {
 }
 
 // drawWorkflow makes definitions that Parse would refuse too: whatever they are,
-// a picture comes of them.
+// the result is a picture.
 func drawWorkflow(t *rapid.T) *workflow.Definition {
 	names := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string { return drawText(t, "name") }), 1, 14, rapid.ID).Draw(t, "states")
 	one := func(what string) string {

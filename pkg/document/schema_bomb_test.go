@@ -141,7 +141,7 @@ func TestSchemaLargeIsFine(t *testing.T) {
 }
 
 // threeWays describes the child c in three branches, as unions of nodes do:
-// whoever follows each branch looks at a child 3^depth times.
+// a validator that follows each branch looks at a child 3^depth times.
 const threeWays = `"$defs":{"n":{"anyOf":[
 	{"properties":{"c":{"$ref":"#/$defs/n"}},"required":["x"]},
 	{"properties":{"c":{"$ref":"#/$defs/n"}},"required":["y"]},

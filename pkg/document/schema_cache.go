@@ -43,7 +43,7 @@ func (c *SchemaCache) Compile(v Value) (*Schema, Problems) {
 	element := c.enter(digest)
 	cached := element.Value.(*cachedSchema)
 	cached.once.Do(func() {
-		// Should the compiler panic, those who wait get this.
+		// Should the compiler panic, waiting callers get this.
 		cached.problems = Problems{{Code: CodeBadSchema, Severity: SeverityError, Message: "the schema could not be compiled"}}
 		cached.schema, cached.problems = CompileSchema(v)
 		c.settle(element)

@@ -85,7 +85,7 @@ func TestSchemaCacheBytes(t *testing.T) {
 	checkCache(t, c)
 }
 
-// TestSchemaCacheConcurrent: those who ask at the same time get the same schema.
+// TestSchemaCacheConcurrent: concurrent callers get the same schema.
 func TestSchemaCacheConcurrent(t *testing.T) {
 	t.Parallel()
 	c := NewSchemaCache(4)

@@ -230,7 +230,7 @@ func TestProblemsErr(t *testing.T) {
 	t.Parallel()
 	warning := Problems{{Code: CodeNoEffect, Severity: SeverityWarning}}
 	if warning.HasErrors() || warning.Err() != nil {
-		t.Error("a warning is no error")
+		t.Error("a warning is not an error")
 	}
 	if !warning.Strict().HasErrors() || warning[0].Severity != SeverityWarning {
 		t.Error("strict makes a warning an error, in a copy")

@@ -128,7 +128,7 @@ func TestCleanWindows(t *testing.T) {
 	}
 }
 
-// TestWritten: a slash at the end of a name is no way round.
+// TestWritten: a slash at the end of a name does not bypass a pattern.
 func TestWritten(t *testing.T) {
 	t.Parallel()
 	root := pathglob.RootOf("/repo")

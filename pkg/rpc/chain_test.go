@@ -189,7 +189,7 @@ func (refusingAuthenticator) Authenticate(context.Context, string) (auth.Princip
 	return auth.Principal{}, auth.Refused("it has expired")
 }
 
-// Whoever has an old token is told so.
+// A caller with an old token is told so.
 func TestRefusalsAreTold(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{}, func(cfg *rpc.Config) { cfg.Authenticator = refusingAuthenticator{} })
@@ -468,7 +468,7 @@ func TestDeadlines(t *testing.T) {
 		_, err = client.GetRun(ctx, &enginev1.GetRunRequest{})
 		wantReason(t, err, fault.DeadlineExceeded)
 		if d := <-left; d <= 50*time.Millisecond {
-			t.Errorf("the caller's deadline was not heeded: %v", d)
+			t.Errorf("the caller's deadline was not respected: %v", d)
 		}
 
 		ctx, stop := context.WithCancel(within(t))

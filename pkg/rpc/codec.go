@@ -18,7 +18,7 @@ type codec struct{ encoding.CodecV2 }
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(grpcproto.Name)} }
 
 // malformed is the mark: an unknown field with the largest number that there is.
-// Whoever sends it says of himself that his message is malformed.
+// A client that sends it declares its own message malformed.
 var malformed = protowire.AppendVarint(protowire.AppendTag(nil, protowire.MaxValidNumber, protowire.VarintType), 1)
 
 // Unmarshal implements encoding.CodecV2.

@@ -51,7 +51,7 @@ func TestBytesThatAreNoMessage(t *testing.T) {
 		}
 		wantReason(t, stream.RecvMsg(&got), fault.InvalidRequest)
 	}
-	// Who may not call at all learns that first.
+	// A caller that may not call at all learns that first.
 	sent, got := "\xff", ""
 	err := h.dial(t, rpc.ClientConfig{}).Invoke(within(t), enginev1.RunService_GetRun_FullMethodName, &sent, &got, grpc.ForceCodecV2(onWire{}))
 	wantReason(t, err, fault.Unauthenticated)

@@ -44,7 +44,7 @@ func TestDrainLosesNoCall(t *testing.T) {
 	for range 2 * callers {
 		<-entered
 	}
-	// Whoever watches its health learns of the drain.
+	// Clients that watch its health learn of the drain.
 	health := h.dial(t, rpc.ClientConfig{})
 	watch, err := healthpb.NewHealthClient(health).Watch(within(t), &healthpb.HealthCheckRequest{})
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 //
 // A unary call runs in the caller's goroutine, without HTTP/2 and wake-ups. Its
 // messages are copied, so neither side sees what the other does to them later. It
-// returns when its handler does: handlers heed their context. A stream runs over
-// an in-memory connection. Of the call options Header and Trailer are heeded.
+// returns when its handler does: handlers respect their context. A stream runs over
+// an in-memory connection. Of the call options Header and Trailer are supported.
 //
 // Of the configuration Token and Namespace are used, for calls whose context
 // brings none.

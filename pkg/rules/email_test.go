@@ -112,7 +112,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestEmailLists: no list admits anybody, an empty one nobody, * whoever has an
+// TestEmailLists: no list admits anybody, an empty one nobody, * everybody with an
 // address.
 func TestEmailLists(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,7 @@
 // capabilities its patterns match, and what it answers to a call.
 //
 // Values in, values out: it must never read a clock, a store or a file, nor keep
-// count. What has to be counted is said in the verdict, and counted by whoever
+// count. What has to be counted is said in the verdict, and counted by the caller that
 // makes the decision durable, or in a Tally where nothing is to be. Any doubt in it
 // denies.
 package rules
@@ -11,7 +11,7 @@ package rules
 type Policy struct {
 	// Role is the agent's role that the policy is for.
 	Role string
-	// Name is optional in the text. Counters belong to it, so whoever keeps policies
+	// Name is optional in the text. Counters belong to it, so the store of policies
 	// gives each another.
 	Name string
 	// DefaultDeny denies what no rule matches; otherwise it is allowed (S7.2).

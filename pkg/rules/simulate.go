@@ -21,7 +21,7 @@ type Recorded struct {
 	Policy string
 }
 
-// Replayed is what would have become of a recorded call.
+// Replayed is the decision that a recorded call would have got.
 type Replayed struct {
 	// Index of the call among those recorded.
 	Index int

@@ -145,7 +145,7 @@ func (a decision) act(w *world) outcome {
 	}
 	of.at = out.Approval
 	switch {
-	case of.ofCall(): // whoever asked makes the call again
+	case of.ofCall(): // the requester makes the call again
 	case of.at.Status == consent.Granted:
 		w.carryOut(of)
 	case of.at.Status == consent.Rejected:

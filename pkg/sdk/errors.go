@@ -12,7 +12,7 @@ import (
 var ErrNotRun = errors.New("the agent has not run")
 
 // ErrLeaseLost is the cause of the end of a task's context when its lease is lost:
-// the task is somebody else's by then, so what the agent continues to do is done
+// the task already belongs to another runner, so what the agent continues to do is done
 // twice.
 var ErrLeaseLost = errors.New("the lease on the task is lost")
 
@@ -64,7 +64,7 @@ type ApprovalRequiredError struct {
 	CallID string
 }
 
-// Error is the demand in one line.
+// Error is the request in one line.
 func (e *ApprovalRequiredError) Error() string {
 	return "approval required (" + e.ApprovalID + "): " + e.Message
 }

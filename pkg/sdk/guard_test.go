@@ -204,7 +204,7 @@ func TestGuardSilence(t *testing.T) {
 	})
 }
 
-// A call id that was decided on before the run moved on is no use: the question is
+// A call id that was decided on before the run moved on is of no use: the question is
 // new, and so is its id.
 func TestGuardAsksAnew(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

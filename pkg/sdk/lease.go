@@ -20,7 +20,7 @@ type kept struct {
 }
 
 // keep extends the lease of a task until it is stopped, also after ctx has ended:
-// what is under way then still has to come to its end. The task's context ends
+// what is under way then still has to end. The task's context ends
 // with ErrLeaseLost when the lease is lost.
 func (c *Client) keep(ctx context.Context, task Task) kept {
 	taskCtx, lose := context.WithCancelCause(ctx)

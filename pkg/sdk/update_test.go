@@ -72,7 +72,7 @@ func TestUpdateAnswersWhatItWrote(t *testing.T) {
 		if err != nil || st.Version != 2 || string(st.Data) != `{"n": 2}` || st.UpdatedBy != "s" {
 			t.Errorf("%+v, %v", st, err)
 		}
-		// What was read is what is written, whatever the session shares by then.
+		// What was read is what is written, whatever the session shares now.
 		if req := states.written.all()[0]; req.GetStateId() != "wfstate_1" || req.GetExpectedVersion() != 1 {
 			t.Errorf("written as %v", req)
 		}

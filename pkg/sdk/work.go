@@ -164,7 +164,7 @@ func (b *batch) end() {
 	b.release()
 }
 
-// close makes the places free of those who do not work any more.
+// close frees the places of attempts that have ended.
 func (b *batch) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -44,7 +44,7 @@ func (s *Session) Tick(c Clock) Result {
 	case !t.Leased() && due(s.Deadline, c.Now):
 		cmd := Stop{}
 		if s.Update == UpdatePending {
-			// Who asked for the report in place has not come back: that is an attempt,
+			// The caller that asked for the report in place has not come back: that is an attempt,
 			// and the next one begins there too.
 			cmd = Stop{InPlace: true, Error: "the agent did not come back within " + c.config().AttemptTimeout.String()}
 		}

@@ -66,7 +66,7 @@ type Session struct {
 	UpdatedEarly bool `json:"updated_early,omitempty"`
 	// Attempts counts the prompts that asked for the report.
 	Attempts int `json:"attempts,omitempty"`
-	// InPlace: whoever stopped it resumes it too, so no task asks for the report.
+	// InPlace: the caller that stopped it also resumes it, so no task asks for the report.
 	InPlace bool `json:"in_place,omitempty"`
 	// Deadline is when an attempt that is made in place counts as failed (S11.3).
 	Deadline time.Time `json:"deadline,omitzero"`

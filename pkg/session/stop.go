@@ -155,7 +155,7 @@ func (r *Result) giveUp(now time.Time) {
 }
 
 // Asked says which prompt the agent must be given before it may stop, from 1; 0
-// when it may. It is for those who stop a session in place.
+// when it may. It is for callers that stop a session in place.
 func (s *Session) Asked() int {
 	if s.InPlace && s.Update == UpdatePending {
 		return s.Attempts
@@ -172,7 +172,8 @@ func (s *Session) StateUpdated(c Clock) Result {
 		r.Session.Update, r.Session.Deadline = UpdateCompleted, time.Time{}
 		r.announce(EventUpdateCompleted)
 		if s.Status == Finished && !s.Task.Leased() {
-			// Nobody need ask for it any more. Whoever reported after its stop may continue and stop again; if not, it is done after a while.
+			// Nobody need ask for it any more. A session that reported after its stop may
+			// continue and stop again; if not, it is done after a while.
 			r.drop(KindStateUpdate)
 			r.Session.Deadline = c.Now.Add(c.config().AttemptTimeout)
 		}

@@ -139,7 +139,7 @@ func (p *planner) numberPart(part syntax.WordPart) {
 	}
 }
 
-// known demands that what stands for an expansion is an integer.
+// known requires that what stands for an expansion is an integer.
 func (p *planner) known(h hole, about string) {
 	switch {
 	case h.integer:

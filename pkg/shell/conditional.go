@@ -141,7 +141,7 @@ func joins(w Word) bool {
 	return w.Static && (w.Text == "-a" || w.Text == "-o" || w.Text == ")" || w.Text == "]")
 }
 
-// single reports that a word cannot become several. Whoever sets the environment
+// single reports that a word cannot become several. The agent that sets the environment
 // is not who writes the line, so its variables are taken for words.
 func (p *planner) single(w Word, f Finding) bool {
 	if w.opaque && w.many {

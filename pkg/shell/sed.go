@@ -107,7 +107,7 @@ func (r *sedReader) appended() {
 	r.line()
 }
 
-// end demands that nothing of a command is left.
+// end requires that nothing of a command is left.
 func (r *sedReader) end(c byte) bool {
 	r.skip(" \t")
 	switch n := r.peek(); {

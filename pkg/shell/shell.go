@@ -4,7 +4,7 @@
 //
 // It is pure: it must never run anything, read a file or a variable, or trust
 // what a line says about itself. What it cannot see it reports as hidden, so
-// that whoever judges a plan can refuse it.
+// that the judge of a plan can refuse it.
 package shell
 
 import "strings"

@@ -130,7 +130,7 @@ func (p *planner) cases(c *syntax.CaseClause) {
 }
 
 // function walks a definition. It is a command of its own, so that a list of
-// commands has to name it, and its body is judged where it stands: whoever calls
+// commands has to name it, and its body is judged where it is defined: the command that calls
 // it, by whatever name, runs nothing else.
 func (p *planner) function(c *syntax.FuncDecl) {
 	if c.Name == nil {

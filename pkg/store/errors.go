@@ -65,10 +65,10 @@ func (e *LimitError) Error() string {
 // Is makes errors.Is(err, ErrLimit) true.
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
-// FencedError says that a lease is not as a fence demands, and who holds it.
+// FencedError says that a lease is not as a fence requires, and who holds it.
 type FencedError struct {
 	Key Key
-	// Token that the fence demands.
+	// Token that the fence requires.
 	Token int64
 	// Holder has the lease now, Until then. They are zero when nobody does: the
 	// lease with the fence's token has lapsed or was released.

@@ -15,17 +15,17 @@ import (
 
 // Versions that a precondition may name besides a record's own.
 const (
-	// Absent demands that the record does not exist.
+	// Absent requires that the record does not exist.
 	Absent int64 = 0
-	// AnyVersion demands nothing.
+	// AnyVersion requires nothing.
 	AnyVersion int64 = -1
 )
 
 // NoLimit is the Limit of a counter that may grow without bound.
 const NoLimit int64 = -1
 
-// Unheld is the Token of a Fence that demands that nobody holds the lease. No
-// lease is ever given with it. Whoever takes a token from a client must refuse
+// Unheld is the Token of a Fence that requires that nobody holds the lease. No
+// lease is ever given with it. A service that takes a token from a client must refuse
 // this one: it is not a proof of holding anything.
 const Unheld int64 = 0
 
@@ -191,7 +191,7 @@ type Batch struct {
 	Postpone    []Postpone
 }
 
-// Check demands that a record is at a version (or Absent, or AnyVersion).
+// Check requires that a record is at a version (or Absent, or AnyVersion).
 type Check struct {
 	Key     Key
 	Version int64
@@ -298,7 +298,7 @@ type Idempotency struct {
 	TTL    time.Duration
 }
 
-// Fence demands that a lease is held, now, with this token, or with Unheld that
+// Fence requires that a lease is held, now, with this token, or with Unheld that
 // it is free, released or lapsed; else *FencedError.
 type Fence struct {
 	Key   Key

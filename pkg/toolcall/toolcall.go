@@ -4,7 +4,7 @@
 //
 // It is pure: a compiled workflow, a run and a call in, a verdict out. It must
 // never look at the clock, read anything, or keep count: what has to be counted
-// is said in the verdict and counted by whoever makes it durable. Whatever it
+// is said in the verdict and counted by the caller that makes it durable. Whatever it
 // cannot decide it denies.
 package toolcall
 

@@ -1,5 +1,5 @@
 // Package webhook signs the messages that Interlock sends to receivers, and
-// verifies them for those who receive. It is pure: the time and the secret come in.
+// verifies them for receivers. It is pure: the time and the secret are arguments.
 //
 // A message has an id, by which a receiver drops what it has seen: it is delivered
 // at least once. The signature covers the id, the time of sending and the body, so

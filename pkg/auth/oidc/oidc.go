@@ -29,7 +29,7 @@ const (
 	maxSkew = time.Minute
 )
 
-// algorithms are asymmetric: whoever checks a token must not be able to make one.
+// algorithms are asymmetric: a verifier of tokens must not be able to create one.
 var algorithms = []string{
 	coreos.RS256, coreos.RS384, coreos.RS512, coreos.PS256, coreos.PS384, coreos.PS512,
 	coreos.ES256, coreos.ES384, coreos.ES512, coreos.EdDSA,

@@ -13,7 +13,7 @@ import (
 const minKey = 32
 
 // Key signs and checks tokens. All services of an installation share it, and
-// whoever has it can make a token for any session.
+// its holder can create a token for any session.
 type Key struct{ secret []byte }
 
 // CreateKey makes a key file that only its owner can read, unless there is one.

@@ -1,5 +1,5 @@
 // Package sessiontoken makes and checks tokens for agents that may act in one
-// session only: signed, so that whoever starts an agent can give it one without a
+// session only: signed, so that the program that starts an agent can give it one without a
 // server knowing of it before, and short-lived, because nothing takes one back but
 // another key.
 //
@@ -67,7 +67,7 @@ func (p *payload) claims() Claims {
 	return c
 }
 
-// check is what must be true of every token, whoever has signed it.
+// check is what must be true of every token, whatever key signed it.
 func (c Claims) check() error {
 	switch ttl := c.Expires.Sub(c.IssuedAt); {
 	case !auth.ValidName(c.Name):

@@ -108,7 +108,7 @@ func writeNext(t *testing.T, s *redisstore.Store, writer int, version int64) (in
 	return 0, err
 }
 
-// checkRun demands that a record is at the acknowledged version, or at the one
+// checkRun requires that a record is at the acknowledged version, or at the one
 // whose outcome is unknown, and that its history is whole.
 func checkRun(t *testing.T, s *redisstore.Store, writer int, acknowledged int64) {
 	t.Helper()
@@ -141,7 +141,7 @@ func checkRun(t *testing.T, s *redisstore.Store, writer int, acknowledged int64)
 	}
 }
 
-// checkEvents demands an event for each acknowledged version, in order.
+// checkEvents requires an event for each acknowledged version, in order.
 func checkEvents(t *testing.T, s *redisstore.Store, acknowledged []int64) {
 	t.Helper()
 	seen := map[string]int64{}

@@ -62,7 +62,7 @@ func TestEveryMasterIsChecked(t *testing.T) {
 	refused(t, cluster.URL(), "appendfsync", "everysec", cluster.Nodes[2].Addr())
 }
 
-// refused demands that a server is refused with an error that says these, and
+// refused requires that a server is refused with an error that says these, and
 // that it is opened with a warning when that is asked for.
 func refused(t *testing.T, url string, says ...string) {
 	t.Helper()

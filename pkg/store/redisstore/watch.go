@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// watcher waits for new entries in one shard's outbox, on behalf of those who
+// watcher waits for new entries in one shard's outbox, on behalf of the callers that
 // tail it. Only a Cluster needs one: there a command waits on one slot, so each
 // shard has a connection of its own, which stays with it from one Tail to the
 // next.
@@ -35,7 +35,7 @@ func (w *watcher) remove(woken chan struct{}) {
 	delete(w.wanted, woken)
 }
 
-// watch waits while anyone does. Who comes while it waits is served by that
+// watch waits while any caller does. A caller that arrives while it waits is served by that
 // wait: having read the outbox just before, it wants what comes next as well.
 func (w *watcher) watch(s *Store, shard int) {
 	for {

@@ -18,7 +18,7 @@ func rowid(shard int, seq int64) int64 { return int64(shard)<<seqBits | seq }
 // seqOf returns the sequence number in a row id.
 func seqOf(row int64) int64 { return row & (1<<seqBits - 1) }
 
-// heads are the last sequence numbers of the shards, and wake those who wait for
+// heads are the last sequence numbers of the shards, and wake the callers that wait for
 // the next.
 type heads struct {
 	// seqs are those that are durable.

@@ -122,7 +122,7 @@ func killAfter(t *testing.T, path string, commits int, answered []int64) {
 	}
 }
 
-// checkVictim demands that a writer's record, history, counter and events all
+// checkVictim requires that a writer's record, history, counter and events all
 // tell of the same number of commits, and of no fewer than were answered.
 func checkVictim(t *testing.T, s *sqlitestore.Store, writer int, answered int64) {
 	t.Helper()

@@ -106,7 +106,7 @@ func (w *writer) storeLease(key store.Key, state leaseState) (store.Lease, error
 	return store.Lease{Key: key, Holder: state.holder, Token: state.token, Expires: fromMicros(state.expires)}, fail("storing a lease", err)
 }
 
-// checkFence demands that a lease is held with this token, or not at all.
+// checkFence requires that a lease is held with this token, or not at all.
 func (w *writer) checkFence(f *store.Fence, now int64) error {
 	state, err := w.lease(f.Key)
 	if err != nil {

@@ -51,7 +51,7 @@ type Store struct {
 	reads   *reads
 	writer  *writer
 	heads   *heads
-	// stopped is closed by Close, to wake those who wait.
+	// stopped is closed by Close, to wake waiting callers.
 	stopped chan struct{}
 	// grace is how long a caller that gave up waits for the answer to a write
 	// that is under way: it comes with the next fsync, and the truth is worth it.

@@ -23,7 +23,7 @@ type request struct {
 	// again after a rollback.
 	apply func(w *writer) error
 	done  chan error
-	// taken is set by whoever comes first: the writer to apply the request, or
+	// taken is set by the first of two: the writer to apply the request, or
 	// its caller to withdraw it.
 	taken atomic.Bool
 	err   error

@@ -191,7 +191,7 @@ func allOrNothing(f *fixture) {
 	checkApplied(f, s, after)
 }
 
-// checkApplied demands that all of the scene's batch can be seen.
+// checkApplied requires that all of the scene's batch can be seen.
 func checkApplied(f *fixture, s *scene, got view) {
 	f.Helper()
 	now := f.clock.Now()
@@ -328,7 +328,7 @@ func resultOrder(f *fixture) {
 	}
 }
 
-// wantLimit demands a *LimitError with these fields.
+// wantLimit requires a *LimitError with these fields.
 func wantLimit(t *testing.T, err error, want store.LimitError) {
 	t.Helper()
 	var got *store.LimitError

@@ -46,7 +46,7 @@ func told(f *fixture, key store.Key) []string {
 	return all
 }
 
-// tells demands a record's history, as "version:data" with spaces between.
+// tells requires a record's history, as "version:data" with spaces between.
 func tells(f *fixture, key store.Key, want string) {
 	f.Helper()
 	if diff := cmp.Diff(strings.Fields(want), told(f, key), cmpopts.EquateEmpty()); diff != "" {

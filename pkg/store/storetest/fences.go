@@ -25,7 +25,7 @@ func fenced(lock store.Key, token int64, put store.Key) store.Batch {
 	}
 }
 
-// wantFenced demands a *FencedError with these fields.
+// wantFenced requires a *FencedError with these fields.
 func wantFenced(t *testing.T, err error, want store.FencedError) {
 	t.Helper()
 	var got *store.FencedError
@@ -142,7 +142,7 @@ func pausedHolder(f *fixture) {
 	}
 }
 
-// fencesExclude lets those who hold a lease now and then, and those who may write
+// fencesExclude lets writers that hold a lease now and then, and writers that may write
 // only while nobody does, fight over one record: nobody else writes while a lease
 // is held.
 func fencesExclude(f *fixture) {

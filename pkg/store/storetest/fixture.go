@@ -82,7 +82,7 @@ func (f *fixture) get(key store.Key) store.Record {
 	return record
 }
 
-// gone demands that there is no such record.
+// gone requires that there is no such record.
 func (f *fixture) gone(key store.Key) {
 	f.Helper()
 	if record, err := f.Get(f.ctx, key); !errors.Is(err, store.ErrNotFound) {

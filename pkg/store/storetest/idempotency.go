@@ -31,7 +31,7 @@ func once(a store.Key, name, digest, answer string) store.Batch {
 	}
 }
 
-// answer demands what is stored with an idempotency key; "" for nothing.
+// answer requires what is stored with an idempotency key; "" for nothing.
 func answer(f *fixture, owner store.Key, name, want string) {
 	f.Helper()
 	got, err := f.Answer(f.ctx, owner, name)

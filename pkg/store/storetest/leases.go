@@ -30,7 +30,7 @@ func acquire(f *fixture, key store.Key, holder string, ttl time.Duration) store.
 	return lease
 }
 
-// held demands that a lease cannot be had.
+// held requires that a lease cannot be had.
 func held(f *fixture, key store.Key, holder string, want store.HeldError) {
 	f.Helper()
 	_, err := f.AcquireLease(f.ctx, key, holder, minute)

@@ -64,7 +64,7 @@ const (
 type op struct {
 	kind opKind
 	key  string
-	// expect is the version that a put or delete demands.
+	// expect is the version that a put or delete requires.
 	expect int64
 	value  string
 	limit  int64

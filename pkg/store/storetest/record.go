@@ -219,7 +219,7 @@ func emptyBatch(f *fixture) {
 	}
 }
 
-// wantConflict demands a *ConflictError with these fields.
+// wantConflict requires a *ConflictError with these fields.
 func wantConflict(t *testing.T, err error, want store.ConflictError) {
 	t.Helper()
 	var got *store.ConflictError

@@ -107,7 +107,7 @@ func (s *span) view(f *fixture) spanView {
 	return v
 }
 
-// unchanged demands that a refused batch has changed nothing.
+// unchanged requires that a refused batch has changed nothing.
 func (f *fixture) unchanged(s *span, before spanView) {
 	f.Helper()
 	if diff := cmp.Diff(before, s.view(f), cmpopts.EquateEmpty()); diff != "" {

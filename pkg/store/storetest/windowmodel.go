@@ -55,7 +55,7 @@ func (m *windowModel) giveBack(t time.Time, units int64, admitted time.Time) int
 	return int64(len(in))
 }
 
-// windowProperty commits anything and demands the answers that the model gives.
+// windowProperty commits anything and requires the answers that the model gives.
 func windowProperty(f *fixture) {
 	var round atomic.Int64
 	rapid.Check(f.T, func(t *rapid.T) {
@@ -74,7 +74,7 @@ func windowProperty(f *fixture) {
 	})
 }
 
-// stepBack gives units back and demands the value that the model has then.
+// stepBack gives units back and requires the value that the model has then.
 func (m *windowModel) stepBack(t *rapid.T, f *fixture, owner store.Key, units, limit int64, admitted time.Time) {
 	result, err := f.Commit(f.ctx, giveBack(owner, units, limit, m.window, admitted))
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *windowModel) stepBack(t *rapid.T, f *fixture, owner store.Key, units, l
 	}
 }
 
-// step commits a delta and demands the answer that the model gives.
+// step commits a delta and requires the answer that the model gives.
 func (m *windowModel) step(t *rapid.T, f *fixture, owner store.Key, delta, limit int64) {
 	now := f.clock.Now()
 	before := int64(len(m.in(now)))
