@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// codec is grpc's own, except that bytes which are no message of the RPC become
-// an empty message with a mark, for accept to refuse. grpc would answer INTERNAL
+// codec is grpc's own, except that it carries Raw, and that bytes which are no message
+// of the RPC become an empty message with a mark, for accept to refuse. grpc would answer INTERNAL
 // with the decoder's words before anything of ours has run.
 type codec struct{ encoding.CodecV2 }
 
@@ -23,6 +23,10 @@ var malformed = protowire.AppendVarint(protowire.AppendTag(nil, protowire.MaxVal
 
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if raw, ok := v.(*Raw); ok {
+		raw.wire = data.Materialize()
+		return nil
+	}
 	err := c.CodecV2.Unmarshal(data, v)
 	m, ok := v.(proto.Message)
 	if err == nil || !ok {

@@ -46,6 +46,9 @@ func Validate(msg proto.Message) error {
 
 // accept checks a received message: its size, and its rules when asked to.
 func (s *Server) accept(msg any, rules bool) error {
+	if _, raw := msg.(*Raw); raw {
+		return nil
+	}
 	m, ok := msg.(proto.Message)
 	if !ok {
 		return fault.New(fault.Internal, "not a protobuf message")
