@@ -65,17 +65,17 @@ func (s *Server) authenticate(ctx context.Context) (auth.Principal, error) {
 			"the metadata \"authorization\" must be \"Bearer <token>\", once")
 	}
 	if s.cfg.Authenticator == nil {
-		return auth.Principal{}, unauthenticated(auth.ErrUnauthenticated)
+		return auth.Principal{}, Unauthenticated(auth.ErrUnauthenticated)
 	}
 	p, err := s.cfg.Authenticator.Authenticate(ctx, given[0][len(scheme):])
 	if err != nil {
-		return auth.Principal{}, unauthenticated(err)
+		return auth.Principal{}, Unauthenticated(err)
 	}
 	return p, nil
 }
 
-// unauthenticated tells a caller as much of an authenticator's error as it may know.
-func unauthenticated(err error) error {
+// Unauthenticated is an authenticator's error as far as a caller may know it.
+func Unauthenticated(err error) error {
 	var refusal *auth.Refusal
 	switch {
 	case errors.As(err, &refusal):

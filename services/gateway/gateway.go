@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/approvalpage"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
@@ -112,7 +114,7 @@ func New(cfg Config) (*Gateway, error) {
 		g.events = &events{endpoint: *cfg.NATS}
 		source = g.events
 	}
-	restHandler, err := newREST(cfg, on, source)
+	api, err := newREST(cfg, on, source)
 	if err != nil {
 		return nil, fmt.Errorf("build the REST edge: %w", err)
 	}
@@ -128,22 +130,36 @@ func New(cfg Config) (*Gateway, error) {
 		return nil, fmt.Errorf("build the MCP edge: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", restHandler)
-	for path, handler := range map[string]http.Handler{
+	mux.Handle("/", api)
+	for path, handler := range map[string]access.Part{
 		mcp.Path: g.mcp.HTTPHandler(), mcp.ProcessPath: g.mcp.ProcessHandler(), approvalpage.Path: page,
 	} {
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
 	}
-	mux.Handle("POST /v1/hook", guarded(cfg, hook.HTTP(&hook.Handler{
+	mux.Handle("POST /v1/hook", &hook.Handler{
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
-	}, known(cfg))))
+	})
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
 	}
-	g.handler = traced(mux, cfg.Tracer)
+	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg)}
+	g.handler = traced(door.Protect(mux, refusals(mux, api)), cfg.Tracer)
 	return g, nil
+}
+
+// refusals lets the part that a request is for say why it is not let in, in its own
+// form. What is not a part leaves that to otherwise.
+func refusals(mux *http.ServeMux, otherwise access.Part) func(http.ResponseWriter, *http.Request, *access.Refusal) {
+	return func(w http.ResponseWriter, r *http.Request, why *access.Refusal) {
+		handler, _ := mux.Handler(r)
+		part, ok := handler.(access.Part)
+		if !ok {
+			part = otherwise
+		}
+		part.Refuse(w, r, why)
+	}
 }
 
 // clients are those of services that several parts of the edge call.
@@ -167,14 +183,14 @@ func clientsOf(cfg Config) clients {
 	}
 }
 
-func newREST(cfg Config, on clients, events rest.EventSource) (http.Handler, error) {
+func newREST(cfg Config, on clients, events rest.EventSource) (access.Part, error) {
 	return rest.New(rest.Config{
 		Workflows: on.workflows, Runs: on.runs, Processes: on.processes, Policy: on.policy,
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
-		Events: events, Identify: identify(cfg), Ready: cfg.Ready, Schema: workflow.Schema(), AllowAnonymous: cfg.AllowAnonymous,
-		AllowedHosts: publicHosts(cfg), Version: cfg.Version, Logger: cfg.Logger,
+		Events: events, Identify: identify(cfg), Ready: cfg.Ready, Schema: workflow.Schema(),
+		Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
 
@@ -183,7 +199,7 @@ func newMCP(cfg Config, on clients) (*mcp.Server, error) {
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
-		AllowedHosts: publicHosts(cfg), Authenticate: authenticate(cfg), Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
+		Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
 
@@ -195,28 +211,14 @@ func identify(cfg Config) func(context.Context, string) (auth.Principal, error) 
 	return cfg.Tokens.Authenticate
 }
 
-// authenticate checks tokens at the edge, and answers the sessions that they are
-// bound to; nil leaves it to the services.
-func authenticate(cfg Config) func(context.Context, string, string) (string, error) {
-	if cfg.Tokens == nil || cfg.AllowAnonymous {
-		return nil
+// publicHosts are the names that this server is called by on loopback addresses,
+// beside loopback ones: that of a reverse proxy on this machine.
+func publicHosts(cfg Config) []string {
+	public, err := url.Parse(cfg.PublicURL)
+	if err != nil || public.Hostname() == "" {
+		return nil // none, or one that the parts of the edge refuse
 	}
-	return func(ctx context.Context, token, _ string) (string, error) {
-		p, err := cfg.Tokens.Authenticate(ctx, token)
-		return p.Session, err
-	}
-}
-
-// known checks the token of a hook; nil leaves it to the services.
-func known(cfg Config) func(context.Context, string) error {
-	check := authenticate(cfg)
-	if check == nil {
-		return nil
-	}
-	return func(ctx context.Context, token string) error {
-		_, err := check(ctx, token, "")
-		return err
-	}
+	return []string{public.Hostname()}
 }
 
 // discovery tells where the gRPC services are.

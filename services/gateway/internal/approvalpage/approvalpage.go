@@ -19,6 +19,7 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // Config is what the page stands on. Approvals and Runs are required.
@@ -43,9 +44,9 @@ type Config struct {
 type page struct {
 	Config
 	sessions *sessions
-	host     string // of PublicURL
-	secure   bool   // browsers come by HTTPS, whatever this server sees
+	secure   bool // browsers come by HTTPS, whatever this server sees
 	origin   *http.CrossOriginProtection
+	pages    http.Handler
 }
 
 // Path is the path that all pages are below, and the cookie is for.
@@ -55,13 +56,7 @@ const Path = "/approvals"
 var style []byte
 
 // New makes the handler of /approvals and all paths below.
-func New(cfg Config) (http.Handler, error) {
-	p, err := newPage(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return p.handler(), nil
-}
+func New(cfg Config) (access.Part, error) { return newPage(cfg) }
 
 func newPage(cfg Config) (*page, error) {
 	if cfg.Approvals == nil || cfg.Runs == nil {
@@ -79,15 +74,16 @@ func newPage(cfg Config) (*page, error) {
 		if err != nil || public.Host == "" || public.Scheme != "https" && public.Scheme != "http" {
 			return nil, fmt.Errorf("approvalpage: the public URL %q is none; write https://HOST", cfg.PublicURL)
 		}
-		p.host, p.secure = public.Hostname(), public.Scheme == "https"
+		p.secure = public.Scheme == "https"
 		if err := p.origin.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 			return nil, fmt.Errorf("approvalpage: the public URL %q: %w", cfg.PublicURL, err)
 		}
 	}
+	p.pages = p.sameOrigin(p.routes())
 	return p, nil
 }
 
-func (p *page) handler() http.Handler {
+func (p *page) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, p.visited(p.list))
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusSeeOther))
@@ -101,5 +97,5 @@ func (p *page) handler() http.Handler {
 	mux.HandleFunc("GET "+Path+"/{id}", p.visited(p.approval))
 	mux.HandleFunc("POST "+Path+"/{id}/approve", p.visited(p.approve))
 	mux.HandleFunc("POST "+Path+"/{id}/reject", p.visited(p.reject))
-	return p.guard(mux)
+	return mux
 }

@@ -23,6 +23,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -170,7 +171,11 @@ func newOffice(t *testing.T, change ...func(*Config)) *office {
 		t.Fatal(err)
 	}
 	o.page = p
-	o.server = httptest.NewServer(p.handler())
+	public, err := url.Parse(cfg.PublicURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.server = httptest.NewServer(access.Guard{Hosts: []string{public.Hostname()}}.Protect(p, p.Refuse))
 	t.Cleanup(o.server.Close)
 	o.browser = o.newBrowser()
 	return o

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
@@ -13,16 +12,11 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/visible"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // maxLogin is the longest login form, in bytes.
 const maxLogin = 64 << 10
-
-// maxToken is the longest token, in bytes.
-const maxToken = 16 << 10
-
-// tokenPattern is any token that pkg/auth accepts.
-var tokenPattern = regexp.MustCompile(`^[!-~]+$`)
 
 // loginView is the form that asks for a token.
 type loginView struct {
@@ -82,7 +76,7 @@ func (p *page) identify(ctx context.Context, token string) (auth.Principal, erro
 	switch {
 	case token == "" && p.AllowAnonymous:
 		return auth.Principal{}, nil
-	case len(token) > maxToken || !tokenPattern.MatchString(token):
+	case !access.ValidToken(token):
 		return auth.Principal{}, unknown
 	case p.Identify == nil:
 		return auth.Principal{}, nil

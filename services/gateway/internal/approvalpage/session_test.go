@@ -182,7 +182,7 @@ func TestSecure(t *testing.T) {
 	if cookie := got.Header.Get("Set-Cookie"); !strings.Contains(cookie, "; Secure") {
 		t.Errorf("the cookie is %q", cookie)
 	}
-	tls := httptest.NewTLSServer(newOffice(t).page.handler())
+	tls := httptest.NewTLSServer(newOffice(t).page)
 	defer tls.Close()
 	resp, err := (&http.Client{Transport: tls.Client().Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).
 		PostForm(tls.URL+"/approvals/login", url.Values{"token": {"s3cret"}})

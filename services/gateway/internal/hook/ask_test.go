@@ -194,7 +194,7 @@ func TestPatienceHeader(t *testing.T) {
 				run := proto.CloneOf(planning)
 				run.ApprovalWaitSeconds = 60
 				s := &services{run: run, decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ASK, ApprovalId: "apr_1"}}
-				serve := hook.HTTP(&hook.Handler{Runs: s, Policy: s, Approvals: &people{services: s, after: time.Hour, status: granted}}, nil)
+				serve := door(s, hook.Handler{Approvals: &people{services: s, after: time.Hour, status: granted}}, nil)
 				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hook", strings.NewReader(preTool))
 				req.Header.Set(hook.PatienceHeader, value)
 				began := time.Now()

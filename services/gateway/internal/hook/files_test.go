@@ -132,7 +132,7 @@ func TestLocalRequests(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hook", strings.NewReader(event))
 		r.RemoteAddr = from
 		w := httptest.NewRecorder()
-		hook.HTTP(&hook.Handler{Runs: s, Policy: s}, nil).ServeHTTP(w, r)
+		door(s, hook.Handler{}, nil).ServeHTTP(w, r)
 		report, ok := s.asked[len(s.asked)-1].(*policyv1.ReportToolCallRequest)
 		if !ok || (len(report.GetFilesChanged()) == 2) != local {
 			t.Errorf("from %q: %s, %v", from, w.Body, s.asked)

@@ -18,7 +18,9 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 )
 
@@ -79,6 +81,12 @@ func (s *services) ReportToolCall(_ context.Context, in *policyv1.ReportToolCall
 func (s *services) handle(event string, opts hook.Options) hook.Answer {
 	h := hook.Handler{Runs: s, Policy: s}
 	return h.Handle(context.Background(), []byte(event), opts)
+}
+
+// door lets callers in to the hook; without a check of tokens it lets everybody in.
+func door(s *services, h hook.Handler, identify func(context.Context, string) (auth.Principal, error)) http.Handler {
+	h.Runs, h.Policy = s, s
+	return access.Guard{Identify: identify, AllowAnonymous: identify == nil}.Protect(&h, h.Refuse)
 }
 
 func (s *services) wantAsked(t *testing.T, want ...proto.Message) {
@@ -301,7 +309,7 @@ func TestHTTP(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hook", strings.NewReader(body))
 		r.Header = header
 		w := httptest.NewRecorder()
-		hook.HTTP(&hook.Handler{Runs: s, Policy: s}, nil).ServeHTTP(w, r)
+		door(s, hook.Handler{}, nil).ServeHTTP(w, r)
 		var a struct {
 			Exit           *int
 			Stdout, Stderr string
@@ -359,11 +367,11 @@ func (u unreadable) Read([]byte) (int, error) {
 
 func TestEventsOfUnknownCallersAreNotRead(t *testing.T) {
 	t.Parallel()
-	known := func(_ context.Context, token string) error {
+	known := func(_ context.Context, token string) (auth.Principal, error) {
 		if token != "good" {
-			return errors.New("unknown")
+			return auth.Principal{}, errors.New("unknown")
 		}
-		return nil
+		return auth.Principal{Name: "agent", Role: auth.Agent}, nil
 	}
 	for authorization, blocked := range map[string]bool{"": true, "Bearer bad": true, "Basic good": true, "Bearer good": false} {
 		s := &services{}
@@ -373,7 +381,7 @@ func TestEventsOfUnknownCallersAreNotRead(t *testing.T) {
 		}
 		r.Header.Set("Authorization", authorization)
 		w := httptest.NewRecorder()
-		hook.HTTP(&hook.Handler{Runs: s, Policy: s}, known).ServeHTTP(w, r)
+		door(s, hook.Handler{}, known).ServeHTTP(w, r)
 		if got := strings.Contains(w.Body.String(), `"exit":2`); got != blocked {
 			t.Errorf("%q: %s", authorization, w.Body)
 		}

@@ -1,19 +1,18 @@
 package hook
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/metadata"
 
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // Request headers of the hook.
@@ -28,35 +27,37 @@ const (
 
 const maxEvent = 8 << 20
 
-// HTTP serves hook events: the event as the body, an Answer as the answer. known,
-// when given, tells whether a token is good before the event is read; nil leaves
-// that to the services.
-func HTTP(h *Handler, known func(ctx context.Context, token string) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if known != nil {
-			token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-			if !ok || known(r.Context(), token) != nil {
-				write(w, block(errors.New("the token is not known here")))
-				return
-			}
-		}
-		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
-		if err != nil {
-			write(w, block(errors.New("the hook event could not be read: "+err.Error())))
-			return
-		}
-		ctx := r.Context()
-		for header, key := range map[string]string{
-			"Authorization": "authorization", "X-Interlock-Namespace": rpc.NamespaceKey,
-		} {
-			if v := r.Header.Get(header); v != "" {
-				ctx = metadata.AppendToOutgoingContext(ctx, key, v)
-			}
-		}
-		write(w, h.Handle(ctx, data, Options{
-			Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r), Patience: patience(r),
-		}))
-	})
+// ServeHTTP serves hook events of callers that package access has let in: the event
+// as the body, an Answer as the answer.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
+	if err != nil {
+		write(w, block(errors.New("the hook event could not be read: "+err.Error())))
+		return
+	}
+	ctx := r.Context()
+	if token := access.CallerOf(ctx).Token; token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
+	if namespace := r.Header.Get("X-Interlock-Namespace"); namespace != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, rpc.NamespaceKey, namespace)
+	}
+	write(w, h.Handle(ctx, data, Options{
+		Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r), Patience: patience(r),
+	}))
+}
+
+// Refuse implements access.Part: a caller that is not known is blocked as by any
+// other answer.
+func (h *Handler) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Refusal) {
+	switch why.Status {
+	case http.StatusForbidden:
+		http.Error(w, why.Message, why.Status)
+	case http.StatusUnauthorized:
+		write(w, block(errors.New("the token is not known here")))
+	default:
+		write(w, block(errors.New(why.Message)))
+	}
 }
 
 // patience is what a hook says of it; none when that cannot be read.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // Request headers that name who acts on what.
@@ -114,22 +115,14 @@ func (c caller) outgoing(ctx context.Context) context.Context {
 
 // callerOf reads the caller from headers that bindRequest has put in order.
 func callerOf(h http.Header) caller {
+	token, _ := access.Bearer(h)
 	return caller{Identity: Identity{
 		Binding:   Binding{RunID: h.Get(RunHeader), SessionID: h.Get(SessionHeader)},
-		Token:     bearer(h),
+		Token:     token,
 		Namespace: h.Get(NamespaceHeader),
 		Workspace: h.Get(WorkspaceHeader),
 		StateID:   h.Get(StateHeader),
 	}}
-}
-
-// bearer is the token of an Authorization header, or empty.
-func bearer(h http.Header) string {
-	fields := strings.Fields(h.Get("Authorization"))
-	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") || !printable(fields[1]) {
-		return ""
-	}
-	return fields[1]
 }
 
 // tokenDigest tells tokens apart without keeping them.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,15 +45,6 @@ type Config struct {
 	// workflow is loaded. By default they are refused: no run, no permission.
 	AllowUnbound bool
 
-	// Authenticate checks a bearer token before anything is answered over HTTP, and
-	// answers the session that it is bound to, empty for none; nil leaves that to the
-	// services. An error that is not auth.ErrUnauthenticated means that it cannot be
-	// told now.
-	Authenticate func(ctx context.Context, token, namespace string) (session string, err error)
-	// AllowedHosts are Host names, without port, that may be asked for on a
-	// loopback address, beside localhost itself: those of a reverse proxy on
-	// this machine. Others are refused (DNS rebinding).
-	AllowedHosts []string
 	// AllowedOrigins are web origins ("https://example.com") whose pages may
 	// send requests. Other cross-origin requests are refused.
 	AllowedOrigins []string

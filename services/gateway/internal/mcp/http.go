@@ -3,15 +3,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	iauth "github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 const (
@@ -28,20 +26,31 @@ const (
 	ProcessPath = "/mcp/process"
 )
 
-// HTTPHandler serves Path. It is the same one each time: the sessions of older
-// clients live in it.
-func (s *Server) HTTPHandler() http.Handler { return s.handler }
+// HTTPHandler serves Path, for callers that package access has let in. It is the
+// same one each time: the sessions of older clients live in it.
+func (s *Server) HTTPHandler() access.Part { return s.handler }
 
 // ProcessHandler serves ProcessPath, where a session has the tools of its process
 // and no others (S7.8). It is the same one each time.
-func (s *Server) ProcessHandler() http.Handler { return s.processHandler }
+func (s *Server) ProcessHandler() access.Part { return s.processHandler }
+
+// part is one of them.
+type part struct{ http.Handler }
+
+// Refuse implements access.Part.
+func (part) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Refusal) {
+	if why.Challenge != "" {
+		w.Header().Set("WWW-Authenticate", why.Challenge)
+	}
+	refuse(w, why.Status, why.Message)
+}
 
 // newHandler makes the handler of an endpoint. Requests of the stateless protocol
 // and of older ones are told apart by their protocol-version header.
-func (s *Server) newHandler(base string, face face) http.Handler {
+func (s *Server) newHandler(base string, face face) access.Part {
 	options := sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes:        maxBody,
-		DisableLocalhostProtection: true, // refuseForeignHost does it, with AllowedHosts
+		DisableLocalhostProtection: true, // package access does it
 	}
 	stateless := options
 	stateless.Stateless = true
@@ -81,7 +90,7 @@ func (s *Server) newHandler(base string, face face) http.Handler {
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not among those allowed")
 	}))
-	return origins.Handler(s.admit(base, route))
+	return part{origins.Handler(s.admit(base, route))}
 }
 
 // endWithDrain ends requests that only listen when the server drains.
@@ -94,14 +103,9 @@ func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
 	return r.WithContext(ctx), func() { stop(); cancel() }
 }
 
-// admit does everything that comes before the protocol: the host, the binding,
-// the size and the token.
+// admit does everything that comes before the protocol: the size and the binding.
 func (s *Server) admit(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !dnsrebind.Served(r, s.cfg.AllowedHosts...) {
-			refuse(w, http.StatusForbidden, "this Host is not served on a loopback address")
-			return
-		}
 		if r.ContentLength > maxBody {
 			refuse(w, http.StatusRequestEntityTooLarge, "the request is larger than 1 MiB; send less")
 			return
@@ -120,24 +124,9 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 			return
 		}
 		c := callerOf(r2.Header)
-		if s.cfg.Authenticate != nil {
-			session, err := "", iauth.ErrUnauthenticated
-			if c.Token != "" {
-				session, err = s.cfg.Authenticate(r.Context(), c.Token, c.Namespace)
-			}
-			switch {
-			case errors.Is(err, iauth.ErrUnauthenticated):
-				w.Header().Set("WWW-Authenticate", `Bearer realm="interlock"`)
-				refuse(w, http.StatusUnauthorized, "a valid bearer token is needed: Authorization: Bearer TOKEN")
-				return
-			case err != nil:
-				refuse(w, http.StatusServiceUnavailable, "whose token it is cannot be told now; try again in a moment")
-				return
-			case session != "" && c.SessionID == tokenSession(c.Token):
-				// The token says which session it is for, and the client named none.
-				r2.Header.Set(SessionHeader, session)
-				c = callerOf(r2.Header)
-			}
+		if session := access.CallerOf(r.Context()).Principal.Session; session != "" && c.SessionID == tokenSession(c.Token) {
+			// The token says which session it is for, and the client named none.
+			r2.Header.Set(SessionHeader, session)
 		}
 		if c.Token == "" {
 			next.ServeHTTP(w, &r2)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
@@ -52,9 +53,9 @@ func post(t *testing.T, url, body string, headers ...string) (status int, answer
 func TestHTTPRefusals(t *testing.T) {
 	t.Parallel()
 	s := server(t, newPlane(), func(c *Config) {
-		c.AllowedOrigins, c.AllowedHosts = []string{"https://good.example"}, []string{"proxy.example"}
+		c.AllowedOrigins = []string{"https://good.example"}
 	})
-	url := endpoint(t, s)
+	url := guarded(t, s, access.Guard{AllowAnonymous: true, Hosts: []string{"proxy.example"}})
 	for _, row := range []struct {
 		name    string
 		url     string
@@ -250,24 +251,22 @@ func TestStdioIdentity(t *testing.T) {
 // belongs to the token that opened it.
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
-	s := server(t, newPlane(), func(c *Config) {
-		c.Authenticate = func(_ context.Context, token, namespace string) (string, error) {
-			switch {
-			case token == "nobody-knows":
-				return "", errors.New("store secret")
-			case namespace == "" && (token == "alice" || token == "bob"):
-				return "", nil
+	url := guarded(t, server(t, newPlane(), nil), access.Guard{
+		Identify: func(_ context.Context, token string) (auth.Principal, error) {
+			switch token {
+			case "nobody-knows":
+				return auth.Principal{}, errors.New("store secret")
+			case "alice", "bob":
+				return auth.Principal{Name: token, Role: auth.Agent}, nil
 			default:
-				return "", fmt.Errorf("secret: %w", auth.ErrUnauthenticated)
+				return auth.Principal{}, fmt.Errorf("secret: %w", auth.ErrUnauthenticated)
 			}
-		}
+		},
 	})
-	url := endpoint(t, s)
 	for _, headers := range [][]string{
 		nil,
 		{"Authorization", "Bearer mallory"},
 		{"Authorization", "Basic alice"},
-		{"Authorization", "Bearer alice", NamespaceHeader, "other"},
 	} {
 		status, answer, header := post(t, url, initialize, headers...)
 		if status != http.StatusUnauthorized || header.Get("WWW-Authenticate") == "" || strings.Contains(answer, "secret") {

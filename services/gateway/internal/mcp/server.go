@@ -25,6 +25,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
@@ -48,8 +50,8 @@ type Server struct {
 	reports    *reports
 
 	versions       *sdk.Server // names the protocol versions; never serves
-	handler        http.Handler
-	processHandler http.Handler
+	handler        access.Part
+	processHandler access.Part
 	shown          *shown
 
 	streams    context.Context // ends with Drain

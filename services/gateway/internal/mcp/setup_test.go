@@ -17,6 +17,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // patience bounds waits for things that take no time.
@@ -80,10 +82,21 @@ func overStdio(t *testing.T, s *Server, version string, options *sdk.ClientOptio
 	return session
 }
 
-// endpoint serves the edge over HTTP.
+// endpoint serves the edge over HTTP, to anybody.
 func endpoint(t *testing.T, s *Server) string {
 	t.Helper()
-	web := httptest.NewServer(s.HTTPHandler())
+	return guarded(t, s, access.Guard{AllowAnonymous: true})
+}
+
+// guarded serves the edge behind a door.
+func guarded(t *testing.T, s *Server, door access.Guard) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, part := range map[string]access.Part{Path: s.HTTPHandler(), ProcessPath: s.ProcessHandler()} {
+		mux.Handle(path, part)
+		mux.Handle(path+"/", part)
+	}
+	web := httptest.NewServer(door.Protect(mux, s.HTTPHandler().Refuse))
 	t.Cleanup(func() {
 		s.Drain()
 		web.CloseClientConnections()

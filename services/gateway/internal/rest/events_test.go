@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // log is an event source of a fixed past and a live tail.
@@ -378,7 +379,7 @@ func TestServerLimits(t *testing.T) {
 	}
 }
 
-const maxTokenHeader = len("Authorization: Bearer ") + maxToken
+const maxTokenHeader = len("Authorization: Bearer ") + access.MaxToken
 
 // TestSlowBody: a body that stops arriving is a 408.
 func TestSlowBody(t *testing.T) {

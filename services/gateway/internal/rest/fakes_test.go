@@ -24,6 +24,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // services plays all services: each RPC records its request and metadata
@@ -179,6 +180,12 @@ type house struct {
 
 func newHouse(t testing.TB, change ...func(*Config)) *house {
 	t.Helper()
+	return houseBehind(t, access.Guard{}, change...)
+}
+
+// houseBehind is one behind a door.
+func houseBehind(t testing.TB, door access.Guard, change ...func(*Config)) *house {
+	t.Helper()
 	s := &services{
 		answers: map[string]proto.Message{}, errs: map[string]error{}, got: map[string]proto.Message{},
 		changes: make(chan *statev1.WatchStateResponse), waits: make(chan *approvalv1.Approval),
@@ -197,7 +204,7 @@ func newHouse(t testing.TB, change ...func(*Config)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{t: t, services: s, edge: e, Handler: e.handler()}
+	return &house{t: t, services: s, edge: e, Handler: door.Protect(e, e.Refuse)}
 }
 
 // do sends a request with a token; headers are pairs. The answer is checked

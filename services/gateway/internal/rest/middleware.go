@@ -9,14 +9,13 @@ import (
 	"path"
 	"regexp"
 	"runtime/debug"
-	"strings"
 
 	"google.golang.org/grpc/metadata"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
-	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // Headers that travel on as gRPC metadata.
@@ -27,42 +26,43 @@ const (
 	metaAuthorization = "authorization"
 )
 
-var (
-	requestIDPattern = regexp.MustCompile(`^[!-~]{1,128}$`)
-	// bearerPattern is the header of RFC 6750, section 2.1, for any token that
-	// pkg/auth accepts.
-	bearerPattern = regexp.MustCompile(`^(?i:bearer) +([!-~]+) *$`)
-)
+var requestIDPattern = regexp.MustCompile(`^[!-~]{1,128}$`)
 
-// maxToken is the longest token in bytes.
-const maxToken = 16 << 10
+// ServeHTTP serves a request that was let in.
+func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.begin(w, r)
+	defer e.recover(w, r)
+	e.routed.ServeHTTP(w, r)
+}
 
-// handler wraps the routes in what every answer shares.
-func (e *edge) handler() http.Handler {
-	e.origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e.writeProblem(w, r, newProblem(http.StatusForbidden, codeCrossOrigin,
-			"changes from pages of another origin are refused"))
-	}))
-	routed := e.origin.Handler(http.HandlerFunc(e.route))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		id := r.Header.Get(headerRequestID)
-		if !requestIDPattern.MatchString(id) {
-			id = rand.Text()
-		}
-		h.Set(headerRequestID, id)
-		defer e.recover(w, r)
-		if e.AllowAnonymous && !dnsrebind.Served(r, e.AllowedHosts...) {
-			e.writeProblem(w, r, newProblem(http.StatusForbidden, codeUnknownHost,
-				"this server is not known by that name; call it by its address, or by the host of its public URL"))
-			return
-		}
-		routed.ServeHTTP(w, r)
-	})
+// Refuse implements access.Part.
+func (e *edge) Refuse(w http.ResponseWriter, r *http.Request, why *access.Refusal) {
+	e.begin(w, r)
+	p := newProblem(why.Status, why.Code, why.Message)
+	p.cause = why.Cause
+	if why.Challenge != "" {
+		p = p.with("WWW-Authenticate", why.Challenge)
+	}
+	e.writeProblem(w, r, p)
+}
+
+// refuseOrigin answers changes that another site's page sends.
+func (e *edge) refuseOrigin(w http.ResponseWriter, r *http.Request) {
+	e.writeProblem(w, r, newProblem(http.StatusForbidden, codeCrossOrigin, "changes from pages of another origin are refused"))
+}
+
+// begin sets what every answer has.
+func (e *edge) begin(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	id := r.Header.Get(headerRequestID)
+	if !requestIDPattern.MatchString(id) {
+		id = rand.Text()
+	}
+	h.Set(headerRequestID, id)
 }
 
 // recover answers 500 for a panic, which is a bug, and keeps serving.
@@ -110,22 +110,14 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// outgoing is the request's context with what the services need to know about
-// the caller. Without a token it is a 401, unless anonymous calls may pass.
-func (e *edge) outgoing(r *http.Request, rt *route, requestID string) (context.Context, error) {
-	if rt.public {
+// outgoing is the request's context with what the services need to know about the
+// caller, whom package access has let in.
+func (e *edge) outgoing(r *http.Request, requestID string) (context.Context, error) {
+	if access.Public(r.URL.Path) {
 		return r.Context(), nil
 	}
-	token, err := rt.bearer(r)
-	if err != nil {
-		return nil, err
-	}
-	if token == "" && !e.AllowAnonymous {
-		return nil, newProblem(http.StatusUnauthorized, string(fault.Unauthenticated),
-			"send a token: Authorization: Bearer TOKEN")
-	}
 	md := metadata.MD{}
-	if token != "" {
+	if token := access.CallerOf(r.Context()).Token; token != "" {
 		md.Set(metaAuthorization, "Bearer "+token)
 	}
 	if namespace := r.Header.Get(headerNamespace); namespace != "" {
@@ -142,28 +134,4 @@ func (e *edge) outgoing(r *http.Request, rt *route, requestID string) (context.C
 func badNamespace(parameter string) *Problem {
 	return badParameter(parameter, document.CodeName,
 		"must be one name of 1 to 63 lower-case letters, digits and hyphens that does not begin with a hyphen")
-}
-
-// bearer is the token of a request for this route, or empty.
-func (rt *route) bearer(r *http.Request) (string, error) {
-	if rt.socket {
-		return socketBearer(r)
-	}
-	return bearer(r)
-}
-
-// bearer is the request's token, or empty. More than one header, or a header
-// that is no bearer token, is a 401 rather than a guess.
-func bearer(r *http.Request) (string, error) {
-	values := r.Header.Values("Authorization")
-	if len(values) == 0 {
-		return "", nil
-	}
-	m := bearerPattern.FindStringSubmatch(strings.TrimSpace(values[0]))
-	if len(values) > 1 || m == nil || len(m[1]) > maxToken {
-		return "", newProblem(http.StatusUnauthorized, string(fault.Unauthenticated),
-			"the Authorization header must be one Bearer token").
-			with("WWW-Authenticate", `Bearer realm="interlock", error="invalid_request"`)
-	}
-	return m[1], nil
 }

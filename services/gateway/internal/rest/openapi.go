@@ -10,6 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 const schemaPrefix = "#/components/schemas/"
@@ -58,7 +60,7 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 		Method: rt.method, Path: rt.path, OperationID: rt.id, Summary: rt.summary, Description: rt.about,
 		Tags: []string{rt.tag()}, Responses: map[string]*huma.Response{},
 	}
-	if !rt.public {
+	if !access.Public(rt.path) {
 		op.Security = []map[string][]string{{"bearer": {}}}
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: headerNamespace, In: "header", Description: "Namespace, default when absent.",
@@ -88,7 +90,7 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 
 // tag groups operations by what they are about.
 func (rt *route) tag() string {
-	if rt.public {
+	if access.Public(rt.path) {
 		return "server"
 	}
 	tag, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(rt.path, "/v1"), "/"), "/")

@@ -20,7 +20,6 @@ const (
 	codeUnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE"
 	codePreconditionFailed   = "PRECONDITION_FAILED"
 	codeCrossOrigin          = "CROSS_ORIGIN"
-	codeUnknownHost          = "UNKNOWN_HOST"
 	codeRequestTimeout       = "REQUEST_TIMEOUT"
 	codeUpgradeRequired      = "UPGRADE_REQUIRED"
 )

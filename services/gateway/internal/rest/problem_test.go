@@ -14,6 +14,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // TestServiceFailures: what a service fails with becomes the right problem.
@@ -147,7 +148,7 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "no token", method: "GET", path: "/v1/runs", headers: []string{"Authorization", ""}, status: 401, code: "UNAUTHENTICATED", header: map[string]string{"WWW-Authenticate": `Bearer realm="interlock"`}},
 		{name: "other scheme", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Basic abc"}, status: 401, code: "UNAUTHENTICATED"},
 		{name: "token with a line end", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Bearer a\x01b"}, status: 401, code: "UNAUTHENTICATED"},
-		{name: "endless token", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Bearer " + strings.Repeat("a", maxToken+1)}, status: 401, code: "UNAUTHENTICATED"},
+		{name: "endless token", method: "GET", path: "/v1/runs", headers: []string{"Authorization", "Bearer " + strings.Repeat("a", access.MaxToken+1)}, status: 401, code: "UNAUTHENTICATED"},
 		{name: "unknown path", method: "GET", path: "/v2/runs", status: 404, code: "NOT_FOUND"},
 		{name: "unclean path", method: "GET", path: "/v1//runs", status: 404, code: "NOT_FOUND"},
 		{name: "trailing slash", method: "GET", path: "/v1/runs/", status: 404, code: "NOT_FOUND"},
@@ -304,7 +305,7 @@ func TestBadYAML(t *testing.T) {
 // TestAnonymous: with AllowAnonymous the services decide.
 func TestAnonymous(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(c *Config) { c.AllowAnonymous = true })
+	h := houseBehind(t, access.Guard{AllowAnonymous: true})
 	if rec := h.do("GET", "/v1/runs/r", "", "Authorization", ""); rec.Code != 200 || len(h.meta.Get("authorization")) != 0 {
 		t.Errorf("%d %v", rec.Code, h.meta)
 	}

@@ -65,22 +65,22 @@ type Health struct {
 	Status string `json:"status" enum:"ok,ready"`
 }
 
-// publicRoutes need no token.
-func (e *edge) publicRoutes() {
+// serverRoutes are those of the server itself.
+func (e *edge) serverRoutes() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
 	e.raw("/openapi.json", contentJSON, func() []byte { return e.spec })
 	e.add(route{
-		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?", public: true,
+		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?",
 		answers: answers[Health](http.StatusOK),
 		serve:   func(*call) (*answer, error) { return ok(Health{Status: "ok"}), nil },
 	})
 	e.add(route{
-		method: http.MethodGet, path: "/readyz", id: "ready", summary: "Would calls succeed now?", public: true,
+		method: http.MethodGet, path: "/readyz", id: "ready", summary: "Would calls succeed now?",
 		answers: answers[Health](http.StatusOK), serve: e.ready,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/workflow-schema.json", id: "workflowSchema",
-		summary: "JSON Schema of workflow definitions", public: true,
+		summary: "JSON Schema of workflow definitions",
 		answers: answers[jsontext.Value](http.StatusOK), serve: e.workflowSchema,
 	})
 }

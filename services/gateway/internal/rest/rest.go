@@ -21,6 +21,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // Config is what the edge stands on. The clients of the services are required.
@@ -51,14 +52,6 @@ type Config struct {
 	Ready func(context.Context) error
 	// Schema is the JSON Schema of workflow definitions, served as it is.
 	Schema []byte
-	// AllowAnonymous lets calls without a bearer token through to the services,
-	// which then decide. Otherwise they get 401 here.
-	AllowAnonymous bool
-	// AllowedHosts are names, without port, that this server may be called by on a
-	// loopback address, beside loopback names: those of a reverse proxy on this
-	// machine. With AllowAnonymous others are refused (DNS rebinding); without it no
-	// page of another site has a token to send.
-	AllowedHosts []string
 	// Version of this build, shown in the OpenAPI document.
 	Version string
 	// Logger gets failures of the edge; nil means slog.Default.
@@ -90,21 +83,16 @@ type edge struct {
 	spec   []byte
 	log    *slog.Logger
 	origin *http.CrossOriginProtection
+	routed http.Handler
 
 	now       func() time.Time
 	heartbeat time.Duration // between signs of life on a stream
 	recheck   time.Duration // between authorizations of an open stream
 }
 
-// New builds the edge. The handler answers every path: unknown ones with a
-// problem document.
-func New(cfg Config) (http.Handler, error) {
-	e, err := newEdge(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return e.handler(), nil
-}
+// New builds the edge, for callers that package access has let in. It answers every
+// path: unknown ones with a problem document.
+func New(cfg Config) (access.Part, error) { return newEdge(cfg) }
 
 func newEdge(cfg Config) (*edge, error) {
 	if cfg.Workflows == nil || cfg.Runs == nil || cfg.Processes == nil {
@@ -123,6 +111,8 @@ func newEdge(cfg Config) (*edge, error) {
 	if e.log == nil {
 		e.log = slog.Default()
 	}
+	e.origin.SetDenyHandler(http.HandlerFunc(e.refuseOrigin))
+	e.routed = e.origin.Handler(http.HandlerFunc(e.route))
 	e.api = humago.New(e.mux, openAPIConfig(cfg.Version))
 	e.workflowRoutes()
 	e.shadowRoutes()
@@ -143,7 +133,7 @@ func newEdge(cfg Config) (*edge, error) {
 	e.eventRoutes()
 	e.stateEventRoutes()
 	e.socketRoutes()
-	e.publicRoutes()
+	e.serverRoutes()
 	var err error
 	e.spec, err = finishOpenAPI(e.api)
 	return e, err

@@ -48,11 +48,7 @@ type route struct {
 	timeout time.Duration
 	// lines is true when the answer may be JSON lines, too.
 	lines bool
-	// public routes need no token.
-	public bool
-	// socket routes take the token as a subprotocol, too.
-	socket bool
-	serve  func(*call) (*answer, error)
+	serve func(*call) (*answer, error)
 	// stream serves instead of serve, for answers without an end, or of many parts.
 	stream func(*call) error
 }
@@ -130,10 +126,9 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 	e.writeJSON(w, r, reply.status, contentJSON, reply.body)
 }
 
-// prepare authenticates roughly (the services do it properly), checks what
-// cannot cross gRPC, and reads the body.
+// prepare checks what cannot cross gRPC, and reads the body.
 func (e *edge) prepare(rt *route, c *call) error {
-	ctx, err := e.outgoing(c.r, rt, c.w.Header().Get(headerRequestID))
+	ctx, err := e.outgoing(c.r, c.w.Header().Get(headerRequestID))
 	if err != nil {
 		return err
 	}

@@ -5,20 +5,17 @@ import (
 	"math"
 	"net/http"
 	"reflect"
-	"strings"
 
 	"github.com/coder/websocket"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 const (
 	// socketProtocol is the subprotocol that this server speaks.
 	socketProtocol = "interlock.v1"
-	// bearerProtocol begins a subprotocol that is a token: browsers can set no
-	// header, and a token in a URL would end up in logs.
-	bearerProtocol = "bearer."
 	// maxMessage is the longest message of a client in bytes.
 	maxMessage = 4 << 10
 	// maxSubscriptions is how many subscriptions one connection may have.
@@ -27,7 +24,7 @@ const (
 
 func (e *edge) socketRoutes() {
 	e.add(route{
-		method: http.MethodGet, path: "/v1/ws", id: "webSocket", summary: "Live events over a WebSocket",
+		method: http.MethodGet, path: access.SocketPath, id: "webSocket", summary: "Live events over a WebSocket",
 		about: `Messages are JSON. {"type":"subscribe","state_id":"...","after_version":7} follows the changes of a state, ` +
 			`{"type":"subscribe","subject":"run.>","last_event_id":12} the events of /v1/events; {"type":"unsubscribe",...} ends that. ` +
 			`The answers are {"type":"subscribed",...}, {"type":"unsubscribed",...}, also unasked when nothing more comes, and ` +
@@ -41,7 +38,7 @@ func (e *edge) socketRoutes() {
 			inQuery("last_event_id", "Resume these events after this one."),
 			inQuery("namespace", "Like the header, for browsers."), sessionParam,
 		},
-		answers: map[int]reflect.Type{http.StatusSwitchingProtocols: nil}, socket: true, stream: e.serveSocket,
+		answers: map[int]reflect.Type{http.StatusSwitchingProtocols: nil}, stream: e.serveSocket,
 	})
 }
 
@@ -133,27 +130,6 @@ func (c *call) firstSubscriptions() ([]order, error) {
 		orders = append(orders, o)
 	}
 	return orders, nil
-}
-
-// socketBearer is the token of a WebSocket, from the header or a subprotocol.
-func socketBearer(r *http.Request) (string, error) {
-	token, err := bearer(r)
-	if err != nil {
-		return "", err
-	}
-	for offered := range strings.SplitSeq(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
-		offeredToken, isToken := strings.CutPrefix(strings.TrimSpace(offered), bearerProtocol)
-		if !isToken {
-			continue
-		}
-		if token != "" || len(offeredToken) > maxToken || !bearerPattern.MatchString("Bearer "+offeredToken) {
-			return "", newProblem(http.StatusUnauthorized, string(fault.Unauthenticated),
-				"send one token: Authorization: Bearer TOKEN, or the subprotocol bearer.TOKEN").
-				with("WWW-Authenticate", `Bearer realm="interlock", error="invalid_request"`)
-		}
-		token = offeredToken
-	}
-	return token, nil
 }
 
 // handshake keeps what a failed handshake would answer in plain text, so that it

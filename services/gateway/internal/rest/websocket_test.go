@@ -17,6 +17,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
 // pipes is a listener whose connections are pipes, for the clock of a synctest
@@ -399,7 +400,7 @@ func TestHandshake(t *testing.T) {
 		{name: "two subprotocol tokens", method: "GET", path: "/v1/ws", headers: with("Authorization", "", "Sec-WebSocket-Protocol", "bearer.a, bearer.b"), status: 401, code: "UNAUTHENTICATED"},
 		{name: "empty token", method: "GET", path: "/v1/ws", headers: with("Authorization", "", "Sec-WebSocket-Protocol", "bearer."), status: 401, code: "UNAUTHENTICATED"},
 		{name: "bad header", method: "GET", path: "/v1/ws", headers: with("Authorization", "Basic x", "Sec-WebSocket-Protocol", "bearer.a"), status: 401, code: "UNAUTHENTICATED"},
-		{name: "endless token", method: "GET", path: "/v1/ws", headers: with("Authorization", "", "Sec-WebSocket-Protocol", "bearer."+strings.Repeat("a", maxToken+1)), status: 401, code: "UNAUTHENTICATED"},
+		{name: "endless token", method: "GET", path: "/v1/ws", headers: with("Authorization", "", "Sec-WebSocket-Protocol", "bearer."+strings.Repeat("a", access.MaxToken+1)), status: 401, code: "UNAUTHENTICATED"},
 		{name: "token elsewhere", method: "GET", path: "/v1/runs", headers: with("Authorization", "", "Sec-WebSocket-Protocol", "bearer.a"), status: 401, code: "UNAUTHENTICATED"},
 		{name: "foreign origin", method: "GET", path: "/v1/ws", headers: with("Origin", "https://evil.example"), status: 403, code: "CROSS_ORIGIN"},
 		{name: "other port", method: "GET", path: "/v1/ws", headers: with("Origin", "http://example.com:81"), status: 403, code: "CROSS_ORIGIN"},

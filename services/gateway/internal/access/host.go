@@ -1,7 +1,4 @@
-// Package dnsrebind refuses DNS rebinding: a page of another site whose name leads a
-// browser to this machine's loopback is of the same origin there, so only the Host
-// that it asks for tells it apart. It knows nothing of who asks.
-package dnsrebind
+package access
 
 import (
 	"net"
@@ -11,17 +8,19 @@ import (
 	"strings"
 )
 
-// Served reports whether a request asks for a host that is served where it came in:
+// served reports whether a request asks for a host that is served where it came in:
 // on a loopback address a loopback name, or one of also, which are names without
-// port; everywhere else any. A request that did not come by a network address, as on
-// a unix socket, is not a browser's.
-func Served(r *http.Request, also ...string) bool {
+// port; everywhere else any. A page of another site whose name leads a browser to
+// this machine's loopback (DNS rebinding) is of the same origin there, so only the
+// Host that it asks for tells it apart. A request that did not come by a network
+// address, as on a unix socket, is not a browser's.
+func served(r *http.Request, also ...string) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok || !loopback(name(local.String())) {
 		return true
 	}
 	host := name(r.Host)
-	return loopback(host) || slices.ContainsFunc(also, func(served string) bool { return served != "" && strings.EqualFold(served, host) })
+	return loopback(host) || slices.ContainsFunc(also, func(name string) bool { return name != "" && strings.EqualFold(name, host) })
 }
 
 // name is a host without its port and brackets.

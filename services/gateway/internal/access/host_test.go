@@ -1,4 +1,4 @@
-package dnsrebind_test
+package access
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	"github.com/interlock-run/interlock/services/gateway/internal/dnsrebind"
 )
 
 // at is a request for a host that came in at an address; nil for none that is known.
@@ -32,17 +30,17 @@ func TestServed(t *testing.T) {
 		"gate.example.evil.example": false, "10.0.0.1": false, "0.0.0.0:7420": false, "[::]": false, "2130706433": false, "0x7f000001": false,
 	} {
 		for _, local := range loopback {
-			if got := dnsrebind.Served(at(local, host), "", "gate.example"); got != want {
+			if got := served(at(local, host), "", "gate.example"); got != want {
 				t.Errorf("%q on %v: served %v, want %v", host, local, got, want)
 			}
 		}
 		for _, local := range []net.Addr{nil, tcp("10.0.0.1"), tcp("2001:db8::1"), &net.UnixAddr{Name: "/run/gate.sock", Net: "unix"}} {
-			if !dnsrebind.Served(at(local, host)) {
+			if !served(at(local, host)) {
 				t.Errorf("%q on %v is refused", host, local)
 			}
 		}
 	}
-	if dnsrebind.Served(at(loopback[0], "gate.example")) {
+	if served(at(loopback[0], "gate.example")) {
 		t.Error("a name is served that nobody has allowed")
 	}
 }

@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+)
+
+// unread is a body that nobody may read.
+type unread struct {
+	t     *testing.T
+	route string
+}
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Errorf("%s: the body was read", u.route)
+	return 0, io.EOF
+}
+
+// comesBy makes a request that came in at a loopback address.
+func comesBy(method, path, host string, body io.Reader) *http.Request {
+	r := httptest.NewRequest(method, path, body)
+	r.Host = host
+	r.Header.Set("Content-Type", "application/json")
+	return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7420}))
+}
+
+// entrance is one route of the edge, and the status for whoever has no good token.
+type entrance struct {
+	method, path string
+	stranger     int
+}
+
+// entrances are all routes: those of the OpenAPI document, and the others.
+func entrances(t *testing.T, g *Gateway) []entrance {
+	t.Helper()
+	all := []entrance{
+		{"GET", "/", 200},
+		{"GET", "/openapi.json", 200},
+		{"GET", "/metrics", 200},
+		{"GET", "/.well-known/interlock", 200},
+		{"POST", "/v1/hook", 200}, // an answer that blocks
+		{"POST", "/mcp", 401},
+		{"GET", "/mcp", 401},
+		{"DELETE", "/mcp", 401},
+		{"POST", "/mcp/runs/run_1", 401},
+		{"POST", "/mcp/process", 401},
+		{"POST", "/mcp/process/sessions/s", 401},
+		{"GET", "/approvals", 303},
+		{"GET", "/approvals/login", 200},
+		{"GET", "/approvals/style.css", 200},
+		{"GET", "/approvals/apr_1", 303},
+		{"POST", "/approvals/apr_1/approve", 401},
+		{"POST", "/approvals/apr_1/reject", 401},
+		{"POST", "/approvals/logout", 401},
+		{"GET", "/v1/hook", 401},
+		{"GET", "/nowhere", 401},
+		{"POST", "/v1/nowhere", 401},
+		{"DELETE", "/healthz", 405},
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			Security []any `json:"security"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(ask(g, "GET", "/openapi.json", "").Body.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	parameter := regexp.MustCompile(`\{[^}]*\}`)
+	for path, operations := range document.Paths {
+		for method, operation := range operations {
+			e := entrance{strings.ToUpper(method), parameter.ReplaceAllString(path, "1"), http.StatusUnauthorized}
+			if len(operation.Security) == 0 {
+				e.stranger = http.StatusOK
+			}
+			all = append(all, e)
+		}
+	}
+	if len(all) < 80 {
+		t.Fatalf("there are only %d routes", len(all))
+	}
+	return all
+}
+
+// TestDoor: whatever is asked for, the host is checked and then who asks, before
+// anything of the body is read and before any service is called. Few paths are open,
+// and those do nothing.
+func TestDoor(t *testing.T) {
+	t.Parallel()
+	on := &line{}
+	g := open(t, Config{Engine: on, Policy: on, State: on, Tokens: knows("s3cret"), Metrics: prometheus.NewRegistry()})
+	for _, e := range entrances(t, g) {
+		route := e.method + " " + e.path
+		for name, tc := range map[string]struct {
+			host, authorization string
+			status              int
+		}{
+			"no token":                   {"localhost:7420", "", e.stranger},
+			"a bad token":                {"localhost:7420", "Bearer wrong", e.stranger},
+			"another scheme":             {"localhost:7420", "Basic s3cret", e.stranger},
+			"a foreign host":             {"evil.example", "", http.StatusForbidden},
+			"a foreign host and a token": {"evil.example:7420", "Bearer s3cret", http.StatusForbidden},
+			"no host":                    {"", "Bearer s3cret", http.StatusForbidden},
+		} {
+			r := comesBy(e.method, e.path, tc.host, unread{t, name + ", " + route})
+			if tc.authorization != "" {
+				r.Header.Set("Authorization", tc.authorization)
+			}
+			rec := httptest.NewRecorder()
+			g.Handler().ServeHTTP(rec, r)
+			if rec.Code != tc.status {
+				t.Errorf("%s, %s: %d, want %d: %s", name, route, rec.Code, tc.status, rec.Body)
+			}
+			if e.path == "/v1/hook" && rec.Code == http.StatusOK && !strings.Contains(rec.Body.String(), `"exit":2`) {
+				t.Errorf("%s, %s lets a tool run: %s", name, route, rec.Body)
+			}
+		}
+	}
+	if len(on.called) > 0 {
+		t.Errorf("called %v", on.called)
+	}
+}
+
+// TestDoorWithoutIdentities: while it cannot be told whose a token is, nobody is let
+// in, and nobody is told why.
+func TestDoorWithoutIdentities(t *testing.T) {
+	t.Parallel()
+	on := &line{}
+	g := open(t, Config{Engine: on, Policy: on, State: on, Tokens: broken{}})
+	for path, want := range map[string]int{"/v1/runs": 503, "/mcp": 503, "/v1/hook": 200} {
+		r := comesBy("POST", path, "localhost", unread{t, path})
+		r.Header.Set("Authorization", "Bearer s3cret")
+		rec := httptest.NewRecorder()
+		g.Handler().ServeHTTP(rec, r)
+		if rec.Code != want || !strings.Contains(rec.Body.String(), "cannot be checked now") || strings.Contains(rec.Body.String(), "secret") {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+	}
+	if len(on.called) > 0 {
+		t.Errorf("called %v", on.called)
+	}
+}
+
+// broken cannot tell whose a token is.
+type broken struct{}
+
+func (broken) Authenticate(context.Context, string) (auth.Principal, error) {
+	return auth.Principal{}, errors.New("secret address")
+}
+
+// TestDoorForAnybody: where nobody needs a token, tokens are the services' to judge,
+// and hosts are checked all the same.
+func TestDoorForAnybody(t *testing.T) {
+	t.Parallel()
+	on := &line{}
+	g := open(t, Config{Engine: on, Policy: on, State: on, Tokens: knows("s3cret"), AllowAnonymous: true})
+	for _, authorization := range []string{"", "Bearer other"} {
+		r := comesBy("GET", "/v1/runs", "127.0.0.1:7420", http.NoBody)
+		if authorization != "" {
+			r.Header.Set("Authorization", authorization)
+		}
+		rec := httptest.NewRecorder()
+		if g.Handler().ServeHTTP(rec, r); rec.Code != http.StatusServiceUnavailable || len(on.called) == 0 {
+			t.Errorf("%q: %d %s", authorization, rec.Code, rec.Body)
+		}
+		on.called = nil
+	}
+}
