@@ -34,13 +34,14 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/hook"
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // drainTimeout is how long requests in flight may take when serving ends.
 const drainTimeout = 20 * time.Second
 
 // Upstream is an MCP server behind the gate.
-type Upstream = mcp.Upstream
+type Upstream = upstream.Server
 
 // Identity is who calls on stdio.
 type Identity = mcp.Identity

@@ -82,7 +82,7 @@ func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit t
 	decided := s.showLink(ctx, c, id)
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.streams, cancel)()
+	defer context.AfterFunc(s.life.streams, cancel)()
 	approval, err := await.Decision(waiting, s.cfg.Approvals, id, limit)
 	decided(await.Decided(approval))
 	return approval, err

@@ -13,6 +13,8 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // asking makes the plane's gate ask people about every call, as policies do (S7.6):
@@ -65,8 +67,8 @@ func TestAskedCall(t *testing.T) {
 	p := newPlane()
 	p.start("s1")
 	p.asking(0)
-	fs := backendServer(t, "write_file")
-	s := server(t, p, func(c *Config) { c.Upstreams, c.PublicURL = []Upstream{fs.as("fs")}, "https://gate.example" })
+	fs := upstreamtest.NewBackend(t, "write_file")
+	s := server(t, p, func(c *Config) { c.Upstreams, c.PublicURL = []upstream.Server{fs.As("fs")}, "https://gate.example" })
 	session := overStdio(t, s, "2025-11-25", nil)
 	for _, code := range []string{"APPROVAL_REQUIRED", "APPROVAL_PENDING"} {
 		refused := call(t, session, "write_file", `{"path":"a"}`)
@@ -82,7 +84,7 @@ func TestAskedCall(t *testing.T) {
 	wantOK(t, <-answer, "Make exactly the same call again now")
 	wantOK(t, call(t, session, "write_file", `{"path":"a"}`), `write_file {"path":"a"}`)
 	wantRefused(t, call(t, session, "write_file", `{"path":"a"}`), "APPROVAL_REQUIRED", "apr_2")
-	if n := len(fs.called()); n != 1 {
+	if n := len(fs.Called()); n != 1 {
 		t.Errorf("the tool was called %d times", n)
 	}
 }
@@ -109,11 +111,11 @@ func TestAskedCallWaits(t *testing.T) {
 			p := newPlane()
 			p.start("s1")
 			p.asking(600)
-			fs := backendServer(t, "write_file")
-			session := overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} }), "2025-11-25", nil)
+			fs := upstreamtest.NewBackend(t, "write_file")
+			session := overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} }), "2025-11-25", nil)
 			answer := later(t, session, "write_file", `{"path":"a"}`)
 			eventually(t, "it waits", func() bool { return p.waited() == 1 })
-			if len(fs.called()) != 0 {
+			if len(fs.Called()) != 0 {
 				t.Error("the tool was called before anybody has decided")
 			}
 			p.decide("apr_1", row.status, "approval apr_1 is so")
@@ -122,7 +124,7 @@ func TestAskedCallWaits(t *testing.T) {
 			} else {
 				wantRefused(t, result, row.code, row.want)
 			}
-			if called := len(fs.called()); (row.code == "") != (called == 1) || called > 1 {
+			if called := len(fs.Called()); (row.code == "") != (called == 1) || called > 1 {
 				t.Errorf("the tool was called %d times", called)
 			}
 			ids, inputs := p.askedCalls()
@@ -153,10 +155,10 @@ func TestAskedCallPends(t *testing.T) {
 		p := newPlane()
 		p.start("s1")
 		p.asking(1)
-		fs := backendServer(t, "write_file")
-		s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")}; row.change(p, c) })
+		fs := upstreamtest.NewBackend(t, "write_file")
+		s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")}; row.change(p, c) })
 		wantRefused(t, call(t, overStdio(t, s, "2026-07-28", nil), "write_file", `{}`), "APPROVAL_REQUIRED", row.want)
-		if len(fs.called()) != 0 {
+		if len(fs.Called()) != 0 {
 			t.Errorf("%s: the tool was called", name)
 		}
 	}
@@ -164,8 +166,8 @@ func TestAskedCallPends(t *testing.T) {
 	p := newPlane()
 	p.start("s1")
 	p.asking(600)
-	fs := backendServer(t, "write_file")
-	session := overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} }), "2025-11-25", nil)
+	fs := upstreamtest.NewBackend(t, "write_file")
+	session := overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} }), "2025-11-25", nil)
 	answer := later(t, session, "write_file", `{}`)
 	eventually(t, "it waits", func() bool { return p.waited() == 1 })
 	p.mu.Lock()
@@ -177,7 +179,7 @@ func TestAskedCallPends(t *testing.T) {
 	p = newPlane()
 	p.start("s1")
 	p.asking(600)
-	session = overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} }), "2025-11-25", nil)
+	session = overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} }), "2025-11-25", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
@@ -195,8 +197,8 @@ func TestAskedCallPends(t *testing.T) {
 		return p.waiters[0].ctx.Err() != nil
 	})
 	p.decide("apr_1", granted, "approval apr_1 was granted")
-	if ids, _ := p.askedCalls(); len(ids) != 1 || len(fs.called()) != 0 {
-		t.Errorf("asked for %v, called %v", ids, fs.called())
+	if ids, _ := p.askedCalls(); len(ids) != 1 || len(fs.Called()) != 0 {
+		t.Errorf("asked for %v, called %v", ids, fs.Called())
 	}
 }
 
@@ -215,8 +217,8 @@ func TestAskedCallShowsLink(t *testing.T) {
 	p := newPlane()
 	p.start("s1")
 	p.asking(600)
-	fs := backendServer(t, "write_file")
-	s := server(t, p, func(c *Config) { c.Upstreams, c.PublicURL = []Upstream{fs.as("fs")}, "https://gate.example" })
+	fs := upstreamtest.NewBackend(t, "write_file")
+	s := server(t, p, func(c *Config) { c.Upstreams, c.PublicURL = []upstream.Server{fs.As("fs")}, "https://gate.example" })
 	shown := make(chan string, 10)
 	session := overHTTP(t, endpoint(t, s)+"?session=s1", "2026-07-28", &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}},
@@ -230,12 +232,12 @@ func TestAskedCallShowsLink(t *testing.T) {
 		t.Errorf("shown %s", url)
 	}
 	eventually(t, "it waits", func() bool { return p.waited() == 1 })
-	if len(fs.called()) != 0 {
+	if len(fs.Called()) != 0 {
 		t.Error("the client's answer was taken for an approval")
 	}
 	p.decide("apr_1", granted, "approval apr_1 was granted")
 	wantOK(t, <-answer, "write_file")
-	if n := len(fs.called()); n != 1 || len(shown) != 0 {
+	if n := len(fs.Called()); n != 1 || len(shown) != 0 {
 		t.Errorf("called %d times, shown %d times more", n, len(shown))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // Config is what the edge stands on. Workflows, Runs and Policy are required.
@@ -35,7 +36,7 @@ type Config struct {
 	PublicURL string
 
 	// Upstreams are the MCP servers behind the gate.
-	Upstreams []Upstream
+	Upstreams []upstream.Server
 	// ToolPrefix is put before the name of every own tool, e.g. "statewright_".
 	// Coding agents' hooks know own tools without prefix, with "statewright_" and
 	// with "interlock_" (toolcall.Own): with another one, states that restrict tools
@@ -78,7 +79,8 @@ type Config struct {
 	// Logger gets failures of the edge; nil means slog.Default.
 	Logger *slog.Logger
 
-	// backoff is the first wait before an upstream is started again.
+	// backoff is the first wait before an upstream is started again, and before a
+	// report is sent again.
 	backoff time.Duration
 	// progressEvery is how often a client hears that a wait goes on (default 10 s).
 	progressEvery time.Duration
@@ -111,43 +113,6 @@ func (i Identity) validate() error {
 	return i.Binding.validate()
 }
 
-// Upstream is one MCP server behind the gate: a command that speaks MCP on stdio,
-// or the URL of a streamable HTTP endpoint.
-type Upstream struct {
-	// Name is part of its tools' names, mcp__NAME__tool.
-	Name string
-	// Command and its arguments, started in Dir. It inherits this process's
-	// environment without INTERLOCK_ variables; see environment.go for what a
-	// state changes of it.
-	Command []string
-	Env     map[string]string
-	Dir     string
-	// URL is used when Command is empty. Headers go to its host only.
-	URL     string
-	Headers map[string]string
-}
-
-// upstreamName keeps mcp__NAME__tool unambiguous: "__" and "_" at an end would not.
-var upstreamName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]|_[A-Za-z0-9-])*$`)
-
-// reservedUpstreams are names under which agents know Interlock itself. Gates
-// take mcp__interlock__... for own tools and always allow them (S3).
-var reservedUpstreams = map[string]bool{"interlock": true, "statewright": true}
-
-func (u Upstream) validate() error {
-	switch {
-	case !upstreamName.MatchString(u.Name) || len(u.Name) > 64:
-		return fmt.Errorf("mcp: upstream name %q must be 1 to 64 letters, digits, '-' and single '_' between them", u.Name)
-	case reservedUpstreams[strings.ToLower(u.Name)]:
-		return fmt.Errorf("mcp: upstream name %q is reserved for Interlock's own tools; choose another", u.Name)
-	case len(u.Command) == 0 && u.URL == "":
-		return fmt.Errorf("mcp: upstream %q needs a command or a URL", u.Name)
-	case len(u.Command) > 0 && u.URL != "":
-		return fmt.Errorf("mcp: upstream %q has a command and a URL; keep one", u.Name)
-	}
-	return nil
-}
-
 var toolPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]{0,32}$`)
 
 // withDefaults checks a configuration and fills in what was left out.
@@ -158,21 +123,11 @@ func (c Config) withDefaults() (Config, error) {
 	if !toolPrefix.MatchString(c.ToolPrefix) {
 		return c, fmt.Errorf("mcp: tool prefix %q must be at most 32 letters, digits, '-' and '_'", c.ToolPrefix)
 	}
-	if strings.HasPrefix(c.ToolPrefix, qualifiedPrefix) {
+	if strings.HasPrefix(c.ToolPrefix, upstream.Prefix) {
 		return c, fmt.Errorf("mcp: tool prefix %q would look like an upstream tool; choose another", c.ToolPrefix)
 	}
 	if err := checkPublicURL(c.PublicURL); err != nil {
 		return c, err
-	}
-	seen := make(map[string]bool, len(c.Upstreams))
-	for _, u := range c.Upstreams {
-		if err := u.validate(); err != nil {
-			return c, err
-		}
-		if seen[u.Name] {
-			return c, fmt.Errorf("mcp: two upstreams are named %q", u.Name)
-		}
-		seen[u.Name] = true
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -2,59 +2,59 @@ package mcp
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-func TestEnvironment(t *testing.T) {
+// TestEnvironmentOf: a state demands its environment while its rules are in force.
+func TestEnvironmentOf(t *testing.T) {
 	t.Parallel()
-	ours := []string{"PATH=/bin", "TOKEN=ours", "INTERLOCK_TOKEN=x", "Interlock_Server=x", "DB=ours", "DBX=kept", "EMPTY="}
-	upstream := Upstream{Env: map[string]string{"TOKEN": "configured", "MODE": "a=b"}}
+	const running, over, asking = enginev1.RunStatus_RUN_STATUS_RUNNING, enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL
+	none := &upstream.Environment{}
+	overrides := []*enginev1.EnvVar{{Name: "DB", Value: "staging"}, {Name: "TOKEN"}}
+	demanded := &upstream.Environment{Set: []upstream.Variable{{Name: "DB", Value: "staging"}, {Name: "TOKEN"}}, Blocked: []string{"PROD"}}
 	for _, row := range []struct {
 		name string
 		run  *enginev1.Run
-		want string
+		want *upstream.Environment
 	}{
-		{"no run", nil, "DB=ours DBX=kept EMPTY= MODE=a=b PATH=/bin TOKEN=configured"},
-		{"a state without rules", &enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_RUNNING}, "DB=ours DBX=kept EMPTY= MODE=a=b PATH=/bin TOKEN=configured"},
-		{
-			"blocked, whoever has set it", &enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_RUNNING, BlockedEnv: []string{"DB", "TOKEN", "NEVER_SET"}},
-			"DBX=kept EMPTY= MODE=a=b PATH=/bin",
-		},
-		{
-			"overridden", &enginev1.Run{
-				Status:       enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL,
-				EnvOverrides: []*enginev1.EnvVar{{Name: "DB", Value: "staging"}, {Name: "TOKEN", Value: ""}, {Name: "NEW", Value: "1"}},
-			},
-			"DB=staging DBX=kept EMPTY= MODE=a=b NEW=1 PATH=/bin TOKEN=",
-		},
-		{
-			"both: blocked", &enginev1.Run{
-				Status: enginev1.RunStatus_RUN_STATUS_RUNNING, BlockedEnv: []string{"DB"}, EnvOverrides: []*enginev1.EnvVar{{Name: "DB", Value: "staging"}},
-			},
-			"DBX=kept EMPTY= MODE=a=b PATH=/bin TOKEN=configured",
-		},
-		{
-			"nothing is enforced", &enginev1.Run{Status: enginev1.RunStatus_RUN_STATUS_COMPLETED, BlockedEnv: []string{"DB"}},
-			"DB=ours DBX=kept EMPTY= MODE=a=b PATH=/bin TOKEN=configured",
-		},
+		{"no run", nil, none},
+		{"a state without rules", &enginev1.Run{Status: running}, none},
+		{"a state with both", &enginev1.Run{Status: running, BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}, demanded},
+		{"while people are asked", &enginev1.Run{Status: asking, BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}, demanded},
+		{"nothing is enforced", &enginev1.Run{Status: over, BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}, none},
 	} {
-		if got := strings.Join(upstream.environment(ours, row.run), " "); got != row.want {
-			t.Errorf("%s: %s\nwant %s", row.name, got, row.want)
+		got, err := environmentOf(row.run)
+		if diff := cmp.Diff(row.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", row.name, err, diff)
 		}
 	}
+	evil := &enginev1.Run{Status: running, EnvOverrides: []*enginev1.EnvVar{{Name: "LD_PRELOAD", Value: "x"}}}
+	if got, err := environmentOf(evil); err == nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+func number(t *testing.T, result *sdk.CallToolResult) int {
+	t.Helper()
+	n, err := strconv.Atoi(textOf(result))
+	if err != nil {
+		t.Fatalf("not a number: %s", textOf(result))
+	}
+	return n
 }
 
 // envServer is an edge over one real process, in states that demand different
@@ -68,7 +68,7 @@ func envServer(t *testing.T, mode string) (*plane, *Server, *sdk.ClientSession) 
 		blocked: []string{"PROD_DB_URL", "NOT_SET"}, overrides: map[string]string{"NODE_ENV": "staging"}, events: map[string]string{"DONE": "complete"},
 	}
 	p.start("s1")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{child(t, mode)} })
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{upstreamtest.Child(t, mode)} })
 	return p, s, overStdio(t, s, "2025-11-25", nil)
 }
 
@@ -96,8 +96,8 @@ func TestStateEnvironment(t *testing.T) {
 	p.move("run_1", "deploying")
 	wantEnv([]string{"NODE_ENV=staging", "MINE=yes"}, []string{"PROD_DB_URL", "INTERLOCK_TOKEN"})
 	second := pid()
-	if second == first || alive(first) {
-		t.Errorf("the process is %d, was %d, which runs: %v", second, first, alive(first))
+	if second == first || upstreamtest.Alive(first) {
+		t.Errorf("the process is %d, was %d, which runs: %v", second, first, upstreamtest.Alive(first))
 	}
 	// Another state that demands the same, and calls in it, leave it alone.
 	p.states["again"] = p.states["deploying"]
@@ -171,27 +171,6 @@ func TestEnvironmentRefused(t *testing.T) {
 	}
 }
 
-// TestDemand: while a call is under way, nobody gets the server started anew.
-func TestDemand(t *testing.T) {
-	t.Parallel()
-	u := newUpstream(Upstream{Name: "x"}, Config{Logger: slog.Default()}, nil, nil)
-	before := u.demanded()
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	u.count(1)
-	if err := u.demand(gone, environment{"A=1"}); err == nil || !slices.Equal(u.demanded(), before) || len(u.renew) != 0 {
-		t.Errorf("err = %v, demanded %v", err, u.demanded())
-	}
-	u.count(-1)
-	if err := u.demand(gone, environment{"A=1"}); err != nil || !slices.Equal(u.demanded(), environment{"A=1"}) || len(u.renew) != 1 {
-		t.Errorf("err = %v, demanded %v", err, u.demanded())
-	}
-	// Until it is started, there is nothing to call.
-	if _, err := u.connected(gone); !errors.Is(err, errNotReady) {
-		t.Errorf("err = %v", err)
-	}
-}
-
 // TestEnvironmentRace: a call that is admitted in one state never reaches a server
 // that is prepared for another.
 func TestEnvironmentRace(t *testing.T) {
@@ -222,89 +201,34 @@ func TestEnvironmentRace(t *testing.T) {
 	wantOK(t, call(t, session, "env", `{}`), "PROD_DB_URL=secret-url")
 }
 
-func TestLoadsCode(t *testing.T) {
+// TestFirstCall: a client that calls a tool at once, and never lists any, waits for
+// a server that just starts.
+func TestFirstCall(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]bool{
-		"LD_PRELOAD": true, "ld_library_path": true, "NODE_OPTIONS": true, "PATH": true, "PYTHONPATH": true, "BASH_ENV": true, "GIT_SSH_COMMAND": true,
-		"NODE_ENV": false, "DATABASE_URL": false, "KUBECONFIG": false, "CI": false, "OLD_PATH": false, "": false,
-	} {
-		if got := loadsCode(name); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-// TestRealNames: a link does not hide which file a call has changed (S3.8, S4.1).
-func TestRealNames(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("links need a privilege there")
-	}
-	base, err := filepath.EvalSymlinks(t.TempDir())
+	p := newPlane()
+	p.states["testing"] = planeState{}
+	p.start("s1")
+	cfg := p.config()
+	cfg.Upstreams, cfg.Stdio = []upstream.Server{upstreamtest.Child(t, "plain")}, Identity{Binding: Binding{SessionID: "s1"}}
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, link := filepath.Join(base, "real"), filepath.Join(base, "link")
-	for _, dir := range []string{"real/pb/hooks", "elsewhere"} {
-		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, file := range []string{"real/pb/hooks/a.js", "real/plain.js", "elsewhere/x.js"} {
-		if err := os.WriteFile(filepath.Join(base, file), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for from, to := range map[string]string{
-		"link": "real", "real/short.js": "pb/hooks/a.js", "real/h": "pb/hooks", "real/out.js": "../elsewhere/x.js", "real/loop.js": "loop.js",
-	} {
-		if err := os.Symlink(to, filepath.Join(base, from)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, row := range []struct{ workspace, tool, input, want string }{
-		{real, "write_file", `{"path":"plain.js","content":""}`, ""},
-		{real, "write_file", `{"path":"short.js","content":""}`, "pb/hooks/a.js"},
-		{real, "mcp__fs__write_file", `{"path":"` + real + `/short.js","content":""}`, "pb/hooks/a.js"},
-		{link, "write_file", `{"path":"` + link + `/short.js","content":""}`, "pb/hooks/a.js"},
-		{link, "write_file", `{"path":"` + real + `/plain.js","content":""}`, "plain.js"},
-		{real, "write_file", `{"path":"h/a.js","content":""}`, "pb/hooks/a.js"},
-		{real, "move_file", `{"source":"h/gone.js","destination":"plain.js"}`, "pb/hooks/gone.js"},
-		{real, "write_file", `{"path":"out.js","content":""}`, base + "/elsewhere/x.js"},
-		{real, "write_file", `{"path":"loop.js","content":""}`, ""},
-		{real, "write_file", `{"path":"no/such/folder.js","content":""}`, ""},
-		{real, "read_file", `{"path":"short.js"}`, ""},
-		{real, "write_file", `{"path":7}`, ""},
-		{"", "write_file", `{"path":"short.js","content":""}`, ""},
-		{base + "/missing", "write_file", `{"path":"short.js","content":""}`, ""},
-	} {
-		if got := strings.Join(realNames(row.workspace, row.tool, []byte(row.input)), " "); got != row.want {
-			t.Errorf("%s of %s in %s: %q, want %q", row.tool, row.input, row.workspace, got, row.want)
-		}
-	}
+	t.Cleanup(func() { s.Close() })
+	number(t, call(t, overStdio(t, s, "2025-11-25", nil), "pid", `{}`))
 }
 
-// TestRealNamesReported with the names that are in the input left to the enforcer.
-func TestRealNamesReported(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "real.js"), nil, 0o600); err != nil {
-		t.Fatal(err)
+// TestCrashedUpstream: a call whose server ends in the middle of it has failed, and
+// is reported so.
+func TestCrashedUpstream(t *testing.T) {
+	p, _, session := envServer(t, "plain")
+	first := number(t, call(t, session, "pid", `{}`))
+	wantRefused(t, call(t, session, "mcp__child__crash", `{}`), "UPSTREAM_FAILED", "broke during mcp__child__crash; what it did is not known")
+	if last := p.lastReport(); last.GetOk() {
+		t.Error("a crash was reported as a success")
 	}
-	if err := os.Symlink("real.js", filepath.Join(dir, "link.js")); err != nil {
-		t.Fatal(err)
-	}
-	p, fs, s := noticeServer(t, nil, func(c *Config) { c.Stdio.Workspace = dir })
-	session := overStdio(t, s, "2025-11-25", nil)
-	call(t, session, "write_file", `{"path":"link.js","content":"x"}`)
-	if last := p.lastReport(); !slices.Equal(last.GetFilesChanged(), []string{"real.js"}) {
-		t.Errorf("report: %v", last)
-	}
-	fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{IsError: true}, nil
-	})
-	call(t, session, "write_file", `{"path":"link.js","content":"x"}`)
-	if last := p.lastReport(); len(last.GetFilesChanged()) != 0 || last.GetOk() {
-		t.Errorf("report of a failure: %v", last)
+	eventually(t, "the server is back", func() bool { return !call(t, session, "pid", `{}`).IsError })
+	if second := number(t, call(t, session, "pid", `{}`)); first == second {
+		t.Error("the same process")
 	}
 }

@@ -28,11 +28,11 @@ const (
 
 // HTTPHandler serves Path, for callers that package access has let in. It is the
 // same one each time: the sessions of older clients live in it.
-func (s *Server) HTTPHandler() access.Part { return s.handler }
+func (s *Server) HTTPHandler() access.Part { return s.http.all }
 
 // ProcessHandler serves ProcessPath, where a session has the tools of its process
 // and no others (S7.8). It is the same one each time.
-func (s *Server) ProcessHandler() access.Part { return s.processHandler }
+func (s *Server) ProcessHandler() access.Part { return s.http.process }
 
 // part is one of them.
 type part struct{ http.Handler }
@@ -45,9 +45,21 @@ func (part) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Refusal) 
 	refuse(w, why.Status, why.Message)
 }
 
+// doors are the handlers of both endpoints.
+type doors struct {
+	all, process access.Part
+	versions     *sdk.Server // names the protocol versions; never serves
+}
+
+func (s *Server) newDoors() *doors {
+	d := &doors{versions: s.newSDKServer(face{})}
+	d.all, d.process = s.newHandler(Path, face{}, d.versions), s.newHandler(ProcessPath, face{process: true}, d.versions)
+	return d
+}
+
 // newHandler makes the handler of an endpoint. Requests of the stateless protocol
 // and of older ones are told apart by their protocol-version header.
-func (s *Server) newHandler(base string, face face) access.Part {
+func (s *Server) newHandler(base string, face face, versions *sdk.Server) access.Part {
 	options := sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes:        maxBody,
 		DisableLocalhostProtection: true, // package access does it
@@ -63,7 +75,7 @@ func (s *Server) newHandler(base string, face face) access.Part {
 	stateful.SessionTimeout = s.cfg.SessionIdle
 	older := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		if r.Header.Get(mcpSessionHeader) != "" {
-			return s.versions
+			return versions
 		}
 		return s.newSDKServer(face)
 	}, &stateful)
@@ -99,7 +111,7 @@ func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
 		return r, func() {}
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	stop := context.AfterFunc(s.streams, cancel)
+	stop := context.AfterFunc(s.life.streams, cancel)
 	return r.WithContext(ctx), func() { stop(); cancel() }
 }
 
@@ -110,7 +122,7 @@ func (s *Server) admit(base string, next http.Handler) http.Handler {
 			refuse(w, http.StatusRequestEntityTooLarge, "the request is larger than 1 MiB; send less")
 			return
 		}
-		if s.streams.Err() != nil {
+		if s.life.streams.Err() != nil {
 			w.Header().Set("Retry-After", "1")
 			refuse(w, http.StatusServiceUnavailable, "shutting down; try again")
 			return

@@ -15,6 +15,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
@@ -198,17 +200,17 @@ func TestToken(t *testing.T) {
 			t.Parallel()
 			p := newPlane()
 			p.start("s1")
-			fs := backendServer(t)
-			fs.add("read_file", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			fs := upstreamtest.NewBackend(t)
+			fs.Add("read_file", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				if got := req.Extra.Header.Get("Authorization"); got != "Bearer upstream" {
 					t.Errorf("the upstream got %q", got)
 				}
 				return &sdk.CallToolResult{}, nil
 			})
 			s := server(t, p, func(c *Config) {
-				upstream := fs.as("fs")
-				upstream.Headers = map[string]string{"Authorization": "Bearer upstream"}
-				c.Upstreams = []Upstream{upstream}
+				behind := fs.As("fs")
+				behind.Headers = map[string]string{"Authorization": "Bearer upstream"}
+				c.Upstreams = []upstream.Server{behind}
 			})
 			session := overHTTP(t, endpoint(t, s)+"?session=s1", version, nil,
 				http.Header{"Authorization": {"Bearer secret"}, NamespaceHeader: {"team"}})
@@ -367,14 +369,7 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.Runs = nil }, "are required"},
 		{func(c *Config) { c.ToolPrefix = "a b" }, "tool prefix"},
 		{func(c *Config) { c.ToolPrefix = "mcp__x__" }, "tool prefix"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a__b", URL: "http://x"}} }, "upstream name"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a_", URL: "http://x"}} }, "upstream name"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "", URL: "http://x"}} }, "upstream name"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "interlock", URL: "http://x"}} }, "reserved"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "Statewright", URL: "http://x"}} }, "reserved"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a"}} }, "needs a command or a URL"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a", URL: "x", Command: []string{"y"}}} }, "keep one"},
-		{func(c *Config) { c.Upstreams = []Upstream{{Name: "a", URL: "http://x"}, {Name: "a", URL: "http://y"}} }, "two upstreams"},
+		{func(c *Config) { c.Upstreams = []upstream.Server{{Name: "interlock", URL: "http://x"}} }, "reserved"},
 	} {
 		cfg := newPlane().config()
 		row.change(&cfg)

@@ -15,12 +15,12 @@ import (
 // its list must not vary as a side effect of calls. Older clients get what the
 // current state allows, and are told when that changes.
 func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {
-	s.awaitUpstreams(ctx)
+	s.upstreams.Await(ctx)
 	s.sessions.rebind(req.Session, c)
-	list := slices.Clone(s.ownList)
-	catalogue := s.catalogue.Load()
-	if req.ProtocolVersion() >= protocolStateless || len(catalogue.list) == 0 {
-		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, catalogue.list...)}
+	list := slices.Clone(s.own.list)
+	catalogue := s.upstreams.Catalogue()
+	if req.ProtocolVersion() >= protocolStateless || len(catalogue.List) == 0 {
+		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, catalogue.List...)}
 	}
 	run, standing := s.listedFor(ctx, c)
 	made := listing{standing: standing}
@@ -28,20 +28,12 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 		made = listedIn(run)
 	}
 	s.sessions.made(req.Session, made)
-	for _, tool := range catalogue.list {
-		if standing == brief.Open || standing == brief.Judged && stateAllows(run, tool.Name, catalogue.tools[tool.Name].other(tool.Name)) {
+	for _, tool := range catalogue.List {
+		if standing == brief.Open || standing == brief.Judged && stateAllows(run, tool.Name, catalogue.Tools[tool.Name].Other(tool.Name)) {
 			list = append(list, tool)
 		}
 	}
 	return &sdk.ListToolsResult{Cacheable: perCaller, Tools: list}
-}
-
-// awaitUpstreams gives upstreams that just start a moment: many clients list
-// once, at once.
-func (s *Server) awaitUpstreams(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
-	defer cancel()
-	s.Ready(ctx)
 }
 
 // listedFor is the run whose state filters the list, and what it leaves open. With

@@ -10,6 +10,8 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // TestListing: older clients see what the state allows and hear of changes;
@@ -17,8 +19,8 @@ import (
 func TestListing(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
-	fs := backendServer(t, "read_file", "write_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file", "write_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	url := endpoint(t, s) + "?session=s1"
 	changed := make(chan struct{}, 100)
 	older := overHTTP(t, url, "2025-06-18", &sdk.ClientOptions{
@@ -70,7 +72,7 @@ func TestListing(t *testing.T) {
 	hear()
 	want(older, everything...)
 	// The upstream changes.
-	fs.add("delete_file", nil)
+	fs.Add("delete_file", nil)
 	hear()
 	want(older, append([]string{"delete_file", "mcp__fs__delete_file"}, everything...)...)
 }
@@ -80,14 +82,14 @@ func TestListing(t *testing.T) {
 func TestStatelessListen(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
-	fs := backendServer(t, "read_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	changed := make(chan struct{}, 100)
 	session := overHTTP(t, endpoint(t, s)+"?session=s1", "2026-07-28", &sdk.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} },
 	}, nil)
 	wantOK(t, call(t, session, "load_workflow", `{"name":"deploy"}`))
-	fs.add("write_file", nil)
+	fs.Add("write_file", nil)
 	eventually(t, "the new tool is listed", func() bool { return slices.Contains(toolNames(t, session), "write_file") })
 	select {
 	case <-changed:
@@ -127,8 +129,8 @@ func TestListingByStanding(t *testing.T) {
 			p := newPlane()
 			p.start("s1")
 			p.change("run_1", func(r *enginev1.Run) { row.change(p, r) })
-			fs := backendServer(t, "read_file", "write_file")
-			s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+			fs := upstreamtest.NewBackend(t, "read_file", "write_file")
+			s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 			if got := toolNames(t, overStdio(t, s, "2025-06-18", nil)); !slices.Equal(got, row.want) {
 				t.Errorf("listed %v, want %v", got, row.want)
 			}
@@ -143,8 +145,8 @@ func TestListingFollows(t *testing.T) {
 	p := newPlane()
 	p.debug = true
 	p.start("s1")
-	fs := backendServer(t, "read_file", "write_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file", "write_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	url := endpoint(t, s)
 	changed := make(chan struct{}, 100)
 	older := overHTTP(t, url+"?session=s1", "2025-06-18", &sdk.ClientOptions{

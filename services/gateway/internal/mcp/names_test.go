@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -10,54 +9,36 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// TestNames: full names always; plain ones only while nobody else has or had them.
-func TestNames(t *testing.T) {
+// TestOwnNames: no upstream takes a name of Interlock's own tools, or passes for
+// another upstream.
+func TestOwnNames(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.states["testing"] = planeState{}
 	p.start("s1")
-	fs := backendServer(t, "read_file", "both", "get_state", "statewright_pause", "mcp__git__log", "odd name")
-	git := backendServer(t, "log", "both")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs"), git.as("git")} })
+	fs := upstreamtest.NewBackend(t, "read_file", "get_state", "statewright_pause", "mcp__git__log")
+	git := upstreamtest.NewBackend(t, "log")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs"), git.As("git")} })
 	session := overStdio(t, s, "2025-11-25", nil)
 	want := []string{
-		"log", "mcp__fs__both", "mcp__fs__get_state", "mcp__fs__mcp__git__log", "mcp__fs__read_file", "mcp__fs__statewright_pause",
-		"mcp__git__both", "mcp__git__log", "read_file",
+		"log", "mcp__fs__get_state", "mcp__fs__mcp__git__log", "mcp__fs__read_file", "mcp__fs__statewright_pause", "mcp__git__log", "read_file",
 	}
 	if got := toolNames(t, session); !slices.Equal(got, want) {
 		t.Errorf("listed %v\nwant   %v", got, want)
 	}
-	// Own tools are never shadowed, and a full name is that server's tool.
 	wantOK(t, call(t, session, "get_state", `{}`), "Phase: testing")
 	wantOK(t, call(t, session, "mcp__git__log", `{}`), "log {}")
-	if slices.Contains(fs.called(), "mcp__git__log") {
+	if slices.Contains(fs.Called(), "mcp__git__log") {
 		t.Error("another server's tool answered under a full name")
 	}
-	_, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "both"})
-	if err == nil || !strings.Contains(err.Error(), "call mcp__fs__both or mcp__git__both") {
-		t.Errorf("err = %v", err)
-	}
-	// The schema is passed on as it is.
-	list, err := session.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range list.Tools {
-		if tool.Name == "mcp__fs__read_file" {
-			if raw, _ := json.Marshal(tool.InputSchema); string(raw) != `{"properties":{"path":{"type":"string","x-kept":[1,2]}},"type":"object"}` {
-				t.Errorf("schema: %s", raw)
-			}
+	for name, want := range map[string]string{"nothing": "tools/list names the tools", "statewright_pause": "unknown tool"} {
+		if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
 		}
-	}
-	// A name that another server offers later belongs to nobody, for good.
-	git.add("read_file", nil)
-	eventually(t, "the plain name is gone", func() bool { return !slices.Contains(toolNames(t, session), "read_file") })
-	git.srv.RemoveTools("read_file")
-	eventually(t, "git's tool is gone", func() bool { return !slices.Contains(toolNames(t, session), "mcp__git__read_file") })
-	if slices.Contains(toolNames(t, session), "read_file") {
-		t.Error("the plain name came back")
 	}
 }
 
@@ -83,8 +64,8 @@ func TestOtherName(t *testing.T) {
 			p := newPlane()
 			p.states["testing"] = row.state
 			p.start("s1")
-			fs := backendServer(t, "write_file")
-			s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+			fs := upstreamtest.NewBackend(t, "write_file")
+			s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 			session := overStdio(t, s, "2026-07-28", nil)
 			result := call(t, session, row.tool, `{}`)
 			if row.code == "" {
@@ -92,7 +73,7 @@ func TestOtherName(t *testing.T) {
 				return
 			}
 			wantRefused(t, result, row.code)
-			if len(fs.called()) != 0 {
+			if len(fs.Called()) != 0 {
 				t.Error("the upstream was called")
 			}
 		})
@@ -107,15 +88,15 @@ func TestOtherNameRace(t *testing.T) {
 	p.states["testing"] = planeState{}
 	p.states["deploying"] = planeState{disallowed: []string{"mcp__fs__write_file"}}
 	run := p.start("s1")
-	fs := backendServer(t, "write_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "write_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	session := overStdio(t, s, "2026-07-28", nil)
 	p.mu.Lock()
 	var once sync.Once
 	p.onGet = func(*enginev1.Run) { once.Do(func() { p.enterState(run, "deploying") }) }
 	p.mu.Unlock()
 	wantRefused(t, call(t, session, "write_file", `{}`), "TOOL_DISALLOWED")
-	if len(fs.called()) != 0 {
+	if len(fs.Called()) != 0 {
 		t.Error("the upstream was called")
 	}
 	// The call that had been admitted is accounted for, as not made.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
@@ -125,6 +127,123 @@ var ownToolTable = []*ownTool{
 	},
 }
 
+// longestApprovalWait is how long one call of wait_approval may wait. It waits for
+// longestWait when it does not say: clients that wait longer know that they do.
+const longestApprovalWait = 600 * time.Second
+
+// Limits of what goes to the services, as the contracts have them.
+const (
+	maxApprovalID = 128
+	maxAnswer     = 256
+	maxNote       = 8192
+)
+
+// humanToolTable lists the tools about the questions of processes (S8) and about
+// what people approve (S9).
+var humanToolTable = []*ownTool{
+	{
+		name: "process_step", title: "Answer the process", destructive: true, acts: true,
+		description: "Answers the question of the process that this session is in; the reply is the next question with its answers, or the end. " +
+			"Without answer it repeats the question.",
+		params: []param{
+			{name: "answer", kind: document.String, maxBytes: maxAnswer, description: "One of the answers, exactly as they are written."},
+			{name: "note", kind: document.String, maxBytes: maxNote, description: "Why, for the run's history and for the people who review it."},
+		},
+		run: (*Server).processStep,
+	},
+	{
+		name: "wait_approval", title: "Wait for an approval", readOnly: true, acts: true, longest: longestApprovalWait,
+		description: "Waits until people have decided an approval, and answers what they have decided; after a granted transition also the new state. " +
+			"When the time is up it says that the approval is still pending.",
+		params: []param{
+			{name: "approval_id", kind: document.String, maxBytes: maxApprovalID, description: "The approval; by default the one that this session's run waits for."},
+			{
+				name: "timeout_seconds", kind: document.Number, max: int64(longestApprovalWait / time.Second),
+				description: "How long to wait at most; 55 by default.",
+			},
+		},
+		run: (*Server).waitApproval,
+	},
+}
+
+// stateToolTable lists the tools for the state that a tree of sessions shares
+// (S10). None takes the id of a state or a session: those are the connection's.
+var stateToolTable = []*ownTool{
+	{
+		name: "state_create", title: "Create the shared state", shares: true,
+		description: "Creates the workflow state that this session shares with the sessions started below it from then on: " +
+			"a JSON document that conforms to a registered schema. Only the root of a tree creates it, once.",
+		params: []param{
+			{name: "schema_name", kind: document.String, required: true, maxBytes: 256, description: "The schema that the state conforms to, for good."},
+			{name: "schema_version", kind: document.Number, description: "A version of the schema; the latest by default."},
+			{name: "initial_data", required: true, description: "The document: JSON itself, not a string of JSON."},
+		},
+		run: (*Server).stateCreate,
+	},
+	{
+		name: "state_read", title: "Read the shared state", readOnly: true, shares: true,
+		description: "The workflow state that this session shares, with its version, or only the parts that pointers name.",
+		params: []param{
+			{
+				name: "pointers", kind: document.Array, each: element{kind: document.String, max: maxPointers, maxBytes: maxPointer},
+				description: "JSON Pointers (RFC 6901) of the parts that are wanted, such as /tasks/0/status; the whole state by default.",
+			},
+			{name: "version", kind: document.Number, description: "The state as it was at this version; as it is by default."},
+		},
+		run: (*Server).stateRead,
+	},
+	{
+		name: "state_patch", title: "Patch the shared state", destructive: true, shares: true,
+		description: "Applies a JSON Patch (RFC 6902) to the shared workflow state as it is then: all operations or none. " +
+			"What other sessions change at the same time is kept, so prefer it to state_update.",
+		params: []param{
+			{
+				name: "operations", kind: document.Array, required: true, each: element{kind: document.Object, more: operationSchema},
+				description: `The operations, such as {"op": "replace", "path": "/tasks/0/status", "value": "done"}.`,
+			},
+			expectedVersion,
+		},
+		run: (*Server).statePatch,
+	},
+	{
+		name: "state_update", title: "Replace the shared state", destructive: true, shares: true,
+		description: "Replaces the whole shared workflow state. Without expected_version it overwrites what others have changed since it was read.",
+		params: []param{
+			{name: "data", required: true, description: "The new document: JSON itself, not a string of JSON."},
+			expectedVersion,
+		},
+		run: (*Server).stateUpdate,
+	},
+	{
+		name: "state_schema", title: "Schema of the shared state", readOnly: true, shares: true,
+		description: "The JSON Schema that the shared workflow state conforms to, and the version that the state is at.",
+		run:         (*Server).stateSchema,
+	},
+}
+
+var expectedVersion = param{
+	name: "expected_version", kind: document.Number,
+	description: "The version that this change is based on: refused when the state is at another one.",
+}
+
+// operationSchema is what clients are told of an operation. The state-store reads
+// operations, and names what is wrong with one.
+var operationSchema = map[string]any{
+	"properties": map[string]any{
+		"op":    map[string]any{"type": "string", "enum": []string{"add", "remove", "replace", "move", "copy", "test"}},
+		"path":  map[string]any{"type": "string", "description": "JSON Pointer of the place; /list/- is behind the last element."},
+		"from":  map[string]any{"type": "string", "description": "JSON Pointer, of move and copy."},
+		"value": map[string]any{"description": "JSON value, of add, replace and test."},
+	},
+	"required": []string{"op", "path"},
+}
+
+// Limits of pointers, as the contract has them.
+const (
+	maxPointers = 256
+	maxPointer  = 4096
+)
+
 // takes are the arguments of a tool: its own, and the name of a subagent where
 // the tool is about a session.
 func (t *ownTool) takes() []param {
@@ -134,21 +253,31 @@ func (t *ownTool) takes() []param {
 	return append(t.params[:len(t.params):len(t.params)], agentParam)
 }
 
-// ownTools makes the own tools callable and listable under a prefix.
-func ownTools(prefix string) (map[string]*ownTool, []*sdk.Tool) {
-	table := slices.Concat(ownToolTable, humanToolTable, stateToolTable)
-	byName := make(map[string]*ownTool, len(table))
-	list := make([]*sdk.Tool, 0, len(table))
+// toolbox is the own tools under a prefix.
+type toolbox struct {
+	prefix string
+	byName map[string]*ownTool
+	list   []*sdk.Tool
+}
+
+func ownTools(prefix string) toolbox {
+	box := toolbox{prefix: prefix, byName: map[string]*ownTool{}}
 	no := false
-	for _, t := range table {
-		byName[prefix+t.name] = t
+	for _, t := range slices.Concat(ownToolTable, humanToolTable, stateToolTable) {
+		box.byName[prefix+t.name] = t
 		destructive := t.destructive
-		list = append(list, &sdk.Tool{
+		box.list = append(box.list, &sdk.Tool{
 			Name: prefix + t.name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.takes()),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &destructive, OpenWorldHint: &no},
 		})
 	}
-	return byName, list
+	return box
+}
+
+// reserves is whether a plain name belongs to Interlock, under any prefix in use.
+func (b toolbox) reserves(name string) bool {
+	bare, ok := strings.CutPrefix(name, b.prefix)
+	return toolcall.Own(name) || ok && reserved[bare]
 }
 
 // callOwn checks the arguments and runs an own tool. Every failure is a result

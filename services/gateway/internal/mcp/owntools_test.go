@@ -9,6 +9,8 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // versions are the protocol versions that clients in the field speak.
@@ -228,8 +230,8 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.start("s1")
-	fs := backendServer(t, "read_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	session := overStdio(t, s, "2025-11-25", nil)
 	p.mu.Lock()
 	p.onGet = func(*enginev1.Run) { panic("boom") }

@@ -10,6 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // processEndpoint serves both endpoints, as the gateway does.
@@ -56,8 +58,8 @@ func TestProcessEndpoint(t *testing.T) {
 				p.mu.Lock()
 				p.startGate("s1")
 				p.mu.Unlock()
-				upstream := backendServer(t, "memory_read", "task_list", "write_file")
-				s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{upstream.as("notes")} })
+				notes := upstreamtest.NewBackend(t, "memory_read", "task_list", "write_file")
+				s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{notes.As("notes")} })
 				session := overHTTP(t, processEndpoint(t, s)+path, version, nil, nil)
 				want := []string{"get_state", "memory_read", "process_step", "wait_approval"}
 				if got := allTools(t, session); !slices.Equal(got, want) {
@@ -75,7 +77,7 @@ func TestProcessEndpoint(t *testing.T) {
 						t.Errorf("%s: %v", tool, refused.StructuredContent)
 					}
 				}
-				if got := upstream.called(); !slices.Equal(got, []string{"memory_read"}) {
+				if got := notes.Called(); !slices.Equal(got, []string{"memory_read"}) {
 					t.Errorf("called %v", got)
 				}
 				// What is offered is gated: so is every call.
@@ -119,9 +121,9 @@ func TestProcessEndpointWithout(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			upstream := backendServer(t, "memory_read")
+			notes := upstreamtest.NewBackend(t, "memory_read")
 			s := server(t, row.plane, func(c *Config) {
-				c.Upstreams = []Upstream{upstream.as("notes")}
+				c.Upstreams = []upstream.Server{notes.As("notes")}
 				if row.change != nil {
 					row.change(c)
 				}
@@ -134,7 +136,7 @@ func TestProcessEndpointWithout(t *testing.T) {
 			for _, tool := range []string{"process_step", "memory_read", "get_state"} {
 				wantRefused(t, call(t, session, tool, `{}`), row.code, "Denied (")
 			}
-			if len(upstream.called()) != 0 {
+			if len(notes.Called()) != 0 {
 				t.Error("a tool was called")
 			}
 		})
@@ -189,11 +191,11 @@ func TestProcessEndpointAfterEnd(t *testing.T) {
 	p := newPlane()
 	p.startGate("s1")
 	p.change("run_1", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_BLOCKED })
-	upstream := backendServer(t, "memory_read")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{upstream.as("notes")} })
+	notes := upstreamtest.NewBackend(t, "memory_read")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{notes.As("notes")} })
 	session := overHTTP(t, processEndpoint(t, s)+"?session=s1", "2026-07-28", nil, nil)
 	wantRefused(t, call(t, session, "memory_read", `{}`), "RUN_NOT_ACTIVE")
-	if len(upstream.called()) != 0 {
+	if len(notes.Called()) != 0 {
 		t.Error("the tool was called")
 	}
 }

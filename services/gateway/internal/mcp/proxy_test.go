@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // TestProxy: the gate decides, the upstream runs only what was allowed, and every
@@ -28,8 +30,8 @@ func TestProxy(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			p := newPlane()
-			fs := backendServer(t, "read_file", "write_file")
-			s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+			fs := upstreamtest.NewBackend(t, "read_file", "write_file")
+			s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 			session := overHTTP(t, endpoint(t, s)+"?session=s1", version, nil, nil)
 
 			wantRefused(t, call(t, session, "mcp__fs__read_file", `{"path":"a"}`), "NO_WORKFLOW", "load_workflow")
@@ -42,7 +44,7 @@ func TestProxy(t *testing.T) {
 			wantOK(t, call(t, session, "transition", `{"event":"DEPLOY"}`))
 			wantOK(t, call(t, session, "mcp__fs__write_file", `{"path":"b"}`), "write_file")
 
-			if got := fs.called(); !slices.Equal(got, []string{"read_file", "write_file"}) {
+			if got := fs.Called(); !slices.Equal(got, []string{"read_file", "write_file"}) {
 				t.Errorf("the upstream ran %v", got)
 			}
 			last := p.lastReport()
@@ -121,9 +123,9 @@ func TestFailClosed(t *testing.T) {
 			p := newPlane()
 			p.start("s1")
 			p.onCheck = row.check
-			fs := backendServer(t, "read_file")
+			fs := upstreamtest.NewBackend(t, "read_file")
 			s := server(t, p, func(c *Config) {
-				c.Upstreams, c.CheckTimeout = []Upstream{fs.as("fs")}, 50*time.Millisecond
+				c.Upstreams, c.CheckTimeout = []upstream.Server{fs.As("fs")}, 50*time.Millisecond
 				if row.name != "too late" {
 					c.CheckTimeout = patience
 				}
@@ -139,7 +141,7 @@ func TestFailClosed(t *testing.T) {
 					t.Errorf("an internal error is shown: %s", textOf(result))
 				}
 			}
-			if got := fs.called(); len(got) != 0 {
+			if got := fs.Called(); len(got) != 0 {
 				t.Errorf("the upstream was called: %v", got)
 			}
 			if _, reports := p.counts(); reports != 0 {
@@ -152,12 +154,12 @@ func TestFailClosed(t *testing.T) {
 		p := newPlane()
 		p.start("s1")
 		p.onCheck = answers(func(r *policyv1.CheckToolCallResponse) { r.RunId = "run_9" })
-		fs := backendServer(t, "read_file")
+		fs := upstreamtest.NewBackend(t, "read_file")
 		s := server(t, p, func(c *Config) {
-			c.Upstreams, c.Stdio.Binding = []Upstream{fs.as("fs")}, Binding{RunID: "run_1"}
+			c.Upstreams, c.Stdio.Binding = []upstream.Server{fs.As("fs")}, Binding{RunID: "run_1"}
 		})
 		wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "read_file", `{}`), "POLICY_UNAVAILABLE")
-		if len(fs.called()) != 0 {
+		if len(fs.Called()) != 0 {
 			t.Error("the upstream was called")
 		}
 	})
@@ -165,10 +167,10 @@ func TestFailClosed(t *testing.T) {
 
 func TestUnbound(t *testing.T) {
 	t.Parallel()
-	fs := backendServer(t, "read_file")
+	fs := upstreamtest.NewBackend(t, "read_file")
 	for _, allow := range []bool{false, true} {
 		p := newPlane()
-		s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []Upstream{fs.as("fs")}, allow })
+		s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, allow })
 		url := endpoint(t, s)
 		for _, suffix := range []string{"", "?session=nobody"} {
 			session := overHTTP(t, url+suffix, "2026-07-28", nil, nil)
@@ -195,8 +197,8 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.start("s1")
-	fs := backendServer(t, "read_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	session := overStdio(t, s, "2025-11-25", nil)
 	for _, row := range []struct{ arguments, want string }{
 		{`{"path":"a","path":"b"}`, "DUPLICATE_KEY"},
@@ -207,8 +209,8 @@ func TestInput(t *testing.T) {
 	} {
 		wantRefused(t, call(t, session, "mcp__fs__read_file", row.arguments), "INVALID_INPUT", row.want)
 	}
-	if checks, _ := p.counts(); checks != 0 || len(fs.called()) != 0 {
-		t.Errorf("%d checks, %v calls", checks, fs.called())
+	if checks, _ := p.counts(); checks != 0 || len(fs.Called()) != 0 {
+		t.Errorf("%d checks, %v calls", checks, fs.Called())
 	}
 	wantOK(t, call(t, session, "mcp__fs__read_file", `null`), "read_file {}")
 }
@@ -217,11 +219,11 @@ func TestOversizeResult(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.start("s1")
-	fs := backendServer(t)
-	fs.add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs := upstreamtest.NewBackend(t)
+	fs.Add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 5000)}}}, nil
 	})
-	s := server(t, p, func(c *Config) { c.Upstreams, c.MaxResultBytes = []Upstream{fs.as("fs")}, 4096 })
+	s := server(t, p, func(c *Config) { c.Upstreams, c.MaxResultBytes = []upstream.Server{fs.As("fs")}, 4096 })
 	result := call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`)
 	wantRefused(t, result, "RESULT_TOO_LARGE", "answered 5000 bytes; the limit is 4096")
 	if last := p.lastReport(); last.GetResultBytes() > 1000 {
@@ -235,18 +237,18 @@ func TestToolErrors(t *testing.T) {
 	p := newPlane()
 	p.states["testing"] = planeState{}
 	p.start("s1")
-	fs := backendServer(t)
-	fs.add("refuses", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs := upstreamtest.NewBackend(t)
+	fs.Add("refuses", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, errors.New("disk on fire")
 	})
-	fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "no such folder"}}}, nil
 	})
-	fs.add("hangs", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs.Add("hangs", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	s := server(t, p, func(c *Config) { c.Upstreams, c.CallTimeout = []Upstream{fs.as("fs")}, 100*time.Millisecond })
+	s := server(t, p, func(c *Config) { c.Upstreams, c.CallTimeout = []upstream.Server{fs.As("fs")}, 100*time.Millisecond })
 	session := overStdio(t, s, "2025-11-25", nil)
 	wantRefused(t, call(t, session, "refuses", `{}`), "UPSTREAM_FAILED", "disk on fire")
 	wantRefused(t, call(t, session, "write_file", `{"path":"a"}`), "", "no such folder")
@@ -265,13 +267,13 @@ func TestOutputSchema(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.start("s1")
-	fs := backendServer(t)
-	fs.srv.AddTool(&sdk.Tool{
+	fs := upstreamtest.NewBackend(t)
+	fs.AddTool(&sdk.Tool{
 		Name: "stat", InputSchema: emptySchema, OutputSchema: json.RawMessage(`{"type":"object","required":["size"]}`),
 	}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, errors.New("never")
 	})
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	result := call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__stat", `{}`)
 	details, _ := result.Meta[decisionMeta].(map[string]any)
 	if !result.IsError || result.StructuredContent != nil || details["code"] != "TOOL_NOT_ALLOWED" {
@@ -288,9 +290,9 @@ func TestProgressAndCancel(t *testing.T) {
 			p := newPlane()
 			p.states["testing"] = planeState{}
 			p.start("s1")
-			fs := backendServer(t)
+			fs := upstreamtest.NewBackend(t)
 			cancelled := make(chan struct{})
-			fs.add("slow", func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			fs.Add("slow", func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 					ProgressToken: req.Params.GetProgressToken(), Message: "half way", Progress: 1, Total: 2,
 				})
@@ -298,7 +300,7 @@ func TestProgressAndCancel(t *testing.T) {
 				close(cancelled)
 				return nil, ctx.Err()
 			})
-			s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+			s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 			heard := make(chan *sdk.ProgressNotificationParams, 1)
 			session := overStdio(t, s, version, &sdk.ClientOptions{
 				ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) { heard <- req.Params },
@@ -339,13 +341,13 @@ func TestReportOutlivesClient(t *testing.T) {
 	p.states["testing"] = planeState{}
 	p.start("s1")
 	running, finish := make(chan struct{}), make(chan struct{})
-	fs := backendServer(t)
-	fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs := upstreamtest.NewBackend(t)
+	fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		close(running)
 		<-finish
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done"}}}, nil
 	})
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	url := endpoint(t, s) + "?session=s1"
 	_, _, header := post(t, url, initialize)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -394,8 +396,8 @@ func TestReportRetried(t *testing.T) {
 		}
 		return nil, nil
 	}
-	fs := backendServer(t, "read_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	wantOK(t, call(t, overStdio(t, s, "2025-11-25", nil), "read_file", `{}`))
 	select {
 	case <-p.reported:
@@ -410,8 +412,8 @@ func TestConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.start("s1")
-	fs := backendServer(t, "read_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	url := endpoint(t, s) + "?session=s1"
 	sessions := []*sdk.ClientSession{
 		overStdio(t, s, "2025-11-25", nil), overHTTP(t, url, "2026-07-28", nil, nil), overHTTP(t, url, "2025-06-18", nil, nil),
@@ -439,8 +441,8 @@ func TestConcurrentCalls(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if allowed != 10 || len(fs.called()) != 10 {
-		t.Errorf("%d calls allowed, %d made, want 10", allowed, len(fs.called()))
+	if allowed != 10 || len(fs.Called()) != 10 {
+		t.Errorf("%d calls allowed, %d made, want 10", allowed, len(fs.Called()))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

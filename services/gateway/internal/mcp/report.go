@@ -2,15 +2,20 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/codes"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
 )
 
 const (
@@ -195,4 +200,64 @@ func (r *reports) late(ctx context.Context, report *policyv1.ReportToolCallReque
 func (r *reports) close() {
 	r.cancel()
 	r.wg.Wait()
+}
+
+// realNames are the real names of the files that a call has changed, where they
+// are other than those in its input, which the enforcer has read. They can be had
+// where the workspace is on this machine, as that of `interlock mcp` is.
+func realNames(workspace, tool string, input json.RawMessage) []string {
+	if workspace == "" {
+		return nil
+	}
+	root := pathglob.RootOf(workspace)
+	var found []string
+	for _, name := range toolcall.NamedFiles(root, toolcall.Call{Tool: tool, Input: input}) {
+		file := name
+		if !root.Outside(name) {
+			file = workspace + "/" + name
+		}
+		if real := realpath.Within(workspace, realpath.Of(file)); real != name {
+			found = append(found, real)
+		}
+	}
+	return found
+}
+
+// interruptView tells of an interrupt in a result's _meta.
+type interruptView struct {
+	Name   string `json:"name"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Notice string `json:"notice"`
+}
+
+const (
+	lateReport = "[INTERLOCK] This result could not be reported in time; Interlock goes on trying. " +
+		"An interrupt that the call fires takes effect then: look at the state before you go on."
+	lostReport = "[INTERLOCK] This result could not be reported, so it is not accounted for and fires no interrupt: look at the state before you go on."
+)
+
+// addTo adds to a call's result what its agent must know: an interrupt that it has
+// fired (S4.3), a warning (S3.7), or that its report is late.
+func (n settled) addTo(result *sdk.CallToolResult) {
+	if in := n.interrupt; in != nil {
+		n.add(result, in.GetNotice(), interruptMeta, structure(interruptView{in.GetName(), in.GetFrom(), in.GetTo(), in.GetNotice()}))
+	}
+	if n.warning != "" {
+		n.add(result, "[INTERLOCK] "+n.warning, warningMeta, structure(n.warning))
+	}
+	switch {
+	case n.late:
+		n.add(result, lateReport, unreportedMeta, structure(true))
+	case n.lost:
+		n.add(result, lostReport, unreportedMeta, structure(true))
+	}
+}
+
+func (settled) add(result *sdk.CallToolResult, text, key string, details jsontext.Value) {
+	result.Content = append(result.Content, &sdk.TextContent{Text: text})
+	if result.Meta == nil {
+		result.Meta = sdk.Meta{}
+	}
+	result.Meta[key] = details
 }

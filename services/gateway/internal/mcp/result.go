@@ -2,11 +2,39 @@ package mcp
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/pkg/rules"
 )
+
+// perCaller says that a list is for whoever asked for it: it may depend on the
+// token. Clients of the stateless protocol refuse a list that does not say.
+var perCaller = sdk.Cacheable{CacheScope: "private"}
+
+// completed is an empty result with the resultType that clients of the stateless
+// protocol require. The SDK sets it for tools that it calls itself, and lets
+// nobody else set it; but it reads it.
+var completed = func() (r sdk.CallToolResult) {
+	if err := json.Unmarshal([]byte(`{"content":[],"resultType":"complete"}`), &r); err != nil {
+		panic("mcp: a constant result does not decode: " + err.Error())
+	}
+	return r
+}()
+
+// complete is a result as the client's protocol wants it: of a call that is over,
+// unless it says itself that it needs input.
+func complete(req *sdk.CallToolRequest, result *sdk.CallToolResult) *sdk.CallToolResult {
+	if req.ProtocolVersion() < protocolStateless || result == nil || result.NeedsInput() {
+		return result
+	}
+	marked := completed
+	marked.Meta, marked.Content, marked.StructuredContent, marked.IsError = result.Meta, result.Content, result.StructuredContent, result.IsError
+	return &marked
+}
 
 // maxOutput bounds the output that history keeps (S6.4).
 const maxOutput = 64 << 10
@@ -58,4 +86,40 @@ func resultOutput(result *sdk.CallToolResult) []byte {
 		out = out[:cut]
 	}
 	return []byte(out)
+}
+
+// costKeys are where a result says, in its _meta, what its call has cost: the first of
+// them that is there counts.
+var costKeys = []string{"interlock/cost_usd", "cost_usd"}
+
+// costOf is what a result says that its call has cost, in US dollars as reports have
+// it (S7.5); empty for nothing, and for what is no amount.
+func (s *Server) costOf(meta sdk.Meta, tool string) string {
+	for _, key := range costKeys {
+		told, ok := meta[key]
+		if !ok {
+			continue
+		}
+		cost, ok := rules.ParseCost(decimal(told))
+		if !ok {
+			s.log.Warn("mcp: a cost is left out: it must be a plain decimal of US dollars, 0 or more", "tool", tool, "key", key)
+			return ""
+		}
+		return cost.String()
+	}
+	return ""
+}
+
+// decimal writes a JSON number without exponent, and a text as it is.
+func decimal(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case json.Number:
+		return v.String()
+	default:
+		return ""
+	}
 }

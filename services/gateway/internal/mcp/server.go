@@ -7,9 +7,8 @@
 // ALLOW for exactly this call, take a failure for an ALLOW, bind a run by
 // Mcp-Session-Id, reinterpret a user's JSON, or show an internal error.
 //
-// Every upstream tool is named mcp__SERVER__TOOL, and also plain TOOL while no
-// other upstream ever offered that name and no own tool has it. The gate judges
-// the name that was called; where the state disallows the tool's other name, it
+// Every upstream tool has two names, as package upstream says. The gate judges the
+// name that was called; where the state disallows the tool's other name, it
 // judges that one, so neither name is a way round the other. Listing is a
 // courtesy: the call is the check.
 package mcp
@@ -20,13 +19,12 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
@@ -37,31 +35,15 @@ const instructions = "Interlock decides which tools may be called in the current
 
 // Server is the MCP edge. It is safe for concurrent use.
 type Server struct {
-	cfg        Config
-	log        *slog.Logger
-	own        map[string]*ownTool
-	ownList    []*sdk.Tool
-	sessions   *sessions
-	upstreams  map[string]*upstream
-	catalogue  atomic.Pointer[catalogue]
-	owners     *nameOwners
-	rebuilding sync.Mutex // one rebuild of the catalogue at a time
-	progress   *progress
-	reports    *reports
-
-	versions       *sdk.Server // names the protocol versions; never serves
-	handler        access.Part
-	processHandler access.Part
-	shown          *shown
-
-	streams    context.Context // ends with Drain
-	endStreams context.CancelFunc
-	calls      context.Context // ends when calls under way have had their time
-	endCalls   context.CancelFunc
-	ctx        context.Context // ends with Close
-	cancel     context.CancelFunc
-	inflight   sync.WaitGroup // calls of upstream tools
-	wg         sync.WaitGroup // upstream servers
+	cfg       Config
+	log       *slog.Logger
+	own       toolbox
+	upstreams *upstream.Set
+	sessions  *sessions
+	reports   *reports
+	shown     *shown
+	http      *doors
+	life      *life
 }
 
 // New checks the configuration and starts the upstream servers in the
@@ -72,57 +54,57 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, sessions: newSessions(),
-		upstreams: make(map[string]*upstream, len(cfg.Upstreams)),
-		owners:    newNameOwners(), progress: newProgress(), shown: newShown(),
+		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
+		life: newLife(),
 	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.streams, s.endStreams = context.WithCancel(s.ctx)
-	s.calls, s.endCalls = context.WithCancel(s.ctx)
-	s.reports = newReports(cfg)
-	s.own, s.ownList = ownTools(cfg.ToolPrefix)
-	s.versions = s.newSDKServer(face{})
-	s.handler = s.newHandler(Path, face{})
-	s.processHandler = s.newHandler(ProcessPath, face{process: true})
-	for _, u := range cfg.Upstreams {
-		s.upstreams[u.Name] = newUpstream(u, cfg, s.progress, s.upstreamChanged)
-	}
-	s.rebuild()
-	for _, u := range s.upstreams {
-		s.wg.Go(func() { u.run(s.ctx) })
+	s.http = s.newDoors()
+	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
+		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
+		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves, Changed: s.sessions.all,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
 	}
 	return s, nil
 }
 
 // Drain ends the streams that would never end by themselves and takes no new
 // requests; calls under way go on. It suits http.Server.RegisterOnShutdown.
-func (s *Server) Drain() { s.endStreams() }
+func (s *Server) Drain() { s.life.drain() }
 
 // Close gives calls under way DrainTimeout to finish, then ends every session,
 // stops the upstream servers with their process groups, and sends the last
 // reports.
 func (s *Server) Close() error {
 	s.Drain()
-	late := time.AfterFunc(s.cfg.DrainTimeout, s.endCalls)
+	late := time.AfterFunc(s.cfg.DrainTimeout, s.life.endCalls)
 	s.sessions.close()
 	late.Stop()
-	s.endCalls()
-	s.inflight.Wait()
+	s.life.endCalls()
+	s.life.inflight.Wait()
 	s.reports.close()
-	s.cancel()
-	s.wg.Wait()
+	s.upstreams.Close()
 	return nil
 }
 
 // Ready waits until every upstream server has been tried once, and tells how many
 // of them serve.
-func (s *Server) Ready(ctx context.Context) (serving int) {
-	for _, u := range s.upstreams {
-		if u.awaitFirst(ctx) {
-			serving++
-		}
-	}
-	return serving
+func (s *Server) Ready(ctx context.Context) (serving int) { return s.upstreams.Ready(ctx) }
+
+// life is what ends when the server does, in this order.
+type life struct {
+	streams  context.Context // of requests that only listen or wait; ends with Drain
+	drain    context.CancelFunc
+	calls    context.Context // of upstream tools; ends when they have had their time
+	endCalls context.CancelFunc
+	inflight sync.WaitGroup // calls of upstream tools
+}
+
+func newLife() *life {
+	l := &life{}
+	l.streams, l.drain = context.WithCancel(context.Background())
+	l.calls, l.endCalls = context.WithCancel(context.Background())
+	return l
 }
 
 // face is one way to the edge.
@@ -214,16 +196,16 @@ func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolReques
 	s.sessions.rebind(req.Session, c)
 	c.call = req
 	name := req.Params.Name
-	if tool, ok := s.own[name]; ok {
+	if tool, ok := s.own.byName[name]; ok {
 		return complete(req, s.callOwn(ctx, c, tool, req.Params.Arguments)), nil
 	}
-	target, ok := s.catalogue.Load().tools[name]
-	if !ok {
-		s.awaitUpstreams(ctx)
-		target, ok = s.catalogue.Load().tools[name]
+	target := s.upstreams.Catalogue().Tools[name]
+	if target == nil {
+		s.upstreams.Await(ctx)
+		target = s.upstreams.Catalogue().Tools[name]
 	}
-	if !ok {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknownTool(name)}
+	if target == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.Unknown(name)}
 	}
 	return complete(req, s.callUpstream(ctx, c, req, name, target)), nil
 }

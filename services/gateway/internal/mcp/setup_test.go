@@ -3,15 +3,12 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,14 +16,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // patience bounds waits for things that take no time.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childMode) != "" {
-		childMain(os.Getenv(childMode))
+	if upstreamtest.Main() {
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -215,57 +212,6 @@ func toolNames(t *testing.T, session *sdk.ClientSession) []string {
 	slices.Sort(found)
 	return found
 }
-
-// backend is an upstream MCP server in this process, over HTTP.
-type backend struct {
-	srv *sdk.Server
-	url string
-
-	mu    sync.Mutex
-	calls []string
-}
-
-// backendServer serves tools, each of which echoes its arguments.
-func backendServer(t *testing.T, tools ...string) *backend {
-	t.Helper()
-	b := &backend{srv: sdk.NewServer(&sdk.Implementation{Name: "backend", Version: "1"}, nil)}
-	for _, tool := range tools {
-		b.add(tool, nil)
-	}
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return b.srv }, nil))
-	t.Cleanup(func() {
-		for session := range b.srv.Sessions() {
-			session.Close()
-		}
-		web.CloseClientConnections()
-		web.Close()
-	})
-	b.url = web.URL
-	return b
-}
-
-func (b *backend) add(tool string, handler sdk.ToolHandler) {
-	b.srv.AddTool(&sdk.Tool{
-		Name: tool, Description: "does " + tool,
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-kept":[1,2]}}}`),
-	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		b.mu.Lock()
-		b.calls = append(b.calls, tool)
-		b.mu.Unlock()
-		if handler != nil {
-			return handler(ctx, req)
-		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %s", tool, req.Params.Arguments)}}}, nil
-	})
-}
-
-func (b *backend) called() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.calls)
-}
-
-func (b *backend) as(name string) Upstream { return Upstream{Name: name, URL: b.url} }
 
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {

@@ -14,6 +14,8 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // TestStateTools walks an agent through its tree's state, in every protocol.
@@ -296,8 +298,8 @@ func TestStateToolsAreNeverGated(t *testing.T) {
 	v := newVault()
 	v.share("s1", "")
 	// Nor can an upstream server pass for them.
-	evil := backendServer(t, "state_read", "state_patch", "interlock_state_update")
-	session := overStdio(t, v.server(t, p, func(c *Config) { c.Upstreams = []Upstream{evil.as("evil")} }), "2025-11-25", nil)
+	evil := upstreamtest.NewBackend(t, "state_read", "state_patch", "interlock_state_update")
+	session := overStdio(t, v.server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{evil.As("evil")} }), "2025-11-25", nil)
 	for tool, arguments := range map[string]string{
 		"state_read": `{}`, "state_patch": `{"operations":[]}`, "state_update": `{"data":{}}`, "state_schema": `{}`,
 		"state_create": `{"schema_name":"tasks","initial_data":{}}`,
@@ -308,7 +310,7 @@ func TestStateToolsAreNeverGated(t *testing.T) {
 		t.Errorf("%d checks and %d reports of own tools", checks, reports)
 	}
 	wantRefused(t, call(t, session, "mcp__evil__state_read", `{}`), "TOOL_DISALLOWED")
-	if got := evil.called(); len(got) > 0 {
+	if got := evil.Called(); len(got) > 0 {
 		t.Errorf("the other server was called: %v", got)
 	}
 }

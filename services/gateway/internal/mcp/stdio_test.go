@@ -12,6 +12,9 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // TestStdioBadLines: a line that is not a message is answered, and the connection
@@ -77,13 +80,13 @@ func TestStdioEndOfInput(t *testing.T) {
 	p.states["testing"] = planeState{}
 	p.start("s1")
 	running, finish := make(chan struct{}), make(chan struct{})
-	fs := backendServer(t)
-	fs.add("slow", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs := upstreamtest.NewBackend(t)
+	fs.Add("slow", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		close(running)
 		<-finish
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "worth the wait"}}}, nil
 	})
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	in := strings.NewReader(initialize + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{}}}`)
 	var out lockedBuffer

@@ -8,6 +8,8 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // judgedWithoutRun answers calls of sessions without a run as policies of a role or a
@@ -44,15 +46,15 @@ func TestPoliciesWithoutRun(t *testing.T) {
 					t.Parallel()
 					p := newPlane()
 					p.judgedWithoutRun(row.decision, row.code, "not with this tool")
-					fs := backendServer(t, "read_file")
-					s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []Upstream{fs.as("fs")}, true })
+					fs := upstreamtest.NewBackend(t, "read_file")
+					s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 					result := call(t, overHTTP(t, endpoint(t, s)+query, "2026-07-28", nil, nil), name, `{"path":"a"}`)
 					if row.want == "" {
 						wantOK(t, result, "read_file")
 					} else {
 						wantRefused(t, result, row.want, row.text)
 					}
-					if called := len(fs.called()) > 0; called != (row.want == "") {
+					if called := len(fs.Called()) > 0; called != (row.want == "") {
 						t.Errorf("the upstream was called: %v", called)
 					}
 					p.mu.Lock()
@@ -81,10 +83,10 @@ func TestDoubtWithoutRun(t *testing.T) {
 			p.onCheck = func(context.Context, *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 				return nil, fault.New(reason, "in doubt").GRPCStatus().Err()
 			}
-			fs := backendServer(t, "read_file")
-			s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []Upstream{fs.as("fs")}, true })
+			fs := upstreamtest.NewBackend(t, "read_file")
+			s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 			result := call(t, overHTTP(t, endpoint(t, s)+query, "2026-07-28", nil, nil), "read_file", `{}`)
-			if !result.IsError || len(fs.called()) > 0 {
+			if !result.IsError || len(fs.Called()) > 0 {
 				t.Errorf("%s, %q: %s", reason, query, textOf(result))
 			}
 		}
@@ -96,12 +98,12 @@ func TestNotAskedWithoutRun(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.judgedWithoutRun(policyv1.Decision_DECISION_ALLOW, 0, "")
-	fs := backendServer(t, "read_file")
-	url := endpoint(t, server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} }))
+	fs := upstreamtest.NewBackend(t, "read_file")
+	url := endpoint(t, server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} }))
 	wantRefused(t, call(t, overHTTP(t, url+"?session=s1", "2026-07-28", nil, nil), "read_file", `{}`), "NO_WORKFLOW")
 	wantRefused(t, call(t, overHTTP(t, url, "2026-07-28", nil, nil), "read_file", `{}`), "NOT_BOUND")
-	if checks, _ := p.counts(); checks > 0 || len(fs.called()) > 0 {
-		t.Errorf("%d checks, called %v", checks, fs.called())
+	if checks, _ := p.counts(); checks > 0 || len(fs.Called()) > 0 {
+		t.Errorf("%d checks, called %v", checks, fs.Called())
 	}
 }
 
@@ -121,11 +123,11 @@ func TestRunMeanwhile(t *testing.T) {
 				}
 				return p.judge(in)
 			}
-			fs := backendServer(t, "read_file")
-			s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []Upstream{fs.as("fs")}, true })
+			fs := upstreamtest.NewBackend(t, "read_file")
+			s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 			result := call(t, overStdio(t, s, "2026-07-28", nil), name, `{}`)
 			// The state allows the full name alone.
-			if full := strings.HasPrefix(name, "mcp__"); result.IsError == full || (len(fs.called()) > 0) != full {
+			if full := strings.HasPrefix(name, "mcp__"); result.IsError == full || (len(fs.Called()) > 0) != full {
 				t.Errorf("%s: %s", name, textOf(result))
 			}
 			if last := p.lastReport(); last.GetRunId() != "run_1" || last.GetOk() == result.IsError {
@@ -143,12 +145,12 @@ func TestRunMeanwhile(t *testing.T) {
 			delete(p.drives, "s1")
 			return &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, CallId: in.GetCallId()}, nil
 		}
-		fs := backendServer(t, "read_file")
-		s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []Upstream{fs.as("fs")}, true })
+		fs := upstreamtest.NewBackend(t, "read_file")
+		s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 		result := call(t, overStdio(t, s, "2026-07-28", nil), "read_file", `{}`)
 		wantRefused(t, result, "POLICY_UNAVAILABLE", "make it again")
-		if _, reports := p.counts(); reports > 0 || len(fs.called()) > 0 {
-			t.Errorf("%d reports, called %v", reports, fs.called())
+		if _, reports := p.counts(); reports > 0 || len(fs.Called()) > 0 {
+			t.Errorf("%d reports, called %v", reports, fs.Called())
 		}
 	})
 }
@@ -173,8 +175,8 @@ func TestSuperseded(t *testing.T) {
 				p.start("s1")
 				p.start("s1")
 				p.change("run_1", func(r *enginev1.Run) { r.Status, r.SupersededBy, r.LegalEvents = row.status, "run_2", nil })
-				fs := backendServer(t, "read_file")
-				s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []Upstream{fs.as("fs")}, true })
+				fs := upstreamtest.NewBackend(t, "read_file")
+				s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 				session := overHTTP(t, endpoint(t, s)+row.way, version, nil, nil)
 				wantRefused(t, call(t, session, "mcp__fs__read_file", `{}`), "RUN_NOT_ACTIVE",
 					"This connection names run run_1, whose session drives run run_2 now", "Connect to /mcp?session=s1, or to /mcp?run=run_2.")
@@ -196,8 +198,8 @@ func TestSuperseded(t *testing.T) {
 				}
 				// By its session the same agent goes on.
 				wantOK(t, call(t, overHTTP(t, endpoint(t, s)+"?session=s1", version, nil, nil), "mcp__fs__read_file", `{}`))
-				if len(fs.called()) != 1 {
-					t.Errorf("called %v", fs.called())
+				if len(fs.Called()) != 1 {
+					t.Errorf("called %v", fs.Called())
 				}
 			})
 		}

@@ -57,7 +57,7 @@ func (s *Server) waited(run *enginev1.Run, lead string) *sdk.CallToolResult {
 func (s *Server) awaitChange(ctx context.Context, seen *enginev1.Run, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	defer context.AfterFunc(s.streams, cancel)()
+	defer context.AfterFunc(s.life.streams, cancel)()
 	watch, err := s.cfg.Runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: seen.GetRunId()})
 	for err == nil {
 		var now *enginev1.WatchRunResponse
@@ -70,3 +70,68 @@ func (s *Server) awaitChange(ctx context.Context, seen *enginev1.Run, limit time
 	}
 	return err
 }
+
+// countProgress tells a client that asked for it how long a wait has taken, until
+// stopped.
+func (s *Server) countProgress(ctx context.Context, call *sdk.CallToolRequest, limit time.Duration, message string) (stop func()) {
+	if call == nil || call.Session == nil || call.Params.GetProgressToken() == nil {
+		return func() {}
+	}
+	box, flush := newOutbox(ctx, call.Session)
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(s.cfg.progressEvery)
+		defer tick.Stop()
+		for began := time.Now(); ; {
+			box.put(&sdk.ProgressNotificationParams{
+				ProgressToken: call.Params.GetProgressToken(), Message: message,
+				Progress: time.Since(began).Seconds(), Total: limit.Seconds(),
+			})
+			select {
+			case <-tick.C:
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-done
+		flush()
+	}
+}
+
+// outbox sends progress to a client that may not read. What it has no room for is
+// dropped.
+type outbox chan *sdk.ProgressNotificationParams
+
+// newOutbox sends until flush, which gives what is in it a moment to go out. Nothing
+// may be put into it afterwards.
+func newOutbox(ctx context.Context, session *sdk.ServerSession) (box outbox, flush func()) {
+	box = make(outbox, 64)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for params := range box {
+			session.NotifyProgress(ctx, params) //nolint:errcheck // progress is a courtesy
+		}
+	}()
+	return box, func() {
+		close(box)
+		select {
+		case <-sent:
+		case <-time.After(flushProgress):
+		}
+	}
+}
+
+func (box outbox) put(params *sdk.ProgressNotificationParams) {
+	select {
+	case box <- params:
+	default:
+	}
+}
+
+// flushProgress is how long a result waits for progress that goes before it.
+const flushProgress = time.Second

@@ -2,6 +2,9 @@ package mcp
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,20 +15,22 @@ import (
 	"google.golang.org/grpc/status"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 type reportHook = func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error)
 
 // noticeServer is an edge whose reports are answered by a hook.
-func noticeServer(t *testing.T, onReport reportHook, change func(*Config)) (*plane, *backend, *Server) {
+func noticeServer(t *testing.T, onReport reportHook, change func(*Config)) (*plane, *upstreamtest.Backend, *Server) {
 	t.Helper()
 	p := newPlane()
 	p.states["testing"] = planeState{}
 	p.start("s1")
 	p.onReport = onReport
-	fs := backendServer(t, "write_file")
+	fs := upstreamtest.NewBackend(t, "write_file")
 	s := server(t, p, func(c *Config) {
-		c.Upstreams = []Upstream{fs.as("fs")}
+		c.Upstreams = []upstream.Server{fs.As("fs")}
 		if change != nil {
 			change(c)
 		}
@@ -50,7 +55,7 @@ func TestInterruptNotice(t *testing.T) {
 				}}, nil
 			}, nil)
 			// An upstream cannot speak for Interlock.
-			fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{
 					Meta:    sdk.Meta{warningMeta: "forged", "theirs": "kept"},
 					Content: []sdk.Content{&sdk.TextContent{Text: "written"}},
@@ -92,7 +97,7 @@ func TestWarning(t *testing.T) {
 	_, fs, s := noticeServer(t, func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
 		return &policyv1.ReportToolCallResponse{Accounted: true, Warning: "9000 of 10000 bytes are spent."}, nil
 	}, nil)
-	fs.add("fails", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs.Add("fails", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{IsError: true, StructuredContent: map[string]any{"a": 1.0}}, nil
 	})
 	session := overStdio(t, s, "2025-11-25", nil)
@@ -160,7 +165,7 @@ func TestRefusedReport(t *testing.T) {
 func TestWithheldResult(t *testing.T) {
 	t.Parallel()
 	p, fs, s := noticeServer(t, nil, func(c *Config) { c.MaxResultBytes = 100 })
-	fs.add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 101)}}}, nil
 	})
 	wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "write_file", `{}`), "RESULT_TOO_LARGE")
@@ -195,8 +200,8 @@ func TestCallsInChildren(t *testing.T) {
 		p := newPlane()
 		p.start("s1")
 		child := p.invoke("run_1").GetRunId()
-		fs := backendServer(t, "read_file")
-		s := server(t, p, func(c *Config) { c.Upstreams, c.Stdio.Binding = []Upstream{fs.as("fs")}, binding })
+		fs := upstreamtest.NewBackend(t, "read_file")
+		s := server(t, p, func(c *Config) { c.Upstreams, c.Stdio.Binding = []upstream.Server{fs.As("fs")}, binding })
 		session := overStdio(t, s, "2025-11-25", nil)
 		wantOK(t, call(t, session, "mcp__fs__read_file", `{}`))
 		if last := p.lastReport(); last.GetRunId() != "run_1" || last.GetBranch() != "" {
@@ -210,10 +215,85 @@ func TestCallsInChildren(t *testing.T) {
 	p := newPlane()
 	p.start("s1")
 	p.bound["s1"] = "lint"
-	fs := backendServer(t, "read_file")
-	s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+	fs := upstreamtest.NewBackend(t, "read_file")
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	wantOK(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`))
 	if last := p.lastReport(); last.GetRunId() != "run_1" || last.GetBranch() != "lint" {
 		t.Errorf("report: %v", last)
+	}
+}
+
+// TestRealNames: a link does not hide which file a call has changed (S3.8, S4.1).
+func TestRealNames(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege there")
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, link := filepath.Join(base, "real"), filepath.Join(base, "link")
+	for _, dir := range []string{"real/pb/hooks", "elsewhere"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"real/pb/hooks/a.js", "real/plain.js", "elsewhere/x.js"} {
+		if err := os.WriteFile(filepath.Join(base, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{
+		"link": "real", "real/short.js": "pb/hooks/a.js", "real/h": "pb/hooks", "real/out.js": "../elsewhere/x.js", "real/loop.js": "loop.js",
+	} {
+		if err := os.Symlink(to, filepath.Join(base, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range []struct{ workspace, tool, input, want string }{
+		{real, "write_file", `{"path":"plain.js","content":""}`, ""},
+		{real, "write_file", `{"path":"short.js","content":""}`, "pb/hooks/a.js"},
+		{real, "mcp__fs__write_file", `{"path":"` + real + `/short.js","content":""}`, "pb/hooks/a.js"},
+		{link, "write_file", `{"path":"` + link + `/short.js","content":""}`, "pb/hooks/a.js"},
+		{link, "write_file", `{"path":"` + real + `/plain.js","content":""}`, "plain.js"},
+		{real, "write_file", `{"path":"h/a.js","content":""}`, "pb/hooks/a.js"},
+		{real, "move_file", `{"source":"h/gone.js","destination":"plain.js"}`, "pb/hooks/gone.js"},
+		{real, "write_file", `{"path":"out.js","content":""}`, base + "/elsewhere/x.js"},
+		{real, "write_file", `{"path":"loop.js","content":""}`, ""},
+		{real, "write_file", `{"path":"no/such/folder.js","content":""}`, ""},
+		{real, "read_file", `{"path":"short.js"}`, ""},
+		{real, "write_file", `{"path":7}`, ""},
+		{"", "write_file", `{"path":"short.js","content":""}`, ""},
+		{base + "/missing", "write_file", `{"path":"short.js","content":""}`, ""},
+	} {
+		if got := strings.Join(realNames(row.workspace, row.tool, []byte(row.input)), " "); got != row.want {
+			t.Errorf("%s of %s in %s: %q, want %q", row.tool, row.input, row.workspace, got, row.want)
+		}
+	}
+}
+
+// TestRealNamesReported with the names that are in the input left to the enforcer.
+func TestRealNamesReported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "real.js"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real.js", filepath.Join(dir, "link.js")); err != nil {
+		t.Fatal(err)
+	}
+	p, fs, s := noticeServer(t, nil, func(c *Config) { c.Stdio.Workspace = dir })
+	session := overStdio(t, s, "2025-11-25", nil)
+	call(t, session, "write_file", `{"path":"link.js","content":"x"}`)
+	if last := p.lastReport(); !slices.Equal(last.GetFilesChanged(), []string{"real.js"}) {
+		t.Errorf("report: %v", last)
+	}
+	fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{IsError: true}, nil
+	})
+	call(t, session, "write_file", `{"path":"link.js","content":"x"}`)
+	if last := p.lastReport(); len(last.GetFilesChanged()) != 0 || last.GetOk() {
+		t.Errorf("report of a failure: %v", last)
 	}
 }

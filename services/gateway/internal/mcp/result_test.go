@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
 // TestCosts: a tool's result tells what its call has cost, by text or number; what is
@@ -29,12 +32,12 @@ func TestCosts(t *testing.T) {
 				t.Parallel()
 				p := newPlane()
 				p.start("s1")
-				fs := backendServer(t)
-				fs.add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				fs := upstreamtest.NewBackend(t)
+				fs.Add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 					result := &sdk.CallToolResult{IsError: failed, Content: []sdk.Content{&sdk.TextContent{Text: "x"}}}
 					return result, json.Unmarshal([]byte(meta), &result.Meta)
 				})
-				s := server(t, p, func(c *Config) { c.Upstreams = []Upstream{fs.as("fs")} })
+				s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 				call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`)
 				if last := p.lastReport(); last == nil || last.GetCostUsd() != want || last.GetOk() == failed {
 					t.Errorf("reported %v, want a cost of %q", last, want)
@@ -49,13 +52,30 @@ func TestCostOfWithheldResult(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.start("s1")
-	fs := backendServer(t)
-	fs.add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	fs := upstreamtest.NewBackend(t)
+	fs.Add("read_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Meta: sdk.Meta{"cost_usd": "2"}, Content: []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 5000)}}}, nil
 	})
-	s := server(t, p, func(c *Config) { c.Upstreams, c.MaxResultBytes = []Upstream{fs.as("fs")}, 4096 })
+	s := server(t, p, func(c *Config) { c.Upstreams, c.MaxResultBytes = []upstream.Server{fs.As("fs")}, 4096 })
 	wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`), "RESULT_TOO_LARGE")
 	if last := p.lastReport(); last.GetCostUsd() != "2" {
 		t.Errorf("reported %v", last)
+	}
+}
+
+func TestResultSizes(t *testing.T) {
+	t.Parallel()
+	structured := &sdk.CallToolResult{StructuredContent: map[string]any{"a": 1}}
+	image := &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: make([]byte, 300), MIMEType: "image/png"}}}
+	if n := resultBytes(structured); n != int64(len(`{"a":1}`)) {
+		t.Errorf("structured: %d", n)
+	}
+	if n := resultBytes(image); n < 400 {
+		t.Errorf("image: %d, less than its base64", n)
+	}
+	long := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a" + strings.Repeat("é", maxOutput)}}}
+	out := resultOutput(long)
+	if len(out) <= maxOutput || len(out) > maxOutput+4 || strings.Contains(string(out), "\uFFFD") {
+		t.Errorf("output of %d bytes", len(out))
 	}
 }

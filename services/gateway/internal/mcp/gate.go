@@ -1,0 +1,247 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+)
+
+// admitCall puts a call before the gate. Where policies ask people first, and the
+// workflow says that calls wait for them (meta.approval.wait_seconds), it waits, and
+// puts the same call before the gate again when they have decided (S7.6). nil means
+// allowed; otherwise it is what the client is answered.
+func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
+	denied := s.decide(ctx, g)
+	if denied == nil {
+		return nil
+	}
+	limit := time.Duration(g.at.run.GetApprovalWaitSeconds()) * time.Second
+	if denied.ApprovalID == "" || denied.Decision != asks || limit <= 0 || s.cfg.Approvals == nil {
+		return denied.resultFor(g.target.Tool)
+	}
+	if invitation := s.invite(g.caller, denied.ApprovalID); invitation != nil {
+		return invitation
+	}
+	approval, err := s.awaitDecision(g.caller.outgoing(ctx), g.caller, denied.ApprovalID, limit)
+	switch {
+	case ctx.Err() != nil:
+		return refuseUndecided(ctx.Err()).resultFor(g.target.Tool)
+	case err != nil:
+		return denied.resultFor(g.target.Tool) // it waits, for all that is known
+	}
+	switch approval.GetStatus() {
+	case approvalv1.ApprovalStatus_APPROVAL_STATUS_UNSPECIFIED, approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING:
+	case approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED, approvalv1.ApprovalStatus_APPROVAL_STATUS_REJECTED:
+		// The gate says what follows from it.
+		if denied = s.decide(ctx, g); denied == nil {
+			return nil
+		}
+	default:
+		denied.Message, denied.next = outcomeOf(approval), "The tool was not called. To ask again, make the call again."
+	}
+	return denied.resultFor(g.target.Tool)
+}
+
+// asks is the decision that people must decide first.
+const asks = "ASK"
+
+// refuseAsked makes the refusal of a call that people must approve first.
+func (s *Server) refuseAsked(res *policyv1.CheckToolCallResponse) refusal {
+	r := refuseDecision(res)
+	if r.Decision == asks && r.ApprovalID != "" {
+		r.next = brief.Asked(r.ApprovalID, s.link(r.ApprovalID), s.cfg.ToolPrefix)
+	}
+	return r
+}
+
+// decide asks the gate. nil means allowed; every doubt is a refusal.
+func (s *Server) decide(ctx context.Context, g *gated) *refusal {
+	ctx, cancel := context.WithTimeout(g.caller.outgoing(ctx), s.cfg.CheckTimeout)
+	defer cancel()
+	if !g.caller.Bound() {
+		return s.withoutRun(ctx, g)
+	}
+	var err error
+	g.at, err = s.stand(ctx, g.caller)
+	switch {
+	case err != nil && isNotFound(err) && g.caller.RunID == "":
+		return s.withoutRun(ctx, g)
+	case err != nil:
+		r := refuseUndecided(err)
+		return &r
+	}
+	judged := g.judgedName()
+	res, err := s.check(ctx, g, judged, g.callID)
+	switch {
+	case err != nil && isNotFound(err) && g.caller.RunID == "":
+		return s.unjudged(g) // the session has left its run just now, and nothing else holds for it
+	case err != nil:
+		r := refuseUndecided(err)
+		return &r
+	}
+	if r := s.verdict(g, res); r != nil {
+		s.noteDenial(g.caller, res)
+		return r
+	}
+	g.admitted = res
+	if !g.at.shows(res) {
+		return s.confirm(ctx, g, judged)
+	}
+	return nil
+}
+
+// shows is whether a decision was made on exactly what was seen.
+func (at standing) shows(res *policyv1.CheckToolCallResponse) bool {
+	return at.same(res) && at.run.GetVersion() == res.GetRunVersion()
+}
+
+// same is whether a decision was made on the run that was seen, in its branch.
+func (at standing) same(res *policyv1.CheckToolCallResponse) bool {
+	return at.run.GetRunId() == res.GetRunId() && at.run.GetBranch() == res.GetBranch()
+}
+
+// judgedName is the name to judge a call by: the one that was called, unless the
+// state disallows the tool's other name.
+func (g *gated) judgedName() string {
+	other := g.target.Other(g.name)
+	if other != "" && names(g.at.run.GetDisallowedTools(), other) {
+		return other
+	}
+	return g.name
+}
+
+// confirm looks again when the run was not, or is no more, what the call was
+// prepared for: its name, and the environment of its server. A call that was
+// admitted for something else is reported as not made.
+func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal {
+	now, err := s.stand(ctx, g.caller)
+	if err == nil && now.same(g.admitted) {
+		g.at = now
+		if g.judgedName() == judged && (now.shows(g.admitted) || !g.ownServer()) {
+			return nil
+		}
+	}
+	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed meanwhile"}.result())
+	g.admitted = nil
+	if err != nil && !isNotFound(err) {
+		r := refuseUndecided(err)
+		return &r
+	}
+	g.at = now
+	name := g.judgedName()
+	if name != g.name {
+		// The other name is disallowed now: have that recorded and explained.
+		if res, err := s.check(ctx, g, name, ""); err == nil && res.GetDecision() != policyv1.Decision_DECISION_ALLOW {
+			r := s.refuseAsked(res)
+			return &r
+		}
+	}
+	return &refusal{
+		Decision: "DENY", Code: codePolicyUnavailable, lead: "Denied",
+		Message: "the state changed while the call was judged; make it again",
+	}
+}
+
+func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*policyv1.CheckToolCallResponse, error) {
+	return s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
+		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, QualifiedTool: g.target.Qualified, Input: g.input, CallId: callID,
+	})
+}
+
+// verdict is nil for an ALLOW of exactly this call.
+func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
+	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
+	switch {
+	case allowed && (res.GetCallId() == "" || res.GetCallId() == g.callID):
+		return nil
+	case allowed:
+		return &refusal{
+			Decision: "DENY", Code: codePolicyUnavailable, lead: "Denied",
+			Message: "the policy service answered for another call, so this one was denied",
+		}
+	}
+	r := s.refuseAsked(res)
+	if g.at.run.GetSupersededBy() != "" {
+		r.next = goOn(g.at.run)
+	}
+	return &r
+}
+
+// goOn says how the agent of a connection goes on whose run its session has left for
+// another.
+func goOn(run *enginev1.Run) string {
+	way := "/mcp?run=" + run.GetSupersededBy()
+	if session := run.GetSessionId(); session != "" {
+		way = fmt.Sprintf("/mcp?session=%s, or to %s", session, way)
+	}
+	return fmt.Sprintf("This connection names run %s, whose session drives run %s now: only Interlock's own tools are open here. Connect to %s.",
+		run.GetRunId(), run.GetSupersededBy(), way)
+}
+
+// noteDenial tells older clients when a denial shows that the run has moved.
+func (s *Server) noteDenial(c caller, res *policyv1.CheckToolCallResponse) {
+	if res.GetRunId() == "" || res.GetState() == "" {
+		return
+	}
+	now := listing{res.GetRunId(), res.GetBranch(), res.GetState(), brief.Judged}
+	if res.GetCode() == policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE {
+		now.standing = brief.Closed
+	}
+	s.sessions.saw(c, now)
+}
+
+// Calls that no run is behind go through only where the gateway was told to let them,
+// and policies that hold for their role or session hold for them there (S7).
+
+// nameless stands for the session of callers that name none and have no token.
+const nameless = "mcp-without-session"
+
+// withoutRun decides a call of a caller that drives no run. There is no state that
+// could allow one of the tool's names alone, so it is judged by the one that tells its
+// server: policies mean that. ctx must be outgoing.
+func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
+	if !s.cfg.AllowUnbound {
+		return s.unjudged(g)
+	}
+	session := sessionOf(g.caller)
+	if session == "" {
+		session = nameless
+	}
+	res, err := s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
+		SessionId: session, Tool: g.target.Qualified, Input: g.input, CallId: g.callID,
+	})
+	switch {
+	case err != nil && isNotFound(err):
+		return nil // nothing holds for it
+	case err != nil:
+		r := refuseUndecided(err)
+		return &r
+	}
+	if r := s.verdict(g, res); r != nil || res.GetRunId() == "" {
+		return r
+	}
+	// A run has begun meanwhile.
+	g.admitted, g.at = res, standing{asked: res.GetRunId()}
+	return s.confirm(ctx, g, g.target.Qualified)
+}
+
+// unjudged answers a call that nothing holds for: it goes through where the gateway
+// was told to let such calls.
+func (s *Server) unjudged(g *gated) *refusal {
+	if s.cfg.AllowUnbound {
+		return nil
+	}
+	r := s.notBound()
+	if g.caller.Bound() {
+		r = s.noWorkflow(g.caller)
+	}
+	r.Decision, r.lead = "DENY", "Denied"
+	return &r
+}

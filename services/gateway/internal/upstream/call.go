@@ -1,0 +1,114 @@
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Call is one call of a tool.
+type Call struct {
+	// As is the name that was called, for messages.
+	As        string
+	Arguments json.RawMessage
+	// Environment is what the server's process must have; nil for whatever it has.
+	Environment *Environment
+	// Progress gets what the server tells of the call until Call returns, and does not
+	// block; nil where nobody asked for it.
+	Progress func(*sdk.ProgressNotificationParams)
+}
+
+// Failure is why a call has no result.
+type Failure struct {
+	message string
+	// NotCalled is true when the tool certainly was not called.
+	NotCalled bool
+	// Late is true when the time for the call was up first.
+	Late bool
+}
+
+// Error implements error. It is for agents.
+func (f *Failure) Error() string { return f.message }
+
+// Call calls the tool. Its error is a *Failure.
+func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error) {
+	started := time.Now()
+	var env environment
+	if call.Environment != nil {
+		env = t.connection.server.environment(os.Environ(), call.Environment)
+	}
+	session, end, err := t.connection.begin(ctx, env)
+	if err != nil {
+		return nil, &Failure{message: err.Error(), NotCalled: true}
+	}
+	defer end()
+	params := &sdk.CallToolParams{Name: t.Name, Arguments: call.Arguments}
+	if call.Progress != nil {
+		token, done := t.connection.progress.forward(call.Progress)
+		defer done()
+		params.SetProgressToken(token)
+	}
+	result, err := session.CallTool(ctx, params)
+	failed := func(format string, args ...any) error { return &Failure{message: fmt.Sprintf(format, args...)} }
+	var protocol *jsonrpc.Error
+	switch {
+	case err == nil && result == nil:
+		return nil, failed("the server %s answered nothing", t.Server())
+	case err == nil && result.NeedsInput():
+		return nil, failed("the server %s asks the client for input, which Interlock does not relay", t.Server())
+	case err == nil:
+		return result, nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, &Failure{Late: true, message: fmt.Sprintf("the server %s gave no answer to %s within %s; what it did is not known",
+			t.Server(), call.As, time.Since(started).Round(time.Millisecond))}
+	case ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return nil, failed("the call of %s was cancelled; what it did is not known", call.As)
+	case errors.As(err, &protocol):
+		return nil, failed("the server %s refused the call: %.4096s", t.Server(), protocol.Message)
+	}
+	return nil, failed("the connection to the server %s broke during %s; what it did is not known. Interlock starts it again.", t.Server(), call.As)
+}
+
+// progress passes what servers tell of calls on to those that asked for it. Tokens
+// are our own, so that no server can speak of another's call.
+type progress struct {
+	mu      sync.Mutex
+	waiting map[string]func(*sdk.ProgressNotificationParams)
+}
+
+func newProgress() *progress {
+	return &progress{waiting: map[string]func(*sdk.ProgressNotificationParams){}}
+}
+
+// forward makes a token for a call, until done: to is not called afterwards.
+func (p *progress) forward(to func(*sdk.ProgressNotificationParams)) (token string, done func()) {
+	token = rand.Text()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[token] = to
+	return token, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, token)
+	}
+}
+
+// relay handles a server's notification.
+func (p *progress) relay(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+	token, _ := req.Params.ProgressToken.(string)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if to := p.waiting[token]; to != nil {
+		params := *req.Params
+		params.Meta, params.ProgressToken = nil, nil
+		to(&params)
+	}
+}

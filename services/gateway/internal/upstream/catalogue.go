@@ -1,0 +1,138 @@
+package upstream
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Prefix begins the full name of a tool, mcp__SERVER__TOOL.
+const Prefix = "mcp__"
+
+// Tool is one tool of a server.
+type Tool struct {
+	*sdk.Tool         // as the server wrote it
+	Qualified  string // its full name
+	plain      string // empty while it is not offered under its plain name
+	connection *connection
+}
+
+// Server is the name of the tool's server.
+func (t *Tool) Server() string { return t.connection.server.Name }
+
+// IsProcess is whether its server is a process of ours.
+func (t *Tool) IsProcess() bool { return len(t.connection.server.Command) > 0 }
+
+// Other is the tool's other name, or empty.
+func (t *Tool) Other(name string) string {
+	if name == t.plain {
+		return t.Qualified
+	}
+	return t.plain
+}
+
+// Catalogue is everything that servers offer, by the names under which it may be
+// called. It is immutable.
+type Catalogue struct {
+	Tools     map[string]*Tool
+	List      []*sdk.Tool         // under each of their names, sorted by it
+	ambiguous map[string][]string // plain name: the full names to call instead
+}
+
+// Catalogue is what the servers offer now.
+func (s *Set) Catalogue() *Catalogue { return s.catalogue.Load() }
+
+// toolName is what a tool may be called: what gates, logs and clients
+// can carry without quoting or mistaking it for another.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
+
+// nameOwners remembers which servers ever offered a plain name. A name that two
+// have offered belongs to neither for good: a server that comes later cannot take
+// over a name that a state allows for the first.
+type nameOwners struct {
+	mu   sync.Mutex
+	seen map[string]map[string]bool
+}
+
+func newNameOwners() *nameOwners { return &nameOwners{seen: map[string]map[string]bool{}} }
+
+func (o *nameOwners) claim(plain, server string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.seen[plain] == nil {
+		o.seen[plain] = map[string]bool{}
+	}
+	o.seen[plain][server] = true
+}
+
+func (o *nameOwners) sole(plain string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.seen[plain]) == 1
+}
+
+// rebuild makes the catalogue anew from what the servers offer now.
+func (s *Set) rebuild() {
+	s.rebuilding.Lock()
+	defer s.rebuilding.Unlock()
+	c := &Catalogue{Tools: map[string]*Tool{}, ambiguous: map[string][]string{}}
+	var all []*Tool
+	for name, from := range s.connections {
+		for _, tool := range from.offered() {
+			if !toolName.MatchString(tool.Name) {
+				s.options.Logger.Warn("upstream: a tool is left out: its name has unusual characters or is too long",
+					"upstream", name, "tool", fmt.Sprintf("%.64s", tool.Name))
+				continue
+			}
+			t := &Tool{Tool: tool, Qualified: Prefix + name + "__" + tool.Name, connection: from}
+			if c.Tools[t.Qualified] != nil || toolcall.Own(t.Qualified) {
+				continue // the same tool twice in one list, or one that the gate would take for ours
+			}
+			c.Tools[t.Qualified] = t
+			all = append(all, t)
+			s.owners.claim(tool.Name, name)
+		}
+	}
+	for _, t := range all {
+		switch plain := t.Name; {
+		case strings.HasPrefix(plain, Prefix) || s.options.Reserved(plain): // it would pass for a full name, or is another's
+		case s.owners.sole(plain):
+			t.plain = plain
+			c.Tools[plain] = t
+		default:
+			c.ambiguous[plain] = append(c.ambiguous[plain], t.Qualified)
+		}
+	}
+	for name, t := range c.Tools {
+		listed := *t.Tool
+		listed.Name = name
+		c.List = append(c.List, &listed)
+	}
+	slices.SortFunc(c.List, func(a, b *sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
+	for _, names := range c.ambiguous {
+		slices.Sort(names)
+	}
+	s.catalogue.Store(c)
+}
+
+// Unknown says why a name cannot be called.
+func (s *Set) Unknown(name string) string {
+	message := fmt.Sprintf("unknown tool %.128q", name)
+	if full := s.Catalogue().ambiguous[name]; len(full) > 0 {
+		return message + ": more than one server has had it; call " + strings.Join(full, " or ")
+	}
+	if server, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "__"); ok && strings.HasPrefix(name, Prefix) {
+		if c := s.connections[server]; c != nil {
+			if err := c.failure(); err != nil {
+				return message + ": the server " + server + " is not available: " + err.Error()
+			}
+		}
+	}
+	return message + "; tools/list names the tools"
+}

@@ -1,0 +1,343 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxBackoff is the longest wait before a server is started again.
+	maxBackoff = 30 * time.Second
+	// healthyAfter is how long a server must serve for its failures to be
+	// forgotten.
+	healthyAfter = 30 * time.Second
+	// maxTools bounds the tools of one server.
+	maxTools = 4096
+	// legacyProtocol is tried when a server cannot be reached with the newest
+	// one: some old servers never answer a method they do not know.
+	legacyProtocol = "2025-11-25"
+)
+
+// anyObject is the schema of a tool that has none.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+var (
+	errStarting = errors.New("it is starting")
+	// errNotReady is for calls whose time is up.
+	errNotReady = errors.New("it has not become ready in time")
+	// errRenewed ends a server that another environment is wanted for.
+	errRenewed = errors.New("it is started anew")
+)
+
+// connection keeps one server connected: it starts it, lists its tools, and starts
+// it again when it fails.
+type connection struct {
+	server   Server
+	options  Options
+	log      *slog.Logger
+	progress *progress
+	changed  func() // after the list of tools has changed
+
+	relist chan struct{} // the server says that its tools have changed
+	renew  chan struct{} // another environment is wanted
+	first  chan struct{} // closed after the first attempt
+	gate   chan struct{} // full while somebody begins a call, or waits for another environment
+
+	mu      sync.Mutex
+	session *sdk.ClientSession // nil while not connected
+	err     error              // why not
+	env     environment        // what session, or err, came of
+	wanted  environment        // what the server is to be started with
+	calls   int                // under way
+	moved   chan struct{}      // closed and replaced when one of session, err and calls changes
+	tools   []*sdk.Tool        // as last listed, kept while the server is down
+}
+
+func newConnection(server Server, options Options, progress *progress, changed func()) *connection {
+	env := server.environment(os.Environ(), nil)
+	return &connection{
+		server: server, options: options, log: options.Logger.With("upstream", server.Name), progress: progress, changed: changed,
+		relist: make(chan struct{}, 1), renew: make(chan struct{}, 1), first: make(chan struct{}), gate: make(chan struct{}, 1),
+		moved: make(chan struct{}), err: errStarting, env: env, wanted: env,
+	}
+}
+
+// run keeps the server connected until ctx ends.
+func (c *connection) run(ctx context.Context) {
+	wait, protocol := c.options.Backoff, ""
+	first := sync.OnceFunc(func() { close(c.first) })
+	defer first()
+	for ctx.Err() == nil {
+		var up time.Time
+		env := c.demanded()
+		err := c.serve(ctx, protocol, env, func() { up = time.Now(); first() })
+		first()
+		if ctx.Err() != nil {
+			c.set(nil, c.demanded(), errors.New("the gateway is stopping"))
+			return
+		}
+		if errors.Is(err, errRenewed) {
+			continue
+		}
+		switch {
+		case up.IsZero() && protocol == "":
+			protocol = legacyProtocol
+		case up.IsZero():
+			protocol = ""
+		case time.Since(up) > healthyAfter:
+			wait = c.options.Backoff
+		}
+		c.set(nil, env, err)
+		c.log.Warn("upstream: a server is down", "error", err, "retry_in", wait.String())
+		timer := time.NewTimer(wait + rand.N(wait/4+1))
+		select {
+		case <-timer.C:
+		case <-c.renew:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		wait = min(2*wait, maxBackoff)
+	}
+}
+
+// serve connects once and stays until the connection ends, and says why it did.
+func (c *connection) serve(ctx context.Context, protocol string, env environment, connected func()) error {
+	client := sdk.NewClient(&sdk.Implementation{Name: "interlock", Version: c.options.Version}, &sdk.ClientOptions{
+		Capabilities:                &sdk.ClientCapabilities{},
+		ProgressNotificationHandler: c.progress.relay,
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			select {
+			case c.relist <- struct{}{}:
+			default:
+			}
+		},
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+	})
+	transport, ended, err := c.transport(env)
+	if err != nil {
+		return err
+	}
+	defer ended(true) //nolint:errcheck // stopping has no result
+	starting, cancel := context.WithTimeout(ctx, c.options.ConnectTimeout)
+	defer cancel()
+	session, err := client.Connect(starting, transport, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
+	if err != nil {
+		return fmt.Errorf("connect: %w", whyEnded(ended, err))
+	}
+	defer closeWithin(session, c.options.StopGrace)
+	if err := c.list(starting, session); err != nil {
+		return fmt.Errorf("list its tools: %w", whyEnded(ended, err))
+	}
+	c.set(session, env, nil)
+	connected()
+	gone := make(chan error, 1)
+	go func() { gone <- session.Wait() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-gone:
+			return fmt.Errorf("the connection ended: %w", whyEnded(ended, err))
+		case <-c.renew:
+			if !slices.Equal(c.demanded(), env) {
+				return errRenewed
+			}
+		case <-c.relist:
+			listing, cancel := context.WithTimeout(ctx, c.options.ConnectTimeout)
+			err := c.list(listing, session)
+			cancel()
+			if err != nil {
+				return fmt.Errorf("list its tools: %w", whyEnded(ended, err))
+			}
+		}
+	}
+}
+
+// closeWithin ends a session, whose server may not listen any more.
+func closeWithin(session *sdk.ClientSession, limit time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		session.Close() // it is gone either way
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// whyEnded prefers what happened to the process over what its pipe said.
+func whyEnded(ended func(stop bool) error, err error) error {
+	if cause := ended(false); cause != nil {
+		return cause
+	}
+	if err == nil {
+		return errors.New("the server closed it")
+	}
+	return err
+}
+
+// list takes over the server's tools, and passes on when they have changed.
+func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
+	var tools []*sdk.Tool
+	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools != nil {
+		for tool, err := range session.Tools(ctx, nil) {
+			if err != nil {
+				return err
+			}
+			if len(tools) == maxTools {
+				c.log.Warn("upstream: a server has too many tools; the rest is left out", "limit", maxTools)
+				break
+			}
+			if tool.InputSchema == nil {
+				tool.InputSchema = anyObject
+			}
+			tools = append(tools, tool)
+		}
+	}
+	c.mu.Lock()
+	same := reflect.DeepEqual(tools, c.tools)
+	c.tools = tools
+	c.mu.Unlock()
+	if !same {
+		c.changed()
+	}
+	return nil
+}
+
+func (c *connection) set(session *sdk.ClientSession, env environment, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session, c.env, c.err = session, env, err
+	c.wake()
+}
+
+// wake tells those who wait on moved; c.mu is held.
+func (c *connection) wake() {
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// demanded is the environment to start the server with.
+func (c *connection) demanded() environment {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wanted
+}
+
+// offered is the server's tools as last listed.
+func (c *connection) offered() []*sdk.Tool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tools
+}
+
+// failure is why the server cannot be called now, or nil.
+func (c *connection) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// awaitFirst waits for the first attempt and is whether the server serves now.
+func (c *connection) awaitFirst(ctx context.Context) bool {
+	select {
+	case <-c.first:
+	case <-ctx.Done():
+	}
+	return c.failure() == nil
+}
+
+// begin answers the session for one call of the server, which ends with done. env
+// is the environment that the server must have, or nil for whatever it has: when it
+// has another one, calls under way finish first, and it is started anew.
+func (c *connection) begin(ctx context.Context, env environment) (session *sdk.ClientSession, done func(), err error) {
+	select {
+	case c.gate <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, errNotReady
+	}
+	defer func() { <-c.gate }()
+	if env != nil {
+		if err := c.demand(ctx, env); err != nil {
+			return nil, nil, err
+		}
+	}
+	if session, err = c.connected(ctx); err != nil {
+		return nil, nil, err
+	}
+	c.count(1)
+	return session, func() { c.count(-1) }, nil
+}
+
+func (c *connection) count(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls += n
+	c.wake()
+}
+
+// demand has the server started with another environment, once no call is under
+// way. The caller holds the gate, so none begins meanwhile.
+func (c *connection) demand(ctx context.Context, env environment) error {
+	for {
+		c.mu.Lock()
+		same, busy, moved := slices.Equal(c.wanted, env), c.calls > 0, c.moved
+		if !same && !busy {
+			c.wanted = env
+		}
+		c.mu.Unlock()
+		switch {
+		case same:
+			return nil
+		case !busy:
+			select {
+			case c.renew <- struct{}{}:
+			default:
+			}
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return errors.New("calls of it that are under way have not finished")
+		}
+	}
+}
+
+// connected is the live session with the wanted environment. It waits for a server
+// that starts for the first time or anew, and answers at once for one that is down.
+func (c *connection) connected(ctx context.Context) (*sdk.ClientSession, error) {
+	for {
+		c.mu.Lock()
+		session, err, moved := c.session, c.err, c.moved
+		if !slices.Equal(c.env, c.wanted) {
+			session, err = nil, errStarting
+		}
+		c.mu.Unlock()
+		if session != nil {
+			return session, nil
+		}
+		if !errors.Is(err, errStarting) {
+			return nil, fmt.Errorf("%w; Interlock starts it again, try later", err)
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return nil, errNotReady
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package upstream
+
+import (
+	"slices"
+	"strings"
+)
+
+// Environment is what a caller demands of the environment of a process, such as the
+// state of a run does (S3.4): before a call, a process with another one is started
+// anew. That is for callers that have the server to themselves. A process that
+// serves many callers at once has one environment, which is the operator's alone.
+type Environment struct {
+	// Set are variables beside those that it has.
+	Set []Variable
+	// Blocked are names of variables that it must not have, whoever has set them.
+	Blocked []string
+}
+
+// Variable of an environment.
+type Variable struct{ Name, Value string }
+
+// environment is what a process is started with: sorted NAME=value.
+type environment []string
+
+// environment is that of the server's process: ours without what is ours alone
+// (INTERLOCK_TOKEN above all), with what its configuration adds and what a caller
+// demands; nil for nothing.
+func (s Server) environment(ours []string, demanded *Environment) environment {
+	env := childEnv(ours, s.Env)
+	if demanded != nil {
+		for _, v := range demanded.Set {
+			env = setVariable(env, v.Name, v.Value)
+		}
+		env = slices.DeleteFunc(env, func(entry string) bool {
+			name, _, _ := strings.Cut(entry, "=")
+			return slices.ContainsFunc(demanded.Blocked, func(blocked string) bool { return sameVariable(name, blocked) })
+		})
+	}
+	slices.Sort(env)
+	return env
+}
+
+func childEnv(ours []string, extra map[string]string) environment {
+	env := slices.DeleteFunc(slices.Clone(ours), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(strings.ToUpper(name), "INTERLOCK_")
+	})
+	for name, value := range extra {
+		env = setVariable(env, name, value)
+	}
+	return env
+}
+
+func setVariable(env environment, name, value string) environment {
+	env = slices.DeleteFunc(env, func(entry string) bool {
+		have, _, _ := strings.Cut(entry, "=")
+		return sameVariable(have, name)
+	})
+	return append(env, name+"="+value)
+}
+
+// LoadsCode is whether a variable makes common loaders, interpreters and launchers
+// run other code: those that sudo removes, and their like.
+func LoadsCode(name string) bool {
+	name = strings.ToUpper(name)
+	for _, prefix := range []string{"LD_", "DYLD_", "_RLD", "NPM_CONFIG_", "GIT_", "PYTHON", "PERL", "RUBY", "BUNDLE_", "GEM_", "LUA_", "BASH_FUNC_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{
+		"PATH", "NODE_OPTIONS", "NODE_PATH", "BASH_ENV", "ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "ZDOTDIR", "FPATH",
+		"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "DOTNET_STARTUP_HOOKS", "PHPRC", "PHP_INI_SCAN_DIR",
+		"DENO_DIR", "BUN_INSTALL", "GCONV_PATH", "LIBPATH", "SHLIB_PATH",
+	}, name)
+}

@@ -1,0 +1,68 @@
+package upstream
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// transport makes the way to the server; env is that of its process. ended stops
+// what was started for it, or, when not told to stop, says how it ended by itself.
+func (c *connection) transport(env environment) (t sdk.Transport, ended func(stop bool) error, err error) {
+	frame := 4*c.options.MaxResultBytes + 1<<20
+	if len(c.server.Command) > 0 {
+		p, err := startProcess(c.server, c.options, env)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &sdk.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
+	}
+	endpoint, err := url.Parse(c.server.URL)
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+		return nil, nil, errors.New("its URL is not one of http or https")
+	}
+	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
+	client := &http.Client{
+		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame)},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // a redirect could lead the headers elsewhere
+		},
+	}
+	return &sdk.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: client, MaxEventSize: frame},
+		func(stop bool) error {
+			if stop {
+				pool.CloseIdleConnections()
+			}
+			return nil
+		}, nil
+}
+
+// headerTransport adds an upstream's headers, to its own host only, and bounds
+// what it answers.
+type headerTransport struct {
+	base    http.RoundTripper
+	host    string
+	headers map[string]string
+	limit   int64
+}
+
+func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == t.host && len(t.headers) > 0 {
+		r = r.Clone(r.Context())
+		for name, value := range t.headers {
+			r.Header.Set(name, value)
+		}
+	}
+	res, err := t.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	// Streams are bounded event by event instead.
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		res.Body = http.MaxBytesReader(nil, res.Body, t.limit)
+	}
+	return res, nil
+}

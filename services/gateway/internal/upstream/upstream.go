@@ -1,0 +1,150 @@
+// Package upstream keeps the MCP servers behind the gate: it starts and connects
+// them, knows which tools they offer under which names, and calls those. Whether a
+// call may be made was decided before: nothing here asks. It must never let one
+// server speak for another, take over a name of it, or see what is Interlock's own.
+//
+// Every tool is named mcp__SERVER__TOOL, and also plain TOOL while no other server
+// ever offered that name and it is not reserved.
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Server is one MCP server behind the gate: a command that speaks MCP on stdio, or
+// the URL of a streamable HTTP endpoint.
+type Server struct {
+	// Name is part of its tools' names, mcp__NAME__tool.
+	Name string
+	// Command and its arguments, started in Dir. It inherits this process's
+	// environment without INTERLOCK_ variables; see Environment for what calls change
+	// of it.
+	Command []string
+	Env     map[string]string
+	Dir     string
+	// URL is used when Command is empty. Headers go to its host only.
+	URL     string
+	Headers map[string]string
+}
+
+// Options of all servers.
+type Options struct {
+	// ConnectTimeout bounds the start of a server.
+	ConnectTimeout time.Duration
+	// Backoff is the first wait before a server is started again.
+	Backoff time.Duration
+	// StopGrace is how long a process has after its stdin has closed, and again after
+	// SIGTERM, before it is killed.
+	StopGrace time.Duration
+	// MaxResultBytes bounds the result of a tool. Messages may be longer by what stands
+	// around it.
+	MaxResultBytes int
+	// Stderr gets what processes write to stderr; nil drops it.
+	Stderr io.Writer
+	// Version of this build, told to servers.
+	Version string
+	Logger  *slog.Logger
+
+	// Reserved is whether a name belongs to somebody else than a server: no tool is
+	// offered under it.
+	Reserved func(name string) bool
+	// Changed is called after the names have changed.
+	Changed func()
+}
+
+// serverName keeps mcp__NAME__tool unambiguous: "__" and "_" at an end would not.
+var serverName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]|_[A-Za-z0-9-])*$`)
+
+// reservedServers are names under which agents know Interlock itself. Gates take
+// mcp__interlock__... for own tools and always allow them (S3).
+var reservedServers = map[string]bool{"interlock": true, "statewright": true}
+
+func (s Server) validate() error {
+	switch {
+	case !serverName.MatchString(s.Name) || len(s.Name) > 64:
+		return fmt.Errorf("upstream name %q must be 1 to 64 letters, digits, '-' and single '_' between them", s.Name)
+	case reservedServers[strings.ToLower(s.Name)]:
+		return fmt.Errorf("upstream name %q is reserved for Interlock's own tools; choose another", s.Name)
+	case len(s.Command) == 0 && s.URL == "":
+		return fmt.Errorf("upstream %q needs a command or a URL", s.Name)
+	case len(s.Command) > 0 && s.URL != "":
+		return fmt.Errorf("upstream %q has a command and a URL; keep one", s.Name)
+	}
+	return nil
+}
+
+// Set is all servers, by name. It is safe for concurrent use.
+type Set struct {
+	options     Options
+	connections map[string]*connection
+	progress    *progress
+	owners      *nameOwners
+
+	catalogue  atomic.Pointer[Catalogue]
+	rebuilding sync.Mutex // one rebuild of the catalogue at a time
+
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// New checks the servers and starts them in the background. Close stops them.
+func New(servers []Server, options Options) (*Set, error) {
+	s := &Set{
+		options: options, connections: make(map[string]*connection, len(servers)), progress: newProgress(), owners: newNameOwners(),
+	}
+	for _, server := range servers {
+		if err := server.validate(); err != nil {
+			return nil, err
+		}
+		if s.connections[server.Name] != nil {
+			return nil, fmt.Errorf("two upstreams are named %q", server.Name)
+		}
+		s.connections[server.Name] = newConnection(server, options, s.progress, s.changed)
+	}
+	s.rebuild()
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	for _, c := range s.connections {
+		s.wg.Go(func() { c.run(ctx) })
+	}
+	return s, nil
+}
+
+// Close stops all servers with their process groups.
+func (s *Set) Close() {
+	s.cancel()
+	s.wg.Wait()
+}
+
+// Ready waits until every server has been tried once, and tells how many of them
+// serve.
+func (s *Set) Ready(ctx context.Context) (serving int) {
+	for _, c := range s.connections {
+		if c.awaitFirst(ctx) {
+			serving++
+		}
+	}
+	return serving
+}
+
+// Await gives servers that just start a moment: many clients list tools once, at
+// once.
+func (s *Set) Await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
+	defer cancel()
+	s.Ready(ctx)
+}
+
+// changed takes over a server's new list of tools.
+func (s *Set) changed() {
+	s.rebuild()
+	s.options.Changed()
+}

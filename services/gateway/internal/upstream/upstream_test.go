@@ -1,0 +1,234 @@
+package upstream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
+)
+
+// patience bounds waits for things that take no time.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if !upstreamtest.Main() {
+		goleak.VerifyTestMain(m)
+	}
+}
+
+// open starts servers, and waits until each has been tried.
+func open(t *testing.T, servers ...upstream.Server) *upstream.Set {
+	t.Helper()
+	s, err := upstream.New(servers, upstream.Options{
+		ConnectTimeout: 20 * time.Second, Backoff: time.Millisecond, StopGrace: 100 * time.Millisecond, MaxResultBytes: 1 << 20,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Changed: func() {},
+		Reserved: func(name string) bool { return name == "get_state" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	s.Await(within(t))
+	return s
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// call calls a tool without arguments, and is the text of its result.
+func call(t *testing.T, s *upstream.Set, name string) (string, error) {
+	t.Helper()
+	tool := s.Catalogue().Tools[name]
+	if tool == nil {
+		t.Fatal(s.Unknown(name))
+	}
+	result, err := tool.Call(within(t), upstream.Call{As: name, Arguments: json.RawMessage(`{}`)})
+	if err != nil {
+		return "", err
+	}
+	return result.Content[0].(*sdk.TextContent).Text, nil
+}
+
+func number(t *testing.T, s *upstream.Set, name string) int {
+	t.Helper()
+	text, err := call(t, s, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+// TestProcess: a process is run, restarted when it crashes, and stopped with
+// everything that it started.
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Child(t, "plain"))
+	first, grandchild := number(t, s, "pid"), number(t, s, "spawn")
+	_, err := call(t, s, "mcp__child__crash")
+	var failure *upstream.Failure
+	if !errors.As(err, &failure) || failure.NotCalled || failure.Late || !strings.Contains(failure.Error(), "broke during mcp__child__crash; what it did is not known") {
+		t.Errorf("a crash is %+v", err)
+	}
+	eventually(t, "what the crashed server left behind is stopped", func() bool { return !upstreamtest.Alive(grandchild) })
+	eventually(t, "the server is back", func() bool { _, err := call(t, s, "pid"); return err == nil })
+	second := number(t, s, "pid")
+	if first == second {
+		t.Error("the same process")
+	}
+	grandchild = number(t, s, "spawn")
+	s.Close()
+	if upstreamtest.Alive(second) {
+		t.Error("the server outlives Close")
+	}
+	eventually(t, "its child is stopped", func() bool { return !upstreamtest.Alive(grandchild) })
+	if _, err := call(t, s, "pid"); !errors.As(err, &failure) || !failure.NotCalled {
+		t.Errorf("a call after Close is %+v", err)
+	}
+}
+
+// TestProcessEnv: a server never sees our token.
+func TestProcessEnv(t *testing.T) {
+	t.Setenv("INTERLOCK_TOKEN", "secret-token")
+	t.Setenv("Interlock_Server", "secret-server")
+	t.Setenv("KEPT", "kept")
+	env, err := call(t, open(t, upstreamtest.Child(t, "plain")), "env")
+	if err != nil || strings.Contains(env, "secret-") || !strings.Contains(env, "KEPT=kept") || !strings.Contains(env, "MINE=yes") {
+		t.Error(env, err)
+	}
+}
+
+// TestStubbornProcess: one that listens to nothing is killed.
+func TestStubbornProcess(t *testing.T) {
+	t.Parallel()
+	s := open(t, upstreamtest.Child(t, "stubborn"))
+	pid := number(t, s, "pid")
+	s.Close()
+	if upstreamtest.Alive(pid) {
+		t.Error("it is alive")
+	}
+}
+
+// TestBroken: a server that cannot be started says so, holds up nothing, and leaves
+// the others alone.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	missing := upstream.Server{Name: "missing", Command: []string{"/no/such/server"}}
+	s := open(t, upstreamtest.Child(t, "broken"), missing, upstreamtest.NewBackend(t, "read_file").As("fs"))
+	if text, err := call(t, s, "mcp__fs__read_file"); err != nil {
+		t.Error(text, err)
+	}
+	for server, want := range map[string]string{"child": "exit status 3", "missing": "no such file"} {
+		why := s.Unknown("mcp__" + server + "__x")
+		if !strings.Contains(why, "the server "+server+" is not available") || !strings.Contains(why, want) {
+			t.Errorf("%s: %s", server, why)
+		}
+	}
+	if n := s.Ready(within(t)); n != 1 {
+		t.Errorf("%d servers serve", n)
+	}
+}
+
+// TestHTTPRestart: a server over HTTP that went away is connected again.
+func TestHTTPRestart(t *testing.T) {
+	t.Parallel()
+	fs := upstreamtest.NewBackend(t, "read_file")
+	s := open(t, fs.As("fs"))
+	if _, err := call(t, s, "read_file"); err != nil {
+		t.Fatal(err)
+	}
+	fs.Forget()
+	eventually(t, "it is connected again", func() bool { _, err := call(t, s, "read_file"); return err == nil })
+}
+
+// TestNames: full names always; plain ones only while nobody else has or had them.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	fs := upstreamtest.NewBackend(t, "read_file", "both", "get_state", "mcp__git__log", "odd name")
+	git := upstreamtest.NewBackend(t, "log", "both")
+	s := open(t, fs.As("fs"), git.As("git"))
+	want := []string{
+		"log", "mcp__fs__both", "mcp__fs__get_state", "mcp__fs__mcp__git__log", "mcp__fs__read_file", "mcp__git__both", "mcp__git__log", "read_file",
+	}
+	listed := func() (names []string) {
+		for _, tool := range s.Catalogue().List {
+			names = append(names, tool.Name)
+		}
+		return names
+	}
+	if got := listed(); !slices.Equal(got, want) {
+		t.Errorf("listed %v\nwant   %v", got, want)
+	}
+	tool := s.Catalogue().Tools["read_file"]
+	if tool.Server() != "fs" || tool.Qualified != "mcp__fs__read_file" || tool.Other("read_file") != "mcp__fs__read_file" || tool.Other("mcp__fs__read_file") != "read_file" {
+		t.Errorf("read_file is %+v", tool)
+	}
+	// The schema is passed on as it is.
+	if raw, _ := json.Marshal(tool.InputSchema); string(raw) != `{"properties":{"path":{"type":"string","x-kept":[1,2]}},"type":"object"}` {
+		t.Errorf("schema: %s", raw)
+	}
+	if why := s.Unknown("both"); !strings.Contains(why, "call mcp__fs__both or mcp__git__both") {
+		t.Error(why)
+	}
+	// A name that another server offers later belongs to nobody, for good.
+	git.Add("read_file", nil)
+	eventually(t, "the plain name is gone", func() bool { return !slices.Contains(listed(), "read_file") })
+	git.Remove("read_file")
+	eventually(t, "git's tool is gone", func() bool { return !slices.Contains(listed(), "mcp__git__read_file") })
+	if slices.Contains(listed(), "read_file") {
+		t.Error("the plain name came back")
+	}
+}
+
+func TestServers(t *testing.T) {
+	t.Parallel()
+	for want, servers := range map[string][]upstream.Server{
+		"upstream name":            {{Name: "a__b", URL: "http://x"}},
+		"upstream name \"a_\"":     {{Name: "a_", URL: "http://x"}},
+		"upstream name \"\"":       {{URL: "http://x"}},
+		"\"interlock\" is reserve": {{Name: "interlock", URL: "http://x"}},
+		"\"Statewright\" is reser": {{Name: "Statewright", URL: "http://x"}},
+		"needs a command or a URL": {{Name: "a"}},
+		"keep one":                 {{Name: "a", URL: "x", Command: []string{"y"}}},
+		"two upstreams":            {{Name: "a", URL: "http://x"}, {Name: "a", URL: "http://y"}},
+	} {
+		if _, err := upstream.New(servers, upstream.Options{Logger: slog.Default()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v, want %q", err, want)
+		}
+	}
+}

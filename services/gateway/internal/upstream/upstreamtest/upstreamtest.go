@@ -1,0 +1,194 @@
+// Package upstreamtest has MCP servers for tests of what stands before them: one
+// that is a process, and one over HTTP in the process of the test.
+package upstreamtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+)
+
+// childMode makes the test binary a server.
+const childMode = "MCP_TEST_CHILD"
+
+// Main is for TestMain, before anything else: true in a test binary that was started
+// as a server and has served.
+func Main() bool {
+	mode := os.Getenv(childMode)
+	if mode != "" {
+		serve(mode)
+	}
+	return mode != ""
+}
+
+// Child is the test binary as a server on stdio, named child. Mode "plain" is a good
+// one, "stubborn" ignores the end of its input and SIGTERM, "broken" ends at once, and
+// "fails when staging" where NODE_ENV says so. Its tools are env and pid, which tell of
+// the process; crash, which ends it; spawn, which starts one and tells its pid; and
+// linger, which makes FILE.waiting and waits for FILE.
+func Child(t *testing.T, mode string) upstream.Server {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return upstream.Server{Name: "child", Command: []string{self}, Env: map[string]string{childMode: mode, "MINE": "yes"}}
+}
+
+// Alive is whether a process runs; one that is dead and not waited for does not.
+func Alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		found, err := os.FindProcess(pid)
+		return err == nil && found.Signal(syscall.Signal(0)) == nil
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+func serve(mode string) {
+	switch {
+	case mode == "broken":
+		os.Exit(3)
+	case mode == "fails when staging" && os.Getenv("NODE_ENV") == "staging":
+		os.Exit(4)
+	case mode == "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+	}
+	srv := sdk.NewServer(&sdk.Implementation{Name: "child", Version: "1"}, nil)
+	for name, run := range map[string]func(context.Context, *sdk.CallToolRequest) (string, error){
+		"env": func(context.Context, *sdk.CallToolRequest) (string, error) {
+			return strings.Join(os.Environ(), "\n"), nil
+		},
+		"pid":    func(context.Context, *sdk.CallToolRequest) (string, error) { return strconv.Itoa(os.Getpid()), nil },
+		"crash":  func(context.Context, *sdk.CallToolRequest) (string, error) { os.Exit(7); return "", nil },
+		"spawn":  spawn,
+		"linger": linger,
+	} {
+		srv.AddTool(&sdk.Tool{Name: name, InputSchema: anyObject}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			text, err := run(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+		})
+	}
+	err := srv.Run(context.Background(), &sdk.StdioTransport{})
+	if mode == "stubborn" {
+		select {}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+func spawn(context.Context, *sdk.CallToolRequest) (string, error) {
+	cmd := exec.Command("sleep", "600")
+	cmd.Stdout = os.Stdout // holds the pipe open
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	return strconv.Itoa(cmd.Process.Pid), nil
+}
+
+func linger(ctx context.Context, req *sdk.CallToolRequest) (string, error) {
+	var args struct{ File string }
+	if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(args.File+".waiting", nil, 0o600); err != nil {
+		return "", err
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if _, err := os.Stat(args.File); err == nil {
+			return "lingered", nil
+		}
+		<-tick.C
+	}
+	return "", ctx.Err()
+}
+
+// Backend is a server over HTTP, in the process of the test.
+type Backend struct {
+	srv *sdk.Server
+	url string
+
+	mu    sync.Mutex
+	calls []string
+}
+
+// NewBackend serves tools, each of which echoes its arguments.
+func NewBackend(t *testing.T, tools ...string) *Backend {
+	t.Helper()
+	b := &Backend{srv: sdk.NewServer(&sdk.Implementation{Name: "backend", Version: "1"}, nil)}
+	for _, tool := range tools {
+		b.Add(tool, nil)
+	}
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return b.srv }, nil))
+	t.Cleanup(func() {
+		b.Forget()
+		web.CloseClientConnections()
+		web.Close()
+	})
+	b.url = web.URL
+	return b
+}
+
+// Add adds a tool, which echoes its arguments without a handler.
+func (b *Backend) Add(tool string, handler sdk.ToolHandler) {
+	b.AddTool(&sdk.Tool{
+		Name: tool, Description: "does " + tool,
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-kept":[1,2]}}}`),
+	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		b.mu.Lock()
+		b.calls = append(b.calls, tool)
+		b.mu.Unlock()
+		if handler != nil {
+			return handler(ctx, req)
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %s", tool, req.Params.Arguments)}}}, nil
+	})
+}
+
+// AddTool adds a tool as it is.
+func (b *Backend) AddTool(tool *sdk.Tool, handler sdk.ToolHandler) { b.srv.AddTool(tool, handler) }
+
+// Remove removes a tool.
+func (b *Backend) Remove(tool string) { b.srv.RemoveTools(tool) }
+
+// Forget ends all sessions, as a restart of the server does.
+func (b *Backend) Forget() {
+	for session := range b.srv.Sessions() {
+		session.Close() //nolint:errcheck // it is gone either way
+	}
+}
+
+// Called are the tools that were called with Add's handlers, in order.
+func (b *Backend) Called() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+// As is the server under a name.
+func (b *Backend) As(name string) upstream.Server { return upstream.Server{Name: name, URL: b.url} }
