@@ -17,8 +17,8 @@ type Flags struct {
 	AllowUnbound bool     `help:"Let calls to upstream tools through while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
 }
 
-// server is one entry of a file in the format that MCP clients use.
-type server struct {
+// configuredServer is one entry of a file in the format that MCP clients use.
+type configuredServer struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args"`
 	Env     map[string]string `json:"env"`
@@ -61,7 +61,7 @@ func (f Flags) fromFile() ([]Upstream, error) {
 		return nil, fmt.Errorf("read the upstream servers: %w", err)
 	}
 	var file struct {
-		Servers map[string]server `json:"mcpServers"`
+		Servers map[string]configuredServer `json:"mcpServers"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("read the upstream servers of %s: not the JSON of MCP clients: %w", f.Config, err)
