@@ -159,6 +159,57 @@ func (broken) Authenticate(context.Context, string) (auth.Principal, error) {
 	return auth.Principal{}, errors.New("secret address")
 }
 
+// TestRebound: no part of the edge serves a page of another name that was rebound to
+// its loopback address, whether a token is needed or not (S9). Elsewhere every name is
+// served.
+func TestRebound(t *testing.T) {
+	t.Parallel()
+	loopback, public := net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 0, 1)
+	for _, anonymous := range []bool{true, false} {
+		on := &line{}
+		g := open(t, Config{
+			Engine: on, Policy: on, State: on, Tokens: knows("s3cret"), AllowAnonymous: anonymous, PublicURL: "https://gate.example:8443",
+		})
+		for _, row := range []struct{ method, path string }{
+			{"GET", "/"},
+			{"GET", "/v1/runs/r"},
+			{"POST", "/v1/runs/r/pause"},
+			{"GET", "/v1/events"},
+			{"GET", "/v1/ws"},
+			{"GET", "/nowhere"},
+			{"POST", "/v1/hook"},
+			{"POST", "/mcp"},
+			{"POST", "/mcp/process"},
+			{"GET", "/approvals"},
+		} {
+			for _, at := range []struct {
+				local  net.IP
+				host   string
+				served bool
+			}{
+				{loopback, "evil.example:7420", false},
+				{loopback, "", false},
+				{loopback, "127.0.0.1:7420", true},
+				{loopback, "localhost:7420", true},
+				{loopback, "gate.example:8443", true},
+				{loopback, "GATE.example", true},
+				{public, "evil.example", true},
+			} {
+				on.called = nil
+				r := comesBy(row.method, row.path, at.host, http.NoBody)
+				r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: at.local, Port: 7420}))
+				r.Header.Set("Authorization", "Bearer s3cret")
+				r.Header.Set("Origin", "http://"+at.host) // a rebound page is of the same origin
+				rec := httptest.NewRecorder()
+				g.Handler().ServeHTTP(rec, r)
+				if served := rec.Code != http.StatusForbidden; served != at.served || !served && len(on.called) > 0 {
+					t.Errorf("%s %s of %q at %v: %d %s; called %v", row.method, row.path, at.host, at.local, rec.Code, rec.Body, on.called)
+				}
+			}
+		}
+	}
+}
+
 // TestDoorForAnybody: where nobody needs a token, tokens are the services' to judge,
 // and hosts are checked all the same.
 func TestDoorForAnybody(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds waits for things that take no time.
-const patience = 30 * time.Second
+const patience = upstreamtest.Patience
 
 func TestMain(m *testing.M) {
 	if upstreamtest.Main() {
@@ -214,17 +214,4 @@ func toolNames(t *testing.T, session *sdk.ClientSession) []string {
 }
 
 // eventually waits for a condition.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("never happened: %s", what)
-		}
-	}
-}
+var eventually = upstreamtest.Eventually

@@ -58,14 +58,19 @@ func (e *edge) approvalRoutes() {
 		method: http.MethodPost, path: path + "/approve", id: "approve", summary: "Approve",
 		about:  "403 for whoever has asked or may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[ApproveRequest](), maxBody: maxDocumentBody,
-		fields: fields, answers: one, serve: e.approve,
+		fields: fields, answers: one, serve: taking(e.approve),
 	})
 	e.add(route{
 		method: http.MethodPost, path: path + "/reject", id: "reject", summary: "Reject",
 		about:  "403 for whoever has asked or may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[RejectRequest](),
-		fields: fields, answers: one, serve: e.reject,
+		fields: fields, answers: one, serve: taking(e.reject),
 	})
+}
+
+// answerApproval is the approval of a response.
+func answerApproval[R interface{ GetApproval() *approvalv1.Approval }](resp R, err error) (*answer, error) {
+	return shown(resp.GetApproval(), err, jsonview.ApprovalOf)
 }
 
 func (e *edge) listApprovals(c *call) (*answer, error) {
@@ -73,12 +78,8 @@ func (e *edge) listApprovals(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.Approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
-		Status: approvalv1.ApprovalStatus(status), RunId: c.query.Get("run_id"), PageSize: size, PageToken: token,
+		Status: approvalv1.ApprovalStatus(status), RunId: c.query.Get("run_id"), PageSize: c.size, PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err
@@ -133,11 +134,7 @@ func (e *edge) awaitDecision(ctx context.Context, now *approvalv1.Approval, wait
 	return now, err
 }
 
-func (e *edge) approve(c *call) (*answer, error) {
-	in, err := decode[ApproveRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) approve(c *call, in ApproveRequest) (*answer, error) {
 	edited, err := object("/edited_data", in.EditedData)
 	if err != nil {
 		return nil, err
@@ -145,20 +142,12 @@ func (e *edge) approve(c *call) (*answer, error) {
 	return e.decide(c, &approvalv1.DecideApprovalRequest{Approve: true, Note: in.Note, EditedData: edited, Digest: in.Digest})
 }
 
-func (e *edge) reject(c *call) (*answer, error) {
-	in, err := decode[RejectRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) reject(c *call, in RejectRequest) (*answer, error) {
 	return e.decide(c, &approvalv1.DecideApprovalRequest{Note: in.Note})
 }
 
 // decide casts the caller's vote on the approval that the path names.
 func (e *edge) decide(c *call, vote *approvalv1.DecideApprovalRequest) (*answer, error) {
 	vote.ApprovalId, vote.IdempotencyKey = c.path("id"), c.header(headerIdempotency)
-	resp, err := e.Approvals.DecideApproval(c.ctx, vote)
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.ApprovalOf(resp.GetApproval())), nil
+	return answerApproval(e.Approvals.DecideApproval(c.ctx, vote))
 }

@@ -53,22 +53,22 @@ func TestApprovalAnswers(t *testing.T) {
 		},
 		{
 			name: "approve", method: "POST", path: path + "/approve", body: `{"note":"ok","edited_data":{ "id":1.0},"digest":"d1"}`,
-			headers: []string{"Idempotency-Key", "k"}, rpc: "Decide",
+			headers: []string{"Idempotency-Key", "k"}, rpc: "DecideApproval",
 			want: &approvalv1.DecideApprovalRequest{
 				ApprovalId: "apr_01", Approve: true, Note: "ok", EditedData: []byte(`{ "id":1.0}`), Digest: "d1", IdempotencyKey: "k",
 			},
 			status: 200, json: jsonApproval,
 		},
 		{
-			name: "approve as it is", method: "POST", path: path + "/approve", rpc: "Decide",
+			name: "approve as it is", method: "POST", path: path + "/approve", rpc: "DecideApproval",
 			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
 		},
 		{
-			name: "null edits nothing", method: "POST", path: path + "/approve", body: `{"edited_data":null}`, rpc: "Decide",
+			name: "null edits nothing", method: "POST", path: path + "/approve", body: `{"edited_data":null}`, rpc: "DecideApproval",
 			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Approve: true}, status: 200, json: jsonApproval,
 		},
 		{
-			name: "reject", method: "POST", path: path + "/reject", body: `{"note":"no"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "Decide",
+			name: "reject", method: "POST", path: path + "/reject", body: `{"note":"no"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "DecideApproval",
 			want: &approvalv1.DecideApprovalRequest{ApprovalId: "apr_01", Note: "no", IdempotencyKey: "k"}, status: 200, json: jsonApproval,
 		},
 		{
@@ -99,7 +99,7 @@ func TestApprovalAnswers(t *testing.T) {
 				`"note":"no","decided_by":"bob"},"approval_wait_seconds":30,"process":true,"policies":["gate"]}`,
 		},
 		{
-			name: "history of a parked transition", method: "GET", path: "/v1/runs/run_01/history", rpc: "History",
+			name: "history of a parked transition", method: "GET", path: "/v1/runs/run_01/history", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{Entries: []*enginev1.HistoryEntry{
 				{RunVersion: 8, Time: noon, Actor: "agent-7", Type: "approval.parked", Event: "STOP", ApprovalId: "apr_01"},
 			}},
@@ -156,7 +156,7 @@ func TestRefusedVotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
-			h.errs["Decide"] = tc.err.Meta("approval_id", "apr_01")
+			h.errs["DecideApproval"] = tc.err.Meta("approval_id", "apr_01")
 			rec := h.do("POST", "/v1/approvals/apr_01/approve", "")
 			p := problem(t, rec)
 			if rec.Code != tc.status || p.Code != string(tc.err.Reason) || p.Approval == nil || *p.Approval != tc.want {
@@ -184,8 +184,8 @@ func TestWait(t *testing.T) {
 		if rec.Code != 200 || rec.Body.String() != jsonGranted {
 			t.Errorf("%d %s", rec.Code, rec.Body)
 		}
-		if want := (&approvalv1.WatchApprovalRequest{ApprovalId: "apr_01"}); !proto.Equal(h.got["Wait"], want) {
-			t.Errorf("waited with %v", h.got["Wait"])
+		if want := (&approvalv1.WatchApprovalRequest{ApprovalId: "apr_01"}); !proto.Equal(h.got["WatchApproval"], want) {
+			t.Errorf("waited with %v", h.got["WatchApproval"])
 		}
 	})
 	t.Run("until the time is over", func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestWait(t *testing.T) {
 	t.Run("but not through a failure", func(t *testing.T) {
 		t.Parallel()
 		h := newHouse(t)
-		h.errs["Wait"] = status.Error(codes.Unavailable, "gone")
+		h.errs["WatchApproval"] = status.Error(codes.Unavailable, "gone")
 		if rec := h.do("GET", path+"?wait=60s", ""); rec.Code != 503 {
 			t.Errorf("%d %s", rec.Code, rec.Body)
 		}

@@ -1,11 +1,16 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"reflect"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -50,11 +55,12 @@ func (e *edge) componentRoutes() {
 	})
 }
 
-// answerComponent is a component with its version as the entity tag.
-func answerComponent(c *statev1.Component) *answer {
-	reply := ok(jsonview.ComponentOf(c))
-	reply.etag = etag(c.GetVersion())
-	return reply
+// answerComponent is the component of a response with its version as the entity tag.
+func answerComponent[R interface{ GetComponent() *statev1.Component }](resp R, err error) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.ComponentOf(resp.GetComponent())).tagged(etag(resp.GetComponent().GetVersion())), nil
 }
 
 func (e *edge) createComponent(c *call) (*answer, error) {
@@ -65,22 +71,16 @@ func (e *edge) createComponent(c *call) (*answer, error) {
 	resp, err := e.Components.CreateComponent(c.ctx, &statev1.CreateComponentRequest{
 		Definition: text, IdempotencyKey: c.header(headerIdempotency),
 	})
+	reply, err := answerComponent(resp, err)
 	if err != nil {
 		return nil, err
 	}
-	reply := answerComponent(resp.GetComponent())
-	reply.status = http.StatusCreated
-	reply.location = "/v1/components/" + url.PathEscape(resp.GetComponent().GetSlug())
-	return reply, nil
+	return reply.at("/v1/components/"+url.PathEscape(resp.GetComponent().GetSlug()), true), nil
 }
 
 func (e *edge) listComponents(c *call) (*answer, error) {
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.Components.ListComponents(c.ctx, &statev1.ListComponentsRequest{
-		Tag: c.query.Get("tag"), PageSize: size, PageToken: token,
+		Tag: c.query.Get("tag"), PageSize: c.size, PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err
@@ -91,11 +91,7 @@ func (e *edge) listComponents(c *call) (*answer, error) {
 }
 
 func (e *edge) getComponent(c *call) (*answer, error) {
-	resp, err := e.Components.GetComponent(c.ctx, &statev1.GetComponentRequest{Slug: c.path("slug")})
-	if err != nil {
-		return nil, err
-	}
-	return answerComponent(resp.GetComponent()), nil
+	return answerComponent(e.Components.GetComponent(c.ctx, &statev1.GetComponentRequest{Slug: c.path("slug")}))
 }
 
 func (e *edge) replaceComponent(c *call) (*answer, error) {
@@ -103,27 +99,116 @@ func (e *edge) replaceComponent(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	match, err := c.ifMatch()
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Components.UpdateComponent(c.ctx, &statev1.UpdateComponentRequest{
-		Slug: c.path("slug"), Definition: text, ExpectedVersion: match,
-	})
-	if err != nil {
-		return nil, unmatched(err, match)
-	}
-	return answerComponent(resp.GetComponent()), nil
+	return answerComponent(e.Components.UpdateComponent(c.ctx, &statev1.UpdateComponentRequest{
+		Slug: c.path("slug"), Definition: text, ExpectedVersion: c.match,
+	}))
 }
 
 func (e *edge) deleteComponent(c *call) (*answer, error) {
-	match, err := c.ifMatch()
+	return done(e.Components.DeleteComponent(c.ctx, &statev1.DeleteComponentRequest{Slug: c.path("slug"), ExpectedVersion: c.match}))
+}
+
+// BeginExecutionRequest begins to use a component's values.
+type BeginExecutionRequest struct {
+	Session string `json:"session,omitzero" doc:"The session that executes, by id or name; by default the one that acts."`
+	Subject string `json:"subject,omitzero" doc:"Whose long-term values; by default the session's."`
+}
+
+// CommitExecutionRequest ends an execution. It has at most one member: without
+// any the values stay as they were.
+type CommitExecutionRequest struct {
+	Values     jsontext.Value `json:"values,omitzero" doc:"The values: a JSON object."`
+	Operations jsontext.Value `json:"operations,omitzero" doc:"JSON Patch (RFC 6902) of the values that the execution began with."`
+	Merge      jsontext.Value `json:"merge,omitzero" doc:"JSON Merge Patch (RFC 7396) of them."`
+}
+
+func (e *edge) executionRoutes() {
+	execution := answers[Execution](http.StatusOK)
+	e.add(route{
+		method: http.MethodPost, path: "/v1/components/{slug}/executions", id: "beginExecution", summary: "Begin an execution",
+		about:  "Answers the values that it starts with.",
+		params: []param{slugPath, sessionParam}, body: optionalJSON, request: reflect.TypeFor[BeginExecutionRequest](),
+		fields:  map[string]string{"session": "session"},
+		answers: answers[Execution](http.StatusCreated), serve: taking(e.beginExecution),
+	})
+	e.add(route{
+		method: http.MethodPost, path: "/v1/components/{slug}/executions/{execution_id}/commit", id: "commitExecution",
+		summary: "End an execution and keep its values",
+		about:   "409 when another execution has committed since it began.",
+		params:  []param{slugPath, inPath("execution_id", "Id of the execution."), sessionParam},
+		body:    optionalJSON, request: reflect.TypeFor[CommitExecutionRequest](), maxBody: maxDocumentBody,
+		fields:  map[string]string{"patch": "operations", "merge_patch": "merge"},
+		answers: execution, serve: e.commitExecution,
+	})
+	e.add(route{
+		method: http.MethodGet, path: "/v1/components/{slug}/values", id: "readValues", summary: "The values that the next execution would start with",
+		params: []param{
+			slugPath, inQuery("session", "The session that would execute, by id or name; by default the one that acts."),
+			inQuery("subject", "Whose long-term values; by default the session's."), sessionParam,
+		},
+		fields:  map[string]string{"session": "session"},
+		answers: execution, serve: e.readValues,
+	})
+}
+
+// answerExecution is the execution of a response.
+func answerExecution[R interface{ GetExecution() *statev1.Execution }](resp R, err error) (*answer, error) {
+	return shown(resp.GetExecution(), err, jsonview.ExecutionOf)
+}
+
+func (e *edge) beginExecution(c *call, in BeginExecutionRequest) (*answer, error) {
+	resp, err := e.Components.BeginExecution(c.ctx, &statev1.BeginExecutionRequest{
+		Slug: c.path("slug"), Session: cmp.Or(in.Session, c.header(headerSession)), Subject: in.Subject,
+	})
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.Components.DeleteComponent(c.ctx, &statev1.DeleteComponentRequest{Slug: c.path("slug"), ExpectedVersion: match})
+	return &answer{status: http.StatusCreated, body: jsonview.ExecutionOf(resp.GetExecution())}, nil
+}
+
+func (e *edge) commitExecution(c *call) (*answer, error) {
+	in, err := decodeAround[CommitExecutionRequest](c.body, aroundOperations)
 	if err != nil {
-		return nil, unmatched(err, match)
+		return nil, err
 	}
-	return done(), nil
+	req := &statev1.CommitExecutionRequest{ExecutionId: c.path("execution_id"), Session: c.header(headerSession)}
+	if err := in.change(req); err != nil {
+		return nil, err
+	}
+	return answerExecution(e.Components.CommitExecution(c.ctx, req))
+}
+
+// change puts the one member that is there into the request.
+func (in CommitExecutionRequest) change(req *statev1.CommitExecutionRequest) error {
+	given := 0
+	for _, member := range []jsontext.Value{in.Values, in.Operations, in.Merge} {
+		if len(member) > 0 {
+			given++
+		}
+	}
+	if given > 1 {
+		return badBody(fault.InvalidRequest, inBody("", document.CodeConflict, "give one of values, operations and merge"))
+	}
+	switch {
+	case len(in.Values) > 0:
+		if in.Values.Kind() != '{' {
+			return badBody(fault.InvalidRequest, inBody("/values", document.CodeType, "must be a JSON object, not "+kindName(in.Values.Kind())))
+		}
+		req.Change = &statev1.CommitExecutionRequest_Values{Values: in.Values}
+	case len(in.Operations) > 0:
+		patch, err := array("/operations", in.Operations)
+		if err != nil {
+			return err
+		}
+		req.Change = &statev1.CommitExecutionRequest_Patch{Patch: patch}
+	case len(in.Merge) > 0:
+		req.Change = &statev1.CommitExecutionRequest_MergePatch{MergePatch: in.Merge}
+	}
+	return nil
+}
+
+func (e *edge) readValues(c *call) (*answer, error) {
+	return answerExecution(e.Components.GetComponentValues(c.ctx, &statev1.GetComponentValuesRequest{
+		Slug: c.path("slug"), Session: cmp.Or(c.query.Get("session"), c.header(headerSession)), Subject: c.query.Get("subject"),
+	}))
 }

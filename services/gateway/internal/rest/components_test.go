@@ -46,47 +46,47 @@ func TestComponentAnswers(t *testing.T) {
 			want: &statev1.DeleteComponentRequest{Slug: "prefs", ExpectedVersion: 3}, status: 204,
 		},
 		{
-			name: "begin", method: "POST", path: "/v1/components/prefs/executions", headers: []string{"X-Interlock-Session", "s"}, rpc: "Begin",
+			name: "begin", method: "POST", path: "/v1/components/prefs/executions", headers: []string{"X-Interlock-Session", "s"}, rpc: "BeginExecution",
 			want: &statev1.BeginExecutionRequest{Slug: "prefs", Session: "s"}, status: 201, json: jsonExe,
 		},
 		{
 			name: "begin for another", method: "POST", path: "/v1/components/prefs/executions", body: `{"session":"t","subject":"alice"}`,
-			headers: []string{"X-Interlock-Session", "s"}, rpc: "Begin",
+			headers: []string{"X-Interlock-Session", "s"}, rpc: "BeginExecution",
 			want: &statev1.BeginExecutionRequest{Slug: "prefs", Session: "t", Subject: "alice"}, status: 201, json: jsonExe,
 		},
 		{
-			name: "commit values", method: "POST", path: commit, body: `{"values":{ "n":1.0}}`, headers: []string{"X-Interlock-Session", "s"}, rpc: "Commit",
+			name: "commit values", method: "POST", path: commit, body: `{"values":{ "n":1.0}}`, headers: []string{"X-Interlock-Session", "s"}, rpc: "CommitExecution",
 			want: &statev1.CommitExecutionRequest{
 				ExecutionId: "exe_01", Session: "s", Change: &statev1.CommitExecutionRequest_Values{Values: []byte(`{ "n":1.0}`)},
 			},
 			status: 200, json: jsonExe,
 		},
 		{
-			name: "commit a patch", method: "POST", path: commit, body: `{"operations":[]}`, rpc: "Commit",
+			name: "commit a patch", method: "POST", path: commit, body: `{"operations":[]}`, rpc: "CommitExecution",
 			want: &statev1.CommitExecutionRequest{
 				ExecutionId: "exe_01", Change: &statev1.CommitExecutionRequest_Patch{Patch: []byte(`[]`)},
 			},
 			status: 200, json: jsonExe,
 		},
 		{
-			name: "commit a merge patch", method: "POST", path: commit, body: `{"merge":{"n":null}}`, rpc: "Commit",
+			name: "commit a merge patch", method: "POST", path: commit, body: `{"merge":{"n":null}}`, rpc: "CommitExecution",
 			want: &statev1.CommitExecutionRequest{
 				ExecutionId: "exe_01", Change: &statev1.CommitExecutionRequest_MergePatch{MergePatch: []byte(`{"n":null}`)},
 			},
 			status: 200, json: jsonExe,
 		},
 		{
-			name: "commit nothing new", method: "POST", path: commit, rpc: "Commit",
+			name: "commit nothing new", method: "POST", path: commit, rpc: "CommitExecution",
 			want: &statev1.CommitExecutionRequest{ExecutionId: "exe_01"}, status: 200, json: jsonExe,
 		},
 		{
-			name: "read", method: "GET", path: "/v1/components/prefs/values?session=t&subject=alice", headers: []string{"X-Interlock-Session", "s"}, rpc: "Read",
+			name: "read", method: "GET", path: "/v1/components/prefs/values?session=t&subject=alice", headers: []string{"X-Interlock-Session", "s"}, rpc: "GetComponentValues",
 			answer: &statev1.GetComponentValuesResponse{Execution: read},
 			want:   &statev1.GetComponentValuesRequest{Slug: "prefs", Session: "t", Subject: "alice"}, status: 200,
 			json: `{` + strings.NewReplacer(`{"n":9007199254740993}`, "{}", `["m"]`, "[]").Replace(jsonExecution),
 		},
 		{
-			name: "read one's own", method: "GET", path: "/v1/components/prefs/values", headers: []string{"X-Interlock-Session", "s"}, rpc: "Read",
+			name: "read one's own", method: "GET", path: "/v1/components/prefs/values", headers: []string{"X-Interlock-Session", "s"}, rpc: "GetComponentValues",
 			want: &statev1.GetComponentValuesRequest{Slug: "prefs", Session: "s"}, status: 200, json: jsonExe,
 		},
 	})

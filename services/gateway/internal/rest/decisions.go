@@ -89,13 +89,9 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	return &policyv1.ListDecisionsRequest{
 		RunId: c.query.Get("run_id"), SessionId: c.query.Get("session_id"), Decision: policyv1.Decision(decision),
-		Tool: c.query.Get("tool"), Since: since, Shadowed: shadowed, PageSize: size, PageToken: token,
+		Tool: c.query.Get("tool"), Since: since, Shadowed: shadowed, PageSize: c.size, PageToken: c.token,
 	}, nil
 }
 

@@ -56,7 +56,7 @@ func TestDecisionAnswers(t *testing.T) {
 			status: 200, json: "", header: map[string]string{"Content-Type": "application/x-ndjson"},
 		},
 		{
-			name: "verify", method: "GET", path: "/v1/audit/verify?partition=run_00&page_token=t", rpc: "Verify",
+			name: "verify", method: "GET", path: "/v1/audit/verify?partition=run_00&page_token=t", rpc: "VerifyDecisions",
 			answer: &policyv1.VerifyDecisionsResponse{NextPageToken: "u", Chains: []*policyv1.ChainReport{
 				{Partition: "run_00", Ok: true, Sealed: 5, Unsealed: 1, Head: "h"},
 				{Partition: "run_01", Sealed: 2, Head: "i", Sequence: 2, Problem: "record 2 is missing"},
@@ -66,7 +66,7 @@ func TestDecisionAnswers(t *testing.T) {
 				`"sealed":2,"unsealed":0,"head":"i","sequence":2,"problem":"record 2 is missing"}],"next_page_token":"u"}`,
 		},
 		{
-			name: "verify what is well", method: "GET", path: "/v1/audit/verify", rpc: "Verify", want: &policyv1.VerifyDecisionsRequest{},
+			name: "verify what is well", method: "GET", path: "/v1/audit/verify", rpc: "VerifyDecisions", want: &policyv1.VerifyDecisionsRequest{},
 			status: 200, json: `{"ok":true,"chains":[],"next_page_token":""}`,
 		},
 	})

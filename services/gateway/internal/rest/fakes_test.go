@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
@@ -27,13 +29,10 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
-// services plays all services: each RPC records its request and metadata
-// and answers what the test put there, or its error.
+// services plays all services, behind the generated clients: each RPC records its
+// request and metadata and returns what the test put there, or its error, or else the
+// usual.
 type services struct {
-	enginev1.WorkflowServiceClient
-	enginev1.RunServiceClient
-	policyv1.PolicyEnforcerServiceClient
-
 	mu      sync.Mutex
 	answers map[string]proto.Message // by the name of the RPC
 	errs    map[string]error
@@ -44,99 +43,127 @@ type services struct {
 	pages   []*policyv1.ListDecisionsResponse // of the log, one after the other
 }
 
-// play answers one RPC. Errors cross a gRPC status like real ones do.
-func play[Resp proto.Message](ctx context.Context, s *services, rpc string, in proto.Message, zero Resp) (Resp, error) {
+// note records a request. Errors cross a gRPC status like real ones do.
+func (s *services) note(ctx context.Context, rpc string, in any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meta, _ = metadata.FromOutgoingContext(ctx)
-	if _, err := proto.Marshal(in); err != nil { // as the real client would
-		return zero, err
+	if _, err := proto.Marshal(in.(proto.Message)); err != nil { // as the real client would
+		return err
 	}
-	s.got[rpc] = in
+	if rpc == "ListDecisions" && len(s.pages) > 0 {
+		return nil
+	}
+	s.got[rpc] = in.(proto.Message)
 	if err := s.errs[rpc]; err != nil {
-		return zero, fault.From(err).GRPCStatus().Err()
+		return fault.From(err).GRPCStatus().Err()
 	}
-	if resp, ok := s.answers[rpc].(Resp); ok {
-		return resp, nil
+	return nil
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (s *services) Invoke(ctx context.Context, method string, in, out any, _ ...grpc.CallOption) error {
+	rpc := path.Base(method)
+	if err := s.note(ctx, rpc, in); err != nil {
+		return err
 	}
-	return zero, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reply := out.(proto.Message)
+	switch {
+	case rpc == "ListDecisions" && len(s.pages) > 0:
+		proto.Merge(reply, s.pages[0])
+		s.pages = s.pages[1:]
+	case s.answers[rpc] != nil:
+		proto.Merge(reply, s.answers[rpc])
+	default:
+		usual(reply)
+	}
+	return nil
 }
 
-type workflows struct{ *services }
-
-func (w workflows) RegisterWorkflow(ctx context.Context, in *enginev1.RegisterWorkflowRequest, _ ...grpc.CallOption) (*enginev1.RegisterWorkflowResponse, error) {
-	return play(ctx, w.services, "Register", in, &enginev1.RegisterWorkflowResponse{Workflow: aWorkflow()})
+// usual fills a response: things are as they are in this file, and what was asked for
+// is done.
+func usual(reply proto.Message) {
+	m := reply.ProtoReflect()
+	for i := range m.Descriptor().Fields().Len() {
+		field := m.Descriptor().Fields().Get(i)
+		switch {
+		case field.IsList() || field.IsMap() || field.ContainingOneof() != nil:
+		case field.Message() != nil && things[field.Message().Name()] != nil:
+			m.Set(field, protoreflect.ValueOfMessage(things[field.Message().Name()]().ProtoReflect()))
+		}
+	}
+	switch r := reply.(type) {
+	case *enginev1.ListRunsResponse:
+		r.Runs = []*enginev1.Run{aRun()}
+	case *enginev1.ValidateWorkflowResponse:
+		r.Ok = true
+	case *enginev1.TransitionRunResponse:
+		r.Accepted = true
+	case *enginev1.ForceStateResponse:
+		r.Accepted = true
+	case *enginev1.AnswerQuestionResponse:
+		r.Accepted = true
+	case *policyv1.CheckToolCallResponse:
+		r.Decision, r.CallId = policyv1.Decision_DECISION_ALLOW, "c1"
+	case *policyv1.ReportToolCallResponse:
+		r.Accounted = true
+	case *policyv1.ShadowWorkflowResponse:
+		r.Digest = "abc"
+	case *statev1.RegisterSchemaResponse:
+		r.Created = true
+	case *statev1.CreateSessionResponse:
+		r.Created = true
+	case *statev1.LockStateResponse:
+		r.FencingToken, r.ExpiresAt = 3, noon
+	}
 }
 
-func (w workflows) GetWorkflow(ctx context.Context, in *enginev1.GetWorkflowRequest, _ ...grpc.CallOption) (*enginev1.GetWorkflowResponse, error) {
-	return play(ctx, w.services, "GetWorkflow", in, &enginev1.GetWorkflowResponse{Workflow: aWorkflow()})
+var things = map[protoreflect.Name]func() proto.Message{
+	"Workflow": func() proto.Message { return aWorkflow() }, "Run": func() proto.Message { return aRun() },
+	"Process": func() proto.Message { return aProcess() }, "Turn": func() proto.Message { return aTurn() },
+	"Policy": func() proto.Message { return aPolicy() }, "Approval": func() proto.Message { return anApproval() },
+	"Schema": func() proto.Message { return aSchema() }, "State": func() proto.Message { return aState() },
+	"Session": func() proto.Message { return aSession() }, "Component": func() proto.Message { return aComponent() },
+	"Execution": func() proto.Message { return anExecution() },
 }
 
-func (w workflows) ListWorkflows(ctx context.Context, in *enginev1.ListWorkflowsRequest, _ ...grpc.CallOption) (*enginev1.ListWorkflowsResponse, error) {
-	return play(ctx, w.services, "ListWorkflows", in, &enginev1.ListWorkflowsResponse{})
+// NewStream implements grpc.ClientConnInterface.
+func (s *services) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	return watched{services: s, ctx: ctx, rpc: path.Base(method)}, nil
 }
 
-func (w workflows) ValidateWorkflow(ctx context.Context, in *enginev1.ValidateWorkflowRequest, _ ...grpc.CallOption) (*enginev1.ValidateWorkflowResponse, error) {
-	return play(ctx, w.services, "Validate", in, &enginev1.ValidateWorkflowResponse{Ok: true})
+// watched is the client's end of a watch.
+type watched struct {
+	grpc.ClientStream
+	*services
+	ctx context.Context
+	rpc string
 }
 
-type runs struct{ *services }
+func (w watched) SendMsg(in any) error { return w.note(w.ctx, w.rpc, in) }
+func (w watched) CloseSend() error     { return nil }
 
-func (r runs) StartRun(ctx context.Context, in *enginev1.StartRunRequest, _ ...grpc.CallOption) (*enginev1.StartRunResponse, error) {
-	return play(ctx, r.services, "Start", in, &enginev1.StartRunResponse{Run: aRun()})
+func (w watched) RecvMsg(out any) error {
+	open := true
+	select {
+	case <-w.ctx.Done():
+		return w.ctx.Err()
+	case change, more := <-w.changes:
+		if open = more; more {
+			proto.Merge(out.(proto.Message), change)
+		}
+	case a, more := <-w.waits:
+		if open = more; more {
+			out.(*approvalv1.WatchApprovalResponse).Approval = a
+		}
+	}
+	if !open {
+		return io.EOF
+	}
+	return nil
 }
-
-func (r runs) GetRun(ctx context.Context, in *enginev1.GetRunRequest, _ ...grpc.CallOption) (*enginev1.GetRunResponse, error) {
-	return play(ctx, r.services, "GetRun", in, &enginev1.GetRunResponse{Run: aRun()})
-}
-
-func (r runs) ListRuns(ctx context.Context, in *enginev1.ListRunsRequest, _ ...grpc.CallOption) (*enginev1.ListRunsResponse, error) {
-	return play(ctx, r.services, "ListRuns", in, &enginev1.ListRunsResponse{Runs: []*enginev1.Run{aRun()}})
-}
-
-func (r runs) TransitionRun(ctx context.Context, in *enginev1.TransitionRunRequest, _ ...grpc.CallOption) (*enginev1.TransitionRunResponse, error) {
-	return play(ctx, r.services, "Transition", in, &enginev1.TransitionRunResponse{Accepted: true, Run: aRun()})
-}
-
-func (r runs) BindBranch(ctx context.Context, in *enginev1.BindBranchRequest, _ ...grpc.CallOption) (*enginev1.BindBranchResponse, error) {
-	return play(ctx, r.services, "BindBranch", in, &enginev1.BindBranchResponse{Run: aRun()})
-}
-
-func (r runs) ForceState(ctx context.Context, in *enginev1.ForceStateRequest, _ ...grpc.CallOption) (*enginev1.ForceStateResponse, error) {
-	return play(ctx, r.services, "ForceState", in, &enginev1.ForceStateResponse{Accepted: true, Run: aRun()})
-}
-
-func (r runs) PauseRun(ctx context.Context, in *enginev1.PauseRunRequest, _ ...grpc.CallOption) (*enginev1.PauseRunResponse, error) {
-	return play(ctx, r.services, "Pause", in, &enginev1.PauseRunResponse{Run: aRun()})
-}
-
-func (r runs) ResumeRun(ctx context.Context, in *enginev1.ResumeRunRequest, _ ...grpc.CallOption) (*enginev1.ResumeRunResponse, error) {
-	return play(ctx, r.services, "Resume", in, &enginev1.ResumeRunResponse{Run: aRun()})
-}
-
-func (r runs) CancelRun(ctx context.Context, in *enginev1.CancelRunRequest, _ ...grpc.CallOption) (*enginev1.CancelRunResponse, error) {
-	return play(ctx, r.services, "Cancel", in, &enginev1.CancelRunResponse{Run: aRun()})
-}
-
-func (r runs) GetRunHistory(ctx context.Context, in *enginev1.GetRunHistoryRequest, _ ...grpc.CallOption) (*enginev1.GetRunHistoryResponse, error) {
-	return play(ctx, r.services, "History", in, &enginev1.GetRunHistoryResponse{})
-}
-
-type policy struct{ *services }
-
-func (p policy) CheckToolCall(ctx context.Context, in *policyv1.CheckToolCallRequest, _ ...grpc.CallOption) (*policyv1.CheckToolCallResponse, error) {
-	return play(ctx, p.services, "Check", in, &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, CallId: "c1"})
-}
-
-func (p policy) ReportToolCall(ctx context.Context, in *policyv1.ReportToolCallRequest, _ ...grpc.CallOption) (*policyv1.ReportToolCallResponse, error) {
-	return play(ctx, p.services, "Report", in, &policyv1.ReportToolCallResponse{Run: aRun(), Accounted: true})
-}
-
-var (
-	_ enginev1.WorkflowServiceClient       = workflows{}
-	_ enginev1.RunServiceClient            = runs{}
-	_ policyv1.PolicyEnforcerServiceClient = policy{}
-)
 
 var noon = timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 5e6, time.UTC))
 
@@ -191,11 +218,12 @@ func houseBehind(t testing.TB, door access.Guard, change ...func(*Config)) *hous
 		changes: make(chan *statev1.WatchStateResponse), waits: make(chan *approvalv1.Approval),
 	}
 	cfg := Config{
-		Workflows: workflows{s}, Runs: runs{s}, Processes: processClient{s}, Policy: policy{s},
-		Policies: policyClient{s}, Decisions: decisionClient{s}, Approvals: approvalClient{services: s},
-		Schemas: schemaClient{s}, States: stateClient{s}, Sessions: sessionClient{s}, Tasks: taskClient{services: s},
-		Components: componentClient{s},
-		Schema:     []byte(`{"type": "object"}`), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Workflows: enginev1.NewWorkflowServiceClient(s), Runs: enginev1.NewRunServiceClient(s), Processes: enginev1.NewProcessServiceClient(s),
+		Policy: policyv1.NewPolicyEnforcerServiceClient(s), Policies: policyv1.NewPolicyServiceClient(s),
+		Decisions: policyv1.NewDecisionServiceClient(s), Approvals: approvalv1.NewApprovalServiceClient(s),
+		Schemas: statev1.NewSchemaServiceClient(s), States: statev1.NewStateServiceClient(s), Sessions: statev1.NewSessionServiceClient(s),
+		Tasks: statev1.NewTaskServiceClient(s), Components: statev1.NewComponentServiceClient(s),
+		Schema: []byte(`{"type": "object"}`), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -43,35 +43,27 @@ func (e *edge) lockRoutes() {
 		about: "While the lock is held only writes with its fencing token are accepted, 423 otherwise. It lapses after its time. " +
 			"Until then nobody else takes it, whatever holder is named.",
 		params: []param{statePath, sessionParam, idempotencyParam}, body: jsonBody, request: reflect.TypeFor[LockStateRequest](),
-		answers: answers[Lease](http.StatusCreated), serve: e.lockState,
+		answers: answers[Lease](http.StatusCreated), serve: taking(e.lockState),
 	})
 	e.add(route{
 		method: http.MethodPut, path: path, id: "renewLock", summary: "Renew the lock on a state",
 		params: []param{statePath, fencingParam, sessionParam}, body: jsonBody, request: reflect.TypeFor[RenewLockRequest](),
-		answers: answers[Lease](http.StatusOK), serve: e.renewLock,
+		answers: answers[Lease](http.StatusOK), serve: taking(e.renewLock),
 	})
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "unlockState", summary: "Unlock a state",
 		about:  "A lock that has lapsed is no error; another token than that of the lock is 423.",
 		params: []param{statePath, intQuery("fencing_token", "Of the lock that is held."), fencingParam, sessionParam},
 		body:   optionalJSON, request: reflect.TypeFor[UnlockStateRequest](),
-		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.unlockState,
+		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: taking(e.unlockState),
 	})
 }
 
-func (e *edge) lockState(c *call) (*answer, error) {
-	in, err := decode[LockStateRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) lockState(c *call, in LockStateRequest) (*answer, error) {
 	return e.lease(c, http.StatusCreated, in.Holder, in.TTLSeconds, 0)
 }
 
-func (e *edge) renewLock(c *call) (*answer, error) {
-	in, err := decode[RenewLockRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) renewLock(c *call, in RenewLockRequest) (*answer, error) {
 	token, err := c.fencing(in.FencingToken)
 	if err != nil {
 		return nil, err
@@ -100,11 +92,7 @@ func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token
 	}}, nil
 }
 
-func (e *edge) unlockState(c *call) (*answer, error) {
-	in, err := decode[UnlockStateRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) unlockState(c *call, in UnlockStateRequest) (*answer, error) {
 	token, err := c.fencing(in.FencingToken)
 	if err != nil {
 		return nil, err
@@ -112,13 +100,9 @@ func (e *edge) unlockState(c *call) (*answer, error) {
 	if err := missing(requirement{"/fencing_token", token != 0}); err != nil {
 		return nil, err
 	}
-	_, err = e.States.UnlockState(c.ctx, &statev1.UnlockStateRequest{
+	return done(e.States.UnlockState(c.ctx, &statev1.UnlockStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), FencingToken: token,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return done(), nil
+	}))
 }
 
 // fencing is the token of the lock that the caller holds, which the body, the

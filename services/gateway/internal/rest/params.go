@@ -87,7 +87,16 @@ func (c *call) checkParams(rt *route) error {
 			}
 		}
 	}
-	if c.r.Header.Get(headerIfMatch) != "" && rt.method != http.MethodGet && !rt.takes(headerIfMatch) {
+	size, err := c.number("page_size", 1000)
+	if err != nil {
+		return err
+	}
+	c.size, c.token = int32(size), c.query.Get("page_token") // at most 1000
+	if rt.takes(headerIfMatch) {
+		c.match, err = c.ifMatch()
+		return err
+	}
+	if c.r.Header.Get(headerIfMatch) != "" && rt.method != http.MethodGet {
 		return badParameter(headerIfMatch, "UNSUPPORTED", "this route has no precondition; leave the header out")
 	}
 	return nil
@@ -114,12 +123,6 @@ func (c *call) number(name string, limit int64) (int64, error) {
 		return 0, nil
 	}
 	return wholeNumber(name, text, limit)
-}
-
-// page is which page of a list the caller wants.
-func (c *call) page() (size int32, token string, err error) {
-	n, err := c.number("page_size", 1000)
-	return int32(n), c.query.Get("page_token"), err // at most 1000
 }
 
 // version is a version in the path or the query; 0 when it is not there.

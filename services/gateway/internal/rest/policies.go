@@ -2,9 +2,7 @@ package rest
 
 import (
 	"net/http"
-	"net/url"
 	"reflect"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -80,7 +78,7 @@ func (e *edge) policyRoutes() {
 		method: http.MethodPost, path: "/v1/policies/simulate", id: "simulatePolicy", summary: "What would a policy have decided?",
 		about: "Replays recorded calls. Nothing is stored.",
 		body:  jsonBody, request: reflect.TypeFor[SimulateRequest](), maxBody: maxDocumentBody,
-		answers: answers[Simulation](http.StatusOK), serve: e.simulate,
+		answers: answers[Simulation](http.StatusOK), serve: taking(e.simulate),
 	})
 	e.add(route{
 		method: http.MethodGet, path: path, id: "getPolicy", summary: "Live version of a policy",
@@ -93,7 +91,7 @@ func (e *edge) policyRoutes() {
 	})
 	e.add(route{
 		method: http.MethodPost, path: path + "/promote", id: "promotePolicy", summary: "Make a version live",
-		params: []param{name}, body: jsonBody, request: reflect.TypeFor[PromoteRequest](), answers: one, serve: e.promotePolicy,
+		params: []param{name}, body: jsonBody, request: reflect.TypeFor[PromoteRequest](), answers: one, serve: taking(e.promotePolicy),
 	})
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "deletePolicy", summary: "Delete a policy that is attached to nothing",
@@ -129,6 +127,11 @@ func (e *edge) attachmentRoutes(path string, name param) {
 	})
 }
 
+// answerPolicy is the policy of a response.
+func answerPolicy[R interface{ GetPolicy() *policyv1.Policy }](resp R, err error) (*answer, error) {
+	return shown(resp.GetPolicy(), err, jsonview.PolicyOf)
+}
+
 func (e *edge) putPolicy(c *call) (*answer, error) {
 	shadow, err := c.flag("shadow")
 	if err != nil {
@@ -151,20 +154,11 @@ func (e *edge) putPolicy(c *call) (*answer, error) {
 			Pointer: w.GetPointer(), Code: w.GetCode(), Severity: string(document.SeverityWarning), Message: w.GetMessage(),
 		}
 	}
-	reply := ok(stored)
-	reply.location = "/v1/policies/" + url.PathEscape(p.GetName()) + "/versions/" + strconv.FormatInt(p.GetVersion(), 10)
-	if resp.GetCreated() {
-		reply.status = http.StatusCreated
-	}
-	return reply, nil
+	return ok(stored).at(versionPath("/v1/policies", p.GetName(), p.GetVersion()), resp.GetCreated()), nil
 }
 
 func (e *edge) listPolicies(c *call) (*answer, error) {
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Policies.ListPolicies(c.ctx, &policyv1.ListPoliciesRequest{PageSize: size, PageToken: token})
+	resp, err := e.Policies.ListPolicies(c.ctx, &policyv1.ListPoliciesRequest{PageSize: c.size, PageToken: c.token})
 	if err != nil {
 		return nil, err
 	}
@@ -177,33 +171,18 @@ func (e *edge) getPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.GetPolicy(c.ctx, &policyv1.GetPolicyRequest{Name: c.path("name"), Version: version})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.PolicyOf(resp.GetPolicy())), nil
+	return answerPolicy(e.Policies.GetPolicy(c.ctx, &policyv1.GetPolicyRequest{Name: c.path("name"), Version: version}))
 }
 
-func (e *edge) promotePolicy(c *call) (*answer, error) {
-	in, err := decode[PromoteRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) promotePolicy(c *call, in PromoteRequest) (*answer, error) {
 	if in.Version < 1 {
 		return nil, badBody(fault.InvalidRequest, inBody("/version", document.CodeRange, "must be a version, from 1"))
 	}
-	resp, err := e.Policies.PromotePolicy(c.ctx, &policyv1.PromotePolicyRequest{Name: c.path("name"), Version: in.Version})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.PolicyOf(resp.GetPolicy())), nil
+	return answerPolicy(e.Policies.PromotePolicy(c.ctx, &policyv1.PromotePolicyRequest{Name: c.path("name"), Version: in.Version}))
 }
 
 func (e *edge) deletePolicy(c *call) (*answer, error) {
-	if _, err := e.Policies.DeletePolicy(c.ctx, &policyv1.DeletePolicyRequest{Name: c.path("name")}); err != nil {
-		return nil, err
-	}
-	return done(), nil
+	return done(e.Policies.DeletePolicy(c.ctx, &policyv1.DeletePolicyRequest{Name: c.path("name")}))
 }
 
 // attachment is what the path names.
@@ -220,11 +199,7 @@ func (e *edge) attachPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Policies.AttachPolicy(c.ctx, &policyv1.AttachPolicyRequest{Name: c.path("name"), To: to})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.PolicyOf(resp.GetPolicy())), nil
+	return answerPolicy(e.Policies.AttachPolicy(c.ctx, &policyv1.AttachPolicyRequest{Name: c.path("name"), To: to}))
 }
 
 func (e *edge) detachPolicy(c *call) (*answer, error) {
@@ -232,10 +207,7 @@ func (e *edge) detachPolicy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.Policies.DetachPolicy(c.ctx, &policyv1.DetachPolicyRequest{Name: c.path("name"), From: from}); err != nil {
-		return nil, err
-	}
-	return done(), nil
+	return done(e.Policies.DetachPolicy(c.ctx, &policyv1.DetachPolicyRequest{Name: c.path("name"), From: from}))
 }
 
 func (e *edge) policyUsage(c *call) (*answer, error) {
@@ -248,11 +220,7 @@ func (e *edge) policyUsage(c *call) (*answer, error) {
 	return ok(PolicyUsage{Usages: each(resp.GetUsages(), jsonview.UsageOf)}), nil
 }
 
-func (e *edge) simulate(c *call) (*answer, error) {
-	in, err := decode[SimulateRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) simulate(c *call, in SimulateRequest) (*answer, error) {
 	if err := missing(requirement{"/definition", len(in.Definition) > 0}); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func TestPolicyAnswers(t *testing.T) {
 	checkAnswers(t, []answerCase{
 		{
 			name: "put", method: "POST", path: "/v1/policies?name=gate&shadow=true", body: ` {"role":"x"}`, headers: []string{"Idempotency-Key", "k"},
-			rpc: "PutPolicy", answer: &policyv1.RegisterPolicyResponse{
+			rpc: "RegisterPolicy", answer: &policyv1.RegisterPolicyResponse{
 				Policy: aPolicy(), Created: true, Warnings: []*policyv1.PolicyProblem{{Pointer: "/allow/0/capability", Code: "TOO_BROAD", Message: "m"}},
 			},
 			want:   &policyv1.RegisterPolicyRequest{Name: "gate", Definition: []byte(` {"role":"x"}`), Shadow: true, IdempotencyKey: "k"},
@@ -29,7 +29,7 @@ func TestPolicyAnswers(t *testing.T) {
 		},
 		{
 			name: "put what is there, in YAML", method: "POST", path: "/v1/policies", body: "name: gate\nn: 1.10\n",
-			headers: []string{"Content-Type", "application/yaml"}, rpc: "PutPolicy",
+			headers: []string{"Content-Type", "application/yaml"}, rpc: "RegisterPolicy",
 			want: &policyv1.RegisterPolicyRequest{Definition: []byte(`{"name":"gate","n":1.10}`)}, status: 200,
 			json: `{` + jsonPolicy + `,"created":false,"warnings":[]}`,
 		},
@@ -49,7 +49,7 @@ func TestPolicyAnswers(t *testing.T) {
 			want: &policyv1.GetPolicyRequest{Name: "simulate", Version: 3}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
-			name: "promote", method: "POST", path: gate + "/promote", body: `{"version":3}`, rpc: "Promote",
+			name: "promote", method: "POST", path: gate + "/promote", body: `{"version":3}`, rpc: "PromotePolicy",
 			want: &policyv1.PromotePolicyRequest{Name: "gate", Version: 3}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
@@ -57,15 +57,15 @@ func TestPolicyAnswers(t *testing.T) {
 			want: &policyv1.DeletePolicyRequest{Name: "gate"}, status: 204,
 		},
 		{
-			name: "attach", method: "PUT", path: gate + "/attachments/session/a%2Fb", rpc: "Attach",
+			name: "attach", method: "PUT", path: gate + "/attachments/session/a%2Fb", rpc: "AttachPolicy",
 			want: &policyv1.AttachPolicyRequest{Name: "gate", To: to}, status: 200, json: `{` + jsonPolicy + `}`,
 		},
 		{
-			name: "detach", method: "DELETE", path: gate + "/attachments/session/a%2Fb", rpc: "Detach",
+			name: "detach", method: "DELETE", path: gate + "/attachments/session/a%2Fb", rpc: "DetachPolicy",
 			want: &policyv1.DetachPolicyRequest{Name: "gate", From: to}, status: 204,
 		},
 		{
-			name: "usage", method: "GET", path: gate + "/usage?principal=agent-7&session=ses_01", rpc: "Usage",
+			name: "usage", method: "GET", path: gate + "/usage?principal=agent-7&session=ses_01", rpc: "GetPolicyUsage",
 			answer: &policyv1.GetPolicyUsageResponse{Usages: []*policyv1.Usage{
 				{Capability: "bash", Measure: "calls", Scope: "principal", Subject: "agent-7", Used: 2, Max: 3, WindowSeconds: 60},
 				{Measure: "money", Scope: "policy", Used: 1_250_000, Max: 5_000_000, Period: "daily", ResetsAt: noon},
@@ -77,7 +77,7 @@ func TestPolicyAnswers(t *testing.T) {
 				`"period":"daily","resets_at":"2026-03-04T12:00:00.005Z"}]}`,
 		},
 		{
-			name: "simulate", method: "POST", path: "/v1/policies/simulate", rpc: "Simulate",
+			name: "simulate", method: "POST", path: "/v1/policies/simulate", rpc: "SimulatePolicy",
 			body: `{"definition":{ "role":"x"},"since":"2026-03-04T12:00:00.005Z","run_id":"run_01"}`,
 			answer: &policyv1.SimulatePolicyResponse{Replayed: 9, Truncated: true, Changes: []*policyv1.SimulatedChange{{
 				Recorded: aRecord(), Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_POLICY_DENIED, Message: "no",

@@ -29,20 +29,20 @@ func TestServiceFailures(t *testing.T) {
 			name: "bad token", method: "GET", path: "/v1/runs/r", rpc: "GetRun", err: fault.New(fault.Unauthenticated, "unknown token"), status: 401, code: "UNAUTHENTICATED",
 			header: map[string]string{"WWW-Authenticate": `Bearer realm="interlock", error="invalid_token"`},
 		},
-		{name: "wrong role", method: "POST", path: "/v1/runs/r/cancel", rpc: "Cancel", err: fault.New(fault.PermissionDenied, "no"), status: 403, code: "PERMISSION_DENIED"},
+		{name: "wrong role", method: "POST", path: "/v1/runs/r/cancel", rpc: "CancelRun", err: fault.New(fault.PermissionDenied, "no"), status: 403, code: "PERMISSION_DENIED"},
 		{
-			name: "expected_version", method: "POST", path: "/v1/runs/r/transition", body: `{"event":"E","expected_version":7}`, rpc: "Transition",
+			name: "expected_version", method: "POST", path: "/v1/runs/r/transition", body: `{"event":"E","expected_version":7}`, rpc: "TransitionRun",
 			err: conflict(), status: 409, code: "VERSION_CONFLICT", header: map[string]string{"ETag": `"9"`},
 		},
 		{
-			name: "If-Match", method: "POST", path: "/v1/runs/r/transition", body: `{"event":"E"}`, headers: []string{"If-Match", `"7"`}, rpc: "Transition",
+			name: "If-Match", method: "POST", path: "/v1/runs/r/transition", body: `{"event":"E"}`, headers: []string{"If-Match", `"7"`}, rpc: "TransitionRun",
 			err: conflict(), status: 412, code: "VERSION_CONFLICT", header: map[string]string{"ETag": `"9"`},
 		},
 		{
-			name: "idempotency conflict under If-Match", method: "POST", path: "/v1/runs/r/transition", body: `{"event":"E"}`, headers: []string{"If-Match", `"7"`}, rpc: "Transition",
+			name: "idempotency conflict under If-Match", method: "POST", path: "/v1/runs/r/transition", body: `{"event":"E"}`, headers: []string{"If-Match", `"7"`}, rpc: "TransitionRun",
 			err: fault.New(fault.IdempotencyMismatch, "used"), status: 409, code: "IDEMPOTENCY_MISMATCH",
 		},
-		{name: "precondition", method: "POST", path: "/v1/runs/r/resume", rpc: "Resume", err: fault.New(fault.RunNotPaused, "not paused"), status: 409, code: "RUN_NOT_PAUSED"},
+		{name: "precondition", method: "POST", path: "/v1/runs/r/resume", rpc: "ResumeRun", err: fault.New(fault.RunNotPaused, "not paused"), status: 409, code: "RUN_NOT_PAUSED"},
 		{
 			name: "unavailable", method: "GET", path: "/v1/runs/r", rpc: "GetRun", err: status.Error(codes.Unavailable, "dial 10.0.0.1"), status: 503, code: "UNAVAILABLE",
 			header: map[string]string{"Retry-After": "1"},
@@ -52,11 +52,11 @@ func TestServiceFailures(t *testing.T) {
 			err: &fault.Error{Reason: fault.LimitReached, Message: "slow down", RetryAfter: 1500 * time.Millisecond}, status: 429, code: "LIMIT_REACHED",
 			header: map[string]string{"Retry-After": "2"},
 		},
-		{name: "too large", method: "POST", path: "/v1/workflows", body: `{}`, rpc: "Register", err: fault.New(fault.TooLarge, "too large"), status: 413, code: "TOO_LARGE"},
+		{name: "too large", method: "POST", path: "/v1/workflows", body: `{}`, rpc: "RegisterWorkflow", err: fault.New(fault.TooLarge, "too large"), status: 413, code: "TOO_LARGE"},
 		{name: "deadline", method: "GET", path: "/v1/runs/r", rpc: "GetRun", err: status.Error(codes.DeadlineExceeded, "x"), status: 504, code: "DEADLINE_EXCEEDED"},
 		{name: "internal", method: "GET", path: "/v1/runs/r", rpc: "GetRun", err: errors.New("secret path"), status: 500, code: "INTERNAL"},
 		{
-			name: "invalid field", method: "POST", path: "/v1/runs", body: `{"workflow":"w"}`, rpc: "Start",
+			name: "invalid field", method: "POST", path: "/v1/runs", body: `{"workflow":"w"}`, rpc: "StartRun",
 			err: fault.New(fault.InvalidRequest, "bad").Violate("/workflow_version", "INT64_GTE", "m"), status: 400, code: "INVALID_REQUEST", pointer: "/version", errors: 1,
 		},
 		{
@@ -77,12 +77,12 @@ func TestServiceFailures(t *testing.T) {
 			err: conflict(), status: 412, code: "VERSION_CONFLICT", header: map[string]string{"ETag": `"9"`},
 		},
 		{
-			name: "invalid definition", method: "POST", path: "/v1/workflows", body: `{}`, rpc: "Register",
+			name: "invalid definition", method: "POST", path: "/v1/workflows", body: `{}`, rpc: "RegisterWorkflow",
 			err:    fault.New(fault.InvalidDefinition, "bad").Violate("/id", "REQUIRED", "m").Violate("/name", "UNKNOWN_FIELD", "m"),
 			status: 422, code: "INVALID_DEFINITION", errors: 2,
 		},
 		{
-			name: "definition that is no JSON", method: "POST", path: "/v1/workflows", body: `{`, rpc: "Register",
+			name: "definition that is no JSON", method: "POST", path: "/v1/workflows", body: `{`, rpc: "RegisterWorkflow",
 			err:    fault.New(fault.InvalidDefinition, "bad").Violate("", "JSON_SYNTAX", "m"),
 			status: 400, code: "INVALID_JSON", errors: 1,
 		},
@@ -278,8 +278,8 @@ func TestDepth(t *testing.T) {
 func TestAllProblems(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.errs["Register"] = fault.New(fault.InvalidDefinition, "bad").Violate("/a", "NAME", "m").Meta("violations_omitted", "1")
-	h.answers["Validate"] = &enginev1.ValidateWorkflowResponse{Problems: []*enginev1.Problem{
+	h.errs["RegisterWorkflow"] = fault.New(fault.InvalidDefinition, "bad").Violate("/a", "NAME", "m").Meta("violations_omitted", "1")
+	h.answers["ValidateWorkflow"] = &enginev1.ValidateWorkflowResponse{Problems: []*enginev1.Problem{
 		{Pointer: "/a", Code: "NAME", Severity: enginev1.Severity_SEVERITY_ERROR},
 		{Pointer: "/b", Code: "UNREACHABLE", Severity: enginev1.Severity_SEVERITY_WARNING},
 		{Pointer: "/c", Code: "NAME", Severity: enginev1.Severity_SEVERITY_ERROR},

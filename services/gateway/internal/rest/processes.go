@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"strconv"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -86,7 +85,7 @@ func (e *edge) processRoutes() {
 		about:  "Answers the run and its first question, after the initial prompt.",
 		params: []param{name, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[StartProcessRequest](),
 		fields:  map[string]string{"process": "name"},
-		answers: answers[StartedProcess](http.StatusCreated), serve: e.startProcess,
+		answers: answers[StartedProcess](http.StatusCreated), serve: taking(e.startProcess),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/answer", id: "answerProcess", summary: "Answer the present question of a process",
@@ -95,7 +94,7 @@ func (e *edge) processRoutes() {
 			inPath("id", "Id of the run."), idempotencyParam,
 			{name: headerIfMatch, in: "header", about: "ETag of the run: 412 unless the run is at this version."},
 		},
-		body: jsonBody, request: reflect.TypeFor[AnswerRequest](), answers: answers[AnswerResponse](http.StatusOK), serve: e.answerProcess,
+		body: jsonBody, request: reflect.TypeFor[AnswerRequest](), answers: answers[AnswerResponse](http.StatusOK), serve: taking(e.answerProcess),
 	})
 }
 
@@ -111,22 +110,13 @@ func (e *edge) registerProcess(c *call) (*answer, error) {
 		return nil, err
 	}
 	p := resp.GetProcess()
-	reply := ok(ProcessRegistration{
+	return ok(ProcessRegistration{
 		Process: jsonview.ProcessOf(p), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings()),
-	})
-	reply.location = "/v1/processes/" + url.PathEscape(p.GetName()) + "/versions/" + strconv.FormatInt(p.GetVersion(), 10)
-	if resp.GetCreated() {
-		reply.status = http.StatusCreated
-	}
-	return reply, nil
+	}).at(versionPath("/v1/processes", p.GetName(), p.GetVersion()), resp.GetCreated()), nil
 }
 
 func (e *edge) listProcesses(c *call) (*answer, error) {
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Processes.ListProcesses(c.ctx, &enginev1.ListProcessesRequest{PageSize: size, PageToken: token})
+	resp, err := e.Processes.ListProcesses(c.ctx, &enginev1.ListProcessesRequest{PageSize: c.size, PageToken: c.token})
 	if err != nil {
 		return nil, err
 	}
@@ -143,16 +133,10 @@ func (e *edge) getProcess(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := ok(jsonview.ProcessOf(resp.GetProcess()))
-	reply.etag = `"` + resp.GetProcess().GetDigest() + `"`
-	return reply, nil
+	return ok(jsonview.ProcessOf(resp.GetProcess())).tagged(`"` + resp.GetProcess().GetDigest() + `"`), nil
 }
 
-func (e *edge) startProcess(c *call) (*answer, error) {
-	in, err := decode[StartProcessRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) startProcess(c *call, in StartProcessRequest) (*answer, error) {
 	resp, err := e.Processes.StartProcess(c.ctx, &enginev1.StartProcessRequest{
 		Process: c.path("name"), Version: in.Version, SessionId: in.SessionID, Workspace: in.Workspace,
 		IdempotencyKey: c.header(headerIdempotency),
@@ -160,18 +144,12 @@ func (e *edge) startProcess(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := ok(StartedProcess{Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn())})
-	reply.status, reply.etag = http.StatusCreated, etag(resp.GetRun().GetVersion())
-	reply.location = "/v1/runs/" + url.PathEscape(resp.GetRun().GetRunId())
-	return reply, nil
+	return ok(StartedProcess{Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn())}).
+		tagged(etag(resp.GetRun().GetVersion())).at("/v1/runs/"+url.PathEscape(resp.GetRun().GetRunId()), true), nil
 }
 
-func (e *edge) answerProcess(c *call) (*answer, error) {
-	in, err := decode[AnswerRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
-	version, match, err := c.expected(in.ExpectedVersion)
+func (e *edge) answerProcess(c *call, in AnswerRequest) (*answer, error) {
+	version, err := c.expected(in.ExpectedVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +157,10 @@ func (e *edge) answerProcess(c *call) (*answer, error) {
 		RunId: c.path("id"), Answer: in.Answer, Note: in.Note, ExpectedVersion: version, IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {
-		return nil, unmatched(err, match)
+		return nil, err
 	}
-	reply := ok(AnswerResponse{
+	return ok(AnswerResponse{
 		Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn()),
 		Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
-	})
-	reply.etag = c.tagOf(resp.GetRun())
-	return reply, nil
+	}).tagged(c.tagOf(resp.GetRun())), nil
 }

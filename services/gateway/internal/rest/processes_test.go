@@ -56,16 +56,16 @@ func TestProcessAnswers(t *testing.T) {
 		},
 		{
 			name: "answer", method: "POST", path: answerPath, body: `{"answer":"yes","note":"clear","expected_version":6}`,
-			headers: []string{"Idempotency-Key", "k"}, rpc: "Answer",
+			headers: []string{"Idempotency-Key", "k"}, rpc: "AnswerQuestion",
 			want:   &enginev1.AnswerQuestionRequest{RunId: "run_01", Answer: "yes", Note: "clear", ExpectedVersion: 6, IdempotencyKey: "k"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"turn":` + jsonTurn + `}`, header: tag,
 		},
 		{
-			name: "ask the question again", method: "POST", path: answerPath, body: `{}`, rpc: "Answer",
+			name: "ask the question again", method: "POST", path: answerPath, body: `{}`, rpc: "AnswerQuestion",
 			want: &enginev1.AnswerQuestionRequest{RunId: "run_01"}, status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"turn":` + jsonTurn + `}`,
 		},
 		{
-			name: "refused answer", method: "POST", path: answerPath, body: `{"answer":"maybe"}`, headers: []string{"If-Match", `"7"`}, rpc: "Answer",
+			name: "refused answer", method: "POST", path: answerPath, body: `{"answer":"maybe"}`, headers: []string{"If-Match", `"7"`}, rpc: "AnswerQuestion",
 			answer: &enginev1.AnswerQuestionResponse{Run: aRun(), Turn: aTurn(), Rejection: &enginev1.Rejection{
 				Code: enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, Message: "no", LegalEvents: aRun().GetLegalEvents(),
 			}},
@@ -75,7 +75,7 @@ func TestProcessAnswers(t *testing.T) {
 				`"legal_events":` + jsonEvents + `}}`,
 		},
 		{
-			name: "an answer that a human reviews", method: "POST", path: answerPath, body: `{"answer":"no"}`, rpc: "Answer",
+			name: "an answer that a human reviews", method: "POST", path: answerPath, body: `{"answer":"no"}`, rpc: "AnswerQuestion",
 			answer: &enginev1.AnswerQuestionResponse{Accepted: true, Run: aRun(), Turn: aTurn(), ApprovalId: "apr_01"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"turn":` + jsonTurn + `,"approval_id":"apr_01"}`,
 		},
@@ -97,7 +97,7 @@ func TestRefusedProcesses(t *testing.T) {
 	})
 	checkFailures(t, []failureCase{
 		{
-			name: "answer under If-Match", method: "POST", path: answerPath, body: `{"answer":"a"}`, headers: []string{"If-Match", `"7"`}, rpc: "Answer",
+			name: "answer under If-Match", method: "POST", path: answerPath, body: `{"answer":"a"}`, headers: []string{"If-Match", `"7"`}, rpc: "AnswerQuestion",
 			err: fault.New(fault.VersionConflict, "old").Meta("current_version", "9"), status: 412, code: "VERSION_CONFLICT", header: map[string]string{"ETag": `"9"`},
 		},
 		{

@@ -61,6 +61,12 @@ type call struct {
 	query url.Values
 	body  []byte
 	media string // of the body
+
+	// size and token say which page of a list is asked for.
+	size  int32
+	token string
+	// match is the version of If-Match; 0 for any.
+	match int64
 }
 
 // answer is a success.
@@ -74,8 +80,52 @@ type answer struct {
 // ok is a 200 with this body.
 func ok(body any) *answer { return &answer{status: http.StatusOK, body: body} }
 
-// done is a 204.
-func done() *answer { return &answer{status: http.StatusNoContent} }
+// tagged is the answer with an entity tag.
+func (a *answer) tagged(etag string) *answer {
+	a.etag = etag
+	return a
+}
+
+// at is the answer with the place of what it shows: a 201 where that is new.
+func (a *answer) at(location string, created bool) *answer {
+	a.location = location
+	if created {
+		a.status = http.StatusCreated
+	}
+	return a
+}
+
+// done is a 204 for a call of a service that has nothing to show.
+func done[R any](_ R, err error) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &answer{status: http.StatusNoContent}, nil
+}
+
+// shown is a 200 with what a call of a service has returned.
+func shown[M, V any](m M, err error, view func(M) V) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return ok(view(m)), nil
+}
+
+// versionPath is the path of one version of what has a name.
+func versionPath(base, name string, version int64) string {
+	return base + "/" + url.PathEscape(name) + "/versions/" + strconv.FormatInt(version, 10)
+}
+
+// taking serves requests whose body is a T.
+func taking[T any](serve func(*call, T) (*answer, error)) func(*call) (*answer, error) {
+	return func(c *call) (*answer, error) {
+		in, err := decode[T](c.body)
+		if err != nil {
+			return nil, err
+		}
+		return serve(c, in)
+	}
+}
 
 // add registers a route with the router and with the OpenAPI document.
 func (e *edge) add(rt route) {
@@ -102,7 +152,7 @@ func (e *edge) dispatch(rt *route, w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		reply, err = rt.serve(c)
 	}
-	if err != nil {
+	if err = unmatched(err, c.match); err != nil {
 		e.writeProblem(w, r, problemOf(err, rt))
 		return
 	}

@@ -22,7 +22,7 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "start", method: "POST", path: "/v1/runs",
 			body:    `{"workflow":"deploy v1.0","version":2,"session_id":"ses_01","context":{ "n" : 1.10, "id":9007199254740993},"workspace":"/repo"}`,
-			headers: []string{"Idempotency-Key", "k1"}, rpc: "Start",
+			headers: []string{"Idempotency-Key", "k1"}, rpc: "StartRun",
 			want: &enginev1.StartRunRequest{
 				Workflow: "deploy v1.0", WorkflowVersion: 2, SessionId: "ses_01", Workspace: "/repo", IdempotencyKey: "k1",
 				Context: []byte(`{ "n" : 1.10, "id":9007199254740993}`),
@@ -31,7 +31,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "start that resumes", method: "POST", path: "/v1/runs", body: `{"workflow":"w","resume":true,"context":null}`,
-			rpc: "Start", answer: &enginev1.StartRunResponse{Run: aRun(), Resumed: true},
+			rpc: "StartRun", answer: &enginev1.StartRunResponse{Run: aRun(), Resumed: true},
 			want: &enginev1.StartRunRequest{Workflow: "w", Resume: true}, status: 200, json: jsonRun,
 		},
 		{
@@ -99,7 +99,7 @@ func TestAnswers(t *testing.T) {
 			status: 200, json: jsonRun,
 		},
 		{
-			name: "no tools is an empty list", method: "POST", path: "/v1/runs/r/check", body: `{"tool":"Edit"}`, rpc: "Check",
+			name: "no tools is an empty list", method: "POST", path: "/v1/runs/r/check", body: `{"tool":"Edit"}`, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_DENY, ToolsRestricted: true, Code: policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED},
 			status: 200, json: `{"decision":"DENY","code":"TOOL_NOT_ALLOWED","message":"","allowed_tools":[],"legal_events":[],"call_id":"","run_version":0}`,
 		},
@@ -113,13 +113,13 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "accepted transition", method: "POST", path: "/v1/runs/run_01/transition",
-			body: `{"event":"READY","data":{"x":1e2},"expected_version":6}`, headers: []string{"Idempotency-Key", "k"}, rpc: "Transition",
+			body: `{"event":"READY","data":{"x":1e2},"expected_version":6}`, headers: []string{"Idempotency-Key", "k"}, rpc: "TransitionRun",
 			want:   &enginev1.TransitionRunRequest{RunId: "run_01", Event: "READY", Data: []byte(`{"x":1e2}`), ExpectedVersion: 6, IdempotencyKey: "k"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `}`, header: map[string]string{"ETag": `"7"`},
 		},
 		{
 			name: "rejected transition", method: "POST", path: "/v1/runs/run_01/transition",
-			body: `{"event":"READY"}`, headers: []string{"If-Match", `"7"`}, rpc: "Transition",
+			body: `{"event":"READY"}`, headers: []string{"If-Match", `"7"`}, rpc: "TransitionRun",
 			answer: &enginev1.TransitionRunResponse{Run: aRun(), Rejection: &enginev1.Rejection{
 				Code: enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, Message: "no", Guards: []*enginev1.GuardResult{guard},
 				LegalEvents: aRun().GetLegalEvents(),
@@ -130,19 +130,19 @@ func TestAnswers(t *testing.T) {
 				`"field":"n","op":"gte","expected":9007199254740993,"actual":null,"passed":false}],"legal_events":` + jsonEvents + `}}`,
 		},
 		{
-			name: "parked transition", method: "POST", path: "/v1/runs/run_01/transition", body: `{"event":"STOP"}`, rpc: "Transition",
+			name: "parked transition", method: "POST", path: "/v1/runs/run_01/transition", body: `{"event":"STOP"}`, rpc: "TransitionRun",
 			answer: &enginev1.TransitionRunResponse{Accepted: true, Run: aRun(), ApprovalId: "apr_1"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"approval_id":"apr_1"}`,
 		},
 		{
 			name: "transition in a branch that changes nothing", method: "POST", path: "/v1/runs/run_01/transition",
-			body: `{"event":"BRANCH_DONE:lint","branch":"lint"}`, rpc: "Transition",
+			body: `{"event":"BRANCH_DONE:lint","branch":"lint"}`, rpc: "TransitionRun",
 			answer: &enginev1.TransitionRunResponse{Accepted: true, Run: aRun(), Note: "it has ended already"},
 			want:   &enginev1.TransitionRunRequest{RunId: "run_01", Event: "BRANCH_DONE:lint", Branch: "lint"},
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `,"note":"it has ended already"}`,
 		},
 		{
-			name: "transition into a child", method: "POST", path: "/v1/runs/run_00/transition", body: `{"event":"ASK"}`, rpc: "Transition",
+			name: "transition into a child", method: "POST", path: "/v1/runs/run_00/transition", body: `{"event":"ASK"}`, rpc: "TransitionRun",
 			status: 200, json: `{"accepted":true,"run":` + jsonRun + `}`, header: map[string]string{"ETag": ""}, // of another run
 		},
 		{
@@ -164,14 +164,14 @@ func TestAnswers(t *testing.T) {
 			json:   `{"accepted":false,"run":` + jsonRun + `,"rejection":{"code":"DEBUG_DISABLED","message":"no","guards":[],"legal_events":[]}}`,
 		},
 		{
-			name: "check in a branch", method: "POST", path: "/v1/runs/run_01/check", body: `{"tool":"Read","branch":"lint"}`, rpc: "Check",
+			name: "check in a branch", method: "POST", path: "/v1/runs/run_01/check", body: `{"tool":"Read","branch":"lint"}`, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, CallId: "c1", RunVersion: 7, Branch: "lint"},
 			want:   &policyv1.CheckToolCallRequest{RunId: "run_01", Tool: "Read", Branch: "lint"},
 			status: 200, json: `{"decision":"ALLOW","message":"","allowed_tools":null,"legal_events":[],"call_id":"c1","run_version":7,"branch":"lint"}`,
 		},
 		{
 			name: "denied check", method: "POST", path: "/v1/runs/run_01/check",
-			body: `{"tool":"Bash","input":{"n":12345678901234567890,"s":"\u00e9"},"estimated_cost_usd":0.10}`, headers: []string{"Idempotency-Key", "c9"}, rpc: "Check",
+			body: `{"tool":"Bash","input":{"n":12345678901234567890,"s":"\u00e9"},"estimated_cost_usd":0.10}`, headers: []string{"Idempotency-Key", "c9"}, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{
 				Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_COMMAND_NOT_ALLOWED, Message: "no",
 				ToolsRestricted: true, AllowedTools: []string{"Read"}, LegalEvents: aRun().GetLegalEvents(), CallId: "c9", RunVersion: 7,
@@ -184,26 +184,26 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "allowed check", method: "POST", path: "/v1/runs/run_01/check",
-			body: `{"tool":"Read","input":null,"call_id":"c1","estimated_cost_usd":"0.02"}`, rpc: "Check",
+			body: `{"tool":"Read","input":null,"call_id":"c1","estimated_cost_usd":"0.02"}`, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, CallId: "c1", RunVersion: 7},
 			want:   &policyv1.CheckToolCallRequest{RunId: "run_01", Tool: "Read", CallId: "c1", EstimatedCostUsd: "0.02"},
 			status: 200, json: `{"decision":"ALLOW","message":"","allowed_tools":null,"legal_events":[],"call_id":"c1","run_version":7}`,
 		},
 		{
 			name: "an input that is no object is the policy enforcer's to deny", method: "POST", path: "/v1/runs/run_01/check",
-			body: `{"tool":"Read","input":[1]}`, rpc: "Check",
+			body: `{"tool":"Read","input":[1]}`, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ASK, ApprovalId: "apr_1"},
 			want:   &policyv1.CheckToolCallRequest{RunId: "run_01", Tool: "Read", Input: []byte(`[1]`)},
 			status: 200, json: `{"decision":"ASK","message":"","allowed_tools":null,"legal_events":[],"approval_id":"apr_1","call_id":"","run_version":0}`,
 		},
 		{
-			name: "an unknown decision is no", method: "POST", path: "/v1/runs/run_01/check", body: `{"tool":"Read"}`, rpc: "Check",
+			name: "an unknown decision is no", method: "POST", path: "/v1/runs/run_01/check", body: `{"tool":"Read"}`, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{Decision: 9},
 			status: 200, json: `{"decision":"DENY","message":"","allowed_tools":null,"legal_events":[],"call_id":"","run_version":0}`,
 		},
 		{
 			name: "report", method: "POST", path: "/v1/runs/run_01/report",
-			body: `{"call_id":"c1","tool":"Edit","ok":true,"files_changed":["a.go"],"result_bytes":120,"cost_usd":"0.02","output":"caf\u00e9"}`, rpc: "Report",
+			body: `{"call_id":"c1","tool":"Edit","ok":true,"files_changed":["a.go"],"result_bytes":120,"cost_usd":"0.02","output":"caf\u00e9"}`, rpc: "ReportToolCall",
 			want: &policyv1.ReportToolCallRequest{
 				RunId: "run_01", CallId: "c1", Tool: "Edit", Ok: true, FilesChanged: []string{"a.go"}, ResultBytes: 120, CostUsd: "0.02", Output: []byte("café"),
 			},
@@ -211,7 +211,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "report that interrupts", method: "POST", path: "/v1/runs/run_01/report",
-			body: `{"call_id":"c1","tool":"Edit","ok":true,"branch":"lint"}`, rpc: "Report",
+			body: `{"call_id":"c1","tool":"Edit","ok":true,"branch":"lint"}`, rpc: "ReportToolCall",
 			answer: &policyv1.ReportToolCallResponse{
 				Run: aRun(), Accounted: true, Warning: "nearly spent",
 				Interrupt: &policyv1.Interrupted{Name: "check", From: "a", To: "b", Notice: "[INTERLOCK INTERRUPT] a"},
@@ -223,24 +223,24 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "report of JSON output", method: "POST", path: "/v1/runs/run_01/report",
-			body: `{"call_id":"c1","tool":"Edit","ok":false,"output":{"n":1.0}}`, rpc: "Report",
+			body: `{"call_id":"c1","tool":"Edit","ok":false,"output":{"n":1.0}}`, rpc: "ReportToolCall",
 			want:   &policyv1.ReportToolCallRequest{RunId: "run_01", CallId: "c1", Tool: "Edit", Output: []byte(`{"n":1.0}`)},
 			status: 200, json: `{"run":` + jsonRun + `,"accounted":true}`,
 		},
 		{
-			name: "pause", method: "POST", path: "/v1/runs/run_01/pause", body: `{"reason":"lunch"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "Pause",
+			name: "pause", method: "POST", path: "/v1/runs/run_01/pause", body: `{"reason":"lunch"}`, headers: []string{"Idempotency-Key", "k"}, rpc: "PauseRun",
 			want: &enginev1.PauseRunRequest{RunId: "run_01", Reason: "lunch", IdempotencyKey: "k"}, status: 200, json: jsonRun, header: map[string]string{"ETag": `"7"`},
 		},
 		{
-			name: "resume without a body", method: "POST", path: "/v1/runs/run_01/resume", rpc: "Resume",
+			name: "resume without a body", method: "POST", path: "/v1/runs/run_01/resume", rpc: "ResumeRun",
 			want: &enginev1.ResumeRunRequest{RunId: "run_01"}, status: 200, json: jsonRun,
 		},
 		{
-			name: "cancel", method: "POST", path: "/v1/runs/run_01/cancel", body: `{}`, rpc: "Cancel",
+			name: "cancel", method: "POST", path: "/v1/runs/run_01/cancel", body: `{}`, rpc: "CancelRun",
 			want: &enginev1.CancelRunRequest{RunId: "run_01"}, status: 200, json: jsonRun,
 		},
 		{
-			name: "history", method: "GET", path: "/v1/runs/run_01/history?after_version=3&page_size=2", rpc: "History",
+			name: "history", method: "GET", path: "/v1/runs/run_01/history?after_version=3&page_size=2", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{NextAfterVersion: 5, Entries: []*enginev1.HistoryEntry{
 				{
 					RunVersion: 4, Time: noon, Actor: "agent", Type: "transitioned", Event: "READY", From: "a", To: "b", Data: []byte(`{"n":1.10}`),
@@ -256,7 +256,7 @@ func TestAnswers(t *testing.T) {
 				`"workflow_version":2,"status":"PAUSED","reason":"lunch"}],"next_after_version":5,"next_after_result":0}`,
 		},
 		{
-			name: "history with results", method: "GET", path: "/v1/runs/run_01/history?after=3&after_result=4", rpc: "History",
+			name: "history with results", method: "GET", path: "/v1/runs/run_01/history?after=3&after_result=4", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{NextAfterVersion: 3, NextAfterResult: 5, Entries: []*enginev1.HistoryEntry{{
 				RunVersion: 3, Time: noon, Actor: "agent", Type: "tool_result", From: "a", To: "a", Branch: "lint",
 				ToolResult: &enginev1.ToolResult{CallId: "c1", Tool: "Read", Ok: true, Output: []byte("\u00e9\xff"), Truncated: true, Number: 5},
@@ -268,7 +268,7 @@ func TestAnswers(t *testing.T) {
 				`"next_after_version":3,"next_after_result":5}`,
 		},
 		{
-			name: "history with a join", method: "GET", path: "/v1/runs/run_01/history", rpc: "History",
+			name: "history with a join", method: "GET", path: "/v1/runs/run_01/history", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{Entries: []*enginev1.HistoryEntry{{
 				RunVersion: 3, Time: noon, Actor: "agent", Type: "transitioned", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, WorkflowVersion: 1,
 				Joins: []*enginev1.Join{{Event: "GO", To: "z", Branches: []*enginev1.BranchOutcome{
@@ -281,7 +281,7 @@ func TestAnswers(t *testing.T) {
 				`"joins":[{"event":"GO","to":"z","succeeded":false,"branches":[{"name":"lint","status":"FAILED"}]}]}],"next_after_version":0,"next_after_result":0}`,
 		},
 		{
-			name: "register", method: "POST", path: "/v1/workflows", body: `{ "id":"deploy v1.0" }`, headers: []string{"Idempotency-Key", "k"}, rpc: "Register",
+			name: "register", method: "POST", path: "/v1/workflows", body: `{ "id":"deploy v1.0" }`, headers: []string{"Idempotency-Key", "k"}, rpc: "RegisterWorkflow",
 			answer: &enginev1.RegisterWorkflowResponse{Workflow: aWorkflow(), Created: true, Warnings: []*enginev1.Problem{
 				{Pointer: "/states/x", Code: "UNREACHABLE", Severity: enginev1.Severity_SEVERITY_WARNING, Message: "m"},
 			}},
@@ -291,15 +291,15 @@ func TestAnswers(t *testing.T) {
 			header: map[string]string{"Location": "/v1/workflows/deploy%20v1.0/versions/2"},
 		},
 		{
-			name: "register what is there", method: "POST", path: "/v1/workflows", body: `{}`, rpc: "Register",
+			name: "register what is there", method: "POST", path: "/v1/workflows", body: `{}`, rpc: "RegisterWorkflow",
 			status: 200, json: `{` + jsonWorkflow + jsonMade + `,"created":false,"warnings":[]}`,
 		},
 		{
-			name: "register YAML", method: "POST", path: "/v1/workflows", body: "id: a\nn: 1.10\n", headers: []string{"Content-Type", "application/yaml; charset=UTF-8"}, rpc: "Register",
+			name: "register YAML", method: "POST", path: "/v1/workflows", body: "id: a\nn: 1.10\n", headers: []string{"Content-Type", "application/yaml; charset=UTF-8"}, rpc: "RegisterWorkflow",
 			want: &enginev1.RegisterWorkflowRequest{Definition: []byte(`{"id":"a","n":1.10}`)}, status: 200, json: `{` + jsonWorkflow + jsonMade + `,"created":false,"warnings":[]}`,
 		},
 		{
-			name: "validate", method: "POST", path: "/v1/workflows/validate?strict=true", body: `{"id":`, rpc: "Validate",
+			name: "validate", method: "POST", path: "/v1/workflows/validate?strict=true", body: `{"id":`, rpc: "ValidateWorkflow",
 			answer: &enginev1.ValidateWorkflowResponse{Problems: []*enginev1.Problem{{Code: "JSON_SYNTAX", Severity: enginev1.Severity_SEVERITY_ERROR, Message: "m"}}},
 			want:   &enginev1.ValidateWorkflowRequest{Definition: []byte(`{"id":`), Strict: true},
 			status: 200, json: `{"ok":false,"problems":[{"pointer":"","code":"JSON_SYNTAX","severity":"error","message":"m"}]}`,

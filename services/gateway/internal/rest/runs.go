@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -72,7 +73,7 @@ func (e *edge) runRoutes() {
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[StartRunRequest](),
 		fields:  map[string]string{"workflow_version": "version"},
 		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Run](), http.StatusOK: reflect.TypeFor[Run]()},
-		serve:   e.startRun,
+		serve:   taking(e.startRun),
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/runs", id: "listRuns", summary: "List runs",
@@ -107,23 +108,23 @@ func (e *edge) runRoutes() {
 		method: http.MethodPost, path: "/v1/runs/{id}/transition", id: "transition", summary: "Ask a run to move on",
 		about:  "A refusal is a 200 with accepted = false and a rejection that teaches.",
 		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[TransitionRequest](),
-		answers: answers[TransitionResponse](http.StatusOK), serve: e.transition,
+		answers: answers[TransitionResponse](http.StatusOK), serve: taking(e.transition),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/force-state", id: "forceState", summary: "Jump to any state",
 		about: "Only of workflows with meta.debug: past guards, counters and approvals. " +
 			"A refusal is a 200 with accepted = false and a rejection that teaches.",
 		params: []param{id, idempotencyParam, ifMatch}, body: jsonBody, request: reflect.TypeFor[ForceStateRequest](),
-		answers: answers[TransitionResponse](http.StatusOK), serve: e.forceState,
+		answers: answers[TransitionResponse](http.StatusOK), serve: taking(e.forceState),
 	})
 	for _, change := range []struct {
 		name, summary string
 		request       reflect.Type
 		serve         func(*call) (*answer, error)
 	}{
-		{"pause", "Pause a run", reflect.TypeFor[ReasonRequest](), e.pauseRun},
-		{"resume", "Resume a paused run", reflect.TypeFor[EmptyRequest](), e.resumeRun},
-		{"cancel", "End a run", reflect.TypeFor[ReasonRequest](), e.cancelRun},
+		{"pause", "Pause a run", reflect.TypeFor[ReasonRequest](), taking(e.pauseRun)},
+		{"resume", "Resume a paused run", reflect.TypeFor[EmptyRequest](), taking(e.resumeRun)},
+		{"cancel", "End a run", reflect.TypeFor[ReasonRequest](), taking(e.cancelRun)},
 	} {
 		e.add(route{
 			method: http.MethodPost, path: "/v1/runs/{id}/" + change.name, id: change.name + "Run", summary: change.summary,
@@ -132,11 +133,12 @@ func (e *edge) runRoutes() {
 	}
 }
 
-// answerRun is a run with its version as the entity tag.
-func answerRun(r *enginev1.Run) *answer {
-	reply := ok(jsonview.RunOf(r))
-	reply.etag = etag(r.GetVersion())
-	return reply
+// answerRun is the run of a response with its version as the entity tag.
+func answerRun[R interface{ GetRun() *enginev1.Run }](resp R, err error) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.RunOf(resp.GetRun())).tagged(etag(resp.GetRun().GetVersion())), nil
 }
 
 // tagOf is the entity tag of the run that the path names; none when the answer
@@ -148,11 +150,7 @@ func (c *call) tagOf(r *enginev1.Run) string {
 	return etag(r.GetVersion())
 }
 
-func (e *edge) startRun(c *call) (*answer, error) {
-	in, err := decode[StartRunRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) startRun(c *call, in StartRunRequest) (*answer, error) {
 	if in.Branch != "" {
 		return e.bindBranch(c, &in)
 	}
@@ -170,15 +168,11 @@ func (e *edge) startRun(c *call) (*answer, error) {
 		Workflow: in.Workflow, WorkflowVersion: in.Version, SessionId: in.SessionID, Context: initial,
 		Workspace: in.Workspace, IdempotencyKey: c.header(headerIdempotency), Resume: in.Resume,
 	})
-	if err != nil {
-		return nil, err
+	reply, err := answerRun(resp, err)
+	if err == nil && !resp.GetResumed() {
+		reply = reply.at("/v1/runs/"+url.PathEscape(resp.GetRun().GetRunId()), true)
 	}
-	reply := answerRun(resp.GetRun())
-	if !resp.GetResumed() {
-		reply.status = http.StatusCreated
-		reply.location = "/v1/runs/" + url.PathEscape(resp.GetRun().GetRunId())
-	}
-	return reply, nil
+	return reply, err
 }
 
 // bindBranch gives a branch to a session instead of starting a run.
@@ -191,13 +185,9 @@ func (e *edge) bindBranch(c *call, in *StartRunRequest) (*answer, error) {
 		return nil, badBody(fault.InvalidRequest, inBody("/branch", "CONFLICT",
 			"the run of a branch is started already; leave out version, context, workspace and resume"))
 	}
-	resp, err := e.Runs.BindBranch(c.ctx, &enginev1.BindBranchRequest{
+	return answerRun(e.Runs.BindBranch(c.ctx, &enginev1.BindBranchRequest{
 		RunId: in.RunID, Workflow: in.Workflow, Branch: in.Branch, SessionId: in.SessionID,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answerRun(resp.GetRun()), nil
+	}))
 }
 
 func (e *edge) listRuns(c *call) (*answer, error) {
@@ -205,12 +195,8 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.Runs.ListRuns(c.ctx, &enginev1.ListRunsRequest{
-		Status: enginev1.RunStatus(status), Workflow: c.query.Get("workflow"), PageSize: size, PageToken: token,
+		Status: enginev1.RunStatus(status), Workflow: c.query.Get("workflow"), PageSize: c.size, PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err
@@ -229,48 +215,62 @@ func (e *edge) getRun(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := ok(jsonview.RunOf(resp.GetRun()))
-	reply.etag = c.tagOf(resp.GetRun())
-	return reply, nil
+	return ok(jsonview.RunOf(resp.GetRun())).tagged(c.tagOf(resp.GetRun())), nil
 }
 
-func (e *edge) pauseRun(c *call) (*answer, error) {
-	in, err := decode[ReasonRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Runs.PauseRun(c.ctx, &enginev1.PauseRunRequest{
+func (e *edge) pauseRun(c *call, in ReasonRequest) (*answer, error) {
+	return answerRun(e.Runs.PauseRun(c.ctx, &enginev1.PauseRunRequest{
 		RunId: c.path("id"), Reason: in.Reason, IdempotencyKey: c.header(headerIdempotency),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answerRun(resp.GetRun()), nil
+	}))
 }
 
-func (e *edge) resumeRun(c *call) (*answer, error) {
-	if _, err := decode[EmptyRequest](c.body); err != nil {
-		return nil, err
-	}
-	resp, err := e.Runs.ResumeRun(c.ctx, &enginev1.ResumeRunRequest{
+func (e *edge) resumeRun(c *call, _ EmptyRequest) (*answer, error) {
+	return answerRun(e.Runs.ResumeRun(c.ctx, &enginev1.ResumeRunRequest{
 		RunId: c.path("id"), IdempotencyKey: c.header(headerIdempotency),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answerRun(resp.GetRun()), nil
+	}))
 }
 
-func (e *edge) cancelRun(c *call) (*answer, error) {
-	in, err := decode[ReasonRequest](c.body)
+func (e *edge) cancelRun(c *call, in ReasonRequest) (*answer, error) {
+	return answerRun(e.Runs.CancelRun(c.ctx, &enginev1.CancelRunRequest{
+		RunId: c.path("id"), Reason: in.Reason, IdempotencyKey: c.header(headerIdempotency),
+	}))
+}
+
+// History is one page of what happened to a run, oldest first.
+type History struct {
+	Entries          []HistoryEntry `json:"entries"`
+	NextAfterVersion int64          `json:"next_after_version" doc:"after of the next page; 0 with next_after_result at the end."`
+	NextAfterResult  int64          `json:"next_after_result" doc:"after_result of the next page; 0 with next_after_version at the end."`
+}
+
+func (e *edge) history(c *call) (*answer, error) {
+	if c.query.Has("after") && c.query.Has("after_version") {
+		return nil, badParameter("after_version", "CONFLICT", "says the same as after; give one of them")
+	}
+	name := "after"
+	if c.query.Has("after_version") {
+		name = "after_version"
+	}
+	version, err := c.number(name, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Runs.CancelRun(c.ctx, &enginev1.CancelRunRequest{
-		RunId: c.path("id"), Reason: in.Reason, IdempotencyKey: c.header(headerIdempotency),
+	result, err := c.number("after_result", math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	size, err := c.number("page_size", 1000)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Runs.GetRunHistory(c.ctx, &enginev1.GetRunHistoryRequest{
+		RunId: c.path("id"), AfterVersion: version, AfterResult: result, PageSize: int32(size), // at most 1000
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answerRun(resp.GetRun()), nil
+	return ok(History{
+		Entries:          jsonview.HistoryOf(resp.GetEntries()),
+		NextAfterVersion: resp.GetNextAfterVersion(), NextAfterResult: resp.GetNextAfterResult(),
+	}), nil
 }

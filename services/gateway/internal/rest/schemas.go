@@ -32,7 +32,7 @@ func (e *edge) schemaRoutes() {
 		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is no valid schema.",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
 		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Schema](), http.StatusOK: reflect.TypeFor[Schema]()},
-		serve:   e.registerSchema,
+		serve:   taking(e.registerSchema),
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/workflow-schemas", id: "listSchemas", summary: "List schemas",
@@ -53,11 +53,7 @@ func (e *edge) schemaRoutes() {
 	})
 }
 
-func (e *edge) registerSchema(c *call) (*answer, error) {
-	in, err := decode[RegisterSchemaRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) registerSchema(c *call, in RegisterSchemaRequest) (*answer, error) {
 	if err := missing(requirement{"/name", in.Name != ""}, requirement{"/json_schema", len(in.JSONSchema) > 0}); err != nil {
 		return nil, err
 	}
@@ -68,20 +64,12 @@ func (e *edge) registerSchema(c *call) (*answer, error) {
 		return nil, err
 	}
 	s := resp.GetSchema()
-	reply := ok(jsonview.SchemaOf(s))
-	reply.location = "/workflow-schemas/" + url.PathEscape(s.GetName()) + "?version=" + strconv.FormatInt(s.GetVersion(), 10)
-	if resp.GetCreated() {
-		reply.status = http.StatusCreated
-	}
-	return reply, nil
+	location := "/workflow-schemas/" + url.PathEscape(s.GetName()) + "?version=" + strconv.FormatInt(s.GetVersion(), 10)
+	return ok(jsonview.SchemaOf(s)).at(location, resp.GetCreated()), nil
 }
 
 func (e *edge) listSchemas(c *call) (*answer, error) {
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Schemas.ListSchemas(c.ctx, &statev1.ListSchemasRequest{PageSize: size, PageToken: token})
+	resp, err := e.Schemas.ListSchemas(c.ctx, &statev1.ListSchemasRequest{PageSize: c.size, PageToken: c.token})
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +89,8 @@ func (e *edge) getSchema(c *call) (*answer, error) {
 }
 
 func (e *edge) listSchemaVersions(c *call) (*answer, error) {
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.Schemas.ListSchemaVersions(c.ctx, &statev1.ListSchemaVersionsRequest{
-		Name: c.path("name"), PageSize: size, PageToken: token,
+		Name: c.path("name"), PageSize: c.size, PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (e *edge) sessionRoutes() {
 		params: []param{sessionParam}, body: jsonBody, request: reflect.TypeFor[CreateSessionRequest](),
 		fields:  map[string]string{"name": "session_name", "parent": "parent_session_name"},
 		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Session](), http.StatusOK: reflect.TypeFor[Session]()},
-		serve:   e.createSession,
+		serve:   taking(e.createSession),
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/sessions", id: "listSessions", summary: "List sessions",
@@ -91,16 +91,16 @@ func (e *edge) sessionRoutes() {
 		method: http.MethodPost, path: "/sessions/{session_id}/stop", id: "stopSession", summary: "Say that a session's agent has stopped",
 		about:  "A child that has not updated the state it shares is asked to; then its parent is called back.",
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[StopSessionRequest](),
-		answers: answers[StoppedSession](http.StatusOK), serve: e.stopSession,
+		answers: answers[StoppedSession](http.StatusOK), serve: taking(e.stopSession),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/sessions/{session_id}/resume", id: "resumeSession", summary: "Say that a session's agent works again",
 		params: []param{id, idempotencyParam, sessionParam}, body: optionalJSON, request: reflect.TypeFor[ResumeSessionRequest](),
-		answers: session, serve: e.resumeSession,
+		answers: session, serve: taking(e.resumeSession),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/sessions/{session_id}/grants", id: "grantState", summary: "Let a session read a state of another tree",
-		params: []param{id}, body: jsonBody, request: reflect.TypeFor[GrantRequest](), answers: session, serve: e.grantState,
+		params: []param{id}, body: jsonBody, request: reflect.TypeFor[GrantRequest](), answers: session, serve: taking(e.grantState),
 	})
 	e.add(route{
 		method: http.MethodDelete, path: "/sessions/{session_id}/grants/{state_id}", id: "revokeState", summary: "Take such a grant back",
@@ -108,11 +108,12 @@ func (e *edge) sessionRoutes() {
 	})
 }
 
-func (e *edge) createSession(c *call) (*answer, error) {
-	in, err := decode[CreateSessionRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+// answerSession is the session of a response.
+func answerSession[R interface{ GetSession() *statev1.Session }](resp R, err error) (*answer, error) {
+	return shown(resp.GetSession(), err, jsonview.SessionOf)
+}
+
+func (e *edge) createSession(c *call, in CreateSessionRequest) (*answer, error) {
 	update := choice(statev1.StateUpdate_value, "STATE_UPDATE_", in.StateUpdate)
 	if update == 0 && in.StateUpdate != "" {
 		return nil, badBody(fault.InvalidRequest, inBody("/state_update", document.CodeEnum,
@@ -126,12 +127,7 @@ func (e *edge) createSession(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := ok(jsonview.SessionOf(resp.GetSession()))
-	reply.location = "/sessions/" + url.PathEscape(resp.GetSession().GetSessionId())
-	if resp.GetCreated() {
-		reply.status = http.StatusCreated
-	}
-	return reply, nil
+	return ok(jsonview.SessionOf(resp.GetSession())).at("/sessions/"+url.PathEscape(resp.GetSession().GetSessionId()), resp.GetCreated()), nil
 }
 
 func (e *edge) listSessions(c *call) (*answer, error) {
@@ -139,13 +135,9 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.Sessions.ListSessions(c.ctx, &statev1.ListSessionsRequest{
 		Session: c.header(headerSession), Root: c.query.Get("root_session"), Parent: c.query.Get("parent_session"),
-		Status: statev1.SessionStatus(status), PageSize: size, PageToken: token,
+		Status: statev1.SessionStatus(status), PageSize: c.size, PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err
@@ -154,13 +146,9 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 }
 
 func (e *edge) getSession(c *call) (*answer, error) {
-	resp, err := e.Sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
+	return answerSession(e.Sessions.GetSession(c.ctx, &statev1.GetSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.SessionOf(resp.GetSession())), nil
+	}))
 }
 
 // sessionState serves the state of the session in the path, to the session that
@@ -180,11 +168,7 @@ func (e *edge) sessionState(c *call) (*answer, error) {
 	return e.readState(c, &statev1.GetStateRequest{StateId: id})
 }
 
-func (e *edge) stopSession(c *call) (*answer, error) {
-	in, err := decode[StopSessionRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) stopSession(c *call, in StopSessionRequest) (*answer, error) {
 	resp, err := e.Sessions.StopSession(c.ctx, &statev1.StopSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency),
 		InPlace: in.InPlace, End: in.End, Error: in.Error,
@@ -195,41 +179,55 @@ func (e *edge) stopSession(c *call) (*answer, error) {
 	return ok(StoppedSession{Session: jsonview.SessionOf(resp.GetSession()), Prompt: resp.GetPrompt()}), nil
 }
 
-func (e *edge) resumeSession(c *call) (*answer, error) {
-	in, err := decode[ResumeSessionRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Sessions.ResumeSession(c.ctx, &statev1.ResumeSessionRequest{
+func (e *edge) resumeSession(c *call, in ResumeSessionRequest) (*answer, error) {
+	return answerSession(e.Sessions.ResumeSession(c.ctx, &statev1.ResumeSessionRequest{
 		SessionId: c.path("session_id"), Session: c.header(headerSession), IdempotencyKey: c.header(headerIdempotency), Prompt: in.Prompt,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.SessionOf(resp.GetSession())), nil
+	}))
 }
 
-func (e *edge) grantState(c *call) (*answer, error) {
-	in, err := decode[GrantRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) grantState(c *call, in GrantRequest) (*answer, error) {
 	if err := missing(requirement{"/state_id", in.StateID != ""}); err != nil {
 		return nil, err
 	}
-	resp, err := e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{SessionId: c.path("session_id"), StateId: in.StateID})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.SessionOf(resp.GetSession())), nil
+	return answerSession(e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{SessionId: c.path("session_id"), StateId: in.StateID}))
 }
 
 func (e *edge) revokeState(c *call) (*answer, error) {
-	_, err := e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{
+	return done(e.Sessions.GrantStateAccess(c.ctx, &statev1.GrantStateAccessRequest{
 		SessionId: c.path("session_id"), StateId: c.path("state_id"), Revoke: true,
+	}))
+}
+
+// TaskList is one page of tasks, oldest first.
+type TaskList struct {
+	Tasks         []Task `json:"tasks"`
+	NextPageToken string `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+}
+
+// taskRoutes are for people: runners take tasks over gRPC.
+func (e *edge) taskRoutes() {
+	e.add(route{
+		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", summary: "List tasks of runners",
+		params: []param{
+			inQuery("session", "Only tasks of this session, by id or name."),
+			{name: "status", in: "query", about: "Only tasks in this status.", values: jsonview.TaskStatuses()},
+			pageSizeParam, pageTokenParam,
+		},
+		fields:  map[string]string{"session": "session"},
+		answers: answers[TaskList](http.StatusOK), serve: e.listTasks,
+	})
+}
+
+func (e *edge) listTasks(c *call) (*answer, error) {
+	status, err := c.choice("status", statev1.TaskStatus_value, "TASK_STATUS_", jsonview.TaskStatuses())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Tasks.ListTasks(c.ctx, &statev1.ListTasksRequest{
+		Session: c.query.Get("session"), Status: statev1.TaskStatus(status), PageSize: c.size, PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return done(), nil
+	return ok(TaskList{Tasks: each(resp.GetTasks(), jsonview.TaskOf), NextPageToken: resp.GetNextPageToken()}), nil
 }

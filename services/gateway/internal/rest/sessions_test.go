@@ -75,11 +75,11 @@ func TestSessionAnswers(t *testing.T) {
 			status: 200, json: jsonSession + `}`,
 		},
 		{
-			name: "grant", method: "POST", path: "/sessions/ses_02/grants", body: `{"state_id":"wfstate_9"}`, rpc: "Grant",
+			name: "grant", method: "POST", path: "/sessions/ses_02/grants", body: `{"state_id":"wfstate_9"}`, rpc: "GrantStateAccess",
 			want: &statev1.GrantStateAccessRequest{SessionId: "ses_02", StateId: "wfstate_9"}, status: 200, json: jsonSession + `}`,
 		},
 		{
-			name: "revoke", method: "DELETE", path: "/sessions/ses_02/grants/wfstate_9", rpc: "Grant",
+			name: "revoke", method: "DELETE", path: "/sessions/ses_02/grants/wfstate_9", rpc: "GrantStateAccess",
 			want: &statev1.GrantStateAccessRequest{SessionId: "ses_02", StateId: "wfstate_9", Revoke: true}, status: 204,
 		},
 		{

@@ -58,8 +58,8 @@ func TestStateEvents(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	// Whoever comes without a version misses nothing after the state that was seen.
-	if want := (&statev1.WatchStateRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(h.got["Watch"], want) {
-		t.Errorf("watched %v", h.got["Watch"])
+	if want := (&statev1.WatchStateRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(h.got["WatchState"], want) {
+		t.Errorf("watched %v", h.got["WatchState"])
 	}
 	if want := (&statev1.GetStateRequest{StateId: "wfstate_01", Session: "child-1", Pointers: []string{"/-"}}); !proto.Equal(h.got["GetState"], want) {
 		t.Errorf("asked %v", h.got["GetState"])
@@ -88,8 +88,8 @@ func TestStateEventsResume(t *testing.T) {
 		if got := rec.Body.String(); rec.Code != 200 || got != ": connected\nretry: 2000\n\n" {
 			t.Errorf("%s: %d %q", name, rec.Code, got)
 		}
-		if want := (&statev1.WatchStateRequest{StateId: "s", AfterVersion: tt.after}); !proto.Equal(h.got["Watch"], want) {
-			t.Errorf("%s: watched %v", name, h.got["Watch"])
+		if want := (&statev1.WatchStateRequest{StateId: "s", AfterVersion: tt.after}); !proto.Equal(h.got["WatchState"], want) {
+			t.Errorf("%s: watched %v", name, h.got["WatchState"])
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestStateEventsRefused(t *testing.T) {
 	checkFailures(t, []failureCase{
 		{name: "no such state", method: "GET", path: path, rpc: "GetState", err: fault.New(fault.NotFound, "no"), status: 404, code: "NOT_FOUND"},
 		{name: "not one's own tree", method: "GET", path: path, rpc: "GetState", err: fault.New(fault.PermissionDenied, "no"), status: 403, code: "PERMISSION_DENIED"},
-		{name: "no watch", method: "GET", path: path, rpc: "Watch", err: fault.New(fault.LimitReached, "too many"), status: 429, code: "LIMIT_REACHED"},
+		{name: "no watch", method: "GET", path: path, rpc: "WatchState", err: fault.New(fault.LimitReached, "too many"), status: 429, code: "LIMIT_REACHED"},
 		{name: "among all events", method: "GET", path: "/v1/events?state_id=s", rpc: "GetState", err: fault.New(fault.NotFound, "no"), status: 404, code: "NOT_FOUND"},
 	})
 	checkRefusals(t, []refusalCase{
@@ -131,8 +131,8 @@ func TestStateEventsOfTheFuture(t *testing.T) {
 		if rec.Code != 400 || p.Code != "INVALID_REQUEST" || len(p.Errors) != 1 || p.Errors[0].Parameter != "after_version" {
 			t.Errorf("%s: %d %s", tt.path, rec.Code, rec.Body)
 		}
-		if h.got["Watch"] != nil {
-			t.Errorf("%s: watched %v", tt.path, h.got["Watch"])
+		if h.got["WatchState"] != nil {
+			t.Errorf("%s: watched %v", tt.path, h.got["WatchState"])
 		}
 	}
 }

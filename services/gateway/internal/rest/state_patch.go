@@ -53,7 +53,7 @@ func (e *edge) stateChangeRoutes() {
 		e.add(route{
 			method: http.MethodPut, path: at.path, id: "replace" + at.id, summary: "Replace the document of a state", about: at.about,
 			params: params, body: jsonBody, request: reflect.TypeFor[ReplaceStateRequest](), maxBody: maxDocumentBody,
-			answers: answers[State](http.StatusOK), serve: e.replaceState,
+			answers: answers[State](http.StatusOK), serve: taking(e.replaceState),
 		})
 		e.add(route{
 			method: http.MethodPatch, path: at.path, id: "patch" + at.id, summary: "Patch the document of a state", about: at.about,
@@ -72,11 +72,7 @@ func (e *edge) stateChangeRoutes() {
 	})
 }
 
-func (e *edge) replaceState(c *call) (*answer, error) {
-	in, err := decode[ReplaceStateRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) replaceState(c *call, in ReplaceStateRequest) (*answer, error) {
 	if err := missing(requirement{"/data", len(in.Data) > 0}); err != nil {
 		return nil, err
 	}
@@ -122,7 +118,7 @@ func (e *edge) patchState(c *call) (*answer, error) {
 // updateState makes the change of the request under the conditions that the body
 // and the headers set.
 func (e *edge) updateState(c *call, req *statev1.UpdateStateRequest, version, token int64) (*answer, error) {
-	version, match, err := c.expected(version)
+	version, err := c.expected(version)
 	if err != nil {
 		return nil, err
 	}
@@ -132,17 +128,14 @@ func (e *edge) updateState(c *call, req *statev1.UpdateStateRequest, version, to
 	req.StateId, req.Session, req.IdempotencyKey = c.stateID(), c.header(headerSession), c.header(headerIdempotency)
 	req.ExpectedVersion, req.FencingToken, req.WithData = version, token, true
 	resp, err := e.States.UpdateState(c.ctx, req)
-	if err != nil {
-		return nil, unmatched(c.inWholeBody(err), match)
-	}
-	return answerState(resp.GetState()), nil
+	return answerState(resp, c.inWholeBody(err))
 }
 
 // inWholeBody makes an error that blames a member of the usual body blame the
 // body, when that is nothing but the patch.
 func (c *call) inWholeBody(err error) error {
 	member, alone := map[string]string{contentPatch: "/operations", contentMergePatch: "/merge_patch"}[c.media]
-	if !alone {
+	if err == nil || !alone {
 		return err
 	}
 	f := *fault.From(err)
@@ -167,7 +160,7 @@ func (e *edge) migrateState(c *call) (*answer, error) {
 			return nil, err
 		}
 	}
-	version, match, err := c.expected(in.ExpectedVersion)
+	version, err := c.expected(in.ExpectedVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -175,14 +168,10 @@ func (e *edge) migrateState(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.States.MigrateState(c.ctx, &statev1.MigrateStateRequest{
+	return answerState(e.States.MigrateState(c.ctx, &statev1.MigrateStateRequest{
 		StateId: c.path("state_id"), Session: c.header(headerSession), SchemaVersion: in.SchemaVersion, Patch: patch,
 		ExpectedVersion: version, FencingToken: token, IdempotencyKey: c.header(headerIdempotency),
-	})
-	if err != nil {
-		return nil, unmatched(err, match)
-	}
-	return answerState(resp.GetState()), nil
+	}))
 }
 
 // array passes a user's JSON array through as it was written.

@@ -88,7 +88,7 @@ func (e *edge) stateRoutes() {
 			params: []param{idempotencyParam, sessionParam},
 			body:   jsonBody, request: reflect.TypeFor[CreateStateRequest](), maxBody: maxDocumentBody,
 			fields:  map[string]string{"data": "initial_data"},
-			answers: answers[State](http.StatusCreated), serve: e.createState,
+			answers: answers[State](http.StatusCreated), serve: taking(e.createState),
 		})
 	}
 	e.add(route{
@@ -132,11 +132,12 @@ func (e *edge) stateRoutes() {
 	})
 }
 
-// answerState is a state with its version as the entity tag.
-func answerState(s *statev1.State) *answer {
-	reply := ok(jsonview.StateOf(s))
-	reply.etag = etag(s.GetVersion())
-	return reply
+// answerState is the state of a response with its version as the entity tag.
+func answerState[R interface{ GetState() *statev1.State }](resp R, err error) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return ok(jsonview.StateOf(resp.GetState())).tagged(etag(resp.GetState().GetVersion())), nil
 }
 
 // stateID is the state that the path names, or else the header.
@@ -147,11 +148,7 @@ func (c *call) stateID() string {
 	return c.header(headerState)
 }
 
-func (e *edge) createState(c *call) (*answer, error) {
-	in, err := decode[CreateStateRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) createState(c *call, in CreateStateRequest) (*answer, error) {
 	if err := missing(requirement{"/schema_name", in.SchemaName != ""}, requirement{"/initial_data", len(in.InitialData) > 0}); err != nil {
 		return nil, err
 	}
@@ -171,23 +168,17 @@ func (e *edge) createState(c *call) (*answer, error) {
 		req.Session = in.SessionName
 	}
 	resp, err := e.States.CreateState(c.ctx, req)
+	reply, err := answerState(resp, err)
 	if err != nil {
 		return nil, err
 	}
-	reply := answerState(resp.GetState())
-	reply.status = http.StatusCreated
-	reply.location = "/workflow-states/" + url.PathEscape(resp.GetState().GetStateId())
-	return reply, nil
+	return reply.at("/workflow-states/"+url.PathEscape(resp.GetState().GetStateId()), true), nil
 }
 
 func (e *edge) listStates(c *call) (*answer, error) {
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.States.ListStates(c.ctx, &statev1.ListStatesRequest{
 		Session: c.header(headerSession), RootSession: c.query.Get("root_session"), Schema: c.query.Get("schema"),
-		PageSize: size, PageToken: token,
+		PageSize: c.size, PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err
@@ -209,17 +200,14 @@ func (e *edge) getState(c *call) (*answer, error) {
 func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error) {
 	req.Session, req.Pointers = c.header(headerSession), c.query["pointer"]
 	resp, err := e.States.GetState(c.ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	reply := answerState(resp.GetState())
-	if len(req.Pointers) > 0 {
+	reply, err := answerState(resp, err)
+	if err == nil && len(req.Pointers) > 0 {
 		reply.body = StateParts{
 			StateID: resp.GetState().GetStateId(), Version: resp.GetState().GetVersion(),
 			Parts: each(resp.GetParts(), jsonview.PartOf),
 		}
 	}
-	return reply, nil
+	return reply, err
 }
 
 func (e *edge) stateHistory(c *call) (*answer, error) {
@@ -227,12 +215,8 @@ func (e *edge) stateHistory(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, _, err := c.page()
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.States.GetStateHistory(c.ctx, &statev1.GetStateHistoryRequest{
-		StateId: c.path("state_id"), Session: c.header(headerSession), AfterVersion: after, PageSize: size,
+		StateId: c.path("state_id"), Session: c.header(headerSession), AfterVersion: after, PageSize: c.size,
 	})
 	if err != nil {
 		return nil, err
@@ -247,15 +231,7 @@ func (e *edge) deleteState(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	match, err := c.ifMatch()
-	if err != nil {
-		return nil, err
-	}
-	_, err = e.States.DeleteState(c.ctx, &statev1.DeleteStateRequest{
-		StateId: c.path("state_id"), Session: c.header(headerSession), Force: force, ExpectedVersion: match,
-	})
-	if err != nil {
-		return nil, unmatched(err, match)
-	}
-	return done(), nil
+	return done(e.States.DeleteState(c.ctx, &statev1.DeleteStateRequest{
+		StateId: c.path("state_id"), Session: c.header(headerSession), Force: force, ExpectedVersion: c.match,
+	}))
 }

@@ -145,7 +145,7 @@ func TestStateAnswers(t *testing.T) {
 			answer: parts, status: 304, header: map[string]string{"ETag": `"7"`},
 		},
 		{
-			name: "history", method: "GET", path: "/workflow-states/wfstate_01/history?after_version=3&page_size=2", headers: session, rpc: "StateHistory",
+			name: "history", method: "GET", path: "/workflow-states/wfstate_01/history?after_version=3&page_size=2", headers: session, rpc: "GetStateHistory",
 			answer: &statev1.GetStateHistoryResponse{NextAfterVersion: 5, Versions: []*statev1.StateVersion{{
 				Version: 4, Time: noon, SessionId: "ses_02", SessionName: "child-1", Actor: "agent", Type: "updated", SchemaVersion: 2,
 				Patch: []byte(`[{"op":"add","path":"/n","value":1.10}]`),
@@ -161,25 +161,25 @@ func TestStateAnswers(t *testing.T) {
 			status: 204, header: map[string]string{"Content-Type": "", "ETag": ""},
 		},
 		{
-			name: "lock", method: "POST", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30}`, headers: session, rpc: "Lock",
+			name: "lock", method: "POST", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30}`, headers: session, rpc: "LockState",
 			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Session: "child-1", Holder: "me", TtlSeconds: 30},
 			status: 201, json: `{"fencing_token":3,"expires_at":"2026-03-04T12:00:00.005Z"}`,
 		},
 		{
-			name: "renew", method: "PUT", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30,"fencing_token":3}`, rpc: "Lock",
+			name: "renew", method: "PUT", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30,"fencing_token":3}`, rpc: "LockState",
 			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Holder: "me", TtlSeconds: 30, FencingToken: 3},
 			status: 200, json: `{"fencing_token":3,"expires_at":"2026-03-04T12:00:00.005Z"}`,
 		},
 		{
-			name: "unlock by the body", method: "DELETE", path: "/workflow-states/wfstate_01/lock", body: `{"fencing_token":3}`, headers: session, rpc: "Unlock",
+			name: "unlock by the body", method: "DELETE", path: "/workflow-states/wfstate_01/lock", body: `{"fencing_token":3}`, headers: session, rpc: "UnlockState",
 			want: &statev1.UnlockStateRequest{StateId: "wfstate_01", Session: "child-1", FencingToken: 3}, status: 204,
 		},
 		{
-			name: "unlock by the query", method: "DELETE", path: "/workflow-states/wfstate_01/lock?fencing_token=3", rpc: "Unlock",
+			name: "unlock by the query", method: "DELETE", path: "/workflow-states/wfstate_01/lock?fencing_token=3", rpc: "UnlockState",
 			want: &statev1.UnlockStateRequest{StateId: "wfstate_01", FencingToken: 3}, status: 204,
 		},
 		{
-			name: "unlock by the header", method: "DELETE", path: "/workflow-states/wfstate_01/lock", headers: []string{"Interlock-Fencing-Token", "3"}, rpc: "Unlock",
+			name: "unlock by the header", method: "DELETE", path: "/workflow-states/wfstate_01/lock", headers: []string{"Interlock-Fencing-Token", "3"}, rpc: "UnlockState",
 			want: &statev1.UnlockStateRequest{StateId: "wfstate_01", FencingToken: 3}, status: 204,
 		},
 	})
@@ -301,7 +301,7 @@ func TestStateFailures(t *testing.T) {
 		{name: "If-Match of a deletion", method: "DELETE", path: path, headers: ifMatch, rpc: "DeleteState", err: conflict(), status: 412, code: "VERSION_CONFLICT", header: nine},
 		{name: "If-Match of a component", method: "PUT", path: "/v1/components/c", body: `{}`, headers: ifMatch, rpc: "UpdateComponent", err: conflict(), status: 412, code: "VERSION_CONFLICT", header: nine},
 		{name: "If-Match of a component's deletion", method: "DELETE", path: "/v1/components/c", headers: ifMatch, rpc: "DeleteComponent", err: conflict(), status: 412, code: "VERSION_CONFLICT", header: nine},
-		{name: "concurrent executions", method: "POST", path: "/v1/components/c/executions/e/commit", body: `{}`, rpc: "Commit", err: conflict(), status: 409, code: "VERSION_CONFLICT", header: nine},
+		{name: "concurrent executions", method: "POST", path: "/v1/components/c/executions/e/commit", body: `{}`, rpc: "CommitExecution", err: conflict(), status: 409, code: "VERSION_CONFLICT", header: nine},
 		{
 			name: "locked", method: "PUT", path: path, body: `{"data":{}}`, rpc: "UpdateState",
 			err: &fault.Error{Reason: fault.Locked, Message: "locked by me", RetryAfter: 2e9}, status: 423, code: "LOCKED", header: map[string]string{"Retry-After": "2"},

@@ -58,21 +58,17 @@ func (e *edge) toolCallRoutes() {
 			name: headerIdempotency, in: "header", about: "Used as call_id when the body has none.",
 		}},
 		body: jsonBody, request: reflect.TypeFor[CheckRequest](),
-		answers: answers[CheckResponse](http.StatusOK), serve: e.check,
+		answers: answers[CheckResponse](http.StatusOK), serve: taking(e.check),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/report", id: "reportToolCall", summary: "Report a tool call's result",
 		about:  "Idempotent by call_id.",
 		params: []param{id}, body: jsonBody, request: reflect.TypeFor[ReportRequest](),
-		answers: answers[ReportResponse](http.StatusOK), serve: e.report,
+		answers: answers[ReportResponse](http.StatusOK), serve: taking(e.report),
 	})
 }
 
-func (e *edge) check(c *call) (*answer, error) {
-	in, err := decode[CheckRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	if err := missing(requirement{"/tool", in.Tool != ""}); err != nil {
 		return nil, err
 	}
@@ -95,11 +91,7 @@ func (e *edge) check(c *call) (*answer, error) {
 	return ok(jsonview.DecisionOf(resp)), nil
 }
 
-func (e *edge) report(c *call) (*answer, error) {
-	in, err := decode[ReportRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
+func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	if err := missing(requirement{"/call_id", in.CallID != ""}, requirement{"/tool", in.Tool != ""},
 		requirement{"/ok", in.OK != nil}); err != nil {
 		return nil, err

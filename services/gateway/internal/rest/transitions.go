@@ -3,25 +3,16 @@ package rest
 import (
 	"net/http"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-func (e *edge) transition(c *call) (*answer, error) {
-	in, err := decode[TransitionRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
-	if err := missing(requirement{"/event", in.Event != ""}); err != nil {
-		return nil, err
-	}
-	data, err := object("/data", in.Data)
-	if err != nil {
-		return nil, err
-	}
-	version, match, err := c.expected(in.ExpectedVersion)
+func (e *edge) transition(c *call, in TransitionRequest) (*answer, error) {
+	data, version, err := c.moves(requirement{"/event", in.Event != ""}, "/data", in.Data, in.ExpectedVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -30,29 +21,16 @@ func (e *edge) transition(c *call) (*answer, error) {
 		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch,
 	})
 	if err != nil {
-		return nil, unmatched(err, match)
+		return nil, err
 	}
-	reply := ok(TransitionResponse{
+	return ok(TransitionResponse{
 		Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()), Note: resp.GetNote(),
 		Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
-	})
-	reply.etag = c.tagOf(resp.GetRun())
-	return reply, nil
+	}).tagged(c.tagOf(resp.GetRun())), nil
 }
 
-func (e *edge) forceState(c *call) (*answer, error) {
-	in, err := decode[ForceStateRequest](c.body)
-	if err != nil {
-		return nil, err
-	}
-	if err := missing(requirement{"/state", in.State != ""}); err != nil {
-		return nil, err
-	}
-	patch, err := object("/context", in.Context)
-	if err != nil {
-		return nil, err
-	}
-	version, match, err := c.expected(in.ExpectedVersion)
+func (e *edge) forceState(c *call, in ForceStateRequest) (*answer, error) {
+	patch, version, err := c.moves(requirement{"/state", in.State != ""}, "/context", in.Context, in.ExpectedVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -61,29 +39,38 @@ func (e *edge) forceState(c *call) (*answer, error) {
 		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch,
 	})
 	if err != nil {
-		return nil, unmatched(err, match)
+		return nil, err
 	}
-	reply := ok(TransitionResponse{
+	return ok(TransitionResponse{
 		Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()), Rejection: jsonview.RejectionOf(resp.GetRejection()),
-	})
-	reply.etag = c.tagOf(resp.GetRun())
-	return reply, nil
+	}).tagged(c.tagOf(resp.GetRun())), nil
 }
 
-// expected is the version that the caller insists on, by the body or by If-Match;
-// match is that of If-Match. Both are 0 for any.
-func (c *call) expected(asked int64) (version, match int64, err error) {
+// moves checks what both take: where to, an object that merges into the context, and
+// the version that the caller insists on.
+func (c *call) moves(to requirement, pointer string, merged jsontext.Value, asked int64) ([]byte, int64, error) {
+	if err := missing(to); err != nil {
+		return nil, 0, err
+	}
+	data, err := object(pointer, merged)
+	if err != nil {
+		return nil, 0, err
+	}
+	version, err := c.expected(asked)
+	return data, version, err
+}
+
+// expected is the version that the caller insists on, by the body or by If-Match; 0
+// for any.
+func (c *call) expected(asked int64) (int64, error) {
 	if asked < 0 {
-		return 0, 0, badBody(fault.InvalidRequest, inBody("/expected_version", document.CodeRange,
+		return 0, badBody(fault.InvalidRequest, inBody("/expected_version", document.CodeRange,
 			"must not be negative; leave it out for any version"))
 	}
-	if match, err = c.ifMatch(); err != nil {
-		return 0, 0, err
+	if c.match != 0 && asked != 0 && c.match != asked {
+		return 0, badParameter(headerIfMatch, "CONFLICT", "If-Match and expected_version name different versions; send one of them")
 	}
-	if match != 0 && asked != 0 && match != asked {
-		return 0, 0, badParameter(headerIfMatch, "CONFLICT", "If-Match and expected_version name different versions; send one of them")
-	}
-	return max(match, asked), match, nil
+	return max(c.match, asked), nil
 }
 
 // unmatched makes a version conflict a failed precondition when it was If-Match

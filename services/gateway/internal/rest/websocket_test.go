@@ -149,8 +149,8 @@ func TestSocket(t *testing.T) {
 		l.hear(subscribedState)
 		l.changes <- changed(8, "updated", "child-1")
 		l.hear(jsonChange)
-		if want := (&statev1.WatchStateRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(l.got["Watch"], want) {
-			t.Errorf("watched %v", l.got["Watch"])
+		if want := (&statev1.WatchStateRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(l.got["WatchState"], want) {
+			t.Errorf("watched %v", l.got["WatchState"])
 		}
 		if got := l.meta.Get("interlock-namespace"); len(got) != 1 || got[0] != "team-a" || l.meta.Get("authorization")[0] != "Bearer secret" {
 			t.Errorf("metadata %v", l.meta)

@@ -2,11 +2,10 @@ package rest
 
 import (
 	"net/http"
-	"net/url"
 	"reflect"
-	"strconv"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
@@ -122,12 +121,8 @@ func (e *edge) registerWorkflow(c *call) (*answer, error) {
 		return nil, e.allProblems(c, text, err)
 	}
 	w := resp.GetWorkflow()
-	reply := ok(Registration{Workflow: jsonview.WorkflowOf(w), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings())})
-	reply.location = "/v1/workflows/" + url.PathEscape(w.GetName()) + "/versions/" + strconv.FormatInt(w.GetVersion(), 10)
-	if resp.GetCreated() {
-		reply.status = http.StatusCreated
-	}
-	return reply, nil
+	return ok(Registration{Workflow: jsonview.WorkflowOf(w), Created: resp.GetCreated(), Warnings: findings(resp.GetWarnings())}).
+		at(versionPath("/v1/workflows", w.GetName(), w.GetVersion()), resp.GetCreated()), nil
 }
 
 // allProblems completes a refusal whose problems did not all fit into a gRPC
@@ -171,11 +166,7 @@ func (e *edge) validateWorkflow(c *call) (*answer, error) {
 }
 
 func (e *edge) listWorkflows(c *call) (*answer, error) {
-	size, token, err := c.page()
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.Workflows.ListWorkflows(c.ctx, &enginev1.ListWorkflowsRequest{PageSize: size, PageToken: token})
+	resp, err := e.Workflows.ListWorkflows(c.ctx, &enginev1.ListWorkflowsRequest{PageSize: c.size, PageToken: c.token})
 	if err != nil {
 		return nil, err
 	}
@@ -194,9 +185,7 @@ func (e *edge) getWorkflow(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := ok(jsonview.WorkflowOf(resp.GetWorkflow()))
-	reply.etag = `"` + resp.GetWorkflow().GetDigest() + `"`
-	return reply, nil
+	return ok(jsonview.WorkflowOf(resp.GetWorkflow())).tagged(`"` + resp.GetWorkflow().GetDigest() + `"`), nil
 }
 
 func findings(problems []*enginev1.Problem) []Finding {
@@ -210,4 +199,43 @@ func findings(problems []*enginev1.Problem) []Finding {
 		}
 	}
 	return out
+}
+
+// WorkflowShadow is a definition that is judged beside the live one.
+type WorkflowShadow struct {
+	Workflow string `json:"workflow"`
+	Digest   string `json:"digest" doc:"Hex SHA-256 of the shadow's canonical definition."`
+}
+
+func (e *edge) shadowRoutes() {
+	const path = "/v1/workflows/{name}/shadow"
+	name := inPath("name", "Name of the workflow, percent-encoded.")
+	e.add(route{
+		method: http.MethodPut, path: path, id: "shadowWorkflow", summary: "Judge tool calls by another definition too",
+		about: "The body is the definition itself, as JSON or YAML. What it would decide otherwise is in the log of decisions; " +
+			"nothing of it is enforced.",
+		params: []param{name}, body: definitionBody, definition: workflowDefinition, fields: map[string]string{"workflow": "name"},
+		answers: answers[WorkflowShadow](http.StatusOK), serve: e.shadowWorkflow,
+	})
+	e.add(route{
+		method: http.MethodDelete, path: path, id: "endWorkflowShadow", summary: "End that",
+		params: []param{name}, fields: map[string]string{"workflow": "name"},
+		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.endWorkflowShadow,
+	})
+}
+
+func (e *edge) shadowWorkflow(c *call) (*answer, error) {
+	text, err := wholeDefinition(c)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.Policies.ShadowWorkflow(c.ctx, &policyv1.ShadowWorkflowRequest{Workflow: c.path("name"), Definition: text})
+	if err != nil {
+		return nil, err
+	}
+	return ok(WorkflowShadow{Workflow: c.path("name"), Digest: resp.GetDigest()}), nil
+}
+
+func (e *edge) endWorkflowShadow(c *call) (*answer, error) {
+	return done(e.Policies.ShadowWorkflow(c.ctx, &policyv1.ShadowWorkflowRequest{Workflow: c.path("name")}))
 }

@@ -19,9 +19,6 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// patience bounds waits for things that take no time.
-const patience = 30 * time.Second
-
 func TestMain(m *testing.M) {
 	if !upstreamtest.Main() {
 		goleak.VerifyTestMain(m)
@@ -46,7 +43,7 @@ func open(t *testing.T, servers ...upstream.Server) *upstream.Set {
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), upstreamtest.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -78,22 +75,6 @@ func number(t *testing.T, s *upstream.Set, name string) int {
 	return n
 }
 
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("never happened: %s", what)
-		}
-	}
-}
-
 // TestProcess: a process is run, restarted when it crashes, and stopped with
 // everything that it started.
 func TestProcess(t *testing.T) {
@@ -105,8 +86,8 @@ func TestProcess(t *testing.T) {
 	if !errors.As(err, &failure) || failure.NotCalled || failure.Late || !strings.Contains(failure.Error(), "broke during mcp__child__crash; what it did is not known") {
 		t.Errorf("a crash is %+v", err)
 	}
-	eventually(t, "what the crashed server left behind is stopped", func() bool { return !upstreamtest.Alive(grandchild) })
-	eventually(t, "the server is back", func() bool { _, err := call(t, s, "pid"); return err == nil })
+	upstreamtest.Eventually(t, "what the crashed server left behind is stopped", func() bool { return !upstreamtest.Alive(grandchild) })
+	upstreamtest.Eventually(t, "the server is back", func() bool { _, err := call(t, s, "pid"); return err == nil })
 	second := number(t, s, "pid")
 	if first == second {
 		t.Error("the same process")
@@ -116,7 +97,7 @@ func TestProcess(t *testing.T) {
 	if upstreamtest.Alive(second) {
 		t.Error("the server outlives Close")
 	}
-	eventually(t, "its child is stopped", func() bool { return !upstreamtest.Alive(grandchild) })
+	upstreamtest.Eventually(t, "its child is stopped", func() bool { return !upstreamtest.Alive(grandchild) })
 	if _, err := call(t, s, "pid"); !errors.As(err, &failure) || !failure.NotCalled {
 		t.Errorf("a call after Close is %+v", err)
 	}
@@ -173,7 +154,7 @@ func TestHTTPRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	fs.Forget()
-	eventually(t, "it is connected again", func() bool { _, err := call(t, s, "read_file"); return err == nil })
+	upstreamtest.Eventually(t, "it is connected again", func() bool { _, err := call(t, s, "read_file"); return err == nil })
 }
 
 // TestNames: full names always; plain ones only while nobody else has or had them.
@@ -207,9 +188,9 @@ func TestNames(t *testing.T) {
 	}
 	// A name that another server offers later belongs to nobody, for good.
 	git.Add("read_file", nil)
-	eventually(t, "the plain name is gone", func() bool { return !slices.Contains(listed(), "read_file") })
+	upstreamtest.Eventually(t, "the plain name is gone", func() bool { return !slices.Contains(listed(), "read_file") })
 	git.Remove("read_file")
-	eventually(t, "git's tool is gone", func() bool { return !slices.Contains(listed(), "mcp__git__read_file") })
+	upstreamtest.Eventually(t, "git's tool is gone", func() bool { return !slices.Contains(listed(), "mcp__git__read_file") })
 	if slices.Contains(listed(), "read_file") {
 		t.Error("the plain name came back")
 	}

@@ -128,6 +128,25 @@ func linger(ctx context.Context, req *sdk.CallToolRequest) (string, error) {
 	return "", ctx.Err()
 }
 
+// Patience bounds waits for things that take no time.
+const Patience = 30 * time.Second
+
+// Eventually waits for a condition.
+func Eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
 // Backend is a server over HTTP, in the process of the test.
 type Backend struct {
 	srv *sdk.Server
