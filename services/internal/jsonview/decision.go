@@ -27,3 +27,19 @@ func DecisionOf(resp *policyv1.CheckToolCallResponse) Decision {
 		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(), Branch: resp.GetBranch(),
 	}
 }
+
+// Interrupted tells of an interrupt that has fired (S4).
+type Interrupted struct {
+	Name   string `json:"name"`
+	From   string `json:"from" doc:"The state that was left; $return leads back to it."`
+	To     string `json:"to" doc:"The state of the handler."`
+	Notice string `json:"notice" doc:"For the agent, with the tool's result: begins with [INTERLOCK INTERRUPT]."`
+}
+
+// InterruptedOf is the JSON of an interrupt that has fired; nil for none.
+func InterruptedOf(i *policyv1.Interrupted) *Interrupted {
+	if i == nil {
+		return nil
+	}
+	return &Interrupted{Name: i.GetName(), From: i.GetFrom(), To: i.GetTo(), Notice: i.GetNotice()}
+}

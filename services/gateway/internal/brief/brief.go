@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // Bounds of a description, in bytes.
@@ -41,17 +42,12 @@ func describe(run *enginev1.Run, prefix string, size int) string {
 	tail = append(tail, limits(run, prefix, size)...)
 	tail = append(tail, forkFacts(run, prefix, size/10)...)
 	tail = append(tail, detours(run)...)
-	line := fmt.Sprintf("Run: %s of %s version %d, %s.", run.GetRunId(), name(run.GetWorkflow()), run.GetWorkflowVersion(), Status(run.GetStatus()))
+	line := fmt.Sprintf("Run: %s of %s version %d, %s.", run.GetRunId(), name(run.GetWorkflow()), run.GetWorkflowVersion(), jsonview.StatusName(run.GetStatus()))
 	if note := Note(run, prefix); note != "" {
 		line += " " + note
 	}
 	rest := strings.Join(append(tail, line), "\n")
 	return clip(head+instructions(run, size-len(head)-len(rest)-1)+"\n"+rest, size)
-}
-
-// Status is a status without its contract prefix, e.g. "RUNNING".
-func Status(s enginev1.RunStatus) string {
-	return strings.TrimPrefix(s.String(), "RUN_STATUS_")
 }
 
 // instructions is a line of them within a number of bytes, or empty: for a process

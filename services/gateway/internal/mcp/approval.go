@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/await"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // approvalView is an approval as the agent that waits for it sees it.
@@ -93,7 +94,7 @@ func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit t
 func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{
 		ApprovalID: a.GetApprovalId(), Pending: !await.Decided(a), Outcome: a.GetOutcome(), Link: s.link(a.GetApprovalId()),
-		Status: strings.TrimPrefix(a.GetStatus().String(), "APPROVAL_STATUS_"),
+		Status: jsonview.ApprovalStatus(a.GetStatus()),
 	}
 	lines := []string{outcomeOf(a)}
 	if view.Pending {
@@ -126,7 +127,7 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 func outcomeOf(a *approvalv1.Approval) string {
 	text := a.GetOutcome()
 	if text == "" {
-		text = "approval " + a.GetApprovalId() + " is " + strings.ToLower(strings.TrimPrefix(a.GetStatus().String(), "APPROVAL_STATUS_"))
+		text = "approval " + a.GetApprovalId() + " is " + strings.ToLower(jsonview.ApprovalStatus(a.GetStatus()))
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }

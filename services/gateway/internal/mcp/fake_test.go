@@ -17,6 +17,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // plane is the engine and the policy service in memory, small: two states, one
@@ -424,7 +425,7 @@ func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCal
 	}
 	switch {
 	case brief.StandingOf(run) == brief.Closed:
-		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE, "the run is "+brief.Status(run.GetStatus())
+		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE, "the run is "+jsonview.StatusName(run.GetStatus())
 	case names(run.GetDisallowedTools(), in.GetTool()):
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_DISALLOWED, in.GetTool()+" is disallowed in "+run.GetState()
 	case run.GetToolsRestricted() && !names(run.GetAllowedTools(), in.GetTool()):

@@ -13,6 +13,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // The endpoint for processes offers what the process of the session may use there,
@@ -185,7 +186,7 @@ func waitsFor(res *enginev1.AnswerQuestionResponse) string {
 func viewTurn(res *enginev1.AnswerQuestionResponse) turnView {
 	turn := res.GetTurn()
 	v := turnView{
-		Accepted: res.GetAccepted(), Question: turn.GetQuestion(), Answers: turn.GetAnswers(), Status: brief.Status(turn.GetStatus()),
+		Accepted: res.GetAccepted(), Question: turn.GetQuestion(), Answers: turn.GetAnswers(), Status: jsonview.StatusName(turn.GetStatus()),
 		State: turn.GetState(), ApprovalID: waitsFor(res), Run: viewRun(res.GetRun()),
 	}
 	if v.Answers == nil {

@@ -6,7 +6,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // TestProcess walks an agent through a process, in every protocol (S8.1, S8.4,
@@ -148,7 +148,7 @@ func TestProcessOfSubagent(t *testing.T) {
 	p.mu.Unlock()
 	wantOK(t, call(t, session, "process_step", `{"answer":"yes","agent":"a1"}`), "[load]")
 	wantRefused(t, call(t, session, "process_step", `{"answer":"yes"}`), "FAILED_PRECONDITION")
-	if got := brief.Status(p.runs["run_1"].GetStatus()); got != "RUNNING" {
+	if got := jsonview.StatusName(p.runs["run_1"].GetStatus()); got != "RUNNING" {
 		t.Errorf("the session's own run is %s", got)
 	}
 }

@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -161,7 +159,7 @@ func refuseRejection(rej *enginev1.Rejection, run *enginev1.Run) refusal {
 	guards := failing(rej.GetGuards())
 	r := refusal{
 		Code: strings.TrimPrefix(rej.GetCode().String(), "REJECTION_CODE_"), Message: rej.GetMessage(),
-		Guards: jsonview.GuardResults(guards), State: rej.GetState(), Branch: run.GetBranch(), Status: brief.Status(rej.GetStatus()),
+		Guards: jsonview.GuardResults(guards), State: rej.GetState(), Branch: run.GetBranch(), Status: jsonview.StatusName(rej.GetStatus()),
 		LegalEvents: jsonview.LegalEvents(rej.GetLegalEvents()), RunID: run.GetRunId(), RunVersion: run.GetVersion(),
 		lead: "Rejected", guards: guards, events: rej.GetLegalEvents(),
 	}
@@ -218,8 +216,3 @@ func refuseUndecided(err error) refusal {
 
 // isNotFound is whether a service knows no such run or session.
 func isNotFound(err error) bool { return fault.ReasonOf(err) == fault.NotFound }
-
-// endedBy is whether err is the end of ctx.
-func endedBy(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 const (
@@ -223,14 +224,6 @@ func realNames(workspace, tool string, input json.RawMessage) []string {
 	return found
 }
 
-// interruptView tells of an interrupt in a result's _meta.
-type interruptView struct {
-	Name   string `json:"name"`
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Notice string `json:"notice"`
-}
-
 const (
 	lateReport = "[INTERLOCK] This result could not be reported in time; Interlock goes on trying. " +
 		"An interrupt that the call fires takes effect then: look at the state before you go on."
@@ -241,7 +234,7 @@ const (
 // fired (S4.3), a warning (S3.7), or that its report is late.
 func (n settled) addTo(result *sdk.CallToolResult) {
 	if in := n.interrupt; in != nil {
-		n.add(result, in.GetNotice(), interruptMeta, structure(interruptView{in.GetName(), in.GetFrom(), in.GetTo(), in.GetNotice()}))
+		n.add(result, in.GetNotice(), interruptMeta, structure(jsonview.InterruptedOf(in)))
 	}
 	if n.warning != "" {
 		n.add(result, "[INTERLOCK] "+n.warning, warningMeta, structure(n.warning))

@@ -9,6 +9,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // standing is where a caller stands.
@@ -109,7 +110,7 @@ func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.Call
 		run = res.GetRun()
 	}
 	lines := []string{fmt.Sprintf("Run %s of %s version %d is %s in state %s, after %s and %s in this state. Context: %s",
-		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), brief.Status(run.GetStatus()), run.GetState(),
+		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), jsonview.StatusName(run.GetStatus()), run.GetState(),
 		plural(run.GetTransitionCount(), "transition"), plural(run.GetIterations(), "tool call"), clip(string(run.GetContext()), 4096))}
 	view := viewRun(run)
 	if run.GetRunId() != at.run.GetRunId() {

@@ -146,23 +146,21 @@ func (w watched) SendMsg(in any) error { return w.note(w.ctx, w.rpc, in) }
 func (w watched) CloseSend() error     { return nil }
 
 func (w watched) RecvMsg(out any) error {
-	open := true
 	select {
 	case <-w.ctx.Done():
 		return w.ctx.Err()
-	case change, more := <-w.changes:
-		if open = more; more {
+	case change, open := <-w.changes:
+		if open {
 			proto.Merge(out.(proto.Message), change)
+			return nil
 		}
-	case a, more := <-w.waits:
-		if open = more; more {
+	case a, open := <-w.waits:
+		if open {
 			out.(*approvalv1.WatchApprovalResponse).Approval = a
+			return nil
 		}
 	}
-	if !open {
-		return io.EOF
-	}
-	return nil
+	return io.EOF
 }
 
 var noon = timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 5e6, time.UTC))

@@ -21,6 +21,9 @@ type (
 	// CheckResponse is the decision on a tool call.
 	CheckResponse = jsonview.Decision
 
+	// Interrupted tells of an interrupt that has fired.
+	Interrupted = jsonview.Interrupted
+
 	// Process is one version of a process.
 	Process = jsonview.Process
 	// Turn is where a session of a process stands.

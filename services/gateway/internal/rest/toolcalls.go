@@ -41,14 +41,6 @@ type ReportResponse struct {
 	Warning   string       `json:"warning,omitzero" doc:"What the agent should be told with the result."`
 }
 
-// Interrupted tells of an interrupt that has fired (S4).
-type Interrupted struct {
-	Name   string `json:"name"`
-	From   string `json:"from" doc:"The state that was left; $return leads back to it."`
-	To     string `json:"to" doc:"The state of the handler."`
-	Notice string `json:"notice" doc:"For the agent, with the tool's result: begins with [INTERLOCK INTERRUPT]."`
-}
-
 func (e *edge) toolCallRoutes() {
 	id := inPath("id", "Id of the run.")
 	e.add(route{
@@ -111,11 +103,10 @@ func (e *edge) report(c *call, in ReportRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	reported := ReportResponse{Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(), Warning: resp.GetWarning()}
-	if i := resp.GetInterrupt(); i != nil {
-		reported.Interrupt = &Interrupted{Name: i.GetName(), From: i.GetFrom(), To: i.GetTo(), Notice: i.GetNotice()}
-	}
-	return ok(reported), nil
+	return ok(ReportResponse{
+		Run: jsonview.RunOf(resp.GetRun()), Accounted: resp.GetAccounted(), Warning: resp.GetWarning(),
+		Interrupt: jsonview.InterruptedOf(resp.GetInterrupt()),
+	}), nil
 }
 
 // outputBytes is a tool's output: the text of a JSON string, or any other JSON

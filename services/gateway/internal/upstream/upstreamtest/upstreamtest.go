@@ -198,7 +198,7 @@ func (b *Backend) Remove(tool string) { b.srv.RemoveTools(tool) }
 // Forget ends all sessions, as a restart of the server does.
 func (b *Backend) Forget() {
 	for session := range b.srv.Sessions() {
-		session.Close() //nolint:errcheck // it is gone either way
+		session.Close() // it is gone either way
 	}
 }
 
