@@ -20,7 +20,9 @@ func served(r *http.Request, also ...string) bool {
 		return true
 	}
 	host := name(r.Host)
-	return loopback(host) || slices.ContainsFunc(also, func(name string) bool { return name != "" && strings.EqualFold(name, host) })
+	return loopback(host) || slices.ContainsFunc(also, func(name string) bool {
+		return name != "" && strings.EqualFold(name, host)
+	})
 }
 
 // name is a host without its port and brackets.

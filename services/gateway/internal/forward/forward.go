@@ -64,7 +64,9 @@ func unary(name string, behind grpc.ClientConnInterface) grpc.MethodHandler {
 		answer := new(rpc.Raw)
 		return answer, behind.Invoke(rpc.Forward(ctx), name, request, answer, rpc.CarryRaw())
 	}
-	return func(server any, ctx context.Context, decode func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
+	return func(
+		server any, ctx context.Context, decode func(any) error, chain grpc.UnaryServerInterceptor,
+	) (any, error) {
 		request := new(rpc.Raw)
 		if err := decode(request); err != nil {
 			return nil, err

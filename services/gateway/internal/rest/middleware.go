@@ -48,7 +48,8 @@ func (e *edge) Refuse(w http.ResponseWriter, r *http.Request, why *access.Refusa
 
 // refuseOrigin answers changes that another site's page sends.
 func (e *edge) refuseOrigin(w http.ResponseWriter, r *http.Request) {
-	e.writeProblem(w, r, newProblem(http.StatusForbidden, codeCrossOrigin, "changes from pages of another origin are refused"))
+	e.writeProblem(w, r, newProblem(http.StatusForbidden, codeCrossOrigin,
+		"changes from pages of another origin are refused"))
 }
 
 // begin sets what every answer has.

@@ -67,14 +67,16 @@ func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error)
 	case err == nil:
 		return result, nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, &Failure{Late: true, message: fmt.Sprintf("the server %s gave no answer to %s within %s; what it did is not known",
+		return nil, &Failure{Late: true, message: fmt.Sprintf(
+			"the server %s gave no answer to %s within %s; what it did is not known",
 			t.Server(), call.As, time.Since(started).Round(time.Millisecond))}
 	case ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return nil, failed("the call of %s was cancelled; what it did is not known", call.As)
 	case errors.As(err, &protocol):
 		return nil, failed("the server %s refused the call: %.4096s", t.Server(), protocol.Message)
 	}
-	return nil, failed("the connection to the server %s broke during %s; what it did is not known. Interlock starts it again.", t.Server(), call.As)
+	return nil, failed("the connection to the server %s broke during %s; what it did is not known. Interlock starts it again.",
+		t.Server(), call.As)
 }
 
 // progress passes what servers tell of calls on to those that asked for it. Tokens

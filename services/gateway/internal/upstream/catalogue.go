@@ -101,7 +101,8 @@ func (s *Set) rebuild() {
 	}
 	for _, t := range all {
 		switch plain := t.Name; {
-		case strings.HasPrefix(plain, Prefix) || s.options.Reserved(plain): // it would pass for a full name, or is another's
+		case strings.HasPrefix(plain, Prefix) || s.options.Reserved(plain):
+			// It would pass for a full name, or is another's.
 		case s.owners.sole(plain):
 			t.plain = plain
 			c.Tools[plain] = t

@@ -67,9 +67,10 @@ type connection struct {
 func newConnection(server Server, options Options, progress *progress, changed func()) *connection {
 	env := server.environment(os.Environ(), nil)
 	return &connection{
-		server: server, options: options, log: options.Logger.With("upstream", server.Name), progress: progress, changed: changed,
-		relist: make(chan struct{}, 1), renew: make(chan struct{}, 1), first: make(chan struct{}), gate: make(chan struct{}, 1),
-		moved: make(chan struct{}), err: errStarting, env: env, wanted: env,
+		server: server, options: options, log: options.Logger.With("upstream", server.Name),
+		progress: progress, changed: changed,
+		relist: make(chan struct{}, 1), renew: make(chan struct{}, 1), first: make(chan struct{}),
+		gate: make(chan struct{}, 1), moved: make(chan struct{}), err: errStarting, env: env, wanted: env,
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // anew. That is for callers that have the server to themselves. A process that
 // serves many callers at once has one environment, which is the operator's alone.
 type Environment struct {
-	// Set are variables beside those that it has.
+	// Set are variables in addition to those that it has.
 	Set []Variable
 	// Blocked are names of variables that it must not have, whoever has set them.
 	Blocked []string
@@ -33,7 +33,9 @@ func (s Server) environment(ours []string, demanded *Environment) environment {
 		}
 		env = slices.DeleteFunc(env, func(entry string) bool {
 			name, _, _ := strings.Cut(entry, "=")
-			return slices.ContainsFunc(demanded.Blocked, func(blocked string) bool { return sameVariable(name, blocked) })
+			return slices.ContainsFunc(demanded.Blocked, func(blocked string) bool {
+				return sameVariable(name, blocked)
+			})
 		})
 	}
 	slices.Sort(env)
@@ -63,14 +65,17 @@ func setVariable(env environment, name, value string) environment {
 // run other code: those that sudo removes, and their like.
 func LoadsCode(name string) bool {
 	name = strings.ToUpper(name)
-	for _, prefix := range []string{"LD_", "DYLD_", "_RLD", "NPM_CONFIG_", "GIT_", "PYTHON", "PERL", "RUBY", "BUNDLE_", "GEM_", "LUA_", "BASH_FUNC_"} {
+	for _, prefix := range []string{
+		"LD_", "DYLD_", "_RLD", "NPM_CONFIG_", "GIT_", "PYTHON", "PERL", "RUBY", "BUNDLE_", "GEM_", "LUA_", "BASH_FUNC_",
+	} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	return slices.Contains([]string{
-		"PATH", "NODE_OPTIONS", "NODE_PATH", "BASH_ENV", "ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "ZDOTDIR", "FPATH",
-		"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "DOTNET_STARTUP_HOOKS", "PHPRC", "PHP_INI_SCAN_DIR",
+		"PATH", "NODE_OPTIONS", "NODE_PATH", "BASH_ENV", "ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "IFS",
+		"ZDOTDIR", "FPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH",
+		"DOTNET_STARTUP_HOOKS", "PHPRC", "PHP_INI_SCAN_DIR",
 		"DENO_DIR", "BUN_INSTALL", "GCONV_PATH", "LIBPATH", "SHLIB_PATH",
 	}, name)
 }

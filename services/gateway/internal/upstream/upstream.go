@@ -98,7 +98,8 @@ type Set struct {
 // New checks the servers and starts them in the background. Close stops them.
 func New(servers []Server, options Options) (*Set, error) {
 	s := &Set{
-		options: options, connections: make(map[string]*connection, len(servers)), progress: newProgress(), owners: newNameOwners(),
+		options: options, connections: make(map[string]*connection, len(servers)),
+		progress: newProgress(), owners: newNameOwners(),
 	}
 	for _, server := range servers {
 		if err := server.validate(); err != nil {
