@@ -177,7 +177,7 @@ const (
 	anotherRun     = "that run is not assigned to the session"
 	anotherBranch  = "that branch is not assigned to the session"
 	wholeRun       = "the run as a whole is not assigned to the session"
-	noStart        = "a token of a branch starts no run; take the branch instead"
+	noStart        = "a token of a branch cannot start a run; take the branch instead"
 )
 
 // outside refuses what the caller's token does not cover.

@@ -56,7 +56,7 @@ func kept(n Node) *Refusal {
 			n.Run.Workflow)
 	}
 	return refuse(EnforcementAlways,
-		"workflow %q enforces always: an agent cannot leave it before a final state; an operator can", n.Run.Workflow)
+		"workflow %q has enforcement \"always\": an agent cannot leave it before a final state; an operator can", n.Run.Workflow)
 }
 
 // mayEnd refuses to pause or end a run for the sake of the run itself, of one that it
@@ -162,7 +162,7 @@ func (s *Scene) mayContinueElsewhere(b Binding, n Node) *Refusal {
 		again := s.Offer != nil && s.Offer.Workflow == run.Workflow && s.Offer.AlwaysEnforce
 		if n.AlwaysEnforce && !again {
 			return refuse(EnforcementAlways,
-				"workflow %q enforces always, and this session keeps to it after its end: "+
+				"workflow %q has enforcement \"always\", and this session keeps to it after its end: "+
 					"an agent can start it again here, and no other; an operator can", run.Workflow)
 		}
 	}

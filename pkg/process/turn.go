@@ -86,7 +86,7 @@ func (t Turn) String() string {
 		say("%s", t.Question)
 		say("Answer with process_step, one of: %s.", list(t.Answers))
 	case t.Status == workflow.AwaitingApproval && t.Approval.Pending():
-		say("The answer %s waits for a human to review it (approval %s). Wait for that; no other answer is taken until then.",
+		say("The answer %s waits for a human to review it (approval %s). Wait for that; no other answer is accepted until then.",
 			document.Quote(t.Approval.Event), document.Quote(t.Approval.ID))
 	case t.Status == workflow.Completed:
 		if t.Question != "" {

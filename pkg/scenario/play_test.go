@@ -72,7 +72,7 @@ func TestPlay(t *testing.T) {
 		"a wrong state":                   {gated, `[{event: GO, expect: {state: a}}]`, "0 state"},
 		"the first step that is wrong":    {gated, `[{event: SET}, {event: SET, expect: {transition_count: 3}}, {event: GO, expect: {state: a}}]`, "1 transition_count"},
 		"several keys":                    {gated, `[{event: GO, expect: {state: a, status: RUNNING, transition_count: 1}}]`, "0 state status"},
-		"an unnoticed refusal":            {gated, `[{event: IF}]`, "0 rejected: guard \"ready\" wants"},
+		"an unnoticed refusal":            {gated, `[{event: IF}]`, "0 rejected: guard \"ready\" requires"},
 		"an unnoticed denial":             {gated, `[{call: {tool: Write}}]`, "0 decision code: Tool \"Write\" is not allowed"},
 		"an unnoticed refusal to pause":   {gated, `[{event: GO}, {pause: {}}]`, "1 rejected: the run is COMPLETED"},
 		"only the keys that are named":    {gated, `[{event: IF, expect: {state: a}}, {call: {tool: Write}, expect: {iterations: 0}}]`, ""},

@@ -26,7 +26,7 @@ func (m *Machine) bind(run *Run, c Bind, now time.Time) Result {
 	}
 	outer, drives := run.drivenBy(c.SessionID, path)
 	if drives && run.leadsTo(path, outer) || !drives && run.branchAt(path).SessionID == c.SessionID {
-		return unchanged(run, c.Actor, now, "the session works in this branch already.")
+		return unchanged(run, c.Actor, now, "the session already works in this branch.")
 	}
 	s := m.begin(run, c.Actor, now)
 	if drives {

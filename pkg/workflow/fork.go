@@ -235,7 +235,7 @@ func (m *Machine) leavesBranch(at *cursor, end *arm, c *Fire) *Rejection {
 		return nil
 	}
 	return m.refused(at.View, RejectUnsupported,
-		"event %s refused in state %s: it leads to %s, which is outside of branch %s; a branch keeps to its own states until it ends. %s",
+		"event %s refused in state %s: it leads to %s, which is outside branch %s; a branch uses only its own states until it ends. %s",
 		document.Quote(c.Event), document.Quote(at.State), document.Quote(end.target.Name), document.Quote(at.Branch), m.State(at.State).moves)
 }
 

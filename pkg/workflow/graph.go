@@ -128,7 +128,7 @@ func (r *reader) checkReturns(g graph) {
 		switch {
 		case normal.has[u.from]:
 			r.report.Errorf(u.at, CodeReturnOutside,
-				"%q is reached without an interrupt too, so there may be nothing to return to; name a state, or let only interrupts lead here", r.stateOrder[u.from])
+				"%q can also be reached without an interrupt, so there may be nothing to return to; name a state, or let only interrupts lead here", r.stateOrder[u.from])
 		case !handler.has[u.from]:
 			r.report.Errorf(u.at, CodeReturnOutside, "no interrupt leads to %q, so there is nothing to return to; name a state", r.stateOrder[u.from])
 		}
@@ -211,5 +211,5 @@ func (r *reader) checkHumanApproval() {
 	}
 	var root *document.Path
 	r.report.Warnf(root.Key("meta").Key("requires_human_approval"), document.CodeNoEffect,
-		"no transition has \"requires_approval\", so nobody is asked; add it where a human must say yes")
+		"no transition has \"requires_approval\", so nobody is asked; add it where a human must approve")
 }

@@ -89,7 +89,7 @@ func (c *forkCheck) checkEnds(branches []branchStates) {
 		for j, e := range f.ends {
 			for _, b := range branches {
 				if b.fork == i && b.core[e.to] {
-					c.r.report.Errorf(e.at, CodeForkEscape, "%q is a state of the fork's own branch %q; join outside of the branches",
+					c.r.report.Errorf(e.at, CodeForkEscape, "%q is a state of the fork's own branch %q; join outside the branches",
 						c.r.stateOrder[e.to], b.facts.name)
 					c.r.forks[i].ends[j].to = unknownState
 					break
@@ -109,7 +109,7 @@ func (c *forkCheck) checkHandlers(branches []branchStates) {
 		}
 		for _, b := range branches {
 			if b.core[h.target] {
-				c.r.report.Errorf(h.at, CodeForkEscape, "%q is a state of the branch %q of a fork, and an interrupt may fire outside of it; handle it in a state of its own",
+				c.r.report.Errorf(h.at, CodeForkEscape, "%q is a state of the branch %q of a fork, and an interrupt may fire outside it; use a separate state as its handler",
 					c.r.stateOrder[h.target], b.facts.name)
 				c.r.handlers[i].target = unknownState
 				break
@@ -198,7 +198,7 @@ func (c *forkCheck) checkOverlaps(branches []branchStates) {
 func (c *forkCheck) overlapAt(b, other branchStates, state int, first bool) {
 	name := c.r.stateOrder[state]
 	if first {
-		c.r.report.Errorf(b.facts.at, CodeForkOverlap, "it shares the state %q with branch %q; give every branch states of its own", name, other.facts.name)
+		c.r.report.Errorf(b.facts.at, CodeForkOverlap, "it shares the state %q with branch %q; give every branch its own states", name, other.facts.name)
 	}
 	if state == b.facts.initial {
 		c.r.report.Errorf(b.facts.at.Key("initial"), CodeForkOverlap, "%q is a state of branch %q; begin in another", name, other.facts.name)
@@ -216,7 +216,7 @@ func (c *forkCheck) reportEscapes(branches []branchStates) {
 				continue
 			}
 			reported[e.at] = true
-			c.r.report.Errorf(e.at, CodeForkEscape, "it leads out of the branch %q to %q; a branch keeps to its own states, or ends in a final one",
+			c.r.report.Errorf(e.at, CodeForkEscape, "it leads out of the branch %q to %q; a branch uses only its own states, or ends in a final state",
 				b.facts.name, c.r.stateOrder[e.to])
 		}
 	}
@@ -253,8 +253,8 @@ func (c *forkCheck) checkCycles(branches []branchStates) {
 		back.walk(comesTo, nil)
 		for _, e := range g.of(i) {
 			if comesTo.has[e.to] {
-				r.report.Errorf(f.at, CodeForkCycle, "its branches come to this fork again, without end; fork elsewhere")
-				r.report.Errorf(by[[2]int{i, e.to}].at.Key("initial"), CodeForkCycle, "from here the run comes to the same fork again, without end; begin elsewhere")
+				r.report.Errorf(f.at, CodeForkCycle, "its branches lead to this fork again, endlessly; fork elsewhere")
+				r.report.Errorf(by[[2]int{i, e.to}].at.Key("initial"), CodeForkCycle, "from here the run reaches the same fork again, endlessly; begin elsewhere")
 				break
 			}
 		}

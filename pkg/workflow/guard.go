@@ -191,7 +191,7 @@ func (g GuardResult) String() string {
 
 // wanted says what the guard wants, without anything of the context.
 func (g GuardResult) wanted() string {
-	s := "guard " + document.Quote(g.Name) + " wants "
+	s := "guard " + document.Quote(g.Name) + " requires "
 	switch {
 	case g.Op == "exists":
 		return s + g.Field + " to exist"

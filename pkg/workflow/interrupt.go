@@ -17,11 +17,11 @@ func (m *Machine) divert(run *Run, c Divert, now time.Time) Result {
 	case at.Over || at.Status != Running || !state.Known() || state.Final:
 		return unchanged(run, c.Actor, now, "interrupts do not fire here.")
 	case at.interrupted():
-		return unchanged(run, c.Actor, now, "an interrupt is being handled already.")
+		return unchanged(run, c.Actor, now, "an interrupt is already being handled.")
 	case h.inBranch:
-		return unchanged(run, c.Actor, now, "the handler's state belongs to a fork's branch, where only the fork leads; an interrupt needs a state of its own.")
+		return unchanged(run, c.Actor, now, "the handler's state belongs to a fork's branch, which only the fork can enter; an interrupt needs its own state.")
 	case state == h.target:
-		return unchanged(run, c.Actor, now, "the run is in the handler's state already.")
+		return unchanged(run, c.Actor, now, "the run is already in the handler's state.")
 	}
 	s := m.begin(run, c.Actor, now)
 	e := &s.out.Entry

@@ -35,10 +35,10 @@ func (r *Run) Root() string {
 func (m *Machine) uninvokable(run *Run, invoke *Invoke, c *Fire) (RejectionCode, string) {
 	switch {
 	case run.Depth() >= MaxInvokeDepth:
-		return RejectInvokeTooDeep, fmt.Sprintf("it invokes workflow %s, and %d runs are nested already, which is the limit",
+		return RejectInvokeTooDeep, fmt.Sprintf("it invokes workflow %s, but %d runs are already nested, which is the limit",
 			document.Quote(invoke.Workflow), run.Depth())
 	case c.Child == nil || c.Child.Name() != invoke.Workflow:
-		return RejectUnknownWorkflow, fmt.Sprintf("it invokes workflow %s, which is not registered, or only by an agent while this one is an operator's; register it first",
+		return RejectUnknownWorkflow, fmt.Sprintf("it invokes workflow %s, which is not registered, or which only an agent registered while an operator registered this one; register it first",
 			document.Quote(invoke.Workflow))
 	default:
 		return "", ""

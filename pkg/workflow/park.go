@@ -56,7 +56,7 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 	at.Status = Running // for it alone nothing is parked
 	d, r := m.decide(&at, &fire)
 	if r == nil && (d.taken == nil || m.targetOf(d.taken, &at).Name != a.To) {
-		r = m.refused(at.View, RejectUnsupported, "event %s leads elsewhere by now than to %s", document.Quote(a.Event), document.Quote(a.To))
+		r = m.refused(at.View, RejectUnsupported, "event %s no longer leads to %s", document.Quote(a.Event), document.Quote(a.To))
 	}
 	if r == nil {
 		s := m.begin(run, c.Actor, now)

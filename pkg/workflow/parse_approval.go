@@ -100,7 +100,7 @@ func (r *reader) named(f document.Fields, name string) []string {
 			r.report.Errorf(item.At, document.CodeEmpty, "the name is empty; fill it in or remove it")
 		case consent.RoleAgent:
 			if name == "roles" {
-				r.report.Errorf(item.At, document.CodeConflict, "agents ask and never decide; name another role")
+				r.report.Errorf(item.At, document.CodeConflict, "agents never decide; name another role")
 			}
 		}
 	}

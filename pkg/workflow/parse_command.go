@@ -18,7 +18,7 @@ func (r *reader) commands(f document.Fields, s *State) {
 		r.toolName(tool, f.At.Key("allowed_commands_tool"))
 		s.AllowedCommandsTool = tool
 		if !f.Has("allowed_commands") {
-			r.report.Warnf(f.At.Key("allowed_commands_tool"), document.CodeNoEffect, "without \"allowed_commands\" it does nothing; add them or remove it")
+			r.report.Warnf(f.At.Key("allowed_commands_tool"), document.CodeNoEffect, "without \"allowed_commands\" it has no effect; add them or remove it")
 		}
 	}
 	entries, ok := f.Strings("allowed_commands", maxItems)
@@ -74,12 +74,12 @@ func (r *reader) command(entry string, at *document.Path) {
 	case strings.ContainsAny(entry, "&|<>`$;") && operators.MatchString(entry):
 		r.report.Errorf(at, CodeCommand, "%s is more than one plain command and never matches; list each command alone", document.Quote(entry))
 	case entry[0] == '@' && optIn.MatchString(entry) && entry != "@inert":
-		r.report.Errorf(at, CodeCommand, "there is no %s%s; the one set of commands is \"@inert\"", document.Quote(entry),
+		r.report.Errorf(at, CodeCommand, "there is no %s%s; the only set of commands is \"@inert\"", document.Quote(entry),
 			r.report.DidYouMean(entry, slices.Values([]string{"@inert"})))
 	case strings.Trim(entry, "*? \t") == "":
 		r.report.Warnf(at, CodeTooBroad, "%s allows every command; list the commands", document.Quote(entry))
 	case tooBroad(words):
-		r.report.Warnf(at, CodeTooBroad, "%s runs any program it is given, so it allows everything; list the commands you would trust", document.Quote(entry))
+		r.report.Warnf(at, CodeTooBroad, "%s runs any program it is given, so it allows everything; list the commands that you trust", document.Quote(entry))
 	}
 }
 

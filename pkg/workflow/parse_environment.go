@@ -35,7 +35,7 @@ func (r *reader) environment(f document.Fields, s *State) {
 			r.report.Errorf(overrides.At.Key(variable), document.CodeRange, "a variable cannot hold a NUL character; remove it")
 		}
 		if slices.Contains(s.BlockedEnv, variable) {
-			r.report.Warnf(overrides.At.Key(variable), document.CodeNoEffect, "%s is in \"blocked_env\" too, so no command may read it; remove one", document.Quote(variable))
+			r.report.Warnf(overrides.At.Key(variable), document.CodeNoEffect, "%s is also in \"blocked_env\", so no command may read it; remove one", document.Quote(variable))
 		}
 		s.EnvOverrides = append(s.EnvOverrides, EnvVar{variable, text})
 	}
@@ -46,8 +46,8 @@ func (r *reader) environment(f document.Fields, s *State) {
 func (r *reader) alias(f document.Fields, name, other string) string {
 	switch {
 	case f.Has(name) && f.Has(other):
-		r.report.Errorf(f.At, document.CodeAliasConflict, "%q and its other name %q are both there; keep one", name, other)
-		r.report.Errorf(f.At.Key(other), document.CodeAliasConflict, "this is another name of %q, which is there too; remove one", name)
+		r.report.Errorf(f.At, document.CodeAliasConflict, "%q and its other name %q are both present; keep one", name, other)
+		r.report.Errorf(f.At.Key(other), document.CodeAliasConflict, "this is another name of %q, which is also present; remove one", name)
 		return name
 	case f.Has(other):
 		return other
@@ -68,7 +68,7 @@ func (r *reader) variable(name string, at *document.Path) {
 		c := name[i]
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
 			r.report.Errorf(at, document.CodeName,
-				"%s is no variable name; write letters, digits and _ without $, not beginning with a digit", document.Quote(name))
+				"%s is not a valid variable name; use letters, digits and _ without $, not beginning with a digit", document.Quote(name))
 			return
 		}
 	}

@@ -89,7 +89,7 @@ func (r *reader) guardField(field string, at *document.Path) {
 	if strings.HasPrefix(field, "/") {
 		for segment := range strings.SplitSeq(field[1:], "/") {
 			if _, ok := document.UnescapeSegment(segment); !ok {
-				r.report.Errorf(at, document.CodeName, "%s is no JSON Pointer; write ~0 for ~ and ~1 for /", document.Quote(field))
+				r.report.Errorf(at, document.CodeName, "%s is not a JSON Pointer; write ~0 for ~ and ~1 for /", document.Quote(field))
 				return
 			}
 		}
@@ -99,7 +99,7 @@ func (r *reader) guardField(field string, at *document.Path) {
 	case strings.TrimSpace(field) == "":
 		r.report.Errorf(at, document.CodeEmpty, "the field is blank; name a key of the context")
 	case reservedKey(first):
-		r.report.Errorf(at, document.CodeReserved, "no run's context can have %s, its first letter or name is reserved; choose another", document.Quote(first))
+		r.report.Errorf(at, document.CodeReserved, "a context cannot contain %s, because its first letter or name is reserved; choose another", document.Quote(first))
 	}
 }
 
@@ -131,14 +131,14 @@ func (r *reader) listOperand(v document.Value, at *document.Path) {
 	case v.Kind() != document.Array:
 		r.report.Errorf(at, CodeGuardValue, "\"in\" needs a list, not a %s; write [...]", v.Kind())
 	case v.Len() == 0:
-		r.report.Errorf(at, document.CodeEmpty, "nothing is in an empty list, so the guard never passes; fill it")
-		r.report.Errorf(at, CodeGuardValue, "nothing is in an empty list, so the guard never passes; fill it")
+		r.report.Errorf(at, document.CodeEmpty, "the list is empty, so the guard never passes; add values")
+		r.report.Errorf(at, CodeGuardValue, "the list is empty, so the guard never passes; add values")
 	default:
 		seen := make(map[string]bool, v.Len())
 		for i, e := range v.Elements() {
 			canonical := string(document.Canonical(e))
 			if seen[canonical] {
-				r.report.Warnf(at.At(i), document.CodeDuplicateItem, "it is in the list before; remove one")
+				r.report.Warnf(at.At(i), document.CodeDuplicateItem, "it is already in the list; remove one")
 			}
 			seen[canonical] = true
 		}

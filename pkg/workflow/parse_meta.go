@@ -17,7 +17,7 @@ func (r *reader) meta(f document.Fields) {
 	}
 	for name := range m.Value.Members() {
 		if name == "policies" { // further from "policy" than a near miss
-			r.report.Errorf(m.At.Key(name), document.CodeUnknownField, "\"meta\" has no field \"policies\"; did you mean \"policy\"? It takes a list too")
+			r.report.Errorf(m.At.Key(name), document.CodeUnknownField, "\"meta\" has no field \"policies\"; did you mean \"policy\"? It also accepts a list")
 			continue
 		}
 		r.unknownField(m, name, "\"meta\"", metaFields)

@@ -37,7 +37,7 @@ func (r *reader) policies(meta document.Fields) {
 		case item.Text == "":
 			r.report.Errorf(item.At, document.CodeEmpty, "the name is empty; name a policy or remove it")
 		case !policyName.MatchString(item.Text):
-			r.report.Errorf(item.At, document.CodeName, "%s is no policy's name; use a-z, 0-9, . _ and -, at most 128 of them", document.Quote(item.Text))
+			r.report.Errorf(item.At, document.CodeName, "%s is not a valid policy name; use a-z, 0-9, . _ and -, at most 128 of them", document.Quote(item.Text))
 		}
 	}
 	r.report.Duplicates(items)

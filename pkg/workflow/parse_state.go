@@ -113,7 +113,7 @@ func (r *reader) unknownField(f document.Fields, name, what string, known []stri
 	if other, near := document.NearField(name, known, elsewhere); near {
 		fix := "did you mean that?"
 		if slices.Contains(elsewhere, name) {
-			fix = "it belongs elsewhere, and nobody would read it here"
+			fix = "it belongs elsewhere, and has no effect here"
 		}
 		r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "%s has no field %s, which is close to %q; %s",
 			what, document.Quote(name), other, fix)
@@ -155,7 +155,7 @@ func (r *reader) finalState(f document.Fields) {
 	}
 	for _, name := range limitFields {
 		if f.Has(name) {
-			r.report.Warnf(f.At.Key(name), CodeFinalHasLimits, "enforcement has ended in a final state, so %q does nothing; remove it", name)
+			r.report.Warnf(f.At.Key(name), CodeFinalHasLimits, "a final state ends enforcement, so %q has no effect; remove it", name)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (r *reader) tools(f document.Fields, s *State) {
 	at := f.At.Key("allowed_tools")
 	for i, tool := range s.AllowedTools {
 		if slices.Contains(s.DisallowedTools, tool) {
-			r.report.Warnf(at.At(i), document.CodeNoEffect, "%s is in disallowed_tools too, which wins; remove one", document.Quote(tool))
+			r.report.Warnf(at.At(i), document.CodeNoEffect, "%s is also in disallowed_tools, which takes precedence; remove one", document.Quote(tool))
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (r *reader) idleLimits(f document.Fields, s *State) {
 	}
 	for _, name := range idle {
 		if f.Has(name) {
-			r.report.Warnf(f.At.Key(name), document.CodeNoEffect, "%s, so %q does nothing; add the tool or remove the limit", why, name)
+			r.report.Warnf(f.At.Key(name), document.CodeNoEffect, "%s, so %q has no effect; add the tool or remove the limit", why, name)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func (r *reader) toolName(name string, at *document.Path) {
 		r.report.Errorf(at, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
 		r.report.Errorf(at, document.CodeName, "the tool name is empty; it matches no tool")
 	case name == "*":
-		r.report.Warnf(at, CodeTooBroad, "\"*\" stands for every tool; name the tools")
+		r.report.Warnf(at, CodeTooBroad, "\"*\" matches every tool; name the tools")
 	case strings.Contains(prefix, "*"):
 		r.report.Errorf(at, document.CodeName, "%s: a * is allowed only at the end, where it matches any rest of the name", document.Quote(name))
 	case strings.ContainsAny(prefix, "()"):

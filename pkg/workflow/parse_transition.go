@@ -147,11 +147,11 @@ func (r *reader) patterns(f document.Fields) {
 	for _, name := range foreign {
 		if f.Has(name) {
 			mixed = true
-			r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "a transition with %q has no %q, which would do nothing; remove it", pattern, name)
+			r.report.Errorf(f.At.Key(name), document.CodeUnknownField, "a transition with %q has no %q, so the field has no effect; remove it", pattern, name)
 		}
 	}
 	if mixed {
-		r.report.Errorf(f.At, document.CodeConflict, "fields of another pattern stand beside %q; split it into several transitions", pattern)
+		r.report.Errorf(f.At, document.CodeConflict, "%q is combined with fields of another pattern; split it into several transitions", pattern)
 	}
 }
 
@@ -175,7 +175,7 @@ func (r *reader) guarded(from int, f document.Fields, t *Transition) {
 // advisory warns of an approval that stops nobody.
 func (r *reader) advisory(at *document.Path) {
 	if r.def.Meta.ApprovalMode != "ui" {
-		r.report.Warnf(at, document.CodeNoEffect, "without \"approval_mode\": \"ui\" in \"meta\" it is advisory: the transition goes through and is recorded")
+		r.report.Warnf(at, document.CodeNoEffect, "without \"approval_mode\": \"ui\" in \"meta\" it is advisory: the transition succeeds and is recorded")
 	}
 }
 
@@ -216,7 +216,7 @@ func (r *reader) guardNames(f document.Fields) []string {
 func (r *reader) branches(from int, v document.Value, at *document.Path, t *Transition) {
 	switch {
 	case v.Len() == 0:
-		r.report.Errorf(at, document.CodeEmpty, "the list has no branch, so the event can do nothing; add one or remove the event")
+		r.report.Errorf(at, document.CodeEmpty, "the list has no branch, so the event has no effect; add one or remove the event")
 	case v.Len() > maxItems:
 		r.report.Errorf(at, document.CodeTooMany, "there are %d branches, the limit is %d", v.Len(), maxItems)
 		return
@@ -248,7 +248,7 @@ func (r *reader) branches(from int, v document.Value, at *document.Path, t *Tran
 func (r *reader) branchFields(f document.Fields) {
 	f.Known("a branch of a list", branchFields...)
 	if f.Has("target") && (f.Has("invoke") || f.Has("fork")) {
-		r.report.Errorf(f.At, document.CodeConflict, "a branch of a list leads to a \"target\" only; move the rest to an event of its own")
+		r.report.Errorf(f.At, document.CodeConflict, "a branch of a list leads to a \"target\" only; move the rest to a separate event")
 	}
 }
 
@@ -261,9 +261,9 @@ func (r *reader) invoke(from int, f document.Fields, t *Transition) {
 		switch {
 		case !r.report.CheckName(id, at, idRule):
 		case id == r.def.ID:
-			r.report.Errorf(at, CodeInvokeCycle, "the workflow invokes itself without end; name another")
+			r.report.Errorf(at, CodeInvokeCycle, "the workflow invokes itself endlessly; name another")
 		case r.options.Known == nil || !r.options.Known(id):
-			r.report.Warnf(at, CodeUnknownMachine, "no workflow %s is known here; register it before a run gets there", document.Quote(id))
+			r.report.Warnf(at, CodeUnknownMachine, "workflow %s is not known here; register it before a run needs it", document.Quote(id))
 		}
 	}
 	inv.OnComplete, inv.OnFail = r.ends(from, f, byInvoke)

@@ -90,21 +90,21 @@ func (m *Machine) foreign(run *Run) *Rejection {
 func (m *Machine) notRunning(at View, what string) *Rejection {
 	if at.Status == AwaitingApproval && at.Approval.Pending() {
 		return m.refused(at, RejectApprovalPending,
-			"%s refused: event %s is parked in state %s, and no other is taken until humans have decided on approval %s; wait for that. The tools of the state stay as they are.",
+			"%s refused: event %s is parked in state %s, and no other event is accepted until humans have decided approval %s; wait for that. The tools of the state do not change.",
 			what, document.Quote(at.Approval.Event), document.Quote(at.State), document.Quote(at.Approval.ID))
 	}
 	var why string
 	switch {
 	case at.Status.Ended():
-		why = "it has ended and nothing changes it any more; start a new run"
+		why = "it has ended and can no longer change; start a new run"
 	case at.Held():
 		why = heldBy(at.Holds)
 	case at.Status == Paused:
 		why = "resume it first"
 	case at.Status == AwaitingApproval:
-		why = "a human has to decide first"
+		why = "a human must decide first"
 	case at.Child != nil:
-		why = fmt.Sprintf("it waits for run %s of workflow %s, which is where to go on", at.Child.RunID, document.Quote(at.Child.Workflow))
+		why = fmt.Sprintf("it waits for run %s of workflow %s; continue there", at.Child.RunID, document.Quote(at.Child.Workflow))
 	case at.Fork != nil:
 		why = "it waits for branches that other sessions work in: " + at.Fork.open()
 	default:
@@ -118,7 +118,7 @@ func (m *Machine) notRunning(at View, what string) *Rejection {
 func (m *Machine) unknownBranch(run *Run, name, what string) *Rejection {
 	at := run.At("")
 	if run.Fork == nil {
-		return m.refused(at, RejectUnknownBranch, "%s refused: the run is in no fork, so it has no branch %s. %s",
+		return m.refused(at, RejectUnknownBranch, "%s refused: the run is not in a fork, so it has no branch %s. %s",
 			what, document.Quote(name), m.State(at.State).moves)
 	}
 	return m.refused(at, RejectUnknownBranch, "%s refused: the run's fork has no branch %s, or more than one; open branches: %s.",

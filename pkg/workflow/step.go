@@ -175,7 +175,7 @@ func (m *Machine) admit(at *View, c *Fire) *Rejection {
 	}
 	state := m.State(at.State)
 	if !state.Known() {
-		return m.refused(*at, RejectUnsupported, "the workflow has no state %s; an operator has to cancel this run.", document.Quote(at.State))
+		return m.refused(*at, RejectUnsupported, "the workflow has no state %s; an operator must cancel this run.", document.Quote(at.State))
 	}
 	if code, why := badData(c.Data); code != "" {
 		return m.refused(*at, code, "data of event %s: %s. Nothing has changed. %s", document.Quote(c.Event), why, state.moves)
@@ -225,7 +225,7 @@ func (m *Machine) passable(at *View, state *StateView, w *way, taken *arm, c *Fi
 	}
 	switch {
 	case w.done != nil && w.done.target == nil || w.fork != nil && !m.forkable(w.fork):
-		return refuse(RejectUnsupported, "it leads to no state of this workflow")
+		return refuse(RejectUnsupported, "it does not lead to a state of this workflow")
 	case w.invoke != nil:
 		if code, why := m.uninvokable(at.Run, w.invoke, c); code != "" {
 			return refuse(code, why)
@@ -236,7 +236,7 @@ func (m *Machine) passable(at *View, state *StateView, w *way, taken *arm, c *Fi
 	case taken == nil && len(w.arms) > 0:
 		return m.guardsFailed(*at, state, w, c.Data, results)
 	case taken == nil || taken.target == nil && !taken.returns:
-		return refuse(RejectUnsupported, "it leads to no state of this workflow")
+		return refuse(RejectUnsupported, "it does not lead to a state of this workflow")
 	case taken.returns && at.Interrupt == nil:
 		return refuse(RejectReturnOutsideInterrupt, "it returns to an interrupted state, and no interrupt is active")
 	case taken.approval && c.ApprovalID == "" && !m.approvalAdvisory():

@@ -148,6 +148,6 @@ func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest str
 
 // parkedNote tells the caller of an accepted event that it waits.
 func parkedNote(event, approvalID string) string {
-	return "event " + document.Quote(event) + " is parked until humans have decided on approval " + approvalID +
-		": the state and its tools stay as they are, and no other event is taken until then."
+	return "event " + document.Quote(event) + " is parked until humans have decided approval " + approvalID +
+		": the state and its tools do not change, and no other event is accepted until then."
 }

@@ -51,7 +51,7 @@ func (r request) failed(refusal *authority.Refusal, run *workflow.Run, m definit
 }
 
 func noProcess(run *workflow.Run) error {
-	return fault.New(fault.FailedPrecondition, "run %s is of workflow %q, which asks no questions; move it on by its events",
+	return fault.New(fault.FailedPrecondition, "run %s is of workflow %q, which asks no questions; use its events",
 		run.ID, run.Workflow)
 }
 

@@ -67,7 +67,7 @@ func (e ending) why() string {
 	case e.Type == "":
 		why = "the run has moved on or ended, and nothing waits for it"
 	case why == "":
-		why = "the run has not taken it: " + e.Type
+		why = "the run did not accept it: " + e.Type
 	}
 	if characters := []rune(why); len(characters) > most {
 		why = string(characters[:most]) + "..."

@@ -53,9 +53,9 @@ func readable(src []byte, problems document.Problems, asProcess bool) (document.
 	if problem != nil {
 		problems = append(problems, *problem)
 	}
-	this, hint := "workflow", "it looks like a process, which is registered as one (POST /v1/processes)"
+	this, hint := "workflow", "it looks like a process; register it as a process (POST /v1/processes)"
 	if asProcess {
-		this, hint = "process", "it looks like a workflow, which is registered as one (POST /v1/workflows)"
+		this, hint = "process", "it looks like a workflow; register it as a workflow (POST /v1/workflows)"
 	}
 	misplaced := document.KindOf(value) != "" && process.Is(value) != asProcess
 	switch {
@@ -96,7 +96,7 @@ func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, nex
 	case err != nil:
 		return nil, false, err
 	case latest.Process != next.Process:
-		return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s cannot have it too; choose another name",
+		return nil, false, fault.New(fault.NameTaken, "%q is the name of a %s, and a %s cannot also have it; choose another name",
 			next.Name, latest.what(), next.what())
 	case latest.Digest == next.Digest:
 		return latest, false, retry.Fault(a.claim(ctx, caller, latest))

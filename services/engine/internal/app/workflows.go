@@ -31,7 +31,7 @@ func (a *App) Workflow(ctx context.Context, namespace, name string, number int64
 func (a *App) loadLatest(ctx context.Context, key store.Key) (*Version, error) {
 	record, err := a.store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fault.New(fault.NotFound, "no workflow %q is registered; register it first", key.ID)
+		return nil, fault.New(fault.NotFound, "workflow %q is not registered; register it first", key.ID)
 	}
 	if err != nil {
 		return nil, fault.From(err)
