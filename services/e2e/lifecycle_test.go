@@ -197,10 +197,12 @@ func pinnedVersions(t *testing.T, w *world) {
 	if got := other.move(t, old, "OLD"); got.GetWorkflowVersion() != 1 {
 		t.Errorf("an old run is on version %d", got.GetWorkflowVersion())
 	}
-	if pinned := other.begin(t, &enginev1.StartRunRequest{Workflow: "v", WorkflowVersion: 1}); pinned.GetWorkflowVersion() != 1 {
+	if pinned := w.at(t, 1, auth.Operator).begin(t, &enginev1.StartRunRequest{Workflow: "v", WorkflowVersion: 1}); pinned.GetWorkflowVersion() != 1 {
 		t.Errorf("version 1 was asked for: %v", pinned)
 	}
-	_, err := one.runs.StartRun(within(t), &enginev1.StartRunRequest{Workflow: "v", WorkflowVersion: 3})
+	_, err := one.runs.StartRun(within(t), &enginev1.StartRunRequest{Workflow: "v", WorkflowVersion: 1})
+	refused(t, err, fault.PermissionDenied) // an agent starts the newest (S6.8)
+	_, err = one.runs.StartRun(within(t), &enginev1.StartRunRequest{Workflow: "v", WorkflowVersion: 3})
 	refused(t, err, fault.NotFound)
 	racingRegistrations(t, w)
 }

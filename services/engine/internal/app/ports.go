@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/principal"
 )
 
 // Kinds of the records that the engine owns.
@@ -48,7 +49,7 @@ func decidedBy(namespace, name string) Caller {
 
 // who is the caller as far as its authority goes.
 func (c Caller) who() authority.Who {
-	w := c.Principal.Who()
+	w := principal.Who(c.Principal)
 	if c.itself {
 		w.Role = authority.System
 	}

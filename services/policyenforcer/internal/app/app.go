@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/principal"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 )
 
@@ -213,7 +214,7 @@ func (a *App) above(ctx context.Context, namespace string, run *workflow.View) (
 // is what a caller asks who may act in one session only: the engine knows whether
 // the run is that one's.
 func (a *App) cached(ctx context.Context, caller Caller, target Target) (*snapshotOf, error) {
-	if target.RunID != "" && !caller.Principal.Who().Confined() {
+	if target.RunID != "" && !principal.Who(caller.Principal).Confined() {
 		s, ok := a.runs.Get(lane{ledger.Run(caller.Namespace, target.RunID), target.Branch})
 		// Whether its session has gone on to another run, a run's version does not tell.
 		if ok && s.run.Status != workflow.Paused && !s.run.Status.Ended() {

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/principal"
 )
 
 // Usage is what one limit of a policy has counted.
@@ -22,12 +23,12 @@ type Usage struct {
 // Usage answers what the limits of a policy have counted, as it is enforced now or
 // else shadowed. Those that count by principal or session are there when one is
 // named; an agent that names none asks about itself.
-func (a *App) Usage(ctx context.Context, caller Caller, name, principal, session string) ([]Usage, error) {
+func (a *App) Usage(ctx context.Context, caller Caller, name, spender, session string) ([]Usage, error) {
 	policy, err := a.present(ctx, caller.Namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	principal, session, refusal := caller.Principal.Who().Accounts(principal, session)
+	spender, session, refusal := principal.Who(caller.Principal).Accounts(spender, session)
 	if refusal != nil {
 		return nil, fault.New(fault.Reason(refusal.Code), "%s", refusal.Message)
 	}
@@ -39,7 +40,7 @@ func (a *App) Usage(ctx context.Context, caller Caller, name, principal, session
 		}
 		root = lineage[0]
 	}
-	usages := limitsOf(policy, principal, root, a.clock())
+	usages := limitsOf(policy, spender, root, a.clock())
 	for i := range usages {
 		u := &usages[i]
 		if u.Used, err = a.counted(ctx, a.spendKey(caller.Namespace, u.Account), u.Account); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/principal"
 )
 
 // ownSession is a request for a session as a bound principal means it: a root without a
@@ -19,7 +20,7 @@ func ownSession(caller Caller, req NewSession) NewSession {
 
 // may decides about a session, nil for a root that is not there yet.
 func (a *App) may(ctx context.Context, caller Caller, subject *Member, decide func(authority.SessionScene) *authority.Refusal) error {
-	s := authority.SessionScene{Who: caller.Principal.Who(), Subject: subject.authority()}
+	s := authority.SessionScene{Who: principal.Who(caller.Principal), Subject: subject.authority()}
 	// A caller whose token is bound acts as that session, whatever it says.
 	caller.Session = cmp.Or(caller.Principal.Session, caller.Session)
 	if caller.Session != "" && subject != nil {
@@ -40,7 +41,7 @@ func (a *App) may(ctx context.Context, caller Caller, subject *Member, decide fu
 
 // author is the caller as the author of what is done to a session.
 func (a *App) author(ctx context.Context, caller Caller) (*authority.Author, error) {
-	who := caller.Principal.Who()
+	who := principal.Who(caller.Principal)
 	by := &authority.Author{Role: who.Role, Name: who.Name}
 	if caller.Session = cmp.Or(caller.Principal.Session, caller.Session); caller.Session == "" {
 		return by, nil
