@@ -143,6 +143,10 @@ func (b *wordBuilder) quoted(s string) {
 	b.parted, b.word.integer = true, false
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) {
+			if s[i+1] == '\n' { // after an escape, the parser leaves it here
+				i++
+				continue
+			}
 			if c := s[i+1]; c == '\\' || c == '$' || c == '`' || c == '"' && b.use != document {
 				i++
 			}
@@ -167,13 +171,16 @@ func (b *wordBuilder) single(q *syntax.SglQuoted) {
 func (b *wordBuilder) literal(s string, parts []syntax.WordPart) {
 	b.suspect(s, false)
 	last := strings.LastIndexByte(s, ']')
+	escaped := -1
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
 		case c == '\\' && i+1 < len(s):
 			i++
-			b.add(s[i])
-		case c == '~' && !b.parted:
+			if escaped = i; s[i] != '\n' { // after an escape, the parser leaves a continued line here
+				b.add(s[i])
+			}
+		case c == '~' && (!b.parted || i > 0 && i-1 != escaped && b.homes(s[i-1], parts)):
 			b.unknown(hole{start: startsSafe})
 		case b.use != argument:
 			b.add(c)
@@ -191,6 +198,31 @@ func (b *wordBuilder) literal(s string, parts []syntax.WordPart) {
 			b.add(c)
 		}
 	}
+}
+
+// homes reports that bash may expand a tilde after an unquoted character: it does so
+// after = and : in a value, and in any word that it reads as NAME=, NAME+= or NAME[...]=.
+func (b *wordBuilder) homes(after byte, parts []syntax.WordPart) bool {
+	if after != '=' && after != ':' {
+		return false
+	}
+	if b.use == value {
+		return true
+	}
+	var text string
+	for _, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			break
+		}
+		text += lit.Value
+	}
+	name := 0
+	for name < len(text) && wordByte(text[name]) {
+		name++
+	}
+	rest := text[name:]
+	return name > 0 && (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "+=") || strings.HasPrefix(rest, "["))
 }
 
 // suspect finds text that the parser took for literal and bash may expand:
