@@ -34,12 +34,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"interlock": main})
 }
 
-// builtFolder is a folder with an interlock that is built as users have it. The test binary
-// starts many times slower with -race, and scripts start hundreds.
+// builtFolder is a folder with an interlock that is built as users have it, from the cache
+// that `make build` fills. The test binary starts many times slower with -race, and scripts
+// start hundreds.
 func builtFolder(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "interlock"), ".")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "interlock"), ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("build interlock: %v\n%s", err, out)

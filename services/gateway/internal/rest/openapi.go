@@ -192,9 +192,8 @@ var objects = map[string]bool{
 	"Approval.subject": true, "SimulateRequest.definition": true,
 }
 
-// finishOpenAPI corrects what reflection cannot know and returns the document's
-// text.
-func finishOpenAPI(api huma.API) ([]byte, error) {
+// finishOpenAPI corrects what reflection cannot know.
+func finishOpenAPI(api huma.API) {
 	for name, schema := range api.OpenAPI().Components.Schemas.Map() {
 		request := strings.HasSuffix(name, "Request")
 		if !request {
@@ -215,9 +214,14 @@ func finishOpenAPI(api huma.API) ([]byte, error) {
 			}
 		}
 	}
+}
+
+// openAPIText is the document. It panics when the document cannot be encoded, which is a
+// defect of this package.
+func openAPIText(api huma.API) []byte {
 	text, err := json.Marshal(api.OpenAPI())
 	if err != nil {
-		return nil, fmt.Errorf("rest: encode the OpenAPI document: %w", err)
+		panic(fmt.Errorf("rest: encode the OpenAPI document: %w", err))
 	}
-	return text, nil
+	return text
 }

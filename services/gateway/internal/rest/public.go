@@ -3,6 +3,7 @@ package rest
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,7 +69,8 @@ type Health struct {
 // serverRoutes are those of the server itself.
 func (e *edge) serverRoutes() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
-	e.raw("/openapi.json", contentJSON, func() []byte { return e.spec })
+	// Few ask for the document, and to encode it takes most of the time of a start.
+	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(e.api) }))
 	e.add(route{
 		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?",
 		answers: answers[Health](http.StatusOK),
@@ -88,9 +90,10 @@ func (e *edge) serverRoutes() {
 // raw serves fixed text that is not part of the OpenAPI document.
 func (e *edge) raw(path, contentType string, text func() []byte) {
 	e.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+		text := text()
 		w.Header().Set("Content-Type", contentType)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer can
-		_, _ = w.Write(text())
+		_, _ = w.Write(text)
 	})
 }
 
