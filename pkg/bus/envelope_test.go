@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -47,7 +48,7 @@ func TestTokenTable(t *testing.T) {
 func TestSubjectsRoundTrip(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringN(1, 40, -1)
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		s := Subject{text.Draw(t, "namespace"), text.Draw(t, "entity"), text.Draw(t, "id"), text.Draw(t, "type")}
 		wire := s.String()
 		// Dots of a type part tokens, of which none is empty.
@@ -209,7 +210,7 @@ func headerText(s string) string {
 func TestMarshalAgreesWithProtojson(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z_0-9]{0,12}`), rapid.Just("\"\\</script>\u2028\x00\x7f"))
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		ev := &eventv1.Event{
 			Id: text.Draw(t, "id"), Namespace: text.Draw(t, "namespace"), Entity: text.Draw(t, "entity"), EntityId: text.Draw(t, "entity_id"),
 			Type: text.Draw(t, "type"), Version: rapid.Int64().Draw(t, "version"), Actor: text.Draw(t, "actor"),

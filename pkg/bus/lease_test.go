@@ -8,12 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
 func TestAssignIsFairAndMovesLittle(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		shards := rapid.IntRange(1, 128).Draw(t, "shards")
 		members := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9.-]{1,12}`), 1, 9, rapid.ID).Draw(t, "members")
 		room := (shards + len(members) - 1) / len(members)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // people are all who try to decide: approvers, fallback approvers, the asker under
@@ -94,7 +95,7 @@ type court struct {
 func TestNoConsentWithoutPeople(t *testing.T) {
 	t.Parallel()
 	reached := map[consent.Status]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		req := consent.Request{
 			ID:       "apr_1",
 			Action:   consent.Action{Kind: rapid.SampledFrom([]consent.Kind{consent.ToolCall, consent.Transition}).Draw(t, "kind"), Subject: document.StringValue("subject"), Data: drawData(t)},
@@ -261,7 +262,7 @@ func fingerprint(t *rapid.T, v any) string {
 // its end without anybody (S9.3, S9.5).
 func TestDueIsDone(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		out, err := consent.Open(consent.Request{
 			ID: "apr_1", Action: consent.Action{Kind: consent.Transition}, Asker: consent.Asker{Principal: "agent-7"}, Terms: terms(t),
 		}, noon)
@@ -295,7 +296,7 @@ func TestDueIsDone(t *testing.T) {
 // one decision, and it is the one that their order makes (S9.4).
 func TestRacingApprovers(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		required, deny := rapid.IntRange(1, 3).Draw(t, "required"), rapid.IntRange(1, 3).Draw(t, "deny")
 		out, err := consent.Open(consent.Request{
 			ID: "apr_1", Action: consent.Action{Kind: consent.Transition}, Asker: consent.Asker{Principal: "agent-7"},

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -96,7 +97,7 @@ func drawProcess(t *rapid.T) *process.Definition {
 // well formed and no text of it is more than text.
 func TestAnyDefinitionIsDrawn(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		d := Process(drawProcess(t))
 		if rapid.IntRange(0, 4).Draw(t, "form") > 0 {
 			d = Workflow(drawWorkflow(t))

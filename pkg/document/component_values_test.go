@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // The four definitions that S12 is made from.
@@ -210,7 +212,7 @@ func TestCheckKeeps(t *testing.T) {
 		"escalated":       rapid.SampledFrom([]string{"true", "false"}),
 		"sentiment_score": rapid.SampledFrom([]string{"0.5", "-1"}),
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		now := c.Start()
 		for range 8 {
 			var members []Member

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // drawValue draws a document of few names and values, so that two of them have
@@ -94,7 +96,7 @@ func drawEdited(t *rapid.T, v Value) Value {
 // alone what both share.
 func TestDiffRestores(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		before := drawValue(t, 3)
 		after := drawEdited(t, before)
 		text := before.String()
@@ -220,7 +222,7 @@ func TestIndexWidth(t *testing.T) {
 			t.Errorf("%d: got %d, want %d", i, got, want)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		name := rapid.String().Draw(t, "name")
 		if got, want := segmentWidth(name), len(StringValue(Pointer(name)).String())-len(`""`); got != want {
 			t.Fatalf("%q: got %d, want %d", name, got, want)

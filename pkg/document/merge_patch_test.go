@@ -7,6 +7,8 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // TestMergePatch runs the examples of RFC 7396 (section 3, appendix A), and
@@ -103,7 +105,7 @@ func TestMergePatchShares(t *testing.T) {
 func TestMergePatchRestores(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		doc := drawValue(t, 3)
 		patch := drawEdited(t, doc)
 		got, problem := MergePatch(doc, patch, PatchLimits{})

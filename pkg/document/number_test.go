@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // TestCompareNumbers holds S2.5: by value, exact for 64-bit integers and
@@ -55,7 +57,7 @@ var decimals = rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE]
 // TestNumbersAgainstRationals compares with exact rational numbers.
 func TestNumbersAgainstRationals(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		a, b := decimals.Draw(t, "a"), decimals.Draw(t, "b")
 		x, _ := new(big.Rat).SetString(a)
 		y, _ := new(big.Rat).SetString(b)

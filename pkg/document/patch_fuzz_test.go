@@ -10,6 +10,8 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // FuzzPatch holds Apply against a peer (evanphx/json-patch), and holds that a
@@ -116,7 +118,7 @@ func oddNumbers(v Value) bool {
 func TestPatchPeer(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		doc := drawValue(t, 3)
 		patch, problems := ParsePatch([]byte(drawPatch(t, doc, 4)), PatchLimits{})
 		if problems != nil {

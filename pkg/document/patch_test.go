@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // TestParsePatch holds what is not a patch, and that every problem is told.
@@ -178,7 +180,7 @@ func drawPointer(t *rapid.T, v Value) string {
 func TestPatchAtomic(t *testing.T) {
 	t.Parallel()
 	applied, refused := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		doc := drawValue(t, 3)
 		text := drawPatch(t, doc, 4)
 		before := snapshot(doc)
@@ -268,7 +270,7 @@ func checkAgainstParts(t *rapid.T, doc Value, patch *Patch, want Value) {
 // changed.
 func TestPatchShares(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		doc := ObjectValue([]Member{{"a", drawValue(t, 3)}, {"b", drawValue(t, 3)}, {"c", drawValue(t, 3)}})
 		patch, _ := ParsePatch([]byte(drawPatch(t, doc, 3)), PatchLimits{})
 		got, err := patch.Apply(doc, PatchLimits{})

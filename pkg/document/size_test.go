@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // TestSize holds that the size is that of the text, and beyond a bound only
 // more than that.
 func TestSize(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		v := drawValue(t, 3)
 		if rapid.Bool().Draw(t, "any text") {
 			v = ObjectValue([]Member{{rapid.String().Draw(t, "name"), v}, {"t", StringValue(rapid.String().Draw(t, "text"))}})

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // must parses a text of a test.
@@ -158,7 +160,7 @@ func TestLookup(t *testing.T) {
 
 func TestPointerRoundTrip(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.String(), 0, 5).Draw(t, "keys")
 		v := StringValue("found")
 		for _, k := range slices.Backward(keys) {

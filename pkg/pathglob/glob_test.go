@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 func compile(t testing.TB, pattern string) pathglob.Glob {
@@ -249,7 +250,7 @@ func reference(pattern string) *regexp.Regexp {
 // TestMatchAgreesWithReference compares with regular expressions.
 func TestMatchAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		segment := rapid.OneOf(rapid.Just("**"), rapid.StringOfN(rapid.RuneFrom([]rune("ab*?.")), 1, 5, -1))
 		segments := rapid.SliceOfN(segment, 1, 6).Draw(t, "pattern")
 		for i, s := range segments {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/pathglob"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // TestClean: S3.8.
@@ -168,7 +169,7 @@ func drawName(t *rapid.T) string {
 // none of their marks and is its own clean name.
 func TestCleanIsOneName(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		root, name := roots.Draw(t, "root"), drawName(t)
 		clean, inside := root.Clean(name)
 		if again, still := root.Clean(clean); again != clean || still != inside {
@@ -211,7 +212,7 @@ func TestCleanIsOneName(t *testing.T) {
 // the same.
 func TestAbsoluteNamesAreRelative(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		root := pathglob.RootOf(rapid.SampledFrom([]string{"/repo", "/a/repo/", `C:\repo`}).Draw(t, "root"))
 		name := strings.TrimLeft(drawName(t), "/")
 		if strings.HasPrefix(name, "c:") {

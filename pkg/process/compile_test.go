@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/process"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -203,7 +204,7 @@ func (n *interpreter) decide(what string) {
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	reached := map[workflow.Status]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		src := randomProcess(t)
 		def, problems := process.Parse([]byte(src))
 		if def == nil {

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -206,7 +207,7 @@ func TestNoRecipientEscapes(t *testing.T) {
 	t.Parallel()
 	set := compile(t, mailPolicy)
 	field := rapid.SampledFrom([]string{"to", "Cc", "b_c_c", "recipients", "toAddresses", "Rcpt-To", "email"})
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		evil := `"x@evil.com"`
 		if rapid.Bool().Draw(t, "listed") {
 			evil = `["a@example.com", ` + evil + `]`

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -48,7 +49,7 @@ type world struct {
 func TestNoOrderOverAdmits(t *testing.T) {
 	t.Parallel()
 	set := compile(t, shared)
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		w := &world{t: t, set: set, counters: newCounters()}
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			switch rapid.IntRange(0, 4).Draw(t, "step") {

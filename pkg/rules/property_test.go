@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -95,7 +96,7 @@ func expected(p *rules.Policy, call rules.Call) toolcall.Decision {
 // TestDecideIsTheRule holds the tables to what the rule says.
 func TestDecideIsTheRule(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		p, call := somePolicy().Draw(t, "policy"), someCall().Draw(t, "call")
 		v := rules.Compile(p, 1).Decide(call, nil)
 		if want := expected(p, call); v.Decision != want {
@@ -121,7 +122,7 @@ func TestDecideIsTheRule(t *testing.T) {
 // counted.
 func TestOrderOfRules(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		p, call := somePolicy().Draw(t, "policy"), someCall().Draw(t, "call")
 		shuffled := *p
 		for _, list := range []*[]rules.Rule{&shuffled.Deny, &shuffled.Ask, &shuffled.Allow} {
@@ -144,7 +145,7 @@ func TestOrderOfRules(t *testing.T) {
 // approval helps.
 func TestDenyWins(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		p, call := somePolicy().Draw(t, "policy"), someCall().Draw(t, "call")
 		var about []string
 		for _, pattern := range somePatterns {
@@ -167,7 +168,7 @@ func TestStricterWins(t *testing.T) {
 	t.Parallel()
 	decisions := []toolcall.Decision{toolcall.Allow, toolcall.Ask, toolcall.Deny, ""}
 	rank := func(d toolcall.Decision) int { return slices.Index(decisions, d) }
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		call := someCall().Draw(t, "call")
 		state := toolcall.Verdict{Decision: rapid.SampledFrom(decisions).Draw(t, "state"), Tool: call.Tool}
 		if state.Decision == toolcall.Ask || state.Decision == toolcall.Deny {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -95,7 +96,7 @@ func TestSimulate(t *testing.T) {
 func TestSimulateIsWhatDecides(t *testing.T) {
 	t.Parallel()
 	set := compile(t, shared)
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		counters := newCounters()
 		var calls []rules.Recorded
 		for range rapid.IntRange(0, 60).Draw(t, "calls") {

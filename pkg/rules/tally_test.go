@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -17,7 +18,7 @@ func TestTally(t *testing.T) {
 	t.Parallel()
 	set := compile(t, `{"role": "agent", "name": "p", "allow": [{"capability": "bash",
 		"rate_limit": {"max_calls": 3, "window_seconds": 60}, "budget_limit": {"max_usd": 0.00002, "period": "monthly"}}]}`)
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		var tally rules.Tally
 		now, admitted, spent := noon, []time.Time(nil), int64(0)
 		decide := func(now time.Time) rules.Combined {

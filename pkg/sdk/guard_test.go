@@ -18,6 +18,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 const (
@@ -152,7 +153,7 @@ func TestGuardRunsOnlyWhatIsAllowed(t *testing.T) {
 // once, whatever is lost.
 func TestGuardRepeats(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		troubles := rapid.SliceOfN(rapid.SampledFrom([]trouble{lostRequest, lostAnswer, uncertain}), 0, 4)
 		checks, reports := troubles.Draw(rt, "checks"), troubles.Draw(rt, "reports")
 		policy := &fakePolicy{checks: bumpy{ahead: slices.Clone(checks)}, reports: bumpy{ahead: slices.Clone(reports)}}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // view is a Go type that has a part of the documents of these tests.
@@ -117,7 +118,7 @@ func TestMergeOfTheWhole(t *testing.T) {
 // Whatever the document, a change of one member changes that member and no other.
 func TestMergeProperty(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		doc := anObject(rt, 3)
 		next, err := edited(t, doc.String(), func(v *map[string]any) {
 			if *v == nil {

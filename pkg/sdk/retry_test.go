@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // answers is an RPC that fails with these errors, and then returns.
@@ -82,7 +83,7 @@ func TestRetryGivesUp(t *testing.T) {
 // long without advice.
 func TestDelay(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		failures := rapid.IntRange(1, 1_000_000).Draw(t, "failures")
 		advised := time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "advised"))
 		switch wait := delay(failures, advised); {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 type counter struct {
@@ -29,7 +30,7 @@ func (c *counter) increment() error {
 // whatever happens to requests and responses on the way.
 func TestUpdateConcurrently(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		writers, each := rapid.IntRange(1, 6).Draw(rt, "writers"), rapid.IntRange(1, 4).Draw(rt, "each")
 		ahead := rapid.SliceOfN(rapid.SampledFrom([]trouble{none, lostRequest, lostAnswer, uncertain, silence}), 0, 24).Draw(rt, "trouble")
 		states := newStates(t, `{"n": 0, "id": 9007199254740993}`)

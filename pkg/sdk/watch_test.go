@@ -13,6 +13,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 type watchStream = grpc.ServerStreamingServer[statev1.WatchStateResponse]
@@ -50,7 +51,7 @@ func upTo(first, last int64) []int64 {
 // version comes once and in order.
 func TestWatchResumes(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		const last = 12
 		// Each number is how many changes a stream carries before it breaks.
 		carries := rapid.SliceOfN(rapid.IntRange(0, 4), 0, 8).Draw(rt, "carries")

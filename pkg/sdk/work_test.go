@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // finished ends a context when the tasks are over, or after a day.
@@ -32,7 +33,7 @@ func finished(t testing.TB, f *fakeTasks) context.Context {
 // are at work than the runner takes.
 func TestWork(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		inFlight := rapid.IntRange(0, 3).Draw(rt, "in flight")
 		lasts := rapid.SliceOfN(rapid.IntRange(0, 200), 1, 8).Draw(rt, "seconds")
 		var ids []string

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
@@ -114,7 +115,7 @@ func TestFences(t *testing.T) {
 	text := rapid.Map(rapid.SliceOf(rapid.SampledFrom([]string{
 		"`", "``", "```", "````", "\n", "\n```\n", "\n````  \n", "\n   `````\n", "json", "~~~", "x", " ", "**Schema:**\n", "\r",
 	})), func(parts []string) string { return strings.Join(parts, "") })
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		state := session.Shared{Data: text.Draw(t, "data"), Schema: text.Draw(t, "schema"), Version: 1}
 		for attempt := range 3 {
 			got := fenced(session.UpdatePrompt(attempt+1, 3, state))

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
@@ -16,7 +17,7 @@ import (
 // they should, and every session must end (S11).
 func TestTrees(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		w := newTree(t.Fatalf)
 		w.config = session.Config{
 			MaxAttempts: pick(t, 5), MaxDeliveries: pick(t, 4), // 0 is the default

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
@@ -84,7 +85,7 @@ func TestListMatch(t *testing.T) {
 // TestListGlobs: a glob matches what its regular expression matches.
 func TestListGlobs(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		pattern := "a" + rapid.StringMatching(`[ab*?é]{0,6}`).Draw(t, "pattern") + "*"
 		line := "a" + rapid.StringMatching(`[abé]{0,8}`).Draw(t, "line")
 		expression := regexp.QuoteMeta(pattern)

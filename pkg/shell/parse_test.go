@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/shell"
 )
 
@@ -54,7 +55,7 @@ func TestWordsAgainstBash(t *testing.T) {
 		"@", "^", ":", "/", "+", "é", "☃",
 	})
 	static := 0
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		source := strings.Join(rapid.SliceOfN(piece, 1, 8).Draw(t, "pieces"), "")
 		line := "printf '%s|' " + source
 		plan, err := shell.Parse(line)

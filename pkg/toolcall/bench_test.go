@@ -3,11 +3,11 @@ package toolcall_test
 import (
 	"fmt"
 	"hash/maphash"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -46,7 +46,7 @@ type liveRuns struct {
 
 const live = 100_000
 
-func newLiveRuns(first *workflow.Run) (runs *liveRuns, ids []string) {
+func newLiveRuns(b *testing.B, first *workflow.Run) (runs *liveRuns, ids []string) {
 	runs = &liveRuns{seed: maphash.MakeSeed()}
 	for i := range runs.shards {
 		runs.shards[i].runs = make(map[string]*workflow.Run)
@@ -57,7 +57,7 @@ func newLiveRuns(first *workflow.Run) (runs *liveRuns, ids []string) {
 		ids = append(ids, run.ID)
 		runs.shards[maphash.String(runs.seed, run.ID)%64].runs[run.ID] = &run
 	}
-	random := rand.New(rand.NewPCG(1, 2))
+	random := randtest.New(b, 1)
 	random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	for i := range ids {
 		ids[i] = strings.Clone(ids[i]) // as a request brings it
@@ -80,7 +80,7 @@ func (l *liveRuns) get(id string) *workflow.Run {
 func benchmarkDecide(b *testing.B, tool string, want toolcall.Decision) {
 	m, first := inState(b, working, `{}`)
 	call := toolcall.Call{Tool: tool, Input: []byte(`{"file_path": "a.go"}`)}
-	runs, ids := newLiveRuns(first.Run)
+	runs, ids := newLiveRuns(b, first.Run)
 	b.Run("alone", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

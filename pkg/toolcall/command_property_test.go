@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
@@ -50,7 +51,7 @@ func TestJoinedLines(t *testing.T) {
 		if len(allowed) < 5 {
 			t.Fatalf("%s allows %d lines alone", name, len(allowed))
 		}
-		rapid.Check(t, func(t *rapid.T) {
+		randtest.Check(t, func(t *rapid.T) {
 			first, x := rapid.SampledFrom(allowed).Draw(t, "first"), rapid.SampledFrom(parsed).Draw(t, "x")
 			form := rapid.SampledFrom([]string{"%s; %s", "%s\n%s", "%s & %s", "{ %s; %s; }", "( %s; %s )", "if %s; then %s; fi", "while %s; do %s; done", "cat <( %s; %s )", "f() { %s; }; %s"}).Draw(t, "form")
 			joined := fmt.Sprintf(form, first, x)
@@ -75,7 +76,7 @@ func TestQuotedWords(t *testing.T) {
 	}
 	for name, state := range commandStates {
 		m, run := inState(t, state, `{}`)
-		rapid.Check(t, func(t *rapid.T) {
+		randtest.Check(t, func(t *rapid.T) {
 			line := rapid.SampledFrom(lines).Draw(t, "line")
 			words := strings.Fields(line)
 			for i, word := range words {

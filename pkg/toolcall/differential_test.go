@@ -3,7 +3,6 @@ package toolcall_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"flag"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -13,13 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
-)
-
-var (
-	differentialLines = flag.Int("differential.lines", 3000, "how many lines TestAgainstBash makes")
-	differentialSeed  = flag.Uint64("differential.seed", 1, "the seed of TestAgainstBash")
 )
 
 // TestAgainstBash makes thousands of lines, plain and hostile, and runs under real
@@ -30,10 +25,11 @@ func TestAgainstBash(t *testing.T) {
 	t.Parallel()
 	reading, run := inState(t, `{"allowed_tools": ["Read", "Bash"]}`, `{}`)
 	writing, _ := inState(t, `{"allowed_tools": ["Bash", "Edit"], "blocked_env": ["CANARY"]}`, `{}`)
-	g := newLineMaker(*differentialSeed, commandCases(t))
+	g := newLineMaker(t, commandCases(t))
 	listed, _ := inState(t, `{"allowed_commands": ["ls", "cat", "head -n", "env", "sh -c", "find", "xargs", "timeout", "sed -n"]}`, `{}`)
 	var reads, hides, lists []string
-	for i := range *differentialLines {
+	made := randtest.Size(1000, 50_000)
+	for i := range made {
 		g.few = i%3 == 0
 		line := g.line()
 		if allows(reading, run, line) {
@@ -46,8 +42,8 @@ func TestAgainstBash(t *testing.T) {
 			lists = append(lists, line)
 		}
 	}
-	t.Logf("of %d lines, R2 allows %d, R3 %d and R4 %d", *differentialLines, len(lists), len(reads), len(hides))
-	if len(reads) < *differentialLines/50 || len(hides) < *differentialLines/50 {
+	t.Logf("of %d lines, R2 allows %d, R3 %d and R4 %d", made, len(lists), len(reads), len(hides))
+	if len(reads) < made/50 || len(hides) < made/50 {
 		t.Fatal("too few lines are allowed to tell anything")
 	}
 	for _, c := range []struct {
@@ -233,8 +229,8 @@ type lineMaker struct {
 	few   bool // make lines of the few commands that the list has
 }
 
-func newLineMaker(seed uint64, cases []commandCase) *lineMaker {
-	g := &lineMaker{Rand: rand.New(rand.NewPCG(seed, 2))}
+func newLineMaker(t *testing.T, cases []commandCase) *lineMaker {
+	g := &lineMaker{Rand: randtest.New(t, 2)}
 	for _, c := range cases {
 		if strings.Contains(c.line, "-lc") || strings.Contains(c.line, "kill") { // a login shell finds every program
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -270,7 +271,7 @@ func TestEditSizeHasNoWayRound(t *testing.T) {
 		"content", "contents", "text", "new_string", "newText", "old_string", "patch", "diff", "edits", "input", "new_source",
 		"file_text", "insert_text", "data", "body", "value", "lines", "replacement", "code", "Content", "NEW_STRING", "new string",
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 20).Draw(t, "lines")
 		text := strings.Repeat("x\n", n)
 		input := map[string]any{}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -44,7 +45,7 @@ func TestFiles(t *testing.T) {
 // costs one; the limit is never passed, and what was refused counted nothing.
 func TestFilesCountEachOnce(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		most := rapid.Int64Range(0, 5).Draw(t, "most")
 		names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "A", "a/b"}), 0, 4)
 		var files toolcall.Files

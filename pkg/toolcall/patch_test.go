@@ -10,6 +10,7 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -264,7 +265,7 @@ func drawPatch(t *rapid.T) drawnPatch {
 func TestPatchIsMeasured(t *testing.T) {
 	t.Parallel()
 	r := newPatchReader(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		p := drawPatch(rt)
 		for _, text := range []string{p.envelope, p.unified} {
 			lines, paths, refused := r.measure(t, text, "")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -62,7 +63,7 @@ func needsApproval(m *workflow.Machine, e *workflow.HistoryEntry) bool {
 func TestNobodyGetsBehindAnApproval(t *testing.T) {
 	t.Parallel()
 	behind := 0
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		pick := drawn(t)
 		src, open := guardedWalk(pick)
 		def, problems := workflow.Parse([]byte(src))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -92,14 +93,16 @@ func newWorker(w *world, p pick, name string, bound bool) *worker {
 func TestInterleavings(t *testing.T) {
 	t.Parallel()
 	ends := map[string]int{}
-	for seed := range uint64(1000) {
-		p := seeded(seed)
+	rounds := randtest.Size(400, 10_000)
+	p := pick(randtest.New(t, 6).IntN)
+	for range rounds {
 		join := p.of("all", "any")
 		onFail := p.of("", `, "on_fail": "m.2"`)
 		w := newWorld(t, race(join, onFail))
 		r := &relay{world: w, pick: p, any: join == "any", base: flat(w.run.Context)}
-		maps.Copy(r.base, flat(w.data(seeded(seed))))
-		w.step(workflow.Fire{Event: "FORK", Data: w.data(seeded(seed))})
+		data := w.data(p)
+		maps.Copy(r.base, flat(data))
+		w.step(workflow.Fire{Event: "FORK", Data: data})
 		for i, name := range raced {
 			r.workers = append(r.workers, newWorker(w, p, name, i < 3))
 			r.workers[i].context = maps.Clone(r.base)
@@ -109,7 +112,7 @@ func TestInterleavings(t *testing.T) {
 		ends[w.run.State]++
 	}
 	for _, state := range []string{"m.0", "m.1", "m.2"} {
-		if ends[state] < 100 {
+		if ends[state] < rounds/10 {
 			t.Errorf("the interleavings are too tame: %v", ends)
 		}
 	}

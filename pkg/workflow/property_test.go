@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -186,7 +187,7 @@ func checkSteps(t *testing.T, m *workflow.Machine) {
 	t.Helper()
 	sub := machine(t, child)
 	compiled := fmt.Sprintf("%+v", m.Definition())
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		c := &commands{t: t, m: m, child: sub, now: noon}
 		start := m.Start(workflow.StartParams{ID: "run_1", SessionID: "ses_1", Owner: "ann"}, "ann", c.now)
 		run, told := start.Run, newChronicle(m, start.Entry)

@@ -3,7 +3,6 @@ package workflow_test
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,15 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
 // pick draws a number below n.
 type pick func(n int) int
-
-func seeded(seed uint64) pick {
-	return rand.New(rand.NewPCG(seed, 5)).IntN
-}
 
 func drawn(t *rapid.T) pick {
 	return func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }
@@ -293,7 +289,7 @@ func TestRandomForks(t *testing.T) {
 	t.Parallel()
 	t.Run("drawn", func(t *testing.T) {
 		t.Parallel()
-		rapid.Check(t, func(r *rapid.T) {
+		randtest.Check(t, func(r *rapid.T) {
 			w := newWorld(t, (&workflows{pick: drawn(r)}).definition())
 			w.fatalf = r.Fatalf
 			w.play(drawn(r), 40)
@@ -302,8 +298,9 @@ func TestRandomForks(t *testing.T) {
 	t.Run("seeded", func(t *testing.T) {
 		t.Parallel()
 		reached := map[string]int{}
-		for seed := range uint64(400) {
-			p := seeded(seed)
+		p := pick(randtest.New(t, 5).IntN)
+		rounds := randtest.Size(400, 10_000)
+		for range rounds {
 			w := newWorld(t, (&workflows{pick: p}).definition())
 			w.play(p, 120)
 			reached["joins"] += w.joins
@@ -313,7 +310,7 @@ func TestRandomForks(t *testing.T) {
 			}
 		}
 		for _, what := range []string{"joins", "cascades", "COMPLETED", "FAILED"} {
-			if reached[what] < 20 {
+			if reached[what] < rounds/20 {
 				t.Errorf("the plays are too tame: %v", reached)
 			}
 		}

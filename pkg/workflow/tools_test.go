@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -62,7 +63,7 @@ func TestToolLists(t *testing.T) {
 // by word.
 func TestToolListsAgainstPlainReading(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[ab*_]{0,4}`)
 		lists := rapid.SliceOfN(name, 0, 6)
 		allowed, disallowed, tool := lists.Draw(t, "allowed"), lists.Draw(t, "disallowed"), name.Draw(t, "tool")

@@ -14,6 +14,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
@@ -167,9 +168,7 @@ func TestApprovalsSurviveKills(t *testing.T) {
 		ids[i] = agent.start(t, "gate").GetRunId()
 		asked[i] = agent.fire(t, ids[i], "GO", "").GetApprovalId()
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := randtest.New(t, 1)
 	done := make(chan struct{})
 	var killer sync.WaitGroup
 	killer.Go(func() {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
@@ -32,9 +32,7 @@ func TestTreeOfAgents(t *testing.T) {
 	}
 	g := &grove{separate: startSeparate(t), folder: t.TempDir()}
 	g.prepare(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := randtest.New(t, 2)
 	for range kills {
 		before := g.answered(t)
 		victim := g.victims()[random.IntN(len(g.victims()))]

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -163,7 +164,7 @@ func TestTokensCannotBeChanged(t *testing.T) {
 	key := newKey(t)
 	a := at(key, nil, now)
 	token := mint(t, key, valid())
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		i := rapid.IntRange(0, len(token)-1).Draw(rt, "at")
 		c := rapid.SampledFrom([]byte("ABCxyz019-_.=")).Draw(rt, "character")
 		changed := token[:i] + string(c) + token[i+1:]

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 )
@@ -21,7 +22,7 @@ func TestTogetherAsAlone(t *testing.T) {
 	config := redisstore.Config{URL: server(t).URL(), Clock: func() time.Time { return now }}
 	together, alone := open(t, config), open(t, config)
 	round := 0
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		round++
 		for range rapid.IntRange(4, 12).Draw(t, "flights") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -164,7 +165,7 @@ func forgetLong(f *fixture) {
 // the record.
 func historyProperty(f *fixture) {
 	var round atomic.Int64
-	rapid.Check(f.T, func(t *rapid.T) {
+	randtest.Check(f.T, func(t *rapid.T) {
 		key := run(fmt.Sprintf("round %d", round.Add(1)))
 		var want []string // by version less 1; "" has no entry
 		left := func() (all []string) {

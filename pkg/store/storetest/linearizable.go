@@ -12,6 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -110,7 +111,7 @@ func RecordHistory(t testing.TB, s store.Store, w Workload) History {
 	var wg sync.WaitGroup
 	for client := range w.Clients {
 		wg.Go(func() {
-			c := &recorder{store: s, workload: w, client: client, random: rand.New(rand.NewPCG(uint64(client), uint64(w.Ops))), seen: map[string]int64{}}
+			c := &recorder{store: s, workload: w, client: client, random: randtest.New(t, uint64(client)), seen: map[string]int64{}}
 			for i := range w.Ops {
 				operation, ok, err := c.next(i)
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
@@ -58,7 +59,7 @@ func (m *windowModel) giveBack(t time.Time, units int64, admitted time.Time) int
 // windowProperty commits anything and requires the answers that the model gives.
 func windowProperty(f *fixture) {
 	var round atomic.Int64
-	rapid.Check(f.T, func(t *rapid.T) {
+	randtest.Check(f.T, func(t *rapid.T) {
 		owner := run(fmt.Sprintf("round %d", round.Add(1)))
 		limit := rapid.Int64Range(1, 6).Draw(t, "limit")
 		model := &windowModel{window: time.Duration(rapid.IntRange(1, 20).Draw(t, "window")) * time.Millisecond}
@@ -121,7 +122,7 @@ type windowCall struct {
 // and what is given back in time is free at once.
 func windowTruth(f *fixture) {
 	var round atomic.Int64
-	rapid.Check(f.T, func(t *rapid.T) {
+	randtest.Check(f.T, func(t *rapid.T) {
 		owner := run(fmt.Sprintf("round %d", round.Add(1)))
 		limit := rapid.Int64Range(1, 5).Draw(t, "limit")
 		window := time.Duration(rapid.IntRange(1, 20).Draw(t, "window")) * time.Millisecond

@@ -11,13 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 // TestFormatLosesNothing: the formatted text is the same document with the same
 // tokens, and formatting it again changes nothing.
 func TestFormatLosesNothing(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		src := "{" + strings.Join(drawMembers(t, 4), ",") + "}"
 		once, problems := formatDefinition([]byte(src))
 		if problems != nil {

@@ -19,6 +19,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
@@ -96,7 +97,7 @@ func TestOperations(t *testing.T) {
 
 func TestCollect(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		total := rapid.IntRange(0, 5000).Draw(t, "total")
 		limit := rapid.OneOf(rapid.IntRange(0, 6000), rapid.Just(noLimit)).Draw(t, "limit")
 		most := rapid.Int32Range(1, 1000).Draw(t, "page")

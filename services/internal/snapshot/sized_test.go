@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 func TestSizedKeepsWhatWasUsedLast(t *testing.T) {
@@ -55,7 +57,7 @@ func TestSizedPutKeepsTheNewerSnapshot(t *testing.T) {
 // most its limit, and answers the latest value of a key or none.
 func TestSizedIsBounded(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 200).Draw(t, "limit")
 		c := NewSized[int, int](limit)
 		latest, size := map[int]int{}, map[int]int{}

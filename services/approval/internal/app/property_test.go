@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 )
 
@@ -39,7 +40,7 @@ func TestLifeOfAnApproval(t *testing.T) {
 	t.Parallel()
 	reached := map[consent.Status]int{}
 	r := here(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, func(rt *rapid.T) {
 		asked := r.ask(func(q *app.Question) {
 			q.Terms = consent.Terms{
 				Required: rapid.IntRange(1, 2).Draw(rt, "required"), DenyThreshold: rapid.IntRange(1, 2).Draw(rt, "deny"), TTL: 10 * time.Minute,

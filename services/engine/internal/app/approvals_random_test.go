@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/consent"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -19,7 +20,7 @@ func TestApprovalsInRandomStories(t *testing.T) {
 	g := newGated(t)
 	replicas := []*App{g.replica(), g.replica()}
 	used := 0
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		g.humans.asked, g.humans.used = map[string]*Approval{}, map[string]string{}
 		run := g.start("shipping", "")
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {

@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -18,16 +18,16 @@ func TestBranchesRaceToOneJoin(t *testing.T) {
 	st := newStore(t)
 	apps := []*App{newApp(st), newApp(st), newApp(st)}
 	registerAll(t, apps[0])
-	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		run := mustStart(t, apps[0], agent, Start{Workflow: "checks", SessionID: fmt.Sprint("main", seed)})
+	random := randtest.New(t, 1)
+	for round := range 20 {
+		run := mustStart(t, apps[0], agent, Start{Workflow: "checks", SessionID: fmt.Sprint("main", round)})
 		accepted(t, apps[0], Target{RunID: run.ID}, "CHECK", "", "")
 		fails := random.IntN(3) == 0
 		var group sync.WaitGroup
 		for i, branch := range []string{"lint", "types", "tests"} {
 			steps := 1 + random.IntN(4)
 			group.Go(func() {
-				session := fmt.Sprint(branch, seed)
+				session := fmt.Sprint(branch, round)
 				a := apps[i]
 				if _, err := a.Bind(context.Background(), agent, Bind{RunID: run.ID, Branch: branch, SessionID: session}); err != nil {
 					if !fails { // another branch's failure may have joined already

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -162,7 +163,7 @@ func TestMaskedInputIsBounded(t *testing.T) {
 // Whatever surrounds a secret, it is not kept; and what is kept is JSON.
 func TestNoSecretIsKept(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`zq[a-z]{12}`).Draw(t, "secret")
 		form := rapid.SampledFrom([]string{
 			"Bearer %s", "PASSWORD=%s", "--token %s", `api_key: "%s"`, "https://u:%s@h", "Authorization: Basic %s", "ghp_0123456789%s", "sk-01234567%s",
@@ -212,7 +213,7 @@ func TestMaskHints(t *testing.T) {
 		"abcdefghijklmnopqrstuvwxyzabcdefgh", "\n\n", " -u ", "-ssu ", "\t-p", "mysql", "login", "redis-cli", " -a", "echo ", "|", "--password-stdin", "sudo -S",
 		"<", ">", "</", "hf_", "SG.", "ils_", "x-auth", "credential", "connection-string", "phrase", "1", "\\",
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(fragments, 1, 12).Draw(t, "text"), "")
 		input := document.StringValue(text).AppendJSON(nil)
 		if got, want := string(app.Masks{}.Input(input)), string(unhinted.Input(input)); got != want {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
@@ -183,7 +184,7 @@ func TestAnyLieIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, records-1).Draw(t, "record")
 		entries := slices.Clone(honest)
 		switch rapid.IntRange(0, 2).Draw(t, "lie") {

@@ -3,12 +3,12 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
@@ -134,7 +134,7 @@ func TestUpdatesOverAFailingStore(t *testing.T) {
 	everywhere(t, app.Config{}, func(r *rig) {
 		id := r.state("root", anything, `{"keyed":[],"plain":[]}`).Key.ID
 		var mu sync.Mutex
-		random := rand.New(rand.NewPCG(3, 4))
+		random := randtest.New(r, 3)
 		replicas := make([]*app.App, 3)
 		for i := range replicas {
 			replicas[i] = r.replica(&storetest.Faulty{Store: r.open(), Decide: func(int, *store.Batch) storetest.Fault {

@@ -13,6 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
@@ -130,7 +131,7 @@ func TestStateIsLinearizable(t *testing.T) {
 	everywhere(t, app.Config{}, func(r *rig) {
 		id := r.state("root", anything, `[]`).Key.ID
 		var mu sync.Mutex
-		random := rand.New(rand.NewPCG(5, 6))
+		random := randtest.New(r, 100)
 		var replicas []*app.App
 		for range 3 {
 			replicas = append(replicas, r.replica(&storetest.Faulty{Store: r.open(), Decide: func(int, *store.Batch) storetest.Fault {
@@ -146,7 +147,7 @@ func TestStateIsLinearizable(t *testing.T) {
 		var history []porcupine.Operation
 		var group sync.WaitGroup
 		for i := range clients {
-			c := &client{rig: r, number: i, replica: replicas[i%3], id: id, random: rand.New(rand.NewPCG(uint64(i), 7)), epoch: epoch, version: 1}
+			c := &client{rig: r, number: i, replica: replicas[i%3], id: id, random: randtest.New(r, uint64(i)), epoch: epoch, version: 1}
 			group.Go(func() {
 				for n := range calls {
 					if op, ok := c.record(n); ok {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
@@ -26,7 +27,7 @@ type author struct {
 }
 
 func newAuthor(r *rig) *author {
-	w := &author{rig: r, random: rand.New(rand.NewPCG(1, 2)), replicas: r.replicas(3), acked: map[int64]*app.State{}}
+	w := &author{rig: r, random: randtest.New(r, 1), replicas: r.replicas(3), acked: map[int64]*app.State{}}
 	first := r.state("root", anything, `{"list":[],"n":0}`)
 	r.session(app.NewSession{Name: "child", Parent: "root", Skip: true})
 	w.id, w.acked[1] = first.Key.ID, first

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 func TestVariables(t *testing.T) {
@@ -86,7 +87,7 @@ func TestPause(t *testing.T) {
 // Lines do not depend on how they were written.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		var got []string
 		l := &lines{pass: func(line string) { got = append(got, line) }}
 		text := ""
@@ -141,7 +142,7 @@ func TestReason(t *testing.T) {
 // written.
 func TestReasonOfAnything(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		var stderr tail
 		for _, chunk := range rapid.SliceOf(rapid.SliceOfN(rapid.Byte(), 0, 3000)).Draw(t, "chunks") {
 			_, _ = stderr.Write(chunk)
