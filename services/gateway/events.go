@@ -37,7 +37,7 @@ var _ rest.EventSource = (*events)(nil)
 func (e *events) Subscribe(ctx context.Context, filter string, fromSeq uint64) (<-chan rest.Event, error) {
 	if e.readers.Add(1) > maxReaders {
 		e.readers.Add(-1)
-		return nil, fault.New(fault.Unavailable, "this server has its most of %d event streams; close one, or try again later", maxReaders)
+		return nil, fault.New(fault.Unavailable, "this server has reached its limit of %d event streams; close one, or try again later", maxReaders)
 	}
 	events, err := e.subscribe(ctx, filter, fromSeq)
 	if err != nil {

@@ -14,7 +14,7 @@ type Flags struct {
 	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated." sep:"none" placeholder:"NAME=COMMAND"`
 	Config       string   `name:"config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
 	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
-	AllowUnbound bool     `help:"Let calls to upstream tools through while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
+	AllowUnbound bool     `help:"Allow calls to upstream tools while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
 }
 
 // configuredServer is one entry of a file in the format that MCP clients use.
@@ -45,7 +45,7 @@ func (f Flags) Upstreams() ([]Upstream, error) {
 	seen := map[string]bool{}
 	for _, u := range upstreams {
 		if seen[u.Name] {
-			return nil, fmt.Errorf("there are two upstream servers of the name %q: rename one", u.Name)
+			return nil, fmt.Errorf("two upstream servers have the name %q: rename one", u.Name)
 		}
 		seen[u.Name] = true
 	}

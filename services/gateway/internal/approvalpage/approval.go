@@ -64,7 +64,7 @@ func (p *page) decide(v *visit, vote *approvalv1.DecideApprovalRequest) error {
 	vote.ApprovalId, vote.Note, vote.IdempotencyKey = v.r.PathValue("id"), withoutReturns(form.Get("note")), form.Get("key")
 	written := draft{Note: vote.Note, Data: string(vote.EditedData), Edits: len(vote.EditedData) > 0}
 	if vote.Digest = form.Get("digest"); vote.Digest == "" {
-		return p.show(v, http.StatusBadRequest, "The form does not say what was shown, and nothing was decided. Look at it again.", written)
+		return p.show(v, http.StatusBadRequest, "The form does not contain what was shown, and nothing was decided. Look at the approval again.", written)
 	}
 	_, err := p.Approvals.DecideApproval(v.ctx, vote)
 	if err == nil {

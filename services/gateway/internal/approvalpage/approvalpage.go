@@ -72,7 +72,7 @@ func newPage(cfg Config) (*page, error) {
 	if cfg.PublicURL != "" {
 		public, err := url.Parse(cfg.PublicURL)
 		if err != nil || public.Host == "" || public.Scheme != "https" && public.Scheme != "http" {
-			return nil, fmt.Errorf("approvalpage: the public URL %q is none; write https://HOST", cfg.PublicURL)
+			return nil, fmt.Errorf("approvalpage: the public URL %q is not valid; write https://HOST", cfg.PublicURL)
 		}
 		p.secure = public.Scheme == "https"
 		if err := p.origin.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {

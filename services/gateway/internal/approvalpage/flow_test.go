@@ -143,7 +143,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"the asker": {
 			err: fault.New(fault.PermissionDenied, "\"alice\" has asked, so somebody else must decide it"), form: []string{"note", "my <note>"},
-			status: 403, shows: []string{"somebody else must decide it", "my &lt;note&gt;", "Exactly what is asked for"},
+			status: 403, shows: []string{"somebody else must decide it", "my &lt;note&gt;", "Requested action"},
 		},
 		"decided before": {
 			err: fault.New(fault.ApprovalDecided, "approval apr_01 was rejected by \"bob\"; that is final"), status: 409,
@@ -180,8 +180,8 @@ func TestUnclearVotes(t *testing.T) {
 	o := newOffice(t)
 	o.logIn()
 	form := o.get("/approvals/apr_01").form("digest", "")
-	o.is(o.post("/approvals/apr_01/approve", form), 400, "does not say what was shown")
-	o.is(o.post("/approvals/apr_01/reject", form), 400, "does not say what was shown")
+	o.is(o.post("/approvals/apr_01/approve", form), 400, "does not contain what was shown")
+	o.is(o.post("/approvals/apr_01/reject", form), 400, "does not contain what was shown")
 	o.is(o.post("/approvals/apr_01/approve", o.get("/approvals/apr_01").form("edited_data", "", "note", "n")), 400, "The edited data is empty", "<details open>", "\nn</textarea>")
 	o.is(o.post("/approvals/apr_01/approve", url.Values{"csrf": {strings.Repeat("x", maxForm)}}), 400, "too large")
 	if len(o.votes) != 0 {

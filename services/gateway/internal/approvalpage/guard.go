@@ -20,7 +20,7 @@ func (p *page) Refuse(w http.ResponseWriter, _ *http.Request, why *access.Refusa
 	begin(w)
 	message := why.Message
 	if why.Code == access.UnknownHost {
-		message = "This server is not known by that name; open it by its address, or set its public URL."
+		message = "This server does not accept that host name; open it by its address, or set its public URL."
 	}
 	p.fail(w, why.Status, message)
 }
@@ -38,7 +38,7 @@ func begin(w http.ResponseWriter) {
 func (p *page) sameOrigin(next http.Handler) http.Handler {
 	p.origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		p.fail(w, http.StatusForbidden, "This form was sent by a page of another site, and nothing was done. "+
-			"If it was not, open this page over HTTPS: browsers do not say where a form is from otherwise.")
+			"If it was not, open this page over HTTPS: otherwise browsers do not send the origin of a form.")
 	}))
 	return p.origin.Handler(next)
 }

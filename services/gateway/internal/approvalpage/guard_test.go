@@ -13,8 +13,8 @@ func TestForgedForms(t *testing.T) {
 		headers []string
 		shows   string
 	}{
-		"no token":                 {form: []string{"csrf", ""}, shows: "not of your session"},
-		"a guess":                  {form: []string{"csrf", "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, shows: "not of your session"},
+		"no token":                 {form: []string{"csrf", ""}, shows: "does not belong to your session"},
+		"a guess":                  {form: []string{"csrf", "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, shows: "does not belong to your session"},
 		"another site":             {headers: []string{"Sec-Fetch-Site", "cross-site"}, shows: "another site"},
 		"another port":             {headers: []string{"Sec-Fetch-Site", "same-site"}, shows: "another site"},
 		"another origin":           {headers: []string{"Origin", "https://evil.example"}, shows: "another site"},
@@ -53,9 +53,9 @@ func TestOthersForm(t *testing.T) {
 	form := o.get("/approvals/apr_01").form()
 	other := o.newBrowser()
 	o.send(other, "/approvals/login", url.Values{"token": {"other"}})
-	o.is(o.send(other, "/approvals/apr_01/approve", form), 403, "not of your session")
+	o.is(o.send(other, "/approvals/apr_01/approve", form), 403, "does not belong to your session")
 	form.Del("csrf")
-	o.is(o.post("/approvals/apr_01/approve?csrf="+o.get("/approvals/apr_01").form().Get("csrf"), form), 403, "not of your session")
+	o.is(o.post("/approvals/apr_01/approve?csrf="+o.get("/approvals/apr_01").form().Get("csrf"), form), 403, "does not belong to your session")
 	if len(o.votes) != 0 {
 		t.Errorf("voted %v", o.votes)
 	}
@@ -89,7 +89,7 @@ func TestLinks(t *testing.T) {
 func TestHost(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.is(o.get("/approvals/login", "Host", "evil.example"), 403, "not known by that name")
+	o.is(o.get("/approvals/login", "Host", "evil.example"), 403, "does not accept that host name")
 	o.is(o.get("/approvals/login", "Host", "evil.example:7420"), 403)
 	for _, host := range []string{"localhost:7420", "LOCALHOST", "127.0.0.1", "[::1]:7420", "127.1.2.3:1"} {
 		o.is(o.get("/approvals/login", "Host", host), 200)

@@ -27,7 +27,7 @@ type changeView struct {
 // is asked for stands without them.
 func (p *page) recent(v *visit, runID string) (changes []changeView, none string) {
 	if runID == "" {
-		return nil, "It is asked for outside of a run."
+		return nil, "It was requested outside a run."
 	}
 	entries, err := p.newest(v, runID)
 	if err != nil {

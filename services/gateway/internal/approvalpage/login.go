@@ -52,7 +52,7 @@ func (p *page) login(w http.ResponseWriter, r *http.Request) {
 	view := loginView{ID: r.PostForm.Get("id"), Namespace: r.PostForm.Get("namespace")}
 	opened := session{token: strings.TrimSpace(r.PostForm.Get("token")), namespace: strings.TrimSpace(view.Namespace)}
 	if opened.namespace != "" && !rpc.ValidNamespace(opened.namespace) {
-		p.loginForm(w, http.StatusBadRequest, view, "That is no namespace: write 1 to 63 lower-case letters, digits and hyphens.")
+		p.loginForm(w, http.StatusBadRequest, view, "That is not a valid namespace: write 1 to 63 lower-case letters, digits and hyphens.")
 		return
 	}
 	who, err := p.identify(r.Context(), opened.token)
@@ -86,7 +86,7 @@ func (p *page) identify(ctx context.Context, token string) (auth.Principal, erro
 	case errors.Is(err, auth.ErrUnauthenticated):
 		return who, unknown
 	case err != nil:
-		return who, fault.New(fault.Unavailable, "It cannot be told whose token that is; try again.").Wrap(err)
+		return who, fault.New(fault.Unavailable, "The token cannot be checked now; try again.").Wrap(err)
 	}
 	return who, nil
 }
@@ -112,7 +112,7 @@ func (p *page) toLogin(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		p.loginForm(w, http.StatusUnauthorized, loginView{ID: id}, "You are not logged in, or have been away for long. Nothing was done.")
+		p.loginForm(w, http.StatusUnauthorized, loginView{ID: id}, "You are not logged in, or your session has expired. Nothing was done.")
 	case r.Header.Get("Sec-Fetch-Site") == "cross-site" && !r.URL.Query().Has("onward"):
 		p.render(w, http.StatusOK, "onward", frame{Title: "Approvals", Onward: pathOf(id) + "?onward=1"})
 	default:

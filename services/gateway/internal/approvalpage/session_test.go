@@ -34,7 +34,7 @@ func TestNoEntry(t *testing.T) {
 		"an agent's":         {form: url.Values{"token": {"agent"}}, status: 403, shows: "agents decide nothing"},
 		"not to be told":     {form: url.Values{"token": {"s3cret"}}, change: down, status: 503, shows: "try again"},
 		"services refuse":    {form: url.Values{"token": {"s3cret"}}, fail: fault.New(fault.Unauthenticated, "unknown token"), status: 401, shows: "unknown token"},
-		"no namespace":       {form: url.Values{"token": {"s3cret"}, "namespace": {"A b"}}, status: 400, shows: "That is no namespace"},
+		"no namespace":       {form: url.Values{"token": {"s3cret"}, "namespace": {"A b"}}, status: 400, shows: "That is not a valid namespace"},
 		"a form of too much": {form: url.Values{"token": {strings.Repeat("a", maxLogin)}}, status: 400, shows: "could not be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,14 +115,14 @@ func TestTime(t *testing.T) {
 	})
 }
 
-// TestWithdrawn: a token that is not known any more ends its session.
+// TestWithdrawn: a token that is no longer valid ends its session.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	o.logIn()
 	form := o.get("/approvals/apr_01").form()
 	o.errs["Decide"] = fault.New(fault.Unauthenticated, "unknown token")
-	o.is(o.post("/approvals/apr_01/approve", form), 401, "not known any more", `name="id" value="apr_01"`)
+	o.is(o.post("/approvals/apr_01/approve", form), 401, "no longer valid", `name="id" value="apr_01"`)
 	delete(o.errs, "Decide")
 	o.is(o.post("/approvals/apr_01/approve", form), 401, "You are not logged in")
 	o.leads(o.get("/approvals/apr_01"), "/approvals/login?id=apr_01")

@@ -195,8 +195,8 @@ func TestRecent(t *testing.T) {
 			o.version, o.history = tc.version, tc.history
 			o.logIn()
 			got := o.get("/approvals/apr_01")
-			o.is(got, 200, "What happened before")
-			_, table, _ := strings.Cut(got.body, "What happened before")
+			o.is(got, 200, "Previous steps of this run")
+			_, table, _ := strings.Cut(got.body, "Previous steps of this run")
 			if n := strings.Count(table, "transitioned E"); n != tc.shown || n > 0 && !strings.Contains(table, "transitioned "+tc.first) {
 				t.Errorf("shows %d: %s", n, table)
 			}
@@ -210,6 +210,6 @@ func TestRecent(t *testing.T) {
 		o.is(o.get("/approvals/apr_01"), 200, "The history cannot be read: try again", "Deploy it?")
 		o.approval = proto.CloneOf(o.approval)
 		o.approval.RunId = ""
-		o.is(o.get("/approvals/apr_01"), 200, "outside of a run")
+		o.is(o.get("/approvals/apr_01"), 200, "outside a run")
 	})
 }

@@ -45,7 +45,7 @@ func (p *page) visited(serve func(*visit) error) http.HandlerFunc {
 				return
 			}
 			if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("csrf")), []byte(open.csrf)) != 1 {
-				p.fail(w, http.StatusForbidden, "This form is not of your session, and nothing was done. Open the page again.")
+				p.fail(w, http.StatusForbidden, "This form does not belong to your session, and nothing was done. Open the page again.")
 				return
 			}
 		}
@@ -62,7 +62,7 @@ func (p *page) visited(serve func(*visit) error) http.HandlerFunc {
 func (p *page) answerFault(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	if f.Reason == fault.Unauthenticated {
 		p.leave(w, r)
-		p.loginForm(w, http.StatusUnauthorized, loginView{ID: r.PathValue("id")}, "Your token is not known any more. Log in again.")
+		p.loginForm(w, http.StatusUnauthorized, loginView{ID: r.PathValue("id")}, "Your token is no longer valid. Log in again.")
 		return
 	}
 	if f.HTTPStatus() >= http.StatusInternalServerError && r.Context().Err() == nil {

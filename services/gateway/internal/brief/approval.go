@@ -50,11 +50,11 @@ func Outcome(a *enginev1.RunApproval, size int) string {
 	case "REJECTED":
 		text = "was rejected" + by
 	case "EXPIRED":
-		text = "has expired: nobody has decided in time, which is no rejection, and it can be asked for again"
+		text = "has expired: nobody decided in time. This is not a rejection; you can ask again"
 	case "CANCELLED":
 		text = "was withdrawn" + by
 	case "STALE":
-		text = "was granted" + by + ", but it was not possible any more then; look at the state, and ask again if it is still wanted"
+		text = "was granted" + by + ", but it was no longer possible; read the state, and ask again if you still need it"
 	case "":
 		return "is decided"
 	default:
@@ -70,7 +70,7 @@ func Outcome(a *enginev1.RunApproval, size int) string {
 // where they decide it, or empty; it grants nothing.
 func Asked(approvalID, link, prefix string) string {
 	return fmt.Sprintf("Approval %s is pending. %s Wait for that with %swait_approval(approval_id=%q), "+
-		"then make exactly the same call again; it is let through once.", approvalID, Deciders(approvalID, link), prefix, approvalID)
+		"then make exactly the same call again; it is allowed once.", approvalID, Deciders(approvalID, link), prefix, approvalID)
 }
 
 // Deciders says how people decide an approval.

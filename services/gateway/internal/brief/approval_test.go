@@ -30,9 +30,9 @@ func TestApproval(t *testing.T) {
 			"rejected", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "REJECTED", DecidedBy: "bob", Note: "no\u202e"},
 			`Approval: apr_1 for "DEPLOY" was rejected by "bob". Note: "no\u202e".`,
 		},
-		{"expired", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "EXPIRED"}, "has expired: nobody has decided in time, which is no rejection"},
+		{"expired", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "EXPIRED"}, "has expired: nobody decided in time. This is not a rejection"},
 		{"cancelled", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "CANCELLED", DecidedBy: "op"}, `was withdrawn by "op".`},
-		{"stale", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "STALE", DecidedBy: "bob"}, `was granted by "bob", but it was not possible any more then`},
+		{"stale", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "STALE", DecidedBy: "bob"}, `was granted by "bob", but it was no longer possible`},
 		{"of the future", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "LOST\n"}, `has ended as "LOST\n".`},
 		{"without an outcome", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY"}, `Approval: apr_1 for "DEPLOY" is decided.`},
 	} {
@@ -102,9 +102,9 @@ Run: run_1 of deploy-gate version 1, RUNNING.`
 	}{
 		{"awaiting", func(r *enginev1.Run) {
 			r.Status, r.Approval = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL, &enginev1.RunApproval{ApprovalId: "apr_1", Event: "yes", Pending: true}
-		}, "no answer is taken. x_wait_approval answers when that is decided.", "Answers:"},
-		{"awaiting, no more is known", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL }, "no answer is taken. x_wait answers", "Answers:"},
-		{"blocked", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_BLOCKED }, "It is blocked, and this session cannot go on", "Question:"},
+		}, "no answer is accepted. x_wait_approval returns when that is decided.", "Answers:"},
+		{"awaiting, no more is known", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL }, "no answer is accepted. x_wait returns", "Answers:"},
+		{"blocked", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_BLOCKED }, "It is blocked, and this session cannot continue", "Question:"},
 		{"complete", func(r *enginev1.Run) { r.Status, r.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, "begin another", "Answers:"},
 		{"paused", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_PAUSED }, `x_load_workflow(name="deploy-gate", resume=true)`, "Answers:"},
 	} {

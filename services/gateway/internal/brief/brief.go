@@ -141,7 +141,7 @@ func Events(events []*enginev1.LegalEvent) string {
 // Note says what the run's status asks of the agent; empty when nothing.
 func Note(run *enginev1.Run, prefix string) string {
 	if now := run.GetSupersededBy(); now != "" {
-		return "Its session drives run " + now + " now: nothing is judged by this one, and only Interlock's own tools are open to those who name it."
+		return "Its session drives run " + now + " now: this one judges nothing, and only Interlock's own tools are allowed for callers that name it."
 	}
 	switch run.GetStatus() {
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
@@ -149,11 +149,11 @@ func Note(run *enginev1.Run, prefix string) string {
 		case run.GetHeld():
 			return "An operator holds it: calls are denied until the operator resumes it."
 		case run.GetParentRunId() != "":
-			return "It is paused with the run that invoked it, and is resumed with that one."
+			return "It is paused with the run that invoked it, and is resumed with that run."
 		}
 		enforced := "Nothing is enforced while it is paused."
 		if run.GetAlwaysEnforced() {
-			enforced = "Its workflow enforces always, so only Interlock's own tools are open."
+			enforced = "Its workflow has enforcement \"always\", so only Interlock's own tools are allowed."
 		}
 		return fmt.Sprintf("%s Resume it with %sload_workflow(name=%q, resume=true).", enforced, prefix, name(run.GetWorkflow()))
 	case enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
@@ -171,18 +171,18 @@ func Note(run *enginev1.Run, prefix string) string {
 func awaitingNote(run *enginev1.Run, prefix string) string {
 	what := "other transitions are rejected"
 	if run.GetProcess() {
-		what = "no answer is taken"
+		what = "no answer is accepted"
 	}
 	note := "It waits for a human; the state's tools keep working, " + what + ". "
 	if run.GetApproval().GetPending() {
-		return note + prefix + "wait_approval answers when that is decided."
+		return note + prefix + "wait_approval returns when that is decided."
 	}
-	return note + prefix + "wait answers when that has changed."
+	return note + prefix + "wait returns when that has changed."
 }
 
 func endedNote(run *enginev1.Run, prefix string) string {
 	if run.GetProcess() && run.GetStatus() == enginev1.RunStatus_RUN_STATUS_BLOCKED {
-		return "It is blocked, and this session cannot go on: stop, and tell the person you work for."
+		return "It is blocked, and this session cannot continue: stop, and tell the person you work for."
 	}
 	return "It has ended; begin another with " + prefix + "load_workflow."
 }
@@ -190,7 +190,7 @@ func endedNote(run *enginev1.Run, prefix string) string {
 func waitingNote(run *enginev1.Run, prefix string) string {
 	what := "other branches"
 	if child := run.GetChild(); child != nil {
-		what = fmt.Sprintf("the run %s of %s, which it has invoked", child.GetRunId(), name(child.GetWorkflow()))
+		what = fmt.Sprintf("the run %s of %s, which it invoked", child.GetRunId(), name(child.GetWorkflow()))
 	}
-	return fmt.Sprintf("It waits for %s: no tool and no event until then. %swait answers when that has changed.", what, prefix)
+	return fmt.Sprintf("It waits for %s: no tool and no event is allowed until then. %swait returns when that has changed.", what, prefix)
 }

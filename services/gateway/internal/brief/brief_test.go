@@ -87,11 +87,11 @@ func TestStatus(t *testing.T) {
 		{"running", func(*enginev1.Run) {}, brief.Judged, false, []string{"Tools: Read, Bash.", "Instructions:"}},
 		{
 			"awaiting approval", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL }, brief.Judged, true,
-			[]string{"Tools: Read, Bash.", "It waits for a human", "x_wait answers"},
+			[]string{"Tools: Read, Bash.", "It waits for a human", "x_wait returns"},
 		},
 		{"waiting for a run", func(r *enginev1.Run) {
 			r.Status, r.Child = enginev1.RunStatus_RUN_STATUS_WAITING, &enginev1.Invocation{RunId: "run_2", Workflow: "suite", Event: "TEST"}
-		}, brief.Closed, true, []string{none, "It waits for the run run_2 of suite, which it has invoked", "x_wait answers"}},
+		}, brief.Closed, true, []string{none, "It waits for the run run_2 of suite, which it invoked", "x_wait returns"}},
 		{"waiting for branches", func(r *enginev1.Run) {
 			r.Status, r.Fork = enginev1.RunStatus_RUN_STATUS_WAITING, &enginev1.Fork{Event: "GO", State: "testing", OnComplete: "done"}
 		}, brief.Closed, true, []string{none, "It waits for other branches"}},
@@ -101,7 +101,7 @@ func TestStatus(t *testing.T) {
 		},
 		{
 			"paused as a child", func(r *enginev1.Run) { r.Status, r.ParentRunId = enginev1.RunStatus_RUN_STATUS_PAUSED, "run_0" }, brief.Open, false,
-			[]string{"invoked by the run run_0", "is resumed with that one"},
+			[]string{"invoked by the run run_0", "is resumed with that run"},
 		},
 		{
 			"held", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, brief.Closed, false,
@@ -117,7 +117,7 @@ func TestStatus(t *testing.T) {
 		{"of the future", func(r *enginev1.Run) { r.Status = 99 }, brief.Closed, false, []string{none}},
 		{
 			"a branch that is over", func(r *enginev1.Run) { r.Branch, r.BranchOver, r.Fork = "lint", true, &enginev1.Fork{Event: "GO"} }, brief.Closed, true,
-			[]string{none, "Branch: lint. It has ended: nothing is allowed here any more."},
+			[]string{none, "Branch: lint. It has ended: nothing more is allowed here."},
 		},
 		{
 			"a branch of a fork that is over", func(r *enginev1.Run) { r.Branch, r.BranchOver = "lint", true }, brief.Closed, false,
@@ -178,10 +178,10 @@ func TestFork(t *testing.T) {
 	t.Parallel()
 	got := brief.State(ci(), "x_")
 	want := `Branch: types. Reaching types_done completes it.
-Fork: BUILD_DONE in building; it goes on to deploying when all branches are complete; when one fails, it goes on to failed.
-Branches: lint is complete, types is open in types_run (yours), scan is open in scan_run (in branches itself), ` +
-		`scan/deep is open in deep_run (worked in by session "s1/a2"), scan/flat has failed in flat_bad, docs is open in docs_run (free).
-A subagent gets a free branch with x_load_workflow(name="deploy", branch=NAME); what nobody takes comes when this branch has ended.
+Fork: BUILD_DONE in building; it continues to deploying when all branches are complete; when one fails, it continues to failed.
+Branches: lint is complete, types is open in types_run (yours), scan is open in scan_run (itself in branches), ` +
+		`scan/deep is open in deep_run (used by session "s1/a2"), scan/flat has failed in flat_bad, docs is open in docs_run (free).
+A subagent gets a free branch with x_load_workflow(name="deploy", branch=NAME); the remaining branches follow when this branch has ended.
 Run: run_1`
 	if !strings.Contains(got, want) {
 		t.Errorf("got\n%s", got)
@@ -191,14 +191,14 @@ Run: run_1`
 	run.Branch, run.Fork.Branches = "docs", run.Fork.Branches[1:]
 	run.Fork.Branches[2].SessionId = "s1/a3"
 	got = brief.State(run, "")
-	if !strings.Contains(got, "types is open in types_run (worked in by sessions without a branch of their own)") || strings.Contains(got, "A subagent") {
+	if !strings.Contains(got, "types is open in types_run (used by sessions without their own branch)") || strings.Contains(got, "A subagent") {
 		t.Errorf("got\n%s", got)
 	}
 	run = ci()
 	run.Fork.Join, run.Fork.OnFail = "any", ""
 	run.Fork.Branches = run.Fork.Branches[:2]
 	got = brief.State(run, "")
-	if !strings.Contains(got, "it goes on to deploying when one branch is complete; when all have failed, the run fails.") || strings.Contains(got, "A subagent") {
+	if !strings.Contains(got, "it continues to deploying when one branch is complete; when all have failed, the run fails.") || strings.Contains(got, "A subagent") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -29,7 +29,7 @@ func handedOver(before, after *enginev1.Run) string {
 	if before.GetParentRunId() != after.GetRunId() && after.GetParentRunId() != "" && after.GetTransitionCount() == 0 {
 		return fmt.Sprintf("A child run has started: %s of %s. Its rules are in force until it ends.", after.GetRunId(), name(after.GetWorkflow()))
 	}
-	return fmt.Sprintf("The child run %s of %s has ended; the run %s of %s goes on.",
+	return fmt.Sprintf("The child run %s of %s has ended; the run %s of %s continues.",
 		before.GetRunId(), name(before.GetWorkflow()), after.GetRunId(), name(after.GetWorkflow()))
 }
 
@@ -39,7 +39,7 @@ func forkChanges(before, after *enginev1.Run) []string {
 	case was == nil && is == nil:
 		return nil
 	case was == nil:
-		return []string{fmt.Sprintf("The run is in %s now.", plural(len(is.GetBranches())))}
+		return []string{fmt.Sprintf("The run is now in %s.", plural(len(is.GetBranches())))}
 	case is == nil:
 		return append(endedBranch(before), forkEnd(was, after))
 	}
@@ -59,7 +59,7 @@ func forkChanges(before, after *enginev1.Run) []string {
 		}
 	}
 	if path := after.GetBranch(); path != before.GetBranch() && path != "" && !after.GetBranchOver() {
-		facts = append(facts, fmt.Sprintf("You are in the branch %s now.", name(path)))
+		facts = append(facts, fmt.Sprintf("You are now in the branch %s.", name(path)))
 	}
 	return facts
 }

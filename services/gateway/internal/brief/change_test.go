@@ -41,19 +41,19 @@ func TestChanges(t *testing.T) {
 		},
 		{
 			"a child's end", with(plain, func(r *enginev1.Run) { r.RunId, r.Workflow, r.ParentRunId = "run_2", "suite", "run_1" }), plain,
-			[]string{"The child run run_2 of suite has ended; the run run_1 of deploy goes on."},
+			[]string{"The child run run_2 of suite has ended; the run run_1 of deploy continues."},
 		},
 		{
 			"two ends at once", with(plain, func(r *enginev1.Run) { r.RunId, r.Workflow, r.ParentRunId = "run_3", "inner", "run_2" }), plain,
-			[]string{"The child run run_3 of inner has ended; the run run_1 of deploy goes on."},
+			[]string{"The child run run_3 of inner has ended; the run run_1 of deploy continues."},
 		},
-		{"a fork", plain, ci(), []string{"The run is in 4 branches now."}},
+		{"a fork", plain, ci(), []string{"The run is now in 4 branches."}},
 		{
 			"a branch's end", ci(), with(ci(), func(r *enginev1.Run) {
 				r.Branch = "docs"
 				r.Fork.Branches[1].Status, r.Fork.Branches[1].State = enginev1.BranchStatus_BRANCH_STATUS_SUCCEEDED, "types_done"
 			}),
-			[]string{"The branch types is complete.", "You are in the branch docs now."},
+			[]string{"The branch types is complete.", "You are now in the branch docs."},
 		},
 		{
 			"a branch's end in a session of its own", ci(), with(ci(), func(r *enginev1.Run) {

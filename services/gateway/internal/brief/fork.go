@@ -52,7 +52,7 @@ func forkFacts(run *enginev1.Run, prefix string, size int) []string {
 	}
 	facts = append(facts, "Branches: "+list(parts, size)+".")
 	if free := slices.ContainsFunc(all, branch.free); free && StandingOf(run) == Judged {
-		facts = append(facts, fmt.Sprintf("A subagent gets a free branch with %sload_workflow(name=%q, branch=NAME); what nobody takes comes when this branch has ended.",
+		facts = append(facts, fmt.Sprintf("A subagent gets a free branch with %sload_workflow(name=%q, branch=NAME); the remaining branches follow when this branch has ended.",
 			prefix, name(run.GetWorkflow())))
 	}
 	return facts
@@ -70,9 +70,9 @@ func ownBranch(run *enginev1.Run, path string) string {
 		}
 	}
 	if run.GetFork() == nil {
-		return fmt.Sprintf("Branch: %s. It has ended and its fork has joined: nothing is allowed here any more.", name(path))
+		return fmt.Sprintf("Branch: %s. It has ended and its fork has joined: nothing more is allowed here.", name(path))
 	}
-	return fmt.Sprintf("Branch: %s. It has ended: nothing is allowed here any more.", name(path))
+	return fmt.Sprintf("Branch: %s. It has ended: nothing more is allowed here.", name(path))
 }
 
 // describe is a branch in the list of all.
@@ -92,11 +92,11 @@ func (b branch) describe(run *enginev1.Run) string {
 	case b.path == run.GetBranch():
 		who = "yours"
 	case b.GetFork() != nil:
-		who = "in branches itself"
+		who = "itself in branches"
 	case b.GetSessionId() != "":
-		who = fmt.Sprintf("worked in by session %q", b.GetSessionId())
+		who = fmt.Sprintf("used by session %q", b.GetSessionId())
 	case b.current:
-		who = "worked in by sessions without a branch of their own"
+		who = "used by sessions without their own branch"
 	}
 	return fmt.Sprintf("%s is open in %s (%s)", title, name(b.GetState()), who)
 }
@@ -105,12 +105,12 @@ func (b branch) describe(run *enginev1.Run) string {
 func joins(f *enginev1.Fork) string {
 	fail := "the run fails"
 	if f.GetOnFail() != "" {
-		fail = "it goes on to " + name(f.GetOnFail())
+		fail = "it continues to " + name(f.GetOnFail())
 	}
 	if f.GetJoin() == "any" {
-		return fmt.Sprintf("it goes on to %s when one branch is complete; when all have failed, %s", name(f.GetOnComplete()), fail)
+		return fmt.Sprintf("it continues to %s when one branch is complete; when all have failed, %s", name(f.GetOnComplete()), fail)
 	}
-	return fmt.Sprintf("it goes on to %s when all branches are complete; when one fails, %s", name(f.GetOnComplete()), fail)
+	return fmt.Sprintf("it continues to %s when all branches are complete; when one fails, %s", name(f.GetOnComplete()), fail)
 }
 
 // detours are the facts about an interrupt and about runs that invoke each other.
@@ -120,7 +120,7 @@ func detours(run *enginev1.Run) []string {
 		facts = append(facts, fmt.Sprintf("Interrupt: %s is being handled; $return leads back to %s.", name(in.GetName()), name(in.GetReturnTo())))
 	}
 	if parent := run.GetParentRunId(); parent != "" && !ended(run.GetStatus()) {
-		facts = append(facts, fmt.Sprintf("Child run: invoked by the run %s, which goes on when this one has ended.", parent))
+		facts = append(facts, fmt.Sprintf("Child run: invoked by the run %s, which continues when this one has ended.", parent))
 	}
 	return facts
 }

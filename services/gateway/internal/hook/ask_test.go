@@ -175,7 +175,7 @@ func TestAskTeaches(t *testing.T) {
 	got := specific(t, h.Handle(t.Context(), []byte(preTool), hook.Options{}))["permissionDecisionReason"]
 	const want = "Interlock asks people first: policy p asks. Approval apr_1 is pending. " +
 		"An approver decides it with `interlock approval approve apr_1` or `interlock approval reject apr_1`, or at https://gate.example/approvals/apr_1. " +
-		"Wait for that with wait_approval(approval_id=\"apr_1\"), then make exactly the same call again; it is let through once."
+		"Wait for that with wait_approval(approval_id=\"apr_1\"), then make exactly the same call again; it is allowed once."
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -260,7 +260,7 @@ func TestParkedRunIsTold(t *testing.T) {
 	s := &services{run: run}
 	prompt := `{"session_id":"s","hook_event_name":"UserPromptSubmit"}`
 	if got := specific(t, s.handle(prompt, hook.Options{}))["additionalContext"]; !strings.Contains(got, `Approval: apr_1 for "DEPLOY" -> live is pending.`) ||
-		!strings.Contains(got, "wait_approval answers when that is decided.") {
+		!strings.Contains(got, "wait_approval returns when that is decided.") {
 		t.Errorf("%s", got)
 	}
 	run.Status = enginev1.RunStatus_RUN_STATUS_RUNNING

@@ -48,7 +48,7 @@ func openBranch(run *enginev1.Run) string {
 	if name := run.GetBranch(); name != "" {
 		branch += fmt.Sprintf(" %q", name)
 	}
-	return branch + " is not over. Move it to its end, or stop again to leave it open.\n" + brief.Injected(run)
+	return branch + " has not ended. Complete it, or stop again to leave it open.\n" + brief.Injected(run)
 }
 
 // report tells the state-store that an agent stops, and answers what the agent must

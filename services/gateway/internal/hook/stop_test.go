@@ -162,7 +162,7 @@ func TestBranchBeforeReport(t *testing.T) {
 	st := tree(child("s/a1", running))
 	st.prompts = []string{"update it"}
 	s := &services{run: planning, sub: linting}
-	if got := reasonOf(t, "first", s.share(st, subStop, "")); !strings.Contains(got, `Your branch "lint" is not over`) {
+	if got := reasonOf(t, "first", s.share(st, subStop, "")); !strings.Contains(got, `Your branch "lint" has not ended`) {
 		t.Errorf("told %q", got)
 	}
 	st.wantAsked(t, "an open branch")

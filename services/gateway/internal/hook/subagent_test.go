@@ -158,8 +158,8 @@ func TestSubagentStop(t *testing.T) {
 		sub   *enginev1.Run
 		want  []string // words of the reason; nil when it may stop
 	}{
-		"open":             {`"SubagentStop","agent_id":"a1"`, linting, []string{`Your branch "lint" is not over`, "linting", "CLEAN"}},
-		"in a child":       {`"SubagentStop","agent_id":"a1"`, child, []string{"Your branch is not over", "asking"}},
+		"open":             {`"SubagentStop","agent_id":"a1"`, linting, []string{`Your branch "lint" has not ended`, "linting", "CLEAN"}},
+		"in a child":       {`"SubagentStop","agent_id":"a1"`, child, []string{"Your branch has not ended", "asking"}},
 		"insists":          {`"SubagentStop","agent_id":"a1","stop_hook_active":true`, linting, nil},
 		"over":             {`"SubagentStop","agent_id":"a1"`, over, nil},
 		"paused":           {`"SubagentStop","agent_id":"a1"`, in(enginev1.RunStatus_RUN_STATUS_PAUSED), nil},

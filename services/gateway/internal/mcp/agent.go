@@ -51,11 +51,11 @@ func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *
 func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, *refusal) {
 	switch {
 	case s.cfg.States == nil || s.cfg.Sessions == nil || s.cfg.Schemas == nil:
-		return c, &refusal{Code: string(fault.Unavailable), Message: "no state-store is connected here, so there are no shared states; the operator can connect one"}
+		return c, &refusal{Code: string(fault.Unavailable), Message: "this server is not connected to a state-store, so there are no shared states; the operator can connect one"}
 	case c.RunID != "":
 		return c, &refusal{Code: codeNotBound, Message: "This connection is bound to the run " + c.RunID + ", and sessions share states, not runs. " + nameSession}
 	case c.SessionID == "":
-		return c, &refusal{Code: codeNotBound, Message: "This connection belongs to no session, and sessions share states. " + nameSession}
+		return c, &refusal{Code: codeNotBound, Message: "This connection does not belong to a session, and sessions share states. " + nameSession}
 	}
 	agent := args.str(agentParam.name)
 	if agent == "" {

@@ -46,8 +46,8 @@ func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sd
 		id = at.run.GetApproval().GetApprovalId()
 	}
 	if s.cfg.Approvals == nil {
-		return refusal{Code: string(fault.Unavailable), Message: "no approval service is connected here; " +
-			s.cfg.ToolPrefix + "wait answers when a run that waits has changed"}.result()
+		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an approval service; " +
+			s.cfg.ToolPrefix + "wait returns when a waiting run has changed"}.result()
 	}
 	got, err := s.cfg.Approvals.GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
 	switch {
@@ -98,7 +98,7 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 	}
 	lines := []string{outcomeOf(a)}
 	if view.Pending {
-		lines = append(lines, brief.Deciders(a.GetApprovalId(), view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to go on waiting.")
+		lines = append(lines, brief.Deciders(a.GetApprovalId(), view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to continue waiting.")
 		return answer(strings.Join(lines, "\n"), view)
 	}
 	if edited := a.GetEditedData(); len(edited) > 0 {
@@ -108,10 +108,10 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 	run, moved, err := s.settled(ctx, c, a)
 	switch {
 	case err != nil:
-		lines = append(lines, "What has become of the run could not be read ("+fault.From(err).Message+"): look with "+s.cfg.ToolPrefix+"get_state.")
+		lines = append(lines, "The state of the run could not be read ("+fault.From(err).Message+"): look with "+s.cfg.ToolPrefix+"get_state.")
 	case run != nil:
 		if !moved {
-			lines = append(lines, "The run has not followed it yet: look with "+s.cfg.ToolPrefix+"get_state in a moment.")
+			lines = append(lines, "The run has not continued yet: look with "+s.cfg.ToolPrefix+"get_state in a moment.")
 		}
 		if own := run.GetApproval(); own.GetApprovalId() == a.GetApprovalId() && own.GetOutcome() != "" {
 			view.Status = own.GetOutcome() // the run knows first what could not be done any more
@@ -140,11 +140,11 @@ func (s *Server) advice(a *approvalv1.Approval) []string {
 	}
 	switch a.GetStatus() {
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED:
-		return []string{"Make exactly the same call again now: it is let through once."}
+		return []string{"Make exactly the same call again now: it is allowed once."}
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_REJECTED:
 		return []string{"The call stays denied. Do something else."}
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_USED:
-		return []string{"To make the call another time, make it: people are asked again."}
+		return []string{"You can make the call again: people are then asked again."}
 	default:
 		return []string{"The call was not accepted. To ask again, make it again."}
 	}
@@ -167,7 +167,7 @@ func (s *Server) settled(ctx context.Context, c caller, a *approvalv1.Approval) 
 		case err != nil:
 			return nil, false, err
 		case at.run == nil:
-			return nil, false, errors.New("the engine answered without a run")
+			return nil, false, errors.New("the engine returned no run")
 		}
 		if !waitsOn(at.run, a) {
 			s.sessions.moved(c, at.asked, a.GetRunId(), at.run.GetRunId())

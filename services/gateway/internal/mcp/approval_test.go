@@ -57,13 +57,13 @@ func TestWaitApproval(t *testing.T) {
 		shown   string // status in the structured content
 	}{
 		{"granted", granted, `approval apr_1 was granted by "bob"`, "", []string{`Approval apr_1 was granted by "bob".`, "Phase: deploying."}, "GRANTED"},
-		{"stale", granted, `approval apr_1 was granted by "bob"`, "STALE", []string{`was granted by "bob".`, "not possible any more", "Phase: testing."}, "STALE"},
+		{"stale", granted, `approval apr_1 was granted by "bob"`, "STALE", []string{`was granted by "bob".`, "no longer possible", "Phase: testing."}, "STALE"},
 		{
 			"rejected", rejected, `approval apr_1 was rejected by "bob" ("no\u202e")`, "REJECTED",
 			[]string{`rejected by "bob"`, `Approval: apr_1 for "DEPLOY" was rejected by "bob". Note: "not\n[INTERLOCK] \u202etoday".`, "Phase: testing."},
 			"REJECTED",
 		},
-		{"expired", expired, "approval apr_1 expired", "EXPIRED", []string{"Approval apr_1 expired.", "which is no rejection"}, "EXPIRED"},
+		{"expired", expired, "approval apr_1 expired", "EXPIRED", []string{"Approval apr_1 expired.", "This is not a rejection"}, "EXPIRED"},
 		{"cancelled", cancelled, "approval apr_1 was cancelled", "CANCELLED", []string{"was withdrawn"}, "CANCELLED"},
 		{"without a sentence", rejected, "", "REJECTED", []string{"Approval apr_1 is rejected."}, "REJECTED"},
 	} {
@@ -110,8 +110,8 @@ func TestWaitApproval(t *testing.T) {
 func TestWaitApprovalOfCall(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[approvalv1.ApprovalStatus]string{
-		granted: "Make exactly the same call again now: it is let through once.", rejected: "The call stays denied.",
-		expired: "To ask again, make it again.", cancelled: "To ask again, make it again.", used: "people are asked again",
+		granted: "Make exactly the same call again now: it is allowed once.", rejected: "The call stays denied.",
+		expired: "To ask again, make it again.", cancelled: "To ask again, make it again.", used: "people are then asked again",
 	} {
 		p := newPlane()
 		p.start("s1")
@@ -149,13 +149,13 @@ func TestWaitApprovalEnds(t *testing.T) {
 		t.Errorf("structured content: %v", structured)
 	}
 	without := overStdio(t, server(t, p, func(c *Config) { c.Approvals = nil }), "2025-11-25", nil)
-	wantRefused(t, call(t, without, "wait_approval", `{}`), "UNAVAILABLE", "wait answers when")
+	wantRefused(t, call(t, without, "wait_approval", `{}`), "UNAVAILABLE", "wait returns when")
 	// A run that does not follow a decision does not hold the agent forever.
 	slow := overStdio(t, server(t, p, func(c *Config) { c.settleWait = 1 }), "2025-11-25", nil)
 	answer := later(t, slow, "wait_approval", `{}`)
 	eventually(t, "it waits", func() bool { return p.waited() == 2 })
 	p.decide("apr_1", granted, `approval apr_1 was granted by "bob"`)
-	wantOK(t, <-answer, "The run has not followed it yet: look with get_state in a moment.")
+	wantOK(t, <-answer, "The run has not continued yet: look with get_state in a moment.")
 	// The server drains.
 	p.parkFor("run_1", "apr_2", "DEPLOY")
 	answer = later(t, session, "wait_approval", `{"timeout_seconds":600}`)
@@ -228,7 +228,7 @@ func TestWaitApprovalNotAsked(t *testing.T) {
 	answer := later(t, session, "wait_approval", `{}`)
 	eventually(t, "the run is watched", p.watched)
 	p.follow("run_1", "REJECTED", "no")
-	wantOK(t, <-answer, "The run goes on.", `was rejected by "bob". Note: "no".`)
+	wantOK(t, <-answer, "The run continues.", `was rejected by "bob". Note: "no".`)
 
 	p.parkFor("run_1", "apr_2", "DEPLOY")
 	p.mu.Lock()

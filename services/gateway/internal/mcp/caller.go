@@ -152,7 +152,7 @@ func bindRequest(r *http.Request, base string) error {
 	} {
 		values := r.Header.Values(part.header)
 		if len(values) > 1 {
-			return fmt.Errorf("the header %s is there %d times; send it once", part.header, len(values))
+			return fmt.Errorf("the header %s occurs %d times; send it once", part.header, len(values))
 		}
 		if part.value == "" {
 			continue
@@ -175,7 +175,7 @@ func bindRequest(r *http.Request, base string) error {
 		return fmt.Errorf("the header %s must be at most %d printable ASCII characters", NamespaceHeader, maxNamespace)
 	}
 	if len(r.Header.Values(StateHeader)) > 1 {
-		return fmt.Errorf("the header %s is there more than once; send it once", StateHeader)
+		return fmt.Errorf("the header %s occurs more than once; send it once", StateHeader)
 	}
 	if len(c.Workspace) > maxWorkspace || strings.ContainsFunc(c.Workspace, unicode.IsControl) {
 		return fmt.Errorf("the workspace must be at most %d bytes without control characters", maxWorkspace)

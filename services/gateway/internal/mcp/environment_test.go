@@ -223,7 +223,7 @@ func TestFirstCall(t *testing.T) {
 func TestCrashedUpstream(t *testing.T) {
 	p, _, session := envServer(t, "plain")
 	first := number(t, call(t, session, "pid", `{}`))
-	wantRefused(t, call(t, session, "mcp__child__crash", `{}`), "UPSTREAM_FAILED", "broke during mcp__child__crash; what it did is not known")
+	wantRefused(t, call(t, session, "mcp__child__crash", `{}`), "UPSTREAM_FAILED", "broke during mcp__child__crash; its effect is not known")
 	if last := p.lastReport(); last.GetOk() {
 		t.Error("a crash was reported as a success")
 	}

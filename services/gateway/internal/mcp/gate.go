@@ -128,7 +128,7 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 			return nil
 		}
 	}
-	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed meanwhile"}.result())
+	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed in between"}.result())
 	g.admitted = nil
 	if err != nil && !isNotFound(err) {
 		r := refuseUndecided(err)
@@ -164,7 +164,7 @@ func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal
 	case allowed:
 		return &refusal{
 			Decision: "DENY", Code: codePolicyUnavailable, lead: "Denied",
-			Message: "the policy service answered for another call, so this one was denied",
+			Message: "the policy service returned a decision for another call, so this one was denied",
 		}
 	}
 	r := s.refuseAsked(res)
@@ -181,7 +181,7 @@ func goOn(run *enginev1.Run) string {
 	if session := run.GetSessionId(); session != "" {
 		way = fmt.Sprintf("/mcp?session=%s, or to %s", session, way)
 	}
-	return fmt.Sprintf("This connection names run %s, whose session drives run %s now: only Interlock's own tools are open here. Connect to %s.",
+	return fmt.Sprintf("This connection names run %s, whose session now drives run %s: only Interlock's own tools are allowed here. Connect to %s.",
 		run.GetRunId(), run.GetSupersededBy(), way)
 }
 

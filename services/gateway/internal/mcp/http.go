@@ -100,7 +100,7 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 		}
 	}
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not among those allowed")
+		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not allowed")
 	}))
 	return part{origins.Handler(s.admit(base, route))}
 }

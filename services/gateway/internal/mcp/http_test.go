@@ -150,7 +150,7 @@ func TestBindings(t *testing.T) {
 			wantOK(t, call(t, session, "get_state", `{}`), "Run: "+row.run+" ")
 		}
 		session := overHTTP(t, url, version, nil, nil)
-		wantOK(t, call(t, session, "get_state", `{}`), "belongs to no session", "/mcp?session=NAME")
+		wantOK(t, call(t, session, "get_state", `{}`), "does not belong to a session", "/mcp?session=NAME")
 		wantRefused(t, call(t, session, "load_workflow", `{"name":"deploy"}`), "NOT_BOUND")
 		wantRefused(t, call(t, session, "pause", `{}`), "NOT_BOUND")
 	}
@@ -184,7 +184,7 @@ func TestMCPSessionBindsNothing(t *testing.T) {
 	id := header.Get(mcpSessionHeader)
 	post(t, url+"?session=one", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, mcpSessionHeader, id)
 	const get = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_state","arguments":{}}}`
-	for suffix, want := range map[string]string{"?session=one": "run_1", "?session=two": "run_2", "": "belongs to no session"} {
+	for suffix, want := range map[string]string{"?session=one": "run_1", "?session=two": "run_2", "": "does not belong to a session"} {
 		if _, answer, _ := post(t, url+suffix, get, mcpSessionHeader, id); !strings.Contains(answer, want) {
 			t.Errorf("%q: %s", suffix, answer)
 		}

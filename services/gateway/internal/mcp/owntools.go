@@ -45,8 +45,8 @@ var reserved = map[string]bool{
 var ownToolTable = []*ownTool{
 	{
 		name: "get_state", title: "Current state", readOnly: true, acts: true,
-		description: "What you may do now: the workflow's state, its tools, instructions, limits and what is left of them, the events that move on, " +
-			"and whether an interrupt, branches of a fork or a child run are at work.",
+		description: "What you may do now: the workflow's state, its tools, instructions, limits and what remains of them, the legal events, " +
+			"and whether an interrupt, branches of a fork or a child run are active.",
 		run: (*Server).getState,
 	},
 	{
@@ -63,7 +63,7 @@ var ownToolTable = []*ownTool{
 	{
 		name: "wait", title: "Wait", readOnly: true, acts: true,
 		description: "While the run waits - for a human's approval, or for branches that others work in - waits until something has changed, " +
-			"and answers where the run stands. Otherwise it answers at once.",
+			"and returns the position of the run. Otherwise it returns at once.",
 		params: []param{
 			{name: "timeout_seconds", kind: document.Number, max: int64(longestWait / time.Second), description: "How long to wait at most; 30 by default."},
 		},
@@ -72,13 +72,13 @@ var ownToolTable = []*ownTool{
 	{
 		name: "load_workflow", title: "Load a workflow", acts: true,
 		description: "Starts a workflow or a process for this session, or resumes its newest paused run; loading another one pauses the current. " +
-			"With branch, takes over a branch of a fork that is under way.",
+			"With branch, takes over a branch of an active fork.",
 		params: []param{
 			{name: "name", kind: document.String, required: true, maxBytes: 512, description: "The name of the workflow or process, as list_workflows writes it."},
 			{name: "version", kind: document.Number, description: "A version; the latest by default."},
 			{name: "resume", kind: document.Bool, description: "Resume the newest paused run of this workflow, if there is one."},
 			{name: "branch", kind: document.String, maxBytes: 1024, description: "The branch to work in: your events and calls are judged in it alone from then on."},
-			{name: "run_id", kind: document.String, maxBytes: maxRunID, description: "With branch: the run in branches, if several have such a one."},
+			{name: "run_id", kind: document.String, maxBytes: maxRunID, description: "With branch: the run, if several runs have a branch of this name."},
 		},
 		run: (*Server).loadWorkflow,
 	},
@@ -153,8 +153,8 @@ var humanToolTable = []*ownTool{
 	},
 	{
 		name: "wait_approval", title: "Wait for an approval", readOnly: true, acts: true, longest: longestApprovalWait,
-		description: "Waits until people have decided an approval, and answers what they have decided; after a granted transition also the new state. " +
-			"When the time is up it says that the approval is still pending.",
+		description: "Waits until people have decided an approval, and returns their decision; after a granted transition also the new state. " +
+			"After the timeout, it says that the approval is still pending.",
 		params: []param{
 			{name: "approval_id", kind: document.String, maxBytes: maxApprovalID, description: "The approval; by default the one that this session's run waits for."},
 			{
@@ -174,7 +174,7 @@ var stateToolTable = []*ownTool{
 		description: "Creates the workflow state that this session shares with the sessions started below it from then on: " +
 			"a JSON document that conforms to a registered schema. Only the root of a tree creates it, once.",
 		params: []param{
-			{name: "schema_name", kind: document.String, required: true, maxBytes: 256, description: "The schema that the state conforms to, for good."},
+			{name: "schema_name", kind: document.String, required: true, maxBytes: 256, description: "The schema that the state always conforms to."},
 			{name: "schema_version", kind: document.Number, description: "A version of the schema; the latest by default."},
 			{name: "initial_data", required: true, description: "The document: JSON itself, not a string of JSON."},
 		},
@@ -186,16 +186,16 @@ var stateToolTable = []*ownTool{
 		params: []param{
 			{
 				name: "pointers", kind: document.Array, each: element{kind: document.String, max: maxPointers, maxBytes: maxPointer},
-				description: "JSON Pointers (RFC 6901) of the parts that are wanted, such as /tasks/0/status; the whole state by default.",
+				description: "JSON Pointers (RFC 6901) of the parts to read, such as /tasks/0/status; the whole state by default.",
 			},
-			{name: "version", kind: document.Number, description: "The state as it was at this version; as it is by default."},
+			{name: "version", kind: document.Number, description: "The state at this version; the current version by default."},
 		},
 		run: (*Server).stateRead,
 	},
 	{
 		name: "state_patch", title: "Patch the shared state", destructive: true, shares: true,
-		description: "Applies a JSON Patch (RFC 6902) to the shared workflow state as it is then: all operations or none. " +
-			"What other sessions change at the same time is kept, so prefer it to state_update.",
+		description: "Applies a JSON Patch (RFC 6902) to the current shared workflow state: all operations or none. " +
+			"Concurrent changes of other sessions are kept, so prefer it to state_update.",
 		params: []param{
 			{
 				name: "operations", kind: document.Array, required: true, each: element{kind: document.Object, more: operationSchema},
@@ -207,7 +207,7 @@ var stateToolTable = []*ownTool{
 	},
 	{
 		name: "state_update", title: "Replace the shared state", destructive: true, shares: true,
-		description: "Replaces the whole shared workflow state. Without expected_version it overwrites what others have changed since it was read.",
+		description: "Replaces the whole shared workflow state. Without expected_version, it overwrites changes that others have made since it was read.",
 		params: []param{
 			{name: "data", required: true, description: "The new document: JSON itself, not a string of JSON."},
 			expectedVersion,
@@ -223,7 +223,7 @@ var stateToolTable = []*ownTool{
 
 var expectedVersion = param{
 	name: "expected_version", kind: document.Number,
-	description: "The version that this change is based on: refused when the state is at another one.",
+	description: "The version that this change is based on: refused if the state is at another version.",
 }
 
 // operationSchema is what clients are told of an operation. The state-store reads
@@ -231,7 +231,7 @@ var expectedVersion = param{
 var operationSchema = map[string]any{
 	"properties": map[string]any{
 		"op":    map[string]any{"type": "string", "enum": []string{"add", "remove", "replace", "move", "copy", "test"}},
-		"path":  map[string]any{"type": "string", "description": "JSON Pointer of the place; /list/- is behind the last element."},
+		"path":  map[string]any{"type": "string", "description": "JSON Pointer of the location; /list/- is after the last element."},
 		"from":  map[string]any{"type": "string", "description": "JSON Pointer, of move and copy."},
 		"value": map[string]any{"description": "JSON value, of add, replace and test."},
 	},

@@ -23,7 +23,7 @@ import (
 // them.
 
 const processInstructions = "Interlock leads you through a process, question by question. " +
-	"Call %[1]sprocess_step without an answer to hear the present question, and with one of its answers to go on."
+	"Call %[1]sprocess_step without an answer to read the current question, and with one of its answers to continue."
 
 const codeNoProcess = "NO_PROCESS"
 
@@ -39,7 +39,7 @@ type offer struct {
 // offered looks up the process of the caller's session.
 func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 	if s.cfg.Processes == nil {
-		return offer{}, &refusal{Code: string(fault.Unavailable), Message: "no engine with processes is connected here; the operator can connect one"}
+		return offer{}, &refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
 	}
 	if !c.Bound() {
 		r := s.notBound()
@@ -50,14 +50,14 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 	at, err := s.stand(ctx, c)
 	switch {
 	case err != nil && isNotFound(err):
-		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; it is started for a session with " +
+		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; start one for the session with " +
 			"`interlock process start NAME --session SESSION`, or by POST /v1/processes/NAME/start"}
 	case err != nil:
 		r := refuseFault(err, "")
 		return offer{}, &r
 	case !at.run.GetProcess():
 		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
-			"the run %s of %s is no process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
+			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
 	}
 	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.run.GetWorkflow(), Version: at.run.GetWorkflowVersion()})
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) listProcessTools(ctx context.Context, c caller, req *sdk.ListTo
 	case refused.Code == codeNoProcess || refused.Code == codeNotBound:
 		// Nothing is offered, and calls say why.
 	default:
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be looked up: " + refused.Message}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the process of this session cannot be read: " + refused.Message}
 	}
 	list.Tools = slices.DeleteFunc(list.Tools, func(tool *sdk.Tool) bool { return !offer.has(s, tool.Name) })
 	return list, nil
@@ -134,7 +134,7 @@ type turnView struct {
 // processStep answers the question of a process, or asks for it again (S8.1).
 func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	if s.cfg.Processes == nil {
-		return refusal{Code: string(fault.Unavailable), Message: "no engine with processes is connected here; the operator can connect one"}.result()
+		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.result()
 	}
 	before, none := s.driven(ctx, c)
 	if none != nil {

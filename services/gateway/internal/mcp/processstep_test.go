@@ -68,11 +68,11 @@ func TestProcessBlocks(t *testing.T) {
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
 	wantOK(t, call(t, session, "load_workflow", `{"name":"deploy-gate"}`))
 	wantOK(t, call(t, session, "process_step", `{"answer":"no"}`))
-	wantOK(t, call(t, session, "get_state", `{}`), "Tools: none.", "BLOCKED. It is blocked, and this session cannot go on")
+	wantOK(t, call(t, session, "get_state", `{}`), "Tools: none.", "BLOCKED. It is blocked, and this session cannot continue")
 }
 
 // TestProcessParks: where people review an answer the agent learns how to wait, and
-// no answer is taken until they have (S8.3, S9.5).
+// no answer is accepted until they have (S8.3, S9.5).
 func TestProcessParks(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -87,7 +87,7 @@ func TestProcessParks(t *testing.T) {
 	for _, tool := range []string{"x_get_state", "x_get_status"} {
 		state := call(t, session, tool, `{}`)
 		wantOK(t, state, `Approval: apr_1 for "ask" -> $completed is pending, asked for by "agent", with the message "really?".`,
-			"no answer is taken. x_wait_approval answers when that is decided.")
+			"no answer is accepted. x_wait_approval returns when that is decided.")
 		if strings.Contains(textOf(state), "Answers:") {
 			t.Errorf("answers are offered that are not taken:\n%s", textOf(state))
 		}
@@ -118,7 +118,7 @@ func TestProcessRefusals(t *testing.T) {
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
 	wantRefused(t, call(t, session, "process_step", `{"answer":"yes"}`), "FAILED_PRECONDITION", "is no process")
 	without := overStdio(t, server(t, p, func(c *Config) { c.Processes = nil }), "2025-11-25", nil)
-	wantRefused(t, call(t, without, "process_step", `{}`), "UNAVAILABLE", "no engine with processes")
+	wantRefused(t, call(t, without, "process_step", `{}`), "UNAVAILABLE", "not connected to an engine with processes")
 	wantOK(t, call(t, without, "list_workflows", `{}`), "deploy (version 3)\nreview (version 1)")
 	if text := textOf(call(t, without, "list_workflows", `{}`)); strings.Contains(text, "process") {
 		t.Errorf("processes are listed:\n%s", text)

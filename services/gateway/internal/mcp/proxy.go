@@ -53,7 +53,7 @@ func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRe
 	}
 	if ctx.Err() != nil {
 		// Nobody waits any more: the tool is not run.
-		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller went away before the tool was called"}.result())
+		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.result())
 		return refuseUndecided(ctx.Err()).resultFor(target.Tool)
 	}
 	result := s.forward(ctx, g, req)
@@ -69,7 +69,7 @@ func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	value, problem := document.Parse(raw, document.Limits{})
 	if problem != nil {
-		return nil, fmt.Errorf("the arguments are not acceptable JSON: %s: %s", problem.Code, at(problem))
+		return nil, fmt.Errorf("the arguments are not valid JSON: %s: %s", problem.Code, at(problem))
 	}
 	if value.Kind() != document.Object {
 		return nil, fmt.Errorf("the arguments must be an object, not %s", article(value.Kind()))
@@ -122,7 +122,7 @@ func (g *gated) failed(err error) refusal {
 func (s *Server) bounded(g *gated, result *sdk.CallToolResult) *sdk.CallToolResult {
 	if size := resultBytes(result); size > int64(s.cfg.MaxResultBytes) {
 		return refusal{Code: codeResultTooLarge, CallID: g.callID, lead: "Withheld", Message: fmt.Sprintf(
-			"%s was called and answered %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.Tool)
+			"%s was called and returned %d bytes; the limit is %d. Ask for a part of it.", g.name, size, s.cfg.MaxResultBytes)}.resultFor(g.target.Tool)
 	}
 	// The upstream's word on who it is, and on what Interlock says, is not ours to
 	// repeat.
@@ -158,7 +158,7 @@ func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 	env := &upstream.Environment{}
 	for _, v := range run.GetEnvOverrides() {
 		if upstream.LoadsCode(v.GetName()) {
-			return nil, fmt.Errorf("the state %s sets %s, which decides what code a server runs, and Interlock does not pass that on; "+
+			return nil, fmt.Errorf("the state %s sets %s, which decides what code a server runs, and Interlock does not accept that from a workflow; "+
 				"leave it out of env_overrides, or set it in the configuration of the server", run.GetState(), v.GetName())
 		}
 		env.Set = append(env.Set, upstream.Variable{Name: v.GetName(), Value: v.GetValue()})

@@ -90,8 +90,8 @@ func TestFailClosed(t *testing.T) {
 		code  string
 		text  string
 	}{
-		{"unavailable", fails(status.Error(codes.Unavailable, "dial tcp 10.0.0.1: refused")), "POLICY_UNAVAILABLE", "no decision could be had"},
-		{"internal", fails(status.Error(codes.Internal, "secret stack")), "POLICY_UNAVAILABLE", "no decision could be had"},
+		{"unavailable", fails(status.Error(codes.Unavailable, "dial tcp 10.0.0.1: refused")), "POLICY_UNAVAILABLE", "no decision could be made"},
+		{"internal", fails(status.Error(codes.Internal, "secret stack")), "POLICY_UNAVAILABLE", "no decision could be made"},
 		{"unknown", fails(errors.New("what is this")), "POLICY_UNAVAILABLE", "The tool was not called"},
 		{"unimplemented", fails(status.Error(codes.Unimplemented, "unknown service")), "POLICY_UNAVAILABLE", ""},
 		{"aborted", fails(status.Error(codes.Aborted, "conflict")), "POLICY_UNAVAILABLE", ""},
@@ -106,8 +106,8 @@ func TestFailClosed(t *testing.T) {
 		{"too late", func(ctx context.Context, in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 			<-ctx.Done()
 			return nil, status.FromContextError(ctx.Err()).Err()
-		}, "POLICY_UNAVAILABLE", "no decision could be had"},
-		{"unspecified", answers(func(r *policyv1.CheckToolCallResponse) { r.Decision = 0 }), "POLICY_UNAVAILABLE", "no decision that is understood"},
+		}, "POLICY_UNAVAILABLE", "no decision could be made"},
+		{"unspecified", answers(func(r *policyv1.CheckToolCallResponse) { r.Decision = 0 }), "POLICY_UNAVAILABLE", "an unknown decision"},
 		{"a decision of the future", answers(func(r *policyv1.CheckToolCallResponse) { r.Decision = 99 }), "POLICY_UNAVAILABLE", ""},
 		{"negative", answers(func(r *policyv1.CheckToolCallResponse) { r.Decision = -1 }), "POLICY_UNAVAILABLE", ""},
 		{"a code of the future", answers(func(r *policyv1.CheckToolCallResponse) {
@@ -116,7 +116,7 @@ func TestFailClosed(t *testing.T) {
 		{"ask", answers(func(r *policyv1.CheckToolCallResponse) {
 			r.Decision, r.Code, r.ApprovalId = policyv1.Decision_DECISION_ASK, policyv1.DecisionCode_DECISION_CODE_APPROVAL_REQUIRED, "apr_7"
 		}), "APPROVAL_REQUIRED", "Approval apr_7 is pending"},
-		{"another call", answers(func(r *policyv1.CheckToolCallResponse) { r.CallId = "call_other" }), "POLICY_UNAVAILABLE", "answered for another call"},
+		{"another call", answers(func(r *policyv1.CheckToolCallResponse) { r.CallId = "call_other" }), "POLICY_UNAVAILABLE", "returned a decision for another call"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +225,7 @@ func TestOversizeResult(t *testing.T) {
 	})
 	s := server(t, p, func(c *Config) { c.Upstreams, c.MaxResultBytes = []upstream.Server{fs.As("fs")}, 4096 })
 	result := call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`)
-	wantRefused(t, result, "RESULT_TOO_LARGE", "answered 5000 bytes; the limit is 4096")
+	wantRefused(t, result, "RESULT_TOO_LARGE", "returned 5000 bytes; the limit is 4096")
 	if last := p.lastReport(); last.GetResultBytes() > 1000 {
 		t.Errorf("%d bytes reported, which the agent never saw", last.GetResultBytes())
 	}
@@ -255,7 +255,7 @@ func TestToolErrors(t *testing.T) {
 	if last := p.lastReport(); last.GetOk() || len(last.GetFilesChanged()) != 0 {
 		t.Errorf("report: %v", last)
 	}
-	wantRefused(t, call(t, session, "hangs", `{}`), "UPSTREAM_TIMEOUT", "what it did is not known")
+	wantRefused(t, call(t, session, "hangs", `{}`), "UPSTREAM_TIMEOUT", "its effect is not known")
 	if _, reports := p.counts(); reports != 3 {
 		t.Errorf("%d reports", reports)
 	}

@@ -146,7 +146,7 @@ func refuseFault(err error, lead string) refusal {
 	}
 	switch f.Reason {
 	case fault.Unauthenticated:
-		r.next = "Interlock does not know who calls. Set a valid token: the header Authorization: Bearer TOKEN, or INTERLOCK_TOKEN for interlock mcp."
+		r.next = "Interlock does not know the caller. Set a valid token: the header Authorization: Bearer TOKEN, or INTERLOCK_TOKEN for interlock mcp."
 	case fault.DeadlineExceeded, fault.CommitUncertain:
 		r.next = "It may or may not have been done: look with get_state before trying again."
 	default:
@@ -191,7 +191,7 @@ func refuseDecision(res *policyv1.CheckToolCallResponse) refusal {
 	default:
 		// A decision that this build does not know is no permission.
 		r.Decision, r.Code = "DENY", codePolicyUnavailable
-		r.Message = "the policy service gave no decision that is understood here, so the call was denied"
+		r.Message = "the policy service returned an unknown decision, so the call was denied"
 	}
 	if r.Message == "" {
 		r.Message = "the call is not allowed in this state"
@@ -208,7 +208,7 @@ func refuseUndecided(err error) refusal {
 		r.Code = codeInvalidInput
 	case fault.Unauthenticated, fault.PermissionDenied:
 	default:
-		r.Message = "no decision could be had, so the call was denied: " + r.Message
+		r.Message = "no decision could be made, so the call was denied: " + r.Message
 		r.Code, r.next = codePolicyUnavailable, "The tool was not called. Try again."
 	}
 	return r

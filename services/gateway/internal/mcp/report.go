@@ -144,7 +144,7 @@ func (r *reports) leave(
 	select {
 	case r.slots <- struct{}{}:
 	default:
-		r.log.Error("mcp: a report is lost: too many wait already", "call_id", report.GetCallId(), "run_id", report.GetRunId())
+		r.log.Error("mcp: a report is lost: too many reports are waiting", "call_id", report.GetCallId(), "run_id", report.GetRunId())
 		return refused
 	}
 	r.wg.Go(func() {
@@ -194,7 +194,7 @@ func (r *reports) late(ctx context.Context, report *policyv1.ReportToolCallReque
 			return res, way
 		}
 	}
-	r.log.Error("mcp: a report is lost: the policy service did not take it", "call_id", report.GetCallId(), "run_id", report.GetRunId())
+	r.log.Error("mcp: a report is lost: the policy service did not accept it", "call_id", report.GetCallId(), "run_id", report.GetRunId())
 	return nil, refused
 }
 
@@ -225,9 +225,9 @@ func realNames(workspace, tool string, input json.RawMessage) []string {
 }
 
 const (
-	lateReport = "[INTERLOCK] This result could not be reported in time; Interlock goes on trying. " +
-		"An interrupt that the call fires takes effect then: look at the state before you go on."
-	lostReport = "[INTERLOCK] This result could not be reported, so it is not accounted for and fires no interrupt: look at the state before you go on."
+	lateReport = "[INTERLOCK] This result could not be reported in time; Interlock keeps trying. " +
+		"An interrupt that the call fires takes effect then: read the state before you continue."
+	lostReport = "[INTERLOCK] This result could not be reported, so it is not counted and fires no interrupt: read the state before you continue."
 )
 
 // addTo adds to a call's result what its agent must know: an interrupt that it has

@@ -128,7 +128,7 @@ func TestLateReport(t *testing.T) {
 	}, nil)
 	toolNames(t, session)
 	result := call(t, session, "write_file", `{}`)
-	wantOK(t, result, "write_file {}", "[INTERLOCK] This result could not be reported in time; Interlock goes on trying.")
+	wantOK(t, result, "write_file {}", "[INTERLOCK] This result could not be reported in time; Interlock keeps trying.")
 	if result.Meta[unreportedMeta] != true {
 		t.Errorf("_meta: %v", result.Meta)
 	}
@@ -153,7 +153,7 @@ func TestRefusedReport(t *testing.T) {
 		return nil, status.Error(codes.PermissionDenied, "not yours")
 	}, nil)
 	result := call(t, overStdio(t, s, "2025-11-25", nil), "write_file", `{}`)
-	wantOK(t, result, "[INTERLOCK] This result could not be reported, so it is not accounted for")
+	wantOK(t, result, "[INTERLOCK] This result could not be reported, so it is not counted")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if tries != 1 || result.Meta[unreportedMeta] != true {

@@ -102,7 +102,7 @@ func (s *Server) costOf(meta sdk.Meta, tool string) string {
 		}
 		cost, ok := rules.ParseCost(decimal(told))
 		if !ok {
-			s.log.Warn("mcp: a cost is left out: it must be a plain decimal of US dollars, 0 or more", "tool", tool, "key", key)
+			s.log.Warn("mcp: a cost is ignored: it must be a plain decimal of US dollars, 0 or more", "tool", tool, "key", key)
 			return ""
 		}
 		return cost.String()

@@ -29,8 +29,8 @@ import (
 
 const instructions = "Interlock decides which tools may be called in the current state of a workflow. " +
 	"Call %[1]sget_state to see the state, its tools and its events; %[1]sload_workflow to begin; " +
-	"%[1]stransition to move on, %[1]sprocess_step to answer the question of a process. A refused call says what is allowed instead. " +
-	"Where people must approve first, %[1]swait_approval waits for them. " +
+	"%[1]stransition to fire an event, %[1]sprocess_step to answer the question of a process. The refusal of a call says what is allowed instead. " +
+	"If people must approve first, %[1]swait_approval waits for them. " +
 	"Agents that work together share a state, if one was created: %[1]sstate_read shows it, %[1]sstate_patch changes it."
 
 // Server is the MCP edge. It is safe for concurrent use.

@@ -34,7 +34,7 @@ func viewShared(st *statev1.State) sharedView {
 func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	if c.StateID != "" {
 		return refusal{Code: string(fault.FailedPrecondition), StateID: c.StateID, Message: fmt.Sprintf(
-			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it creates none. "+
+			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
 				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.ToolPrefix)}.result()
 	}
 	key, err := mint()
@@ -178,7 +178,7 @@ func (s *Server) refuseState(err error, lead string) refusal {
 		}
 		r.next += "."
 	case fault.SchemaViolation:
-		r.next = "Mend what is named above and try again."
+		r.next = "Correct the problems above and try again."
 		if r.CurrentVersion > 0 {
 			r.next += " " + schema + " shows the schema, " + read + " the state."
 		}
@@ -188,7 +188,7 @@ func (s *Server) refuseState(err error, lead string) refusal {
 		r.LockedBy, r.LockedUntil = f.Metadata["holder"], f.Metadata["until"]
 		r.next = "Meanwhile " + read + " still reads it."
 	case fault.SessionEnded:
-		r.next = "Whoever started this session can resume it."
+		r.next = "The session or program that started this session can resume it."
 	case fault.DeadlineExceeded, fault.CommitUncertain:
 		r.next = "It may or may not have been done: look with " + read + " before trying again."
 	case fault.FailedPrecondition:
@@ -221,19 +221,19 @@ func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 	case isNotFound(err):
 		r.Code = codeNoSession
 		r.Message = fmt.Sprintf("There is no session %q, so it shares no workflow state.", c.SessionID)
-		r.next = "If nobody has started you, " + create + " makes it the root of a tree of sessions. " +
-			"Otherwise ask whoever has for the name of your session. " + nameSession
+		r.next = "If no other session started you, " + create + " makes it the root of a tree of sessions. " +
+			"Otherwise ask your parent for the name of your session. " + nameSession
 	case err != nil: // what was refused says enough
 	case c.StateID != "":
 		r.StateID = c.StateID
-		r.next = fmt.Sprintf("The header %s (or WORKFLOW_STATE_ID) names this state. Leave it out to work on that of your own session.", StateHeader)
+		r.next = fmt.Sprintf("The header %s (or WORKFLOW_STATE_ID) names this state. Leave it out to work on the state of your own session.", StateHeader)
 	case known.GetWorkflowStateId() != "":
 	case known.GetParentSessionId() == "":
 		r.Code, r.Message = codeNoState, fmt.Sprintf("The session %q has created no workflow state yet.", c.SessionID)
 		r.next = "Create it with " + create + "."
 	default:
 		r.Code = codeNoState
-		r.Message = fmt.Sprintf("The session %q shares no workflow state: there was none when its parent %q started it.", c.SessionID, known.GetParentSessionName())
+		r.Message = fmt.Sprintf("The session %q shares no workflow state: its parent %q had none when it started this session.", c.SessionID, known.GetParentSessionName())
 		r.next = "The root of its tree creates the state, and sessions that are started afterwards share it. Tell your parent."
 	}
 }

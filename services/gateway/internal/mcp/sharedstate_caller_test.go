@@ -32,7 +32,7 @@ func TestStateBindings(t *testing.T) {
 	// An empty header is what an unset variable leaves.
 	wantOK(t, read("?session=s2", http.Header{StateHeader: {""}}), "wfstate_1")
 	// A state's name is no right to it.
-	wantRefused(t, read("", http.Header{StateHeader: {vaultState}}), "NOT_BOUND", "belongs to no session", SessionHeader)
+	wantRefused(t, read("", http.Header{StateHeader: {vaultState}}), "NOT_BOUND", "does not belong to a session", SessionHeader)
 	wantRefused(t, read("", http.Header{StateHeader: {vaultState}, "Authorization": {"Bearer t"}}), "NO_SESSION")
 	wantRefused(t, read("?run=run_1", http.Header{StateHeader: {vaultState}}), "NOT_BOUND", "bound to the run run_1", "sessions share states, not runs")
 	wantRefused(t, call(t, overHTTP(t, url+"?session=s9", "2025-11-25", nil, http.Header{StateHeader: {vaultState}}), "state_create",
@@ -54,7 +54,7 @@ func TestNoStateStore(t *testing.T) {
 	for tool, arguments := range map[string]string{
 		"state_create": `{"schema_name":"tasks","initial_data":{}}`, "state_read": `{}`, "state_patch": `{"operations":[]}`, "state_update": `{"data":{}}`, "state_schema": `{}`,
 	} {
-		wantRefused(t, call(t, session, tool, arguments), "UNAVAILABLE", "no state-store is connected here")
+		wantRefused(t, call(t, session, tool, arguments), "UNAVAILABLE", "not connected to a state-store")
 	}
 }
 

@@ -173,7 +173,7 @@ func TestStateRefusals(t *testing.T) {
 		},
 		"schema of the whole": {
 			"state_create", `{"schema_name":"tasks","initial_data":{}}`, violation, "SCHEMA_VIOLATION",
-			[]string{"Not created", "\nREQUIRED: add \"status\"", "Mend what is named above"},
+			[]string{"Not created", "\nREQUIRED: add \"status\"", "Correct the problems above"},
 			nil,
 		},
 		"a string of JSON": {
@@ -197,7 +197,7 @@ func TestStateRefusals(t *testing.T) {
 		"conflict without a version": {
 			"state_update", `{"data":{}}`, fault.New(fault.VersionConflict, "changed faster than this"), "VERSION_CONFLICT", []string{"decide again."}, nil,
 		},
-		"ended": {"state_update", `{"data":{}}`, fault.New(fault.SessionEnded, "it has ended"), "SESSION_ENDED", []string{"Whoever started this session can resume it."}, nil},
+		"ended": {"state_update", `{"data":{}}`, fault.New(fault.SessionEnded, "it has ended"), "SESSION_ENDED", []string{"The session or program that started this session can resume it."}, nil},
 		"uncertain": {
 			"state_patch", `{"operations":[]}`, fault.New(fault.CommitUncertain, "who knows"), "COMMIT_UNCERTAIN", []string{"look with state_read before trying again"}, nil,
 		},
@@ -265,7 +265,7 @@ func TestSessionsWithoutAState(t *testing.T) {
 		"child": {
 			&statev1.Session{Name: "s1", ParentSessionId: "ses_0", ParentSessionName: "boss"}, "",
 			"NO_STATE",
-			[]string{`none when its parent "boss" started it`, "Tell your parent"},
+			[]string{`its parent "boss" had none`, "Tell your parent"},
 		},
 		"of another tree": {&statev1.Session{Name: "s1", WorkflowStateId: "wfstate_2"}, vaultState, "PERMISSION_DENIED", []string{"another tree", StateHeader, "Leave it out"}},
 		"gone":            {&statev1.Session{Name: "s1", WorkflowStateId: vaultState}, "wfstate_9", "NOT_FOUND", []string{"there is no state wfstate_9", StateHeader}},

@@ -54,7 +54,7 @@ func (s *Server) loaded(ctx context.Context, c caller) (standing, *sdk.CallToolR
 	case err != nil:
 		return at, refuseFault(err, "").result()
 	case at.run == nil:
-		return at, refusal{Code: "INTERNAL", Message: "the engine answered without a run"}.result()
+		return at, refusal{Code: "INTERNAL", Message: "the engine returned no run"}.result()
 	}
 	s.sessions.saw(c, listedIn(at.run))
 	return at, nil
@@ -82,8 +82,8 @@ func (s *Server) noWorkflow(c caller) refusal {
 }
 
 func (s *Server) notBound() refusal {
-	return refusal{Code: codeNotBound, Message: "This connection belongs to no session, so no workflow can be loaded on it. " +
-		"Connect to /mcp?session=NAME (a name of your choice), or to /mcp?run=ID for a run that exists, or send the header " + SessionHeader + "."}
+	return refusal{Code: codeNotBound, Message: "This connection does not belong to a session, so no workflow can be loaded on it. " +
+		"Connect to /mcp?session=NAME (a name of your choice), or to /mcp?run=ID for an existing run, or send the header " + SessionHeader + "."}
 }
 
 func (s *Server) getState(ctx context.Context, c caller, _ arguments) *sdk.CallToolResult {
@@ -116,7 +116,7 @@ func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.Call
 	if run.GetRunId() != at.run.GetRunId() {
 		active := viewRun(at.run)
 		view.ActiveRun = &active
-		lines = append(lines, "It waits for a run that it has invoked, whose rules are in force:", brief.State(at.run, s.cfg.ToolPrefix))
+		lines = append(lines, "It waits for a run that it invoked, whose rules are in force:", brief.State(at.run, s.cfg.ToolPrefix))
 	} else {
 		lines = append(lines, brief.Asks(run, s.cfg.ToolPrefix)...)
 		if note := brief.Note(run, s.cfg.ToolPrefix); note != "" {

@@ -38,7 +38,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 		{"allowed", allow, 0, "", ""},
 		{"denied", deny, denied, "POLICY_DENIED", "not with this tool"},
 		{"asked", ask, required, "APPROVAL_REQUIRED", "interlock approval approve apr_1"},
-		{"no decision", 0, 0, "POLICY_UNAVAILABLE", "no decision that is understood"},
+		{"no decision", 0, 0, "POLICY_UNAVAILABLE", "an unknown decision"},
 	} {
 		for query, session := range map[string]string{"": nameless, "?session=s1": "s1"} {
 			for _, name := range []string{"read_file", "mcp__fs__read_file"} {
@@ -179,7 +179,7 @@ func TestSuperseded(t *testing.T) {
 				s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 				session := overHTTP(t, endpoint(t, s)+row.way, version, nil, nil)
 				wantRefused(t, call(t, session, "mcp__fs__read_file", `{}`), "RUN_NOT_ACTIVE",
-					"This connection names run run_1, whose session drives run run_2 now", "Connect to /mcp?session=s1, or to /mcp?run=run_2.")
+					"This connection names run run_1, whose session now drives run run_2", "Connect to /mcp?session=s1, or to /mcp?run=run_2.")
 				for _, tool := range []string{"get_state", "get_status", "wait"} {
 					result := call(t, session, tool, `{}`)
 					wantOK(t, result, "Its session drives run run_2 now")

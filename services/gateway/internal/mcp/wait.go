@@ -18,14 +18,14 @@ const (
 	defaultWait = 30 * time.Second
 )
 
-// wait answers when a run that waits has changed, or after a time.
+// wait returns when a waiting run has changed, or after a time.
 func (s *Server) wait(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	at, none := s.loaded(ctx, c)
 	if none != nil {
 		return none
 	}
 	if !brief.Waits(at.run) {
-		return s.waited(at.run, "The run waits for nobody.")
+		return s.waited(at.run, "The run does not wait.")
 	}
 	limit := time.Duration(args.integer("timeout_seconds")) * time.Second
 	if limit == 0 {
@@ -44,7 +44,7 @@ func (s *Server) wait(ctx context.Context, c caller, args arguments) *sdk.CallTo
 	case brief.Waits(at.run):
 		return s.waited(at.run, "Something has changed, and the run still waits.")
 	default:
-		return s.waited(at.run, "The run goes on.")
+		return s.waited(at.run, "The run continues.")
 	}
 }
 

@@ -37,18 +37,18 @@ func TestWait(t *testing.T) {
 		then   func(*enginev1.Run) // nil: nothing is waited for
 		want   []string
 	}{
-		{"running", func(*enginev1.Run) {}, nil, []string{"The run waits for nobody.", "Phase: testing. Tools: Read"}},
-		{"held", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, nil, []string{"The run waits for nobody.", "An operator holds it"}},
-		{"ended", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, nil, []string{"The run waits for nobody."}},
-		{"a fork that has joined", func(r *enginev1.Run) { r.BranchOver = true }, nil, []string{"The run waits for nobody."}},
-		{"an approval", park, resume, []string{"The run goes on.", "Phase: testing. Tools: Read"}},
-		{"branches", hold, resume, []string{"The run goes on."}},
+		{"running", func(*enginev1.Run) {}, nil, []string{"The run does not wait.", "Phase: testing. Tools: Read"}},
+		{"held", func(r *enginev1.Run) { r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true }, nil, []string{"The run does not wait.", "An operator holds it"}},
+		{"ended", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, nil, []string{"The run does not wait."}},
+		{"a fork that has joined", func(r *enginev1.Run) { r.BranchOver = true }, nil, []string{"The run does not wait."}},
+		{"an approval", park, resume, []string{"The run continues.", "Phase: testing. Tools: Read"}},
+		{"branches", hold, resume, []string{"The run continues."}},
 		{"several branches", hold, func(r *enginev1.Run) { r.TransitionCount++ }, []string{"Something has changed, and the run still waits.", "Tools: none."}},
-		{"a cancellation", park, func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, []string{"The run goes on.", "CANCELLED"}},
+		{"a cancellation", park, func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_CANCELLED }, []string{"The run continues.", "CANCELLED"}},
 		{
 			"a branch that is over", func(r *enginev1.Run) { r.BranchOver, r.Fork = true, &enginev1.Fork{Event: "GO"} },
 			func(r *enginev1.Run) { r.Fork = nil },
-			[]string{"The run goes on.", "Tools: none."},
+			[]string{"The run continues.", "Tools: none."},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestLeaveTheWholeRun(t *testing.T) {
 		wantOK(t, call(t, session, "get_state", `{}`), "Run: "+child+" of suite", "Child run: invoked by the run run_1")
 		status := call(t, session, "get_status", `{}`)
 		wantOK(t, status, "Run run_1 of deploy version 3 is WAITING",
-			"It waits for a run that it has invoked, whose rules are in force:\nPhase: testing.", "Run: "+child+" of suite")
+			"It waits for a run that it invoked, whose rules are in force:\nPhase: testing.", "Run: "+child+" of suite")
 		structured := status.StructuredContent.(map[string]any)
 		active, _ := structured["active_run"].(map[string]any)
 		if structured["run_id"] != "run_1" || active["run_id"] != child || active["iterations_left"] != 10.0 {
@@ -189,8 +189,8 @@ func TestTransitionTells(t *testing.T) {
 		return result.StructuredContent.(map[string]any)
 	}
 	fire("TEST", "A child run has started: run_2 of suite. Its rules are in force until it ends.\nPhase: testing.")
-	fire("DONE", "The child run run_2 of suite has ended; the run run_1 of deploy goes on.\nPhase: deploying.")
-	fire("BUILD", "The run is in 1 branch now.\nPhase: lint_run.", "Branch: lint. Reaching lint_done completes it.")
+	fire("DONE", "The child run run_2 of suite has ended; the run run_1 of deploy continues.\nPhase: deploying.")
+	fire("BUILD", "The run is now in 1 branch.\nPhase: lint_run.", "Branch: lint. Reaching lint_done completes it.")
 	fire("LINTED", "The branch lint has ended.\nThe fork of BUILD has joined: the run is in complete.\n")
 	noted := fire("BRANCH_DONE:lint", "Nothing has changed: branch lint is complete, and its fork has joined.\nPhase: complete.")
 	if note := noted["note"]; note != "branch lint is complete, and its fork has joined." {
@@ -210,7 +210,7 @@ func TestLoadBranch(t *testing.T) {
 	for _, row := range []struct{ arguments, want string }{
 		{`{"name":"deploy","branch":"lint","version":2}`, "leave out version and resume"},
 		{`{"name":"deploy","branch":"lint","resume":true}`, "leave out version and resume"},
-		{`{"name":"deploy","run_id":"run_1"}`, `"run_id" goes with "branch"`},
+		{`{"name":"deploy","run_id":"run_1"}`, `"run_id" requires "branch"`},
 		{`{"name":"deploy","branch":1}`, `"branch" must be a string`},
 	} {
 		wantRefused(t, call(t, session, "load_workflow", row.arguments), "INVALID_ARGUMENT", row.want)
@@ -228,7 +228,7 @@ func TestLoadBranch(t *testing.T) {
 	wantRefused(t, call(t, session, "load_workflow", `{"name":"deploy","branch":"lint"}`), "NOT_FOUND", "open branch")
 	bound(&enginev1.BindBranchRequest{Workflow: "deploy", Branch: "lint", SessionId: "s1"})
 	wantOK(t, call(t, session, "load_workflow", `{"name":"deploy","branch":"types","run_id":"run_2"}`),
-		"This session works in the branch types of deploy now", "Branch: types.")
+		"This session now works in the branch types of deploy", "Branch: types.")
 	bound(&enginev1.BindBranchRequest{RunId: "run_2", Workflow: "deploy", Branch: "types", SessionId: "s1"})
 	// The session's own run is.
 	p.drives["s1"], p.bound["s1"] = "run_1", ""

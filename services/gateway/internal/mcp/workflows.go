@@ -22,11 +22,11 @@ func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sd
 	branch := args.str("branch")
 	switch {
 	case branch != "" && (args.integer("version") > 0 || args.flag("resume")):
-		return refusal{Code: codeInvalidArgument, Message: "a branch belongs to a run that is under way: leave out version and resume"}.result()
+		return refusal{Code: codeInvalidArgument, Message: "a branch belongs to a running workflow: leave out version and resume"}.result()
 	case branch != "":
 		return s.bindBranch(ctx, c, args)
 	case args.str("run_id") != "":
-		return refusal{Code: codeInvalidArgument, Message: `the argument "run_id" goes with "branch"; leave it out to start or resume a run`}.result()
+		return refusal{Code: codeInvalidArgument, Message: `the argument "run_id" requires "branch"; leave it out to start or resume a run`}.result()
 	}
 	return s.startRun(ctx, c, args)
 }
@@ -54,7 +54,7 @@ func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.Ca
 	case res.GetResumed():
 		lead = "Resumed " + run.GetWorkflow() + "."
 	case args.flag("resume"):
-		lead = "There was no paused run of " + run.GetWorkflow() + ", so a fresh one was started."
+		lead = "There was no paused run of " + run.GetWorkflow() + ", so a new one was started."
 	}
 	if run.GetProcess() && s.cfg.Processes != nil {
 		return s.begun(ctx, c, lead, res.GetResumed())
@@ -88,7 +88,7 @@ func (s *Server) bindBranch(ctx context.Context, c caller, args arguments) *sdk.
 	}
 	run := res.GetRun()
 	s.sessions.moved(c, req.GetRunId(), run.GetRunId())
-	return answer(fmt.Sprintf("This session works in the branch %s of %s now: its events and calls are judged there alone.\n%s",
+	return answer(fmt.Sprintf("This session now works in the branch %s of %s: its events and calls are judged there alone.\n%s",
 		req.GetBranch(), req.GetWorkflow(), brief.State(run, s.cfg.ToolPrefix)),
 		map[string]any{"branch": req.GetBranch(), "run": viewRun(run)})
 }
@@ -217,7 +217,7 @@ func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *
 	lines := []string{fmt.Sprintf("Registered %s version %d. Load it with %sload_workflow(name=%q).",
 		w.GetName(), w.GetVersion(), s.cfg.ToolPrefix, w.GetName())}
 	if !res.GetCreated() {
-		lines[0] = fmt.Sprintf("Exactly this was registered before as %s version %d.", w.GetName(), w.GetVersion())
+		lines[0] = fmt.Sprintf("This definition is already registered as %s version %d.", w.GetName(), w.GetVersion())
 	}
 	warnings := []problemView{}
 	for _, p := range res.GetWarnings() {

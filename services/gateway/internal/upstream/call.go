@@ -61,21 +61,21 @@ func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error)
 	var protocol *jsonrpc.Error
 	switch {
 	case err == nil && result == nil:
-		return nil, failed("the server %s answered nothing", t.Server())
+		return nil, failed("the server %s returned nothing", t.Server())
 	case err == nil && result.NeedsInput():
 		return nil, failed("the server %s asks the client for input, which Interlock does not relay", t.Server())
 	case err == nil:
 		return result, nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, &Failure{Late: true, message: fmt.Sprintf(
-			"the server %s gave no answer to %s within %s; what it did is not known",
+			"the server %s did not respond to %s within %s; its effect is not known",
 			t.Server(), call.As, time.Since(started).Round(time.Millisecond))}
 	case ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return nil, failed("the call of %s was cancelled; what it did is not known", call.As)
+		return nil, failed("the call of %s was cancelled; its effect is not known", call.As)
 	case errors.As(err, &protocol):
 		return nil, failed("the server %s refused the call: %.4096s", t.Server(), protocol.Message)
 	}
-	return nil, failed("the connection to the server %s broke during %s; what it did is not known. Interlock starts it again.",
+	return nil, failed("the connection to the server %s broke during %s; its effect is not known. Interlock restarts the server.",
 		t.Server(), call.As)
 }
 

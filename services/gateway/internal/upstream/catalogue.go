@@ -86,7 +86,7 @@ func (s *Set) rebuild() {
 	for name, from := range s.connections {
 		for _, tool := range from.offered() {
 			if !toolName.MatchString(tool.Name) {
-				s.options.Logger.Warn("upstream: a tool is left out: its name has unusual characters or is too long",
+				s.options.Logger.Warn("upstream: a tool is ignored: its name has unusual characters or is too long",
 					"upstream", name, "tool", fmt.Sprintf("%.64s", tool.Name))
 				continue
 			}
@@ -126,7 +126,7 @@ func (s *Set) rebuild() {
 func (s *Set) Unknown(name string) string {
 	message := fmt.Sprintf("unknown tool %.128q", name)
 	if full := s.Catalogue().ambiguous[name]; len(full) > 0 {
-		return message + ": more than one server has had it; call " + strings.Join(full, " or ")
+		return message + ": more than one server has offered it; call " + strings.Join(full, " or ")
 	}
 	if server, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "__"); ok && strings.HasPrefix(name, Prefix) {
 		if c := s.connections[server]; c != nil {

@@ -35,9 +35,9 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 var (
 	errStarting = errors.New("it is starting")
 	// errNotReady is for calls whose time is up.
-	errNotReady = errors.New("it has not become ready in time")
+	errNotReady = errors.New("it did not become ready in time")
 	// errRenewed ends a server that another environment is wanted for.
-	errRenewed = errors.New("it is started anew")
+	errRenewed = errors.New("it is being restarted")
 )
 
 // connection keeps one server connected: it starts it, lists its tools, and starts
@@ -200,7 +200,7 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 				return err
 			}
 			if len(tools) == maxTools {
-				c.log.Warn("upstream: a server has too many tools; the rest is left out", "limit", maxTools)
+				c.log.Warn("upstream: a server has too many tools; the rest is ignored", "limit", maxTools)
 				break
 			}
 			if tool.InputSchema == nil {
@@ -264,7 +264,7 @@ func (c *connection) awaitFirst(ctx context.Context) bool {
 
 // begin answers the session for one call of the server, which ends with done. env
 // is the environment that the server must have, or nil for whatever it has: when it
-// has another one, calls under way finish first, and it is started anew.
+// has another one, calls under way finish first, and it is being restarted.
 func (c *connection) begin(ctx context.Context, env environment) (session *sdk.ClientSession, done func(), err error) {
 	select {
 	case c.gate <- struct{}{}:
@@ -314,7 +314,7 @@ func (c *connection) demand(ctx context.Context, env environment) error {
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return errors.New("calls of it that are under way have not finished")
+			return errors.New("its running calls have not finished")
 		}
 	}
 }
@@ -333,7 +333,7 @@ func (c *connection) connected(ctx context.Context) (*sdk.ClientSession, error) 
 			return session, nil
 		}
 		if !errors.Is(err, errStarting) {
-			return nil, fmt.Errorf("%w; Interlock starts it again, try later", err)
+			return nil, fmt.Errorf("%w; Interlock restarts it; try again later", err)
 		}
 		select {
 		case <-moved:

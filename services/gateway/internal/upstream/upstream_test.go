@@ -83,7 +83,7 @@ func TestProcess(t *testing.T) {
 	first, grandchild := number(t, s, "pid"), number(t, s, "spawn")
 	_, err := call(t, s, "mcp__child__crash")
 	var failure *upstream.Failure
-	if !errors.As(err, &failure) || failure.NotCalled || failure.Late || !strings.Contains(failure.Error(), "broke during mcp__child__crash; what it did is not known") {
+	if !errors.As(err, &failure) || failure.NotCalled || failure.Late || !strings.Contains(failure.Error(), "broke during mcp__child__crash; its effect is not known") {
 		t.Errorf("a crash is %+v", err)
 	}
 	upstreamtest.Eventually(t, "what the crashed server left behind is stopped", func() bool { return !upstreamtest.Alive(grandchild) })
