@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -27,13 +29,13 @@ type approvalCommand struct {
 
 type approvalList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Status string `help:"Only approvals of this status, e.g. PENDING." placeholder:"STATUS"`
 	RunID  string `name:"run" help:"Only approvals of this run." placeholder:"RUN"`
 	Limit  int    `help:"At most so many." default:"1000"`
 }
 
-func (c *approvalList) Run(ctx context.Context, io streams) error {
+func (c *approvalList) Run(ctx context.Context, io console.Streams) error {
 	status, err := choice("status", c.Status, approvalv1.ApprovalStatus_value, "APPROVAL_STATUS_", jsonview.ApprovalStatuses())
 	if err != nil {
 		return err
@@ -49,12 +51,12 @@ func (c *approvalList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT\tUNTIL")
 			for i := range all {
 				a := &all[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", visible(a.ApprovalID), statusOfApproval(a), visible(a.RunID), visible(a.Asker.Principal),
-					visible(shortened(askedFor(a))), a.ExpiresAt.Format(timeLayout))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Text(a.ApprovalID), statusOfApproval(a), show.Text(a.RunID), show.Text(a.Asker.Principal),
+					show.Text(show.Shortened(askedFor(a))), show.Time(a.ExpiresAt))
 			}
 		})
 	})
@@ -82,7 +84,7 @@ func votes(a *jsonview.Approval, approve bool) int {
 // oneApproval names the approval of a command.
 type oneApproval struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	ApprovalID string `arg:"" name:"approval" help:"Id of the approval."`
 }
 
@@ -91,7 +93,7 @@ type approvalWait struct {
 	Timeout time.Duration `help:"How long to wait; 0 for as long as it takes." default:"0s" placeholder:"DURATION"`
 }
 
-func (c *approvalWait) Run(ctx context.Context, io streams) error {
+func (c *approvalWait) Run(ctx context.Context, io console.Streams) error {
 	var last *approvalv1.Approval
 	err := c.ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
 		last, err = c.await(ctx, approvalv1.NewApprovalServiceClient(conn))
@@ -104,14 +106,14 @@ func (c *approvalWait) Run(ctx context.Context, io streams) error {
 		return fmt.Errorf("the server ended the wait for approval %s; wait again", c.ApprovalID)
 	}
 	view := jsonview.ApprovalOf(last)
-	if err := c.printOutcome(io.out, &view); err != nil {
+	if err := printOutcome(c.Printer, io.Out, &view); err != nil {
 		return err
 	}
 	switch last.GetStatus() {
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED, approvalv1.ApprovalStatus_APPROVAL_STATUS_USED:
 		return nil
 	default:
-		return errNo
+		return console.ErrNo
 	}
 }
 
@@ -157,11 +159,11 @@ func (c *approvalWait) over(ctx, waiting context.Context, err error) bool {
 }
 
 // printOutcome says how an approval stands.
-func (f formatFlag) printOutcome(out io.Writer, a *jsonview.Approval) error {
-	return f.print(out, a, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "%s\t%s\n", visible(a.ApprovalID), statusOfApproval(a))
+func printOutcome(p show.Printer, out io.Writer, a *jsonview.Approval) error {
+	return p.Print(out, a, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\t%s\n", show.Text(a.ApprovalID), statusOfApproval(a))
 		if a.Outcome != "" {
-			fmt.Fprintln(w, visible(sentence(a.Outcome)))
+			fmt.Fprintln(w, show.Text(sentence(a.Outcome)))
 		}
 	})
 }

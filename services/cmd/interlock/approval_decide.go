@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -11,6 +10,8 @@ import (
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -22,8 +23,8 @@ type approvalApprove struct {
 	Yes      bool   `short:"y" help:"Do not show it and ask on a terminal."`
 }
 
-func (c *approvalApprove) Run(ctx context.Context, io streams) error {
-	data, err := jsonArgument("data", c.DataJSON, io)
+func (c *approvalApprove) Run(ctx context.Context, io console.Streams) error {
+	data, err := input.Object("data", c.DataJSON, io)
 	if err != nil {
 		return err
 	}
@@ -34,13 +35,13 @@ func (c *approvalApprove) Run(ctx context.Context, io streams) error {
 			if err != nil {
 				return nil, err
 			}
-			if !c.Yes && c.Format == "table" && interactive(io) {
-				if err := c.show(ctx, io, conn, shown); err != nil {
+			if !c.Yes && c.Format == "table" && io.Interactive() {
+				if err := showApproval(ctx, c.Printer, io, conn, shown); err != nil {
 					return nil, err
 				}
-				if !confirmed("Approve this?", io) {
-					fmt.Fprintln(io.err, "interlock: not approved; nothing was decided")
-					return nil, errNo
+				if !io.Confirm("Approve this?") {
+					fmt.Fprintln(io.Err, "interlock: not approved; nothing was decided")
+					return nil, console.ErrNo
 				}
 			}
 			digest = shown.Digest
@@ -54,7 +55,7 @@ type approvalReject struct {
 	Note string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
 }
 
-func (c *approvalReject) Run(ctx context.Context, io streams) error {
+func (c *approvalReject) Run(ctx context.Context, io console.Streams) error {
 	return c.decide(ctx, io, func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error) {
 		return &approvalv1.DecideApprovalRequest{Note: c.Note}, nil
 	})
@@ -62,7 +63,7 @@ func (c *approvalReject) Run(ctx context.Context, io streams) error {
 
 // decide casts a vote, as an approver unless a token says who else. That somebody
 // may not decide, or not any more, is an answer too.
-func (c *oneApproval) decide(ctx context.Context, io streams, vote func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error)) error {
+func (c *oneApproval) decide(ctx context.Context, io console.Streams, vote func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error)) error {
 	answers := append(slices.Clone(refusals), fault.PermissionDenied, fault.ApprovalDecided)
 	return c.askAs(ctx, auth.Approver, io, answers, func(conn grpc.ClientConnInterface) error {
 		req, err := vote(conn)
@@ -75,20 +76,6 @@ func (c *oneApproval) decide(ctx context.Context, io streams, vote func(grpc.Cli
 			return err
 		}
 		view := jsonview.ApprovalOf(resp.GetApproval())
-		return c.printOutcome(io.out, &view)
+		return printOutcome(c.Printer, io.Out, &view)
 	})
-}
-
-// interactive reports that somebody sits before a terminal.
-func interactive(io streams) bool {
-	in, ok := io.in.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := in.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	nothing, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, nothing)
 }

@@ -14,6 +14,8 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -22,13 +24,13 @@ const recentHistory = 10
 
 type approvalGet struct{ oneApproval }
 
-func (c *approvalGet) Run(ctx context.Context, io streams) error {
+func (c *approvalGet) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		approval, err := readApproval(ctx, conn, c.ApprovalID)
 		if err != nil {
 			return err
 		}
-		return c.show(ctx, io, conn, approval)
+		return showApproval(ctx, c.Printer, io, conn, approval)
 	})
 }
 
@@ -49,17 +51,17 @@ type approvalView struct {
 
 // show writes an approval with the last changes of its run. Those help to decide,
 // and are not what is decided: when they cannot be read, it says so.
-func (f formatFlag) show(ctx context.Context, io streams, conn grpc.ClientConnInterface, approval *jsonview.Approval) error {
+func showApproval(ctx context.Context, p show.Printer, io console.Streams, conn grpc.ClientConnInterface, approval *jsonview.Approval) error {
 	view := &approvalView{Approval: approval, History: []jsonview.HistoryEntry{}}
 	if approval.RunID != "" {
 		history, err := lately(ctx, enginev1.NewRunServiceClient(conn), approval.RunID)
 		if err != nil {
-			fmt.Fprintf(io.err, "interlock: what run %s did lately cannot be read: %s\n", visible(approval.RunID), explain(err))
+			fmt.Fprintf(io.Err, "interlock: what run %s did lately cannot be read: %s\n", show.Text(approval.RunID), explain(err))
 		} else {
 			view.History = history
 		}
 	}
-	return f.print(io.out, view, func(w *tabwriter.Writer) { view.table(w) })
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) { view.table(w) })
 }
 
 // lately are the last changes of a run, oldest first.
@@ -80,30 +82,30 @@ func lately(ctx context.Context, runs enginev1.RunServiceClient, runID string) (
 // data.
 func (view *approvalView) table(w io.Writer) {
 	a := view.Approval
-	t := rows{w}
-	t.row("approval", a.ApprovalID)
-	t.row("status", statusOfApproval(a))
-	t.row("asked for", askedFor(a))
-	t.row("run", a.RunID)
-	t.row("asked by", askedBy(&a.Asker))
-	t.row("message", a.Message)
-	t.row("who decides", deciders(&a.Terms, a.Escalated))
+	t := show.Rows{W: w}
+	t.Row("approval", a.ApprovalID)
+	t.Row("status", statusOfApproval(a))
+	t.Row("asked for", askedFor(a))
+	t.Row("run", a.RunID)
+	t.Row("asked by", askedBy(&a.Asker))
+	t.Row("message", a.Message)
+	t.Row("who decides", deciders(&a.Terms, a.Escalated))
 	for i := range a.Votes {
-		t.row("vote", voteText(&a.Votes[i]))
+		t.Row("vote", voteText(&a.Votes[i]))
 	}
 	if a.Status != "PENDING" && a.Outcome != "" {
-		t.row("outcome", sentence(a.Outcome))
+		t.Row("outcome", sentence(a.Outcome))
 	}
-	t.row("used by", a.UsedBy)
-	t.row("asked at", a.CreatedAt.Format(timeLayout))
-	t.row("until", a.ExpiresAt.Format(timeLayout))
-	t.row("digest", a.Digest)
+	t.Row("used by", a.UsedBy)
+	t.Row("asked at", show.Time(a.CreatedAt))
+	t.Row("until", show.Time(a.ExpiresAt))
+	t.Row("digest", a.Digest)
 	section(w, "subject", a.Subject)
 	section(w, "data", a.Data)
 	if len(a.EditedData) > 0 {
-		section(w, "data as edited by "+visible(a.EditedBy)+", which is what is decided", a.EditedData)
+		section(w, "data as edited by "+show.Text(a.EditedBy)+", which is what is decided", a.EditedData)
 		fmt.Fprintln(w, "\nchange of the data:")
-		printOperations(w, a.EditPatch)
+		show.Operations(w, a.EditPatch)
 	}
 	if len(view.History) > 0 {
 		fmt.Fprintln(w, "\nlately in the run:")
@@ -114,7 +116,7 @@ func (view *approvalView) table(w io.Writer) {
 // section writes a JSON document under its name.
 func section(w io.Writer, name string, text jsontext.Value) {
 	if len(text) > 0 {
-		fmt.Fprintf(w, "\n%s:\n%s\n", name, indented(text))
+		fmt.Fprintf(w, "\n%s:\n%s\n", name, show.Indented(text))
 	}
 }
 
@@ -174,7 +176,7 @@ func deciders(t *jsonview.Terms, escalated bool) string {
 	if t.EscalateTo != nil && escalated {
 		text += ", " + approversText(t.EscalateTo)
 	}
-	text += fmt.Sprintf("; %s, or %s", counted(int(max(t.Required, 1)), "approval"), counted(int(max(t.DenyThreshold, 1)), "rejection"))
+	text += fmt.Sprintf("; %s, or %s", show.Counted(int(max(t.Required, 1)), "approval"), show.Counted(int(max(t.DenyThreshold, 1)), "rejection"))
 	if t.EscalateTo != nil && !escalated {
 		text += fmt.Sprintf("; after %s also %s", time.Duration(t.EscalateAfterSeconds)*time.Second, approversText(t.EscalateTo))
 	}
@@ -198,7 +200,7 @@ func voteText(v *jsonview.Vote) string {
 	if v.Approve {
 		text = v.By + " (" + v.Role + ") has approved it at "
 	}
-	text += v.Time.Format(timeLayout)
+	text += show.Time(v.Time)
 	if v.Note != "" {
 		text += ": " + v.Note
 	}

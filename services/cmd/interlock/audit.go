@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -20,7 +22,7 @@ type auditCommand struct {
 
 type auditVerify struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Partition string            `help:"Only the chain of this root run." placeholder:"RUN"`
 	Head      map[string]string `help:"Head of a chain that was kept elsewhere: it must be the chain's, or one of before. May be repeated." placeholder:"RUN=HASH" mapsep:"none"`
 }
@@ -43,7 +45,7 @@ type headView struct {
 	Problem  string `json:"problem,omitzero"`
 }
 
-func (c *auditVerify) Run(ctx context.Context, io streams) error {
+func (c *auditVerify) Run(ctx context.Context, io console.Streams) error {
 	var view *auditView
 	err := c.ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
 		view, err = c.verify(ctx, conn)
@@ -52,11 +54,11 @@ func (c *auditVerify) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	if err := c.print(io.out, view, view.table); err != nil {
+	if err := c.Print(io.Out, view, view.table); err != nil {
 		return err
 	}
 	if !view.OK {
-		return errNo
+		return console.ErrNo
 	}
 	return nil
 }
@@ -127,22 +129,22 @@ func (v *auditView) table(w *tabwriter.Writer) {
 		sealed, unsealed = sealed+c.Sealed, unsealed+c.Unsealed
 		if !c.OK {
 			broken++
-			fmt.Fprintf(w, "BROKEN\t%s\trecord %d: %s\n", visible(c.Partition), c.Sequence, visible(c.Problem))
+			fmt.Fprintf(w, "BROKEN\t%s\trecord %d: %s\n", show.Text(c.Partition), c.Sequence, show.Text(c.Problem))
 		}
 	}
 	for i := range v.Heads {
 		h := &v.Heads[i]
 		switch {
 		case !h.OK:
-			fmt.Fprintf(w, "WRONG HEAD\t%s\t%s\n", visible(h.Partition), visible(h.Problem))
+			fmt.Fprintf(w, "WRONG HEAD\t%s\t%s\n", show.Text(h.Partition), show.Text(h.Problem))
 		case h.Since > 0:
-			fmt.Fprintf(w, "head\t%s\tok, and %d more sealed since\n", visible(h.Partition), h.Since)
+			fmt.Fprintf(w, "head\t%s\tok, and %d more sealed since\n", show.Text(h.Partition), h.Since)
 		default:
-			fmt.Fprintf(w, "head\t%s\tok\n", visible(h.Partition))
+			fmt.Fprintf(w, "head\t%s\tok\n", show.Text(h.Partition))
 		}
 	}
-	fmt.Fprintf(w, "%s, %s sealed, %d not yet: %d broken\n", counted(len(v.Chains), "chain"), counted(int(sealed), "record"), unsealed, broken)
+	fmt.Fprintf(w, "%s, %s sealed, %d not yet: %d broken\n", show.Counted(len(v.Chains), "chain"), show.Counted(int(sealed), "record"), unsealed, broken)
 	if len(v.Chains) == 1 && v.Chains[0].OK && v.Chains[0].Head != "" {
-		fmt.Fprintf(w, "head\t%s=%s\n", visible(v.Chains[0].Partition), v.Chains[0].Head)
+		fmt.Fprintf(w, "head\t%s=%s\n", show.Text(v.Chains[0].Partition), v.Chains[0].Head)
 	}
 }

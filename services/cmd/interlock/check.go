@@ -8,12 +8,15 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 type checkCommand struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	branchFlag
 	Tool   string `arg:"" help:"Name of the tool."`
 	RunID  string `name:"run" required:"" help:"Id of the run." placeholder:"RUN"`
@@ -22,8 +25,8 @@ type checkCommand struct {
 	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
 }
 
-func (c *checkCommand) Run(ctx context.Context, io streams) error {
-	input, err := jsonArgument("input", c.Input, io)
+func (c *checkCommand) Run(ctx context.Context, io console.Streams) error {
+	input, err := input.Object("input", c.Input, io)
 	if err != nil {
 		return err
 	}
@@ -40,20 +43,20 @@ func (c *checkCommand) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	view := jsonview.DecisionOf(resp)
-	err = c.print(io.out, view, func(w *tabwriter.Writer) {
+	err = c.Print(io.Out, view, func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, strings.TrimSpace(view.Decision+"  "+view.Code))
 		if view.Message != "" {
-			fmt.Fprintln(w, visible(view.Message))
+			fmt.Fprintln(w, show.Text(view.Message))
 		}
 		if view.Decision == "ASK" && view.ApprovalID != "" {
-			fmt.Fprintf(w, "approval\t%s\n", visible(view.ApprovalID))
+			fmt.Fprintf(w, "approval\t%s\n", show.Text(view.ApprovalID))
 		}
 	})
 	if err != nil {
 		return err
 	}
 	if resp.GetDecision() != policyv1.Decision_DECISION_ALLOW {
-		return errNo
+		return console.ErrNo
 	}
 	return nil
 }

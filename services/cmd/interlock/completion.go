@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 )
 
 type completionCommand struct {
@@ -17,17 +20,17 @@ type completionCommand struct {
 // Run prints a script that completes commands, flags and the values of flags
 // that have a choice. Its words are those of the parser itself, so it cannot
 // fall behind.
-func (c *completionCommand) Run(parser *kong.Kong, io streams) error {
+func (c *completionCommand) Run(parser *kong.Kong, io console.Streams) error {
 	t := words{next: map[string][]string{}, values: map[string][]string{}}
 	t.collect(parser.Model.Node, "", nil)
 	switch c.Shell {
 	case "fish":
-		t.fish(io.out)
+		t.fish(io.Out)
 	case "zsh":
-		fmt.Fprintln(io.out, "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit")
-		t.bash(io.out)
+		fmt.Fprintln(io.Out, "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit")
+		t.bash(io.Out)
 	default:
-		t.bash(io.out)
+		t.bash(io.Out)
 	}
 	return nil
 }
@@ -80,15 +83,15 @@ func (t words) bash(out io.Writer) {
     case "${at:+$at }${COMP_WORDS[i]}" in
 `)
 	for _, path := range t.paths() {
-		fmt.Fprintf(out, "      %s) at=%s ;;\n", shellQuote(path), shellQuote(path))
+		fmt.Fprintf(out, "      %s) at=%s ;;\n", shellwords.Quote(path), shellwords.Quote(path))
 	}
 	fmt.Fprint(out, "    esac\n  done\n  case \"${at:+$at }$prev\" in\n")
 	for _, flag := range slices.Sorted(maps.Keys(t.values)) {
-		fmt.Fprintf(out, "    %s) choice=%s ;;\n", shellQuote(flag), shellQuote(strings.Join(t.values[flag], " ")))
+		fmt.Fprintf(out, "    %s) choice=%s ;;\n", shellwords.Quote(flag), shellwords.Quote(strings.Join(t.values[flag], " ")))
 	}
 	fmt.Fprint(out, "  esac\n  if [ -z \"$choice\" ]; then\n    case \"$at\" in\n")
 	for _, path := range slices.Sorted(maps.Keys(t.next)) {
-		fmt.Fprintf(out, "      %s) choice=%s ;;\n", shellQuote(path), shellQuote(strings.Join(t.next[path], " ")))
+		fmt.Fprintf(out, "      %s) choice=%s ;;\n", shellwords.Quote(path), shellwords.Quote(strings.Join(t.next[path], " ")))
 	}
 	fmt.Fprint(out, `    esac
   fi
@@ -101,7 +104,7 @@ complete -o default -F _interlock interlock
 func (t words) fish(out io.Writer) {
 	var quoted []string
 	for _, path := range t.paths() {
-		quoted = append(quoted, shellQuote(path))
+		quoted = append(quoted, shellwords.Quote(path))
 	}
 	fmt.Fprintf(out, `function __interlock_at
   set -l at
@@ -114,8 +117,6 @@ end
 `, strings.Join(quoted, " "))
 	for _, path := range slices.Sorted(maps.Keys(t.next)) {
 		fmt.Fprintf(out, "complete -c interlock -n %s -a %s\n",
-			shellQuote(`test "$(__interlock_at)" = "`+path+`"`), shellQuote(strings.Join(t.next[path], " ")))
+			shellwords.Quote(`test "$(__interlock_at)" = "`+path+`"`), shellwords.Quote(strings.Join(t.next[path], " ")))
 	}
 }
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

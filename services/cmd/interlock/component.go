@@ -10,6 +10,9 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -26,13 +29,13 @@ type componentCommand struct {
 
 type componentCreate struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	File           string `arg:"" help:"The definition, in JSON or YAML by its name." placeholder:"FILE"`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first component." placeholder:"KEY"`
 }
 
-func (c *componentCreate) Run(ctx context.Context, io streams) error {
-	text, err := documentFile(c.File, io)
+func (c *componentCreate) Run(ctx context.Context, io console.Streams) error {
+	text, err := input.Document(c.File, io)
 	if err != nil {
 		return err
 	}
@@ -43,25 +46,25 @@ func (c *componentCreate) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return invalidFile(c.File, "", err, io)
 		}
-		return c.printComponentChanged(io, "created", resp.GetComponent())
+		return printComponentChanged(c.Printer, io, "created", resp.GetComponent())
 	})
 }
 
 type componentUpdate struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	File            string `arg:"" help:"The new definition of the component that its slug names, in JSON or YAML by its name." placeholder:"FILE"`
 	ExpectedVersion int64  `help:"Fail unless the component is at this version." placeholder:"N"`
 }
 
-func (c *componentUpdate) Run(ctx context.Context, io streams) error {
-	text, err := documentFile(c.File, io)
+func (c *componentUpdate) Run(ctx context.Context, io console.Streams) error {
+	text, err := input.Document(c.File, io)
 	if err != nil {
 		return err
 	}
 	component, problems := document.ParseComponent(text)
 	if problems.HasErrors() {
-		return refuse(c.File, problems, io)
+		return input.Refuse(c.File, problems, io)
 	}
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).UpdateComponent(ctx, &statev1.UpdateComponentRequest{
@@ -70,24 +73,24 @@ func (c *componentUpdate) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return invalidFile(c.File, "", err, io)
 		}
-		return c.printComponentChanged(io, "updated", resp.GetComponent())
+		return printComponentChanged(c.Printer, io, "updated", resp.GetComponent())
 	})
 }
 
-func (f formatFlag) printComponentChanged(io streams, verb string, component *statev1.Component) error {
+func printComponentChanged(p show.Printer, io console.Streams, verb string, component *statev1.Component) error {
 	view := jsonview.ComponentOf(component)
-	return f.print(io.out, view, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, visible(view.Slug), view.Version)
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, show.Text(view.Slug), view.Version)
 	})
 }
 
 type componentList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Tag string `help:"Only components that have this tag." placeholder:"TAG"`
 }
 
-func (c *componentList) Run(ctx context.Context, io streams) error {
+func (c *componentList) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		components := statev1.NewComponentServiceClient(conn)
 		all, err := collect(noLimit, jsonview.ComponentOf, func(token string, size int32) ([]*statev1.Component, string, error) {
@@ -97,12 +100,12 @@ func (c *componentList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "SLUG\tNAME\tVERSION\tPERSISTENCE\tTAGS\tUPDATED")
 			for i := range all {
 				v := &all[i]
-				fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", v.Slug, visible(v.Name), v.Version, v.Persistence,
-					visible(strings.Join(v.Tags, ", ")), v.UpdatedAt.Format(timeLayout))
+				fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", v.Slug, show.Text(v.Name), v.Version, v.Persistence,
+					show.Text(strings.Join(v.Tags, ", ")), show.Time(v.UpdatedAt))
 			}
 		})
 	})
@@ -110,40 +113,40 @@ func (c *componentList) Run(ctx context.Context, io streams) error {
 
 type componentGet struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Slug string `arg:"" help:"Slug of the component."`
 }
 
-func (c *componentGet) Run(ctx context.Context, io streams) error {
+func (c *componentGet) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).GetComponent(ctx, &statev1.GetComponentRequest{Slug: c.Slug})
 		if err != nil {
 			return err
 		}
 		view := jsonview.ComponentOf(resp.GetComponent())
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
-			t := rows{w}
-			t.row("component", view.Slug)
-			t.row("name", view.Name)
-			t.row("description", view.Description)
-			t.row("tags", strings.Join(view.Tags, ", "))
-			t.row("persistence", view.Persistence)
-			t.row("initial values", string(view.InitialValues))
-			t.row("updated", view.UpdatedAt.Format(timeLayout))
-			t.row("version", fmt.Sprint(view.Version))
-			fmt.Fprintln(w, indented(view.SchemaDefinition))
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+			t := show.Rows{W: w}
+			t.Row("component", view.Slug)
+			t.Row("name", view.Name)
+			t.Row("description", view.Description)
+			t.Row("tags", strings.Join(view.Tags, ", "))
+			t.Row("persistence", view.Persistence)
+			t.Row("initial values", string(view.InitialValues))
+			t.Row("updated", show.Time(view.UpdatedAt))
+			t.Row("version", fmt.Sprint(view.Version))
+			fmt.Fprintln(w, show.Indented(view.SchemaDefinition))
 		})
 	})
 }
 
 type componentDelete struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Slug            string `arg:"" help:"Slug of the component."`
 	ExpectedVersion int64  `help:"Fail unless the component is at this version." placeholder:"N"`
 }
 
-func (c *componentDelete) Run(ctx context.Context, io streams) error {
+func (c *componentDelete) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		_, err := statev1.NewComponentServiceClient(conn).DeleteComponent(ctx, &statev1.DeleteComponentRequest{
 			Slug: c.Slug, ExpectedVersion: c.ExpectedVersion,
@@ -155,6 +158,6 @@ func (c *componentDelete) Run(ctx context.Context, io streams) error {
 			Slug    string `json:"slug"`
 			Deleted bool   `json:"deleted"`
 		}{c.Slug, true}
-		return c.print(io.out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", visible(c.Slug)) })
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.Slug)) })
 	})
 }

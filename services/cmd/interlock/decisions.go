@@ -14,6 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -28,14 +30,14 @@ type decisionsCommand struct {
 	Format   string `help:"Output: table, json, yaml or jsonl (one object a line, as they come)." enum:"table,json,yaml,jsonl" default:"table"`
 }
 
-func (c *decisionsCommand) Run(ctx context.Context, streams streams) error {
+func (c *decisionsCommand) Run(ctx context.Context, streams console.Streams) error {
 	req, err := c.request()
 	if err != nil {
 		return err
 	}
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		if c.Format == "jsonl" {
-			return c.export(ctx, conn, req, streams.out)
+			return c.export(ctx, conn, req, streams.Out)
 		}
 		all := []jsonview.DecisionRecord{}
 		err := eachDecision(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
@@ -45,7 +47,7 @@ func (c *decisionsCommand) Run(ctx context.Context, streams streams) error {
 		if err != nil {
 			return err
 		}
-		return formatFlag{c.Format}.print(streams.out, all, func(w *tabwriter.Writer) { c.table(w, all) })
+		return show.Printer{Format: c.Format}.Print(streams.Out, all, func(w *tabwriter.Writer) { c.table(w, all) })
 	})
 }
 
@@ -126,10 +128,10 @@ func (c *decisionsCommand) table(w *tabwriter.Writer, all []jsonview.DecisionRec
 	fmt.Fprintln(w, columns)
 	for i := range all {
 		r := &all[i]
-		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Time.Format(timeLayout), visible(r.RunID), visible(r.State), visible(r.Tool),
-			decisionText(r.Decision, r.Code), visible(r.Principal), visible(ruleText(r)))
+		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", show.Time(r.Time), show.Text(r.RunID), show.Text(r.State), show.Text(r.Tool),
+			decisionText(r.Decision, r.Code), show.Text(r.Principal), show.Text(ruleText(r)))
 		if c.Shadowed {
-			line += "\t" + visible(shadowText(r.Shadows))
+			line += "\t" + show.Text(shadowText(r.Shadows))
 		}
 		fmt.Fprintln(w, line)
 	}

@@ -10,13 +10,16 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // scopeFlags say whose values of a component are meant.
 type scopeFlags struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	Slug    string `arg:"" optional:"" help:"Slug of the component; by default the one that the session refers to."`
 	Session string `help:"Session whose values they are, by id or name; by default the one that acts." placeholder:"NAME"`
@@ -25,7 +28,7 @@ type scopeFlags struct {
 
 type componentValues struct{ scopeFlags }
 
-func (c *componentValues) Run(ctx context.Context, io streams) error {
+func (c *componentValues) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).GetComponentValues(ctx, &statev1.GetComponentValuesRequest{
 			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
@@ -33,13 +36,13 @@ func (c *componentValues) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printExecution(io, resp.GetExecution())
+		return printExecution(c.Printer, io, resp.GetExecution())
 	})
 }
 
 type componentBegin struct{ scopeFlags }
 
-func (c *componentBegin) Run(ctx context.Context, io streams) error {
+func (c *componentBegin) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).BeginExecution(ctx, &statev1.BeginExecutionRequest{
 			Slug: c.Slug, Session: cmp.Or(c.Session, c.As), Subject: c.Subject,
@@ -47,13 +50,13 @@ func (c *componentBegin) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printExecution(io, resp.GetExecution())
+		return printExecution(c.Printer, io, resp.GetExecution())
 	})
 }
 
 type componentCommit struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	ExecutionID string   `arg:"" name:"execution" help:"Id of the execution."`
 	Values      string   `xor:"change" help:"The values, a JSON object, as JSON or in a file." placeholder:"JSON|FILE"`
@@ -61,7 +64,7 @@ type componentCommit struct {
 	Merge       string   `xor:"change" help:"JSON Merge Patch (RFC 7396) of them, as JSON or in a file." placeholder:"JSON|FILE"`
 }
 
-func (c *componentCommit) Run(ctx context.Context, io streams) error {
+func (c *componentCommit) Run(ctx context.Context, io console.Streams) error {
 	req := &statev1.CommitExecutionRequest{ExecutionId: c.ExecutionID, Session: c.As}
 	if err := c.change(req, io); err != nil {
 		return err
@@ -71,23 +74,23 @@ func (c *componentCommit) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printExecution(io, resp.GetExecution())
+		return printExecution(c.Printer, io, resp.GetExecution())
 	})
 }
 
 // change sets what the execution makes of its values: nothing when no flag says.
-func (c *componentCommit) change(req *statev1.CommitExecutionRequest, io streams) error {
+func (c *componentCommit) change(req *statev1.CommitExecutionRequest, io console.Streams) error {
 	switch {
 	case c.Values != "":
-		values, err := jsonOrFile("values", c.Values, io)
+		values, err := input.JSON("values", c.Values, io)
 		req.Change = &statev1.CommitExecutionRequest_Values{Values: values}
 		return err
 	case len(c.Patch) > 0:
-		patch, err := operations("patch", c.Patch, io)
+		patch, err := input.Operations("patch", c.Patch, io)
 		req.Change = &statev1.CommitExecutionRequest_Patch{Patch: patch}
 		return err
 	case c.Merge != "":
-		merge, err := jsonOrFile("merge", c.Merge, io)
+		merge, err := input.JSON("merge", c.Merge, io)
 		req.Change = &statev1.CommitExecutionRequest_MergePatch{MergePatch: merge}
 		return err
 	default:
@@ -96,17 +99,17 @@ func (c *componentCommit) change(req *statev1.CommitExecutionRequest, io streams
 }
 
 // printExecution writes the values of a component, and of which execution they are.
-func (f formatFlag) printExecution(io streams, execution *statev1.Execution) error {
+func printExecution(p show.Printer, io console.Streams, execution *statev1.Execution) error {
 	view := jsonview.ExecutionOf(execution)
-	return f.print(io.out, view, func(w *tabwriter.Writer) {
-		t := rows{w}
-		t.row("execution", view.ExecutionID)
-		t.row("component", view.Slug)
-		t.row("persistence", view.Persistence)
-		t.row("session", view.SessionID)
-		t.row("subject", view.Subject)
-		t.row("version", fmt.Sprint(view.Version))
-		t.row("never set", strings.Join(view.Unset, ", "))
-		fmt.Fprintln(w, indented(view.Values))
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+		t := show.Rows{W: w}
+		t.Row("execution", view.ExecutionID)
+		t.Row("component", view.Slug)
+		t.Row("persistence", view.Persistence)
+		t.Row("session", view.SessionID)
+		t.Row("subject", view.Subject)
+		t.Row("version", fmt.Sprint(view.Version))
+		t.Row("never set", strings.Join(view.Unset, ", "))
+		fmt.Fprintln(w, show.Indented(view.Values))
 	})
 }

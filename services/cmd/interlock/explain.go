@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 // explain is an error as a user reads it: a service's message without the
@@ -15,7 +16,7 @@ import (
 func explain(err error) string {
 	var grpcError interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &grpcError) {
-		return visibleLines(err.Error())
+		return show.Lines(err.Error())
 	}
 	f := fault.From(err)
 	text := f.Message
@@ -32,14 +33,5 @@ func explain(err error) string {
 	for _, v := range f.Violations {
 		text += "\n  " + strings.TrimPrefix(v.Pointer+": ", ": ") + v.Message
 	}
-	return visibleLines(text)
-}
-
-// visibleLines is visible for text of several lines.
-func visibleLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = visible(line)
-	}
-	return strings.Join(lines, "\n")
+	return show.Lines(text)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
 )
 
@@ -32,9 +33,9 @@ type hookCommand struct {
 // errBlocked ends the hook with the exit code that blocks.
 var errBlocked = errors.New("blocked")
 
-func (c *hookCommand) Run(io streams) error {
+func (c *hookCommand) Run(io console.Streams) error {
 	call := hookclient.Call(*c)
-	if call.Run(io.in, io.out, io.err, overHTTP) != hookclient.ExitDone {
+	if call.Run(io.In, io.Out, io.Err, overHTTP) != hookclient.ExitDone {
 		return errBlocked // what there is to say has been said
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 )
 
 // serve runs services and answers how to call them: a function that runs one
@@ -41,7 +42,7 @@ func serve(t *testing.T, register func(*grpc.Server)) func(args ...string) (stdo
 	return func(args ...string) (string, string, int) {
 		var out, told bytes.Buffer
 		args = append(args, "--server", lis.Addr().String(), "--token", "ilk_x")
-		code := run(t.Context(), args, streams{in: io.NopCloser(strings.NewReader("")), out: &out, err: &told})
+		code := run(t.Context(), args, console.Streams{In: io.NopCloser(strings.NewReader("")), Out: &out, Err: &told})
 		return out.String(), told.String(), code
 	}
 }

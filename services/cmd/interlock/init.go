@@ -15,6 +15,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 )
 
 type initCommand struct {
@@ -48,7 +52,7 @@ var hookEvents = []struct {
 	{name: "SubagentStop", stop: true},
 }
 
-func (c *initClaudeCode) Run(_ context.Context, io streams) error {
+func (c *initClaudeCode) Run(_ context.Context, io console.Streams) error {
 	command := []string{c.binary(), "hook"}
 	wait := 0
 	if c.Workflow != "" {
@@ -59,8 +63,8 @@ func (c *initClaudeCode) Run(_ context.Context, io streams) error {
 		command = append(command, "--workflow", def.ID)
 		wait = int(def.Meta.ApprovalWait / time.Second)
 	}
-	settings, err := editJSON(filepath.Join(c.Dir, ".claude", "settings.json"), func(doc []member, indent string) ([]member, error) {
-		doc, err := addHooks(doc, shellJoin(command), wait, indent)
+	settings, err := jsonfile.Edit(filepath.Join(c.Dir, ".claude", "settings.json"), func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
+		doc, err := addHooks(doc, shellwords.Join(command), wait, indent)
 		if err != nil {
 			return nil, err
 		}
@@ -69,34 +73,34 @@ func (c *initClaudeCode) Run(_ context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	servers, err := editJSON(filepath.Join(c.Dir, ".mcp.json"), func(doc []member, indent string) ([]member, error) {
+	servers, err := jsonfile.Edit(filepath.Join(c.Dir, ".mcp.json"), func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 		return addServer(doc, c.binary(), indent)
 	})
 	if err != nil {
 		return err
 	}
-	var changed []*jsonFile
-	for _, file := range []*jsonFile{settings, servers} {
-		if !file.changed() {
-			fmt.Fprintf(io.out, "%s: nothing to change\n", file.path)
+	var changed []*jsonfile.File
+	for _, file := range []*jsonfile.File{settings, servers} {
+		if !file.Changed() {
+			fmt.Fprintf(io.Out, "%s: nothing to change\n", file.Path)
 			continue
 		}
 		changed = append(changed, file)
-		fmt.Fprintf(io.out, "%s:\n%s\n", file.path, file.after)
+		fmt.Fprintf(io.Out, "%s:\n%s\n", file.Path, file.After)
 	}
 	if len(changed) == 0 {
 		return nil
 	}
-	if !c.Yes && !confirmed("Write these files?", io) {
-		fmt.Fprintln(io.out, "nothing written; say yes, or give --yes")
-		return errNo
+	if !c.Yes && !io.Confirm("Write these files?") {
+		fmt.Fprintln(io.Out, "nothing written; say yes, or give --yes")
+		return console.ErrNo
 	}
 	for _, file := range changed {
-		if err := file.save(); err != nil {
+		if err := file.Save(); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(io.out, "written; %sstart `interlock up` in this workspace, and restart Claude Code\n", c.register())
+	fmt.Fprintf(io.Out, "written; %sstart `interlock up` in this workspace, and restart Claude Code\n", c.register())
 	return nil
 }
 
@@ -104,7 +108,7 @@ func (c *initClaudeCode) register() string {
 	if c.Workflow == "" {
 		return ""
 	}
-	return "register the workflow with `interlock workflow register " + shellJoin([]string{c.Workflow}) + "`, "
+	return "register the workflow with `interlock workflow register " + shellwords.Join([]string{c.Workflow}) + "`, "
 }
 
 func (c *initClaudeCode) binary() string {
@@ -118,14 +122,14 @@ func (c *initClaudeCode) binary() string {
 }
 
 // workflow reads and validates the definition, so that a typo is found now.
-func (c *initClaudeCode) workflow(io streams) (*workflow.Definition, error) {
-	src, err := definition(c.Workflow, io)
+func (c *initClaudeCode) workflow(io console.Streams) (*workflow.Definition, error) {
+	src, err := input.Definition(c.Workflow, io)
 	if err != nil {
 		return nil, err
 	}
 	def, problems := workflow.Parse(src)
 	if problems.HasErrors() {
-		return nil, refuse(c.Workflow, problems, io)
+		return nil, input.Refuse(c.Workflow, problems, io)
 	}
 	return def, nil
 }
@@ -145,7 +149,7 @@ type hookGroup struct {
 // addHooks puts our command on each event, once, beside the hooks of others.
 // Where the workflow has its agent wait for people, in seconds, the event that they
 // are asked for waits longer.
-func addHooks(doc []member, command string, wait int, indent string) ([]member, error) {
+func addHooks(doc []jsonfile.Member, command string, wait int, indent string) ([]jsonfile.Member, error) {
 	hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -169,13 +173,13 @@ func addHooks(doc []member, command string, wait int, indent string) ([]member, 
 		if event.tool {
 			group.Matcher = "*"
 		}
-		groups, err = placed(groups, render(group, indent, 3), indent)
+		groups, err = placed(groups, jsonfile.Render(group, indent, 3), indent)
 		if err != nil {
 			return nil, fmt.Errorf("hooks: %s: %w", event.name, err)
 		}
-		hooks = set(hooks, event.name, write(groups, jsontext.KindBeginArray, indent, 2))
+		hooks = jsonfile.Set(hooks, event.name, jsonfile.Write(groups, jsontext.KindBeginArray, indent, 2))
 	}
-	return set(doc, "hooks", write(hooks, jsontext.KindBeginObject, indent, 1)), nil
+	return jsonfile.Set(doc, "hooks", jsonfile.Write(hooks, jsontext.KindBeginObject, indent, 1)), nil
 }
 
 // denials keep the agent's file tools out of the data folder, which holds the
@@ -183,7 +187,7 @@ func addHooks(doc []member, command string, wait int, indent string) ([]member, 
 var denials = []string{"Read(./.interlock/**)", "Edit(./.interlock/**)", "Write(./.interlock/**)"}
 
 // addDenials adds our permission rules to those that are there.
-func addDenials(doc []member, indent string) ([]member, error) {
+func addDenials(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
 	permissions, err := inside(doc, "permissions", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -193,22 +197,22 @@ func addDenials(doc []member, indent string) ([]member, error) {
 		return nil, fmt.Errorf("permissions: %w", err)
 	}
 	for _, denial := range denials {
-		rule := render(denial, indent, 3)
-		if !slices.ContainsFunc(rules, func(r member) bool { return same(r.value, rule) }) {
-			rules = append(rules, member{value: rule})
+		rule := jsonfile.Render(denial, indent, 3)
+		if !slices.ContainsFunc(rules, func(r jsonfile.Member) bool { return jsonfile.Same(r.Value, rule) }) {
+			rules = append(rules, jsonfile.Member{Value: rule})
 		}
 	}
-	permissions = set(permissions, "deny", write(rules, jsontext.KindBeginArray, indent, 2))
-	return set(doc, "permissions", write(permissions, jsontext.KindBeginObject, indent, 1)), nil
+	permissions = jsonfile.Set(permissions, "deny", jsonfile.Write(rules, jsontext.KindBeginArray, indent, 2))
+	return jsonfile.Set(doc, "permissions", jsonfile.Write(permissions, jsontext.KindBeginObject, indent, 1)), nil
 }
 
 // inside reads a member one level deep; a missing one is empty.
-func inside(doc []member, name string, kind jsontext.Kind) ([]member, error) {
-	i := find(doc, name)
+func inside(doc []jsonfile.Member, name string, kind jsontext.Kind) ([]jsonfile.Member, error) {
+	i := jsonfile.Find(doc, name)
 	if i < 0 {
 		return nil, nil
 	}
-	all, err := members(doc[i].value, kind)
+	all, err := jsonfile.Members(doc[i].Value, kind)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
@@ -217,11 +221,11 @@ func inside(doc []member, name string, kind jsontext.Kind) ([]member, error) {
 
 // placed puts our group where an earlier init had it, else last. Our entries in
 // groups that others share are taken out, and nothing else is.
-func placed(groups []member, ours jsontext.Value, indent string) ([]member, error) {
-	var kept []member
+func placed(groups []jsonfile.Member, ours jsontext.Value, indent string) ([]jsonfile.Member, error) {
+	var kept []jsonfile.Member
 	at := -1
 	for _, g := range groups {
-		rest, had, err := withoutOurs(g.value, indent)
+		rest, had, err := withoutOurs(g.Value, indent)
 		if err != nil {
 			return nil, err
 		}
@@ -229,24 +233,24 @@ func placed(groups []member, ours jsontext.Value, indent string) ([]member, erro
 		case !had:
 			kept = append(kept, g)
 		case rest != nil:
-			kept = append(kept, member{value: rest})
+			kept = append(kept, jsonfile.Member{Value: rest})
 		case at < 0:
 			at = len(kept)
-			if same(g.value, ours) {
-				ours = g.value
+			if jsonfile.Same(g.Value, ours) {
+				ours = g.Value
 			}
-			kept = append(kept, member{value: ours})
+			kept = append(kept, jsonfile.Member{Value: ours})
 		}
 	}
 	if at < 0 {
-		kept = append(kept, member{value: ours})
+		kept = append(kept, jsonfile.Member{Value: ours})
 	}
 	return kept, nil
 }
 
 // withoutOurs is a group without our entries: nil when nothing is left.
 func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had bool, err error) {
-	fields, err := members(group, jsontext.KindBeginObject)
+	fields, err := jsonfile.Members(group, jsontext.KindBeginObject)
 	if err != nil {
 		return nil, false, err
 	}
@@ -254,12 +258,12 @@ func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had 
 	if err != nil {
 		return nil, false, err
 	}
-	var others []member
+	var others []jsonfile.Member
 	for _, h := range hooks {
 		var entry struct {
 			Command string `json:"command"`
 		}
-		if json.Unmarshal(h.value, &entry) == nil && isHook(entry.Command) {
+		if json.Unmarshal(h.Value, &entry) == nil && isHook(entry.Command) {
 			had = true
 			continue
 		}
@@ -268,24 +272,18 @@ func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had 
 	if !had || len(others) == 0 {
 		return nil, had, nil
 	}
-	fields = set(fields, "hooks", write(others, jsontext.KindBeginArray, indent, 4))
-	return write(fields, jsontext.KindBeginObject, indent, 3), true, nil
+	fields = jsonfile.Set(fields, "hooks", jsonfile.Write(others, jsontext.KindBeginArray, indent, 4))
+	return jsonfile.Write(fields, jsontext.KindBeginObject, indent, 3), true, nil
 }
 
 // isHook recognises a command that init wrote.
 func isHook(command string) bool {
-	words := splitWords(command)
+	words := shellwords.Split(command)
 	return len(words) >= 2 && strings.HasPrefix(filepath.Base(words[0]), "interlock") && words[1] == "hook"
 }
 
-// same compares JSON values, whatever their blanks and order.
-func same(a, b jsontext.Value) bool {
-	a, b = a.Clone(), b.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
-}
-
 // addServer adds our MCP server. One that is there is kept with all its options.
-func addServer(doc []member, binary, indent string) ([]member, error) {
+func addServer(doc []jsonfile.Member, binary, indent string) ([]jsonfile.Member, error) {
 	servers, err := inside(doc, "mcpServers", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -294,13 +292,13 @@ func addServer(doc []member, binary, indent string) ([]member, error) {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	if i := find(servers, "interlock"); i >= 0 {
+	if i := jsonfile.Find(servers, "interlock"); i >= 0 {
 		var there server
-		if json.Unmarshal(servers[i].value, &there) == nil && len(there.Args) > 0 && there.Args[0] == "mcp" {
+		if json.Unmarshal(servers[i].Value, &there) == nil && len(there.Args) > 0 && there.Args[0] == "mcp" {
 			return doc, nil
 		}
 		return nil, errors.New(`"mcpServers" has another server of the name "interlock": rename it`)
 	}
-	servers = set(servers, "interlock", render(server{binary, []string{"mcp"}}, indent, 2))
-	return set(doc, "mcpServers", write(servers, jsontext.KindBeginObject, indent, 1)), nil
+	servers = jsonfile.Set(servers, "interlock", jsonfile.Render(server{binary, []string{"mcp"}}, indent, 2))
+	return jsonfile.Set(doc, "mcpServers", jsonfile.Write(servers, jsontext.KindBeginObject, indent, 1)), nil
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -14,7 +13,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	_ "github.com/interlock-run/interlock/services/cmd/interlock/internal/earlyhook" // answers hooks before all else
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 var version = "dev"
@@ -26,16 +28,12 @@ const (
 	exitUsage = 2 // usage or failure
 )
 
-// errNo means that the command was carried out and the answer is no. What there
-// is to say has been said.
-var errNo = errors.New("no")
-
 type cli struct {
 	Up         upCommand         `cmd:"" help:"Run everything in one process."`
-	Validate   validateCommand   `cmd:"" help:"Validate workflows, processes, policies and components."`
-	Viz        vizCommand        `cmd:"" help:"Draw the state graph of a workflow or a process."`
-	Fmt        fmtCommand        `cmd:"" help:"Format definitions written in JSON."`
-	Test       testCommand       `cmd:"" help:"Test workflows by scenario files, without a server."`
+	Validate   offline.Validate  `cmd:"" help:"Validate workflows, processes, policies and components."`
+	Viz        offline.Viz       `cmd:"" help:"Draw the state graph of a workflow or a process."`
+	Fmt        offline.Fmt       `cmd:"" help:"Format definitions written in JSON."`
+	Test       offline.Test      `cmd:"" help:"Test workflows by scenario files, without a server."`
 	Workflow   workflowCommand   `cmd:"" help:"Register and read workflows."`
 	Run        runCommand        `cmd:"" help:"Start, drive and watch runs."`
 	Process    processCommand    `cmd:"" help:"Register processes, start them, and answer their questions."`
@@ -59,21 +57,15 @@ type cli struct {
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 }
 
-// streams are where a command reads and writes.
-type streams struct {
-	in       io.ReadCloser
-	out, err io.Writer
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	code := run(ctx, os.Args[1:], console.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
 
 // run executes one command line and answers its exit code.
-func run(ctx context.Context, args []string, io streams) int {
+func run(ctx context.Context, args []string, io console.Streams) int {
 	if slices.Equal(args, []string{"--version"}) {
 		args = []string{"version"}
 	}
@@ -81,12 +73,12 @@ func run(ctx context.Context, args []string, io streams) int {
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("interlock"),
 		kong.Description("State-machine enforcement for AI agents."),
-		kong.Writers(io.out, io.err), kong.Exit(func(code int) { exited = code }),
+		kong.Writers(io.Out, io.Err), kong.Exit(func(code int) { exited = code }),
 		kong.Vars{"caller": "operator"}, kong.PostBuild(acceptData),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io))
 	if err != nil {
-		fmt.Fprintln(io.err, "interlock:", err)
+		fmt.Fprintln(io.Err, "interlock:", err)
 		return exitUsage
 	}
 	command, err := parser.Parse(args)
@@ -94,7 +86,7 @@ func run(ctx context.Context, args []string, io streams) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(io.err, "interlock: %s; see interlock %s--help\n", visibleLines(err.Error()), parsed(command, err))
+		fmt.Fprintf(io.Err, "interlock: %s; see interlock %s--help\n", show.Lines(err.Error()), parsed(command, err))
 		return exitUsage
 	}
 	switch err := command.Run(parser); {
@@ -102,10 +94,10 @@ func run(ctx context.Context, args []string, io streams) int {
 		return exitDone
 	case errors.Is(err, errBlocked):
 		return exitUsage
-	case errors.Is(err, errNo):
+	case errors.Is(err, console.ErrNo):
 		return exitNo
 	default:
-		fmt.Fprintln(io.err, "interlock:", explain(err))
+		fmt.Fprintln(io.Err, "interlock:", explain(err))
 		return exitUsage
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/gateway"
 )
 
@@ -20,7 +21,7 @@ type mcpCommand struct {
 	Workspace string `help:"Root that file patterns are relative to; this folder by default." env:"INTERLOCK_WORKSPACE,CLAUDE_PROJECT_DIR" placeholder:"DIR"`
 }
 
-func (c *mcpCommand) Run(ctx context.Context, streams streams) error {
+func (c *mcpCommand) Run(ctx context.Context, streams console.Streams) error {
 	token, err := c.credentials(auth.Agent)
 	if err != nil {
 		return err
@@ -50,13 +51,13 @@ func (c *mcpCommand) Run(ctx context.Context, streams streams) error {
 		Stdio: gateway.Identity{
 			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: c.Workspace,
 		},
-		UpstreamStderr: streams.err, Version: version,
+		UpstreamStderr: streams.Err, Version: version,
 	})
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	return g.ServeStdio(ctx, streams.in, writeCloser{streams.out})
+	return g.ServeStdio(ctx, streams.In, writeCloser{streams.Out})
 }
 
 // writeCloser keeps standard output open: the process's end closes it.

@@ -11,6 +11,9 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -29,7 +32,7 @@ type policyCommand struct {
 
 type policyPut struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	File           string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
 	Name           string `help:"Name of the policy; by default the one in the file, or that of the file." placeholder:"NAME"`
 	Shadow         bool   `help:"Judge beside the live version, and enforce nothing."`
@@ -43,8 +46,8 @@ type putView struct {
 	Created bool `json:"created"`
 }
 
-func (c *policyPut) Run(ctx context.Context, io streams) error {
-	source, err := definition(c.File, io)
+func (c *policyPut) Run(ctx context.Context, io console.Streams) error {
+	source, err := input.Definition(c.File, io)
 	if err != nil {
 		return err
 	}
@@ -56,25 +59,25 @@ func (c *policyPut) Run(ctx context.Context, io streams) error {
 			return invalidFile(c.File, "", err, io)
 		}
 		for _, w := range resp.GetWarnings() {
-			fmt.Fprintln(io.err, problemLine(c.File, document.Problem{
+			fmt.Fprintln(io.Err, show.Problem(c.File, document.Problem{
 				Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
 			}))
 		}
 		view := putView{jsonview.PolicyOf(resp.GetPolicy()), resp.GetCreated()}
 		view.Definition = nil
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
 			verb := "stored"
 			if !view.Created {
 				verb = "unchanged"
 			}
-			fmt.Fprintf(w, "%s\t%s\tversion %d\t%s\n", verb, visible(view.Name), view.Version, standingOf(&view.Policy))
+			fmt.Fprintf(w, "%s\t%s\tversion %d\t%s\n", verb, show.Text(view.Name), view.Version, standingOf(&view.Policy))
 		})
 	})
 }
 
 // name is that of a policy which has none in its file: the file's.
 func (c *policyPut) name(source []byte) string {
-	v, _ := document.Parse(source, documentLimits)
+	v, _ := document.Parse(source, input.Limits)
 	if named, _ := v.Get("name"); c.Name != "" || named.Str() != "" || c.File == "-" {
 		return c.Name
 	}
@@ -96,11 +99,11 @@ func standingOf(p *jsonview.Policy) string {
 
 type policyList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Limit int `help:"At most so many." default:"1000"`
 }
 
-func (c *policyList) Run(ctx context.Context, io streams) error {
+func (c *policyList) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		policies := policyv1.NewPolicyServiceClient(conn)
 		all, err := collect(c.Limit, jsonview.PolicyOf, func(token string, size int32) ([]*policyv1.Policy, string, error) {
@@ -110,12 +113,12 @@ func (c *policyList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "NAME\tLIVE\tSHADOW\tATTACHED TO\tCREATED\tBY")
 			for i := range all {
 				p := &all[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", visible(p.Name), versionText(p.LiveVersion), versionText(p.ShadowVersion),
-					visible(attachedTo(p)), p.CreatedAt.Format(timeLayout), visible(p.CreatedBy))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Text(p.Name), versionText(p.LiveVersion), versionText(p.ShadowVersion),
+					show.Text(attachedTo(p)), show.Time(p.CreatedAt), show.Text(p.CreatedBy))
 			}
 		})
 	})
@@ -143,7 +146,7 @@ func attachedTo(p *jsonview.Policy) string {
 // onePolicy names the policy of a command.
 type onePolicy struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Name string `arg:"" help:"Name of the policy."`
 }
 
@@ -152,19 +155,19 @@ type policyGet struct {
 	Version int64 `help:"Version; the live one by default."`
 }
 
-func (c *policyGet) Run(ctx context.Context, io streams) error {
+func (c *policyGet) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).GetPolicy(ctx, &policyv1.GetPolicyRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
 			return err
 		}
 		view := jsonview.PolicyOf(resp.GetPolicy())
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
-			fmt.Fprintf(w, "%s\tversion %d\t%s\t%s\n", visible(view.Name), view.Version, standingOf(&view), view.Digest)
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "%s\tversion %d\t%s\t%s\n", show.Text(view.Name), view.Version, standingOf(&view), view.Digest)
 			if len(view.Attachments) > 0 {
-				fmt.Fprintf(w, "attached to\t%s\n", visible(attachedTo(&view)))
+				fmt.Fprintf(w, "attached to\t%s\n", show.Text(attachedTo(&view)))
 			}
-			fmt.Fprintln(w, visibleLines(string(view.Definition)))
+			fmt.Fprintln(w, show.Lines(string(view.Definition)))
 		})
 	})
 }
@@ -174,7 +177,7 @@ type policyPromote struct {
 	Version int64 `arg:"" help:"Version to make live."`
 }
 
-func (c *policyPromote) Run(ctx context.Context, io streams) error {
+func (c *policyPromote) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).PromotePolicy(ctx, &policyv1.PromotePolicyRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
@@ -185,12 +188,12 @@ func (c *policyPromote) Run(ctx context.Context, io streams) error {
 }
 
 // printChanged says how a policy stands after a change.
-func (c *onePolicy) printChanged(io streams, what string, policy *policyv1.Policy) error {
+func (c *onePolicy) printChanged(io console.Streams, what string, policy *policyv1.Policy) error {
 	view := jsonview.PolicyOf(policy)
 	view.Definition = nil
-	return c.print(io.out, view, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "%s\t%s\tlive %s\tshadow %s\tattached to %s\n", what, visible(view.Name),
-			versionText(view.LiveVersion), versionText(view.ShadowVersion), visible(attachedTo(&view)))
+	return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\t%s\tlive %s\tshadow %s\tattached to %s\n", what, show.Text(view.Name),
+			versionText(view.LiveVersion), versionText(view.ShadowVersion), show.Text(attachedTo(&view)))
 	})
 }
 
@@ -202,13 +205,13 @@ type deletedPolicy struct {
 	Deleted bool   `json:"deleted"`
 }
 
-func (c *policyDelete) Run(ctx context.Context, io streams) error {
+func (c *policyDelete) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		if _, err := policyv1.NewPolicyServiceClient(conn).DeletePolicy(ctx, &policyv1.DeletePolicyRequest{Name: c.Name}); err != nil {
 			return err
 		}
-		return c.print(io.out, deletedPolicy{c.Name, true}, func(w *tabwriter.Writer) {
-			fmt.Fprintf(w, "deleted\t%s\n", visible(c.Name))
+		return c.Print(io.Out, deletedPolicy{c.Name, true}, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.Name))
 		})
 	})
 }

@@ -10,6 +10,8 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -39,7 +41,7 @@ type policyAttach struct {
 	attachmentFlags
 }
 
-func (c *policyAttach) Run(ctx context.Context, io streams) error {
+func (c *policyAttach) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).AttachPolicy(ctx, &policyv1.AttachPolicyRequest{Name: c.Name, To: c.attachment()})
 		if err != nil {
@@ -54,7 +56,7 @@ type policyDetach struct {
 	attachmentFlags
 }
 
-func (c *policyDetach) Run(ctx context.Context, io streams) error {
+func (c *policyDetach) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).DetachPolicy(ctx, &policyv1.DetachPolicyRequest{Name: c.Name, From: c.attachment()})
 		if err != nil {
@@ -70,7 +72,7 @@ type policyUsage struct {
 	Session   string `help:"Whose usage, for limits per session." placeholder:"NAME"`
 }
 
-func (c *policyUsage) Run(ctx context.Context, io streams) error {
+func (c *policyUsage) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).GetPolicyUsage(ctx, &policyv1.GetPolicyUsageRequest{
 			Name: c.Name, Principal: c.Principal, SessionId: c.Session,
@@ -82,12 +84,12 @@ func (c *policyUsage) Run(ctx context.Context, io streams) error {
 		for i, u := range resp.GetUsages() {
 			all[i] = jsonview.UsageOf(u)
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "CAPABILITY\tUSED\tOF\tCOUNTED FOR\tIN\tRESETS")
 			for i := range all {
 				u := &all[i]
 				used, most := usageText(u)
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", visible(orDash(u.Capability)), used, most, visible(countedFor(u)), usagePeriod(u), resetText(u))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Text(orDash(u.Capability)), used, most, show.Text(countedFor(u)), usagePeriod(u), resetText(u))
 			}
 		})
 	})
@@ -98,7 +100,7 @@ func usageText(u *jsonview.Usage) (used, most string) {
 	if u.Measure == string(rules.Money) {
 		return u.UsedUSD + " USD", u.MaxUSD + " USD"
 	}
-	return fmt.Sprint(u.Used), counted(int(u.Max), u.Measure[:max(0, len(u.Measure)-1)])
+	return fmt.Sprint(u.Used), show.Counted(int(u.Max), u.Measure[:max(0, len(u.Measure)-1)])
 }
 
 func countedFor(u *jsonview.Usage) string {
@@ -119,7 +121,7 @@ func resetText(u *jsonview.Usage) string {
 	if u.ResetsAt.IsZero() {
 		return "-"
 	}
-	return u.ResetsAt.Format(timeLayout)
+	return show.Time(u.ResetsAt)
 }
 
 func orDash(text string) string {

@@ -10,16 +10,19 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 type policyShadowWorkflow struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	File string `arg:"" optional:"" help:"The other definition of the workflow, JSON or YAML by its name." placeholder:"FILE"`
 	End  string `help:"End the shadow of this workflow." placeholder:"NAME"`
 }
 
-func (c *policyShadowWorkflow) Run(ctx context.Context, io streams) error {
+func (c *policyShadowWorkflow) Run(ctx context.Context, io console.Streams) error {
 	if (c.File == "") == (c.End == "") {
 		return errors.New("give the file of a definition, or --end with the name of a workflow")
 	}
@@ -34,7 +37,7 @@ func (c *policyShadowWorkflow) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, view, func(w *tabwriter.Writer) { view.row(w) })
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) { view.row(w) })
 	})
 }
 
@@ -47,19 +50,19 @@ type shadowView struct {
 
 func (v *shadowView) row(w *tabwriter.Writer) {
 	if v.Digest == "" {
-		fmt.Fprintf(w, "ended\t%s\n", visible(v.Workflow))
+		fmt.Fprintf(w, "ended\t%s\n", show.Text(v.Workflow))
 		return
 	}
-	fmt.Fprintf(w, "shadow\t%s\t%s\n", visible(v.Workflow), v.Digest)
+	fmt.Fprintf(w, "shadow\t%s\t%s\n", show.Text(v.Workflow), v.Digest)
 }
 
 // putShadow makes a file's definition the shadow of the workflow of its id.
-func putShadow(ctx context.Context, conn grpc.ClientConnInterface, file string, io streams) (shadowView, error) {
-	source, err := documentFile(file, io)
+func putShadow(ctx context.Context, conn grpc.ClientConnInterface, file string, io console.Streams) (shadowView, error) {
+	source, err := input.Document(file, io)
 	if err != nil {
 		return shadowView{}, err
 	}
-	id, _ := document.Parse(source, documentLimits)
+	id, _ := document.Parse(source, input.Limits)
 	name, _ := id.Get("id")
 	resp, err := policyv1.NewPolicyServiceClient(conn).ShadowWorkflow(ctx, &policyv1.ShadowWorkflowRequest{Definition: source})
 	if err != nil {

@@ -20,12 +20,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 type policySimulate struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	File      string `arg:"" help:"The policy to try, JSON or YAML by its name." placeholder:"FILE"`
 	Decisions string `xor:"calls" required:"" help:"Recorded calls, as \"interlock decisions --format jsonl\" writes them; no server is asked. - is standard input." placeholder:"FILE"`
 	Since     string `xor:"calls" required:"" help:"The calls of the server's log since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
@@ -42,7 +45,7 @@ type simulation struct {
 	Truncated bool                       `json:"truncated"`
 }
 
-func (c *policySimulate) Run(ctx context.Context, streams streams) error {
+func (c *policySimulate) Run(ctx context.Context, streams console.Streams) error {
 	candidate, err := c.candidate(streams)
 	if err != nil {
 		return err
@@ -56,18 +59,18 @@ func (c *policySimulate) Run(ctx context.Context, streams streams) error {
 	if err != nil {
 		return err
 	}
-	return c.print(streams.out, view, view.table)
+	return c.Print(streams.Out, view, view.table)
 }
 
 // candidate is the policy, with the name that it is tried under.
-func (c *policySimulate) candidate(streams streams) (document.Value, error) {
-	source, err := documentFile(c.File, streams)
+func (c *policySimulate) candidate(streams console.Streams) (document.Value, error) {
+	source, err := input.Document(c.File, streams)
 	if err != nil {
 		return document.Value{}, err
 	}
-	v, _ := document.Parse(source, documentLimits)
+	v, _ := document.Parse(source, input.Limits)
 	if _, problems := rules.ParsePolicyValue(v); problems.HasErrors() {
-		return v, refuse(c.File, problems, streams)
+		return v, input.Refuse(c.File, problems, streams)
 	}
 	if c.Name != "" {
 		v = document.MergeTop(v, document.ObjectValue([]document.Member{{Name: "name", Value: document.StringValue(c.Name)}}))
@@ -75,7 +78,7 @@ func (c *policySimulate) candidate(streams streams) (document.Value, error) {
 	return v, nil
 }
 
-func (c *policySimulate) askServer(ctx context.Context, candidate document.Value, view *simulation, streams streams) error {
+func (c *policySimulate) askServer(ctx context.Context, candidate document.Value, view *simulation, streams console.Streams) error {
 	since, err := sinceTime(c.Since, time.Now())
 	if err != nil {
 		return err
@@ -96,7 +99,7 @@ func (c *policySimulate) askServer(ctx context.Context, candidate document.Value
 }
 
 // replay decides recorded calls anew, in memory.
-func (c *policySimulate) replay(candidate document.Value, view *simulation, streams streams) error {
+func (c *policySimulate) replay(candidate document.Value, view *simulation, streams console.Streams) error {
 	records, err := c.records(streams)
 	if err != nil {
 		return err
@@ -128,8 +131,8 @@ func explained(c *rules.Combined) string {
 }
 
 // records reads the recorded calls: one JSON object a line, or a list of them.
-func (c *policySimulate) records(streams streams) ([]jsonview.DecisionRecord, error) {
-	in := io.Reader(streams.in)
+func (c *policySimulate) records(streams console.Streams) ([]jsonview.DecisionRecord, error) {
+	in := io.Reader(streams.In)
 	if c.Decisions != "-" {
 		file, err := os.Open(c.Decisions)
 		if err != nil {
@@ -225,19 +228,19 @@ func (v *simulation) table(w *tabwriter.Writer) {
 	}
 	for i := range v.Changes {
 		c := &v.Changes[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Recorded.Time.Format(timeLayout), visible(c.Recorded.RunID), visible(c.Recorded.Tool),
-			decisionText(c.Recorded.Decision, c.Recorded.Code), decisionText(c.Decision, c.Code), visible(c.Message))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Time(c.Recorded.Time), show.Text(c.Recorded.RunID), show.Text(c.Recorded.Tool),
+			decisionText(c.Recorded.Decision, c.Recorded.Code), decisionText(c.Decision, c.Code), show.Text(c.Message))
 	}
 	more := ""
 	if v.Truncated {
 		more = ", and more: give --run or a later --since to see them all"
 	}
-	fmt.Fprintf(w, "%s replayed: %d would be decided otherwise%s\n", counted(int(v.Replayed), "call"), len(v.Changes), more)
+	fmt.Fprintf(w, "%s replayed: %d would be decided otherwise%s\n", show.Counted(int(v.Replayed), "call"), len(v.Changes), more)
 }
 
 func decisionText(decision, code string) string {
 	if code == "" {
-		return visible(decision)
+		return show.Text(decision)
 	}
-	return visible(decision + " " + code)
+	return show.Text(decision + " " + code)
 }

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -24,7 +26,7 @@ type processCommand struct {
 
 type processRegister struct{ registerFlags }
 
-func (c *processRegister) Run(ctx context.Context, io streams) error {
+func (c *processRegister) Run(ctx context.Context, io console.Streams) error {
 	return c.register(ctx, io, func(conn grpc.ClientConnInterface, source []byte) (*registeredView, []*enginev1.Problem, error) {
 		resp, err := enginev1.NewProcessServiceClient(conn).RegisterProcess(ctx, &enginev1.RegisterProcessRequest{Definition: source})
 		if err != nil {
@@ -46,10 +48,10 @@ type registeredProcess struct {
 
 type processList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 }
 
-func (c *processList) Run(ctx context.Context, io streams) error {
+func (c *processList) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		processes := enginev1.NewProcessServiceClient(conn)
 		all, err := collect(noLimit, jsonview.ProcessOf, func(token string, size int32) ([]*enginev1.Process, string, error) {
@@ -59,10 +61,10 @@ func (c *processList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "NAME\tVERSION\tCREATED\tBY")
 			for _, v := range all {
-				fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", visible(v.Name), v.Version, v.CreatedAt.Format(timeLayout), visible(v.CreatedBy))
+				fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", show.Text(v.Name), v.Version, show.Time(v.CreatedAt), show.Text(v.CreatedBy))
 			}
 		})
 	})
@@ -70,29 +72,29 @@ func (c *processList) Run(ctx context.Context, io streams) error {
 
 type processGet struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Name    string `arg:"" help:"Name of the process."`
 	Version int64  `help:"Version; the latest by default."`
 }
 
-func (c *processGet) Run(ctx context.Context, io streams) error {
+func (c *processGet) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := enginev1.NewProcessServiceClient(conn).GetProcess(ctx, &enginev1.GetProcessRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
 			return err
 		}
 		view := jsonview.ProcessOf(resp.GetProcess())
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
-			fmt.Fprintf(w, "%s\tversion %d\t%s\n", visible(view.Name), view.Version, view.Digest)
-			fmt.Fprintf(w, "tools\t%s\n", visible(strings.Join(view.Tools, ", ")))
-			fmt.Fprintln(w, visibleLines(string(view.Definition)))
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "%s\tversion %d\t%s\n", show.Text(view.Name), view.Version, view.Digest)
+			fmt.Fprintf(w, "tools\t%s\n", show.Text(strings.Join(view.Tools, ", ")))
+			fmt.Fprintln(w, show.Lines(string(view.Definition)))
 		})
 	})
 }
 
 type processStart struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Process        string `arg:"" help:"Name of the process."`
 	Version        int64  `help:"Version of the process; the latest by default."`
 	Session        string `help:"Session that answers." placeholder:"ID"`
@@ -100,7 +102,7 @@ type processStart struct {
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first run." placeholder:"KEY"`
 }
 
-func (c *processStart) Run(ctx context.Context, io streams) error {
+func (c *processStart) Run(ctx context.Context, io console.Streams) error {
 	if c.Workspace == "" {
 		var err error
 		if c.Workspace, err = os.Getwd(); err != nil {
@@ -115,7 +117,7 @@ func (c *processStart) Run(ctx context.Context, io streams) error {
 			return err
 		}
 		view := turnView{Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn())}
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
 			fmt.Fprintf(w, "run\t%s\n", view.Run.RunID)
 			view.table(w)
 		})
@@ -130,7 +132,7 @@ type turnView struct {
 
 // table says where a process stands, in the words that its agent reads.
 func (v *turnView) table(w io.Writer) {
-	fmt.Fprintf(w, "state\t%s\t%s\n\n%s\n", visible(v.Turn.State), v.Turn.Status, visibleLines(v.Turn.Text))
+	fmt.Fprintf(w, "state\t%s\t%s\n\n%s\n", show.Text(v.Turn.State), v.Turn.Status, show.Lines(v.Turn.Text))
 }
 
 type processAnswer struct {
@@ -149,7 +151,7 @@ type answerView struct {
 	ApprovalID string              `json:"approval_id,omitempty"`
 }
 
-func (c *processAnswer) Run(ctx context.Context, io streams) error {
+func (c *processAnswer) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := enginev1.NewProcessServiceClient(conn).AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
 			RunId: c.RunID, Answer: c.Answer, Note: c.Note, ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
@@ -161,18 +163,18 @@ func (c *processAnswer) Run(ctx context.Context, io streams) error {
 			Accepted: resp.GetAccepted(), turnView: turnView{Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn())},
 			Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
 		}
-		err = c.print(io.out, view, func(w *tabwriter.Writer) {
+		err = c.Print(io.Out, view, func(w *tabwriter.Writer) {
 			if r := view.Rejection; r != nil {
-				fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, visible(r.Message))
+				fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
 				return
 			}
 			if view.ApprovalID != "" {
-				fmt.Fprintf(w, "approval\t%s\n", visible(view.ApprovalID))
+				fmt.Fprintf(w, "approval\t%s\n", show.Text(view.ApprovalID))
 			}
 			view.table(w)
 		})
 		if err == nil && !view.Accepted {
-			err = errNo
+			err = console.ErrNo
 		}
 		return err
 	})

@@ -10,12 +10,15 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 // registerFlags are of commands that register definitions.
 type registerFlags struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Files []string `arg:"" name:"file" help:"Definitions, JSON or YAML by their names." placeholder:"FILE"`
 }
 
@@ -31,12 +34,12 @@ type registeredView struct {
 // register registers one file after another, and tells what is wrong with those
 // that are not valid. The others are registered all the same.
 func (c *registerFlags) register(
-	ctx context.Context, io streams, one func(conn grpc.ClientConnInterface, source []byte) (*registeredView, []*enginev1.Problem, error),
+	ctx context.Context, io console.Streams, one func(conn grpc.ClientConnInterface, source []byte) (*registeredView, []*enginev1.Problem, error),
 ) error {
 	sources := make([][]byte, len(c.Files))
 	for i, file := range c.Files {
 		var err error
-		if sources[i], err = definition(file, io); err != nil {
+		if sources[i], err = input.Definition(file, io); err != nil {
 			return err
 		}
 	}
@@ -45,7 +48,7 @@ func (c *registerFlags) register(
 		var refused error
 		for i, file := range c.Files {
 			view, warnings, err := one(conn, sources[i])
-			if err = invalidFile(file, "", err, io); errors.Is(err, errNo) {
+			if err = invalidFile(file, "", err, io); errors.Is(err, console.ErrNo) {
 				refused = err
 				continue
 			}
@@ -53,7 +56,7 @@ func (c *registerFlags) register(
 				return err
 			}
 			for _, w := range warnings {
-				fmt.Fprintln(io.err, problemLine(file, document.Problem{
+				fmt.Fprintln(io.Err, show.Problem(file, document.Problem{
 					Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
 				}))
 			}
@@ -67,7 +70,7 @@ func (c *registerFlags) register(
 }
 
 // printRegistered prints one object for one file, and a list for several.
-func (c *registerFlags) printRegistered(io streams, registered []*registeredView) error {
+func (c *registerFlags) printRegistered(io console.Streams, registered []*registeredView) error {
 	all := make([]any, len(registered))
 	for i, view := range registered {
 		all[i] = view.value
@@ -79,26 +82,26 @@ func (c *registerFlags) printRegistered(io streams, registered []*registeredView
 		}
 		value = all[0]
 	}
-	return c.print(io.out, value, func(w *tabwriter.Writer) {
+	return c.Print(io.Out, value, func(w *tabwriter.Writer) {
 		for _, view := range registered {
 			verb := "registered"
 			if !view.created {
 				verb = "unchanged"
 			}
-			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, visible(view.name), view.version)
+			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, show.Text(view.name), view.version)
 		}
 	})
 }
 
 // shadow makes the definitions of the files shadows of their workflows.
-func (c *registerFlags) shadow(ctx context.Context, io streams) error {
+func (c *registerFlags) shadow(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		shadows := []shadowView{}
 		var refused error
 		for _, file := range c.Files {
 			view, err := putShadow(ctx, conn, file, io)
 			switch {
-			case errors.Is(err, errNo):
+			case errors.Is(err, console.ErrNo):
 				refused = err
 			case err != nil:
 				return err
@@ -113,7 +116,7 @@ func (c *registerFlags) shadow(ctx context.Context, io streams) error {
 			}
 			value = shadows[0]
 		}
-		err := c.print(io.out, value, func(w *tabwriter.Writer) {
+		err := c.Print(io.Out, value, func(w *tabwriter.Writer) {
 			for i := range shadows {
 				shadows[i].row(w)
 			}

@@ -15,11 +15,11 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
-
-const timeLayout = "2006-01-02 15:04:05"
 
 type runCommand struct {
 	Start      runStart      `cmd:"" help:"Start a run of a workflow."`
@@ -46,7 +46,7 @@ func (f *clientFlags) call(ctx context.Context, do func(enginev1.RunServiceClien
 
 type runStart struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Workflow       string `arg:"" help:"Name of the workflow."`
 	Version        int64  `help:"Version of the workflow; the latest by default."`
 	Session        string `help:"Session that drives the run." placeholder:"ID"`
@@ -56,8 +56,8 @@ type runStart struct {
 	Resume         bool   `help:"Resume the newest paused run of the workflow instead, when there is one."`
 }
 
-func (c *runStart) Run(ctx context.Context, io streams) error {
-	context, err := jsonArgument("context", c.Context, io)
+func (c *runStart) Run(ctx context.Context, io console.Streams) error {
+	context, err := input.Object("context", c.Context, io)
 	if err != nil {
 		return err
 	}
@@ -74,42 +74,19 @@ func (c *runStart) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printRun(io.out, resp.GetRun())
+		return printRun(c.Printer, io.Out, resp.GetRun())
 	})
-}
-
-// jsonArgument is a JSON object given on the command line, or in a file named
-// @FILE, or on standard input (@-).
-func jsonArgument(flag, arg string, io streams) ([]byte, error) {
-	if arg == "" {
-		return nil, nil
-	}
-	data := []byte(arg)
-	if file, ok := strings.CutPrefix(arg, "@"); ok {
-		var err error
-		if data, err = readFile(file, io); err != nil {
-			return nil, err
-		}
-	}
-	value, problems := document.ParseAll(data, document.Limits{})
-	if problems.HasErrors() {
-		return nil, fmt.Errorf("--%s is not good JSON: %s; write it like '{\"key\": \"value\"}', or @FILE", flag, problems[0].Message)
-	}
-	if value.Kind() != document.Object {
-		return nil, fmt.Errorf("--%s must be a JSON object, like '{\"key\": \"value\"}'", flag)
-	}
-	return data, nil
 }
 
 type runList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Status   string `help:"Only runs of this status, e.g. RUNNING." placeholder:"STATUS"`
 	Workflow string `help:"Only runs of this workflow." placeholder:"NAME"`
 	Limit    int    `help:"At most so many." default:"1000"`
 }
 
-func (c *runList) Run(ctx context.Context, io streams) error {
+func (c *runList) Run(ctx context.Context, io console.Streams) error {
 	status := enginev1.RunStatus_RUN_STATUS_UNSPECIFIED
 	if c.Status != "" {
 		n, ok := enginev1.RunStatus_value["RUN_STATUS_"+strings.ToUpper(c.Status)]
@@ -139,14 +116,14 @@ func (c *runList) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	return c.print(io.out, all, func(w *tabwriter.Writer) {
+	return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "RUN\tWORKFLOW\tSTATUS\tSTATE\tUPDATED")
 		for _, r := range all {
 			state := r.State
 			if r.PendingApproval != nil {
 				state += " (waits for approval " + r.PendingApproval.ApprovalID + ")"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.RunID, visible(r.Workflow), r.Status, visible(state), r.UpdatedAt.Format(timeLayout))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.RunID, show.Text(r.Workflow), r.Status, show.Text(state), show.Time(r.UpdatedAt))
 		}
 	})
 }
@@ -154,7 +131,7 @@ func (c *runList) Run(ctx context.Context, io streams) error {
 // oneRun names the run of a command.
 type oneRun struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	RunID string `arg:"" name:"run" help:"Id of the run."`
 }
 
@@ -169,13 +146,13 @@ type runGet struct {
 	Active bool `help:"Show the run whose rules are in force instead: the innermost that this one has invoked."`
 }
 
-func (c *runGet) Run(ctx context.Context, io streams) error {
+func (c *runGet) Run(ctx context.Context, io console.Streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		resp, err := runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, Branch: c.Branch, Active: c.Active})
 		if err != nil {
 			return err
 		}
-		return c.printRun(io.out, resp.GetRun())
+		return printRun(c.Printer, io.Out, resp.GetRun())
 	})
 }
 
@@ -188,8 +165,8 @@ type runTransition struct {
 	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
 }
 
-func (c *runTransition) Run(ctx context.Context, io streams) error {
-	data, err := jsonArgument("data", c.DataJSON, io)
+func (c *runTransition) Run(ctx context.Context, io console.Streams) error {
+	data, err := input.Object("data", c.DataJSON, io)
 	if err != nil {
 		return err
 	}
@@ -201,7 +178,7 @@ func (c *runTransition) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printTransition(io.out, transitionView{
+		return c.printTransition(io.Out, transitionView{
 			Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()),
 			Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(), Note: resp.GetNote(),
 		})
@@ -217,8 +194,8 @@ type runForceState struct {
 	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
 }
 
-func (c *runForceState) Run(ctx context.Context, io streams) error {
-	patch, err := jsonArgument("context", c.Context, io)
+func (c *runForceState) Run(ctx context.Context, io console.Streams) error {
+	patch, err := input.Object("context", c.Context, io)
 	if err != nil {
 		return err
 	}
@@ -230,7 +207,7 @@ func (c *runForceState) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printTransition(io.out, transitionView{
+		return c.printTransition(io.Out, transitionView{
 			Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()), Rejection: jsonview.RejectionOf(resp.GetRejection()),
 		})
 	})
@@ -242,11 +219,11 @@ type runWatch struct {
 	Format string `help:"Output: table or json (one object a line)." enum:"table,json" default:"table"`
 }
 
-func (c *runWatch) Run(ctx context.Context, streams streams) error {
+func (c *runWatch) Run(ctx context.Context, streams console.Streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		stream, err := runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: c.RunID})
 		for err == nil {
-			err = c.next(stream, streams.out)
+			err = c.next(stream, streams.Out)
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
 			return nil
@@ -264,7 +241,7 @@ func (c *runWatch) next(stream grpc.ServerStreamingClient[enginev1.WatchRunRespo
 	if c.Format == "json" {
 		return json.MarshalEncode(jsontext.NewEncoder(out), view)
 	}
-	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n", view.UpdatedAt.Format(timeLayout), view.Version, view.Status, visible(whereabouts(&view)))
+	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n", show.Time(view.UpdatedAt), view.Version, view.Status, show.Text(whereabouts(&view)))
 	return err
 }
 
@@ -273,25 +250,25 @@ type runPause struct {
 	Reason string `help:"Why." placeholder:"TEXT"`
 }
 
-func (c *runPause) Run(ctx context.Context, io streams) error {
+func (c *runPause) Run(ctx context.Context, io console.Streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		resp, err := runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: c.RunID, Reason: c.Reason})
 		if err != nil {
 			return err
 		}
-		return c.printRun(io.out, resp.GetRun())
+		return printRun(c.Printer, io.Out, resp.GetRun())
 	})
 }
 
 type runResume struct{ oneRun }
 
-func (c *runResume) Run(ctx context.Context, io streams) error {
+func (c *runResume) Run(ctx context.Context, io console.Streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		resp, err := runs.ResumeRun(ctx, &enginev1.ResumeRunRequest{RunId: c.RunID})
 		if err != nil {
 			return err
 		}
-		return c.printRun(io.out, resp.GetRun())
+		return printRun(c.Printer, io.Out, resp.GetRun())
 	})
 }
 
@@ -300,12 +277,12 @@ type runCancel struct {
 	Reason string `help:"Why." placeholder:"TEXT"`
 }
 
-func (c *runCancel) Run(ctx context.Context, io streams) error {
+func (c *runCancel) Run(ctx context.Context, io console.Streams) error {
 	return c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		resp, err := runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: c.RunID, Reason: c.Reason})
 		if err != nil {
 			return err
 		}
-		return c.printRun(io.out, resp.GetRun())
+		return printRun(c.Printer, io.Out, resp.GetRun())
 	})
 }

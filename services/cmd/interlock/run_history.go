@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -16,7 +18,7 @@ type runHistory struct {
 	After int64 `help:"Only what came after this version of the run." placeholder:"N"`
 }
 
-func (c *runHistory) Run(ctx context.Context, io streams) error {
+func (c *runHistory) Run(ctx context.Context, io console.Streams) error {
 	var views []jsonview.HistoryEntry
 	err := c.call(ctx, func(runs enginev1.RunServiceClient) error {
 		entries, err := historyAfter(ctx, runs, c.RunID, c.After)
@@ -26,7 +28,7 @@ func (c *runHistory) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	return c.print(io.out, views, func(w *tabwriter.Writer) { printHistory(w, views) })
+	return c.Print(io.Out, views, func(w *tabwriter.Writer) { printHistory(w, views) })
 }
 
 // historyAfter is all that came after a version of a run, oldest first.
@@ -53,8 +55,8 @@ func printHistory(w io.Writer, views []jsonview.HistoryEntry) {
 	fmt.Fprintln(w, "VERSION\tTIME\tACTOR\tCHANGE\tEVENT\tFROM\tTO\tDETAILS")
 	for i := range views {
 		h := &views[i]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, h.Time.Format(timeLayout),
-			visible(h.Actor), visible(h.Type), visible(h.Event), visible(h.From), visible(h.To), visible(details(h)))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, show.Time(h.Time),
+			show.Text(h.Actor), show.Text(h.Type), show.Text(h.Event), show.Text(h.From), show.Text(h.To), show.Text(details(h)))
 	}
 }
 

@@ -9,80 +9,75 @@ import (
 	"text/tabwriter"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // printRun writes one run.
-func (f formatFlag) printRun(out io.Writer, run *enginev1.Run) error {
+func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 	view := jsonview.RunOf(run)
-	return f.print(out, view, func(w *tabwriter.Writer) {
-		t := rows{w}
-		t.row("run", view.RunID)
-		t.row("workflow", fmt.Sprintf("%s (version %d)", view.Workflow, view.WorkflowVersion))
-		t.row("status", view.Status)
+	return p.Print(out, view, func(w *tabwriter.Writer) {
+		t := runRows{show.Rows{W: w}}
+		t.Row("run", view.RunID)
+		t.Row("workflow", fmt.Sprintf("%s (version %d)", view.Workflow, view.WorkflowVersion))
+		t.Row("status", view.Status)
 		if view.Held {
-			t.row("held", "by an operator")
+			t.Row("held", "by an operator")
 		}
-		t.row("state", view.State)
+		t.Row("state", view.State)
 		t.standing(&view)
-		t.row("instructions", view.Instructions)
-		t.row("tools", restrictedText(view.AllowedTools))
-		t.row("tools denied", strings.Join(view.DisallowedTools, ", "))
+		t.Row("instructions", view.Instructions)
+		t.Row("tools", restrictedText(view.AllowedTools))
+		t.Row("tools denied", strings.Join(view.DisallowedTools, ", "))
 		if view.AllowedCommands != nil {
-			t.row("commands", restrictedText(view.AllowedCommands))
+			t.Row("commands", restrictedText(view.AllowedCommands))
 		}
 		for _, e := range view.LegalEvents {
 			text := e.Event + " -> " + strings.Join(e.Targets, " | ") + guardsText(e.Guards)
 			if e.RequiresApproval {
 				text += ", with approval"
 			}
-			t.row("event", text)
+			t.Row("event", text)
 		}
-		t.row("policies", strings.Join(view.Policies, ", "))
+		t.Row("policies", strings.Join(view.Policies, ", "))
 		t.limits(&view)
-		t.row("context", string(view.Context))
-		t.row("session", view.SessionID)
-		t.row("version", fmt.Sprint(view.Version))
+		t.Row("context", string(view.Context))
+		t.Row("session", view.SessionID)
+		t.Row("version", fmt.Sprint(view.Version))
 	})
 }
 
-// rows writes a table of names and values for people.
-type rows struct{ w io.Writer }
-
-// row writes a value that is not empty.
-func (t rows) row(name, value string) {
-	if value != "" {
-		fmt.Fprintf(t.w, "%s\t%s\n", name, visible(value))
-	}
-}
+// runRows writes the rows of a run.
+type runRows struct{ show.Rows }
 
 // standing tells of the run's branches and of what it is interrupted by or waits
 // for.
-func (t rows) standing(view *jsonview.Run) {
+func (t runRows) standing(view *jsonview.Run) {
 	if view.Branch != "" {
 		over := ""
 		if view.BranchOver {
 			over = " (over)"
 		}
-		t.row("branch", view.Branch+over)
+		t.Row("branch", view.Branch+over)
 	}
 	if i := view.Interrupt; i != nil {
-		t.row("interrupt", i.Name+", $return leads to "+i.ReturnTo)
+		t.Row("interrupt", i.Name+", $return leads to "+i.ReturnTo)
 	}
 	t.fork(view.Fork, "")
 	t.approval(view)
 	if c := view.Child; c != nil {
-		t.row("waits for", c.RunID+" of "+c.Workflow+", invoked by "+c.Event)
+		t.Row("waits for", c.RunID+" of "+c.Workflow+", invoked by "+c.Event)
 	}
-	t.row("invoked by", view.ParentRunID)
+	t.Row("invoked by", view.ParentRunID)
 }
 
 // approval tells of the transition that waits for humans, or of what has become of
 // the last one that did.
-func (t rows) approval(view *jsonview.Run) {
+func (t runRows) approval(view *jsonview.Run) {
 	if a := view.PendingApproval; a != nil {
-		t.row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+a.Since.Format(timeLayout))
-		t.row("asked", a.Message)
+		t.Row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+show.Time(a.Since))
+		t.Row("asked", a.Message)
 	}
 	if a := view.LastApproval; a != nil {
 		text := a.ApprovalID + " for " + a.Event + " -> " + a.To + " is " + a.Outcome
@@ -92,12 +87,12 @@ func (t rows) approval(view *jsonview.Run) {
 		if a.Note != "" {
 			text += ": " + a.Note
 		}
-		t.row("last approval", text)
+		t.Row("last approval", text)
 	}
 }
 
 // fork writes a fork and, below it, its branches.
-func (t rows) fork(f *jsonview.Fork, indent string) {
+func (t runRows) fork(f *jsonview.Fork, indent string) {
 	if f == nil {
 		return
 	}
@@ -107,7 +102,7 @@ func (t rows) fork(f *jsonview.Fork, indent string) {
 			joins += ", on " + to[0] + " -> " + to[1]
 		}
 	}
-	t.row(indent+"fork", f.Event+" in "+f.State+" ("+joins+")")
+	t.Row(indent+"fork", f.Event+" in "+f.State+" ("+joins+")")
 	for i := range f.Branches {
 		b := &f.Branches[i]
 		text := b.Name + "  " + b.Status + "  " + b.State
@@ -120,26 +115,26 @@ func (t rows) fork(f *jsonview.Fork, indent string) {
 		case b.Name == f.Current:
 			text += "  current"
 		}
-		t.row(indent+"- branch", text)
+		t.Row(indent+"- branch", text)
 		t.fork(b.Fork, indent+"  ")
 	}
 }
 
 // limits tells what the state limits, and how much of it is used.
-func (t rows) limits(view *jsonview.Run) {
-	t.row("tool calls", used(view.Iterations, view.MaxIterations)+" in this state")
+func (t runRows) limits(view *jsonview.Run) {
+	t.Row("tool calls", used(view.Iterations, view.MaxIterations)+" in this state")
 	if view.MaxFilesPerState > 0 {
-		t.row("files changed", used(view.FilesChanged, view.MaxFilesPerState)+" in this state")
+		t.Row("files changed", used(view.FilesChanged, view.MaxFilesPerState)+" in this state")
 	}
 	if view.MaxEditLines > 0 {
-		t.row("lines", fmt.Sprintf("at most %d in an edit", view.MaxEditLines))
+		t.Row("lines", fmt.Sprintf("at most %d in an edit", view.MaxEditLines))
 	}
 	if view.ContextBudgetBytes > 0 {
-		t.row("result bytes", used(view.ContextBytes, view.ContextBudgetBytes)+" in this state")
+		t.Row("result bytes", used(view.ContextBytes, view.ContextBudgetBytes)+" in this state")
 	}
-	t.row("variables hidden", strings.Join(view.BlockedEnv, ", "))
+	t.Row("variables hidden", strings.Join(view.BlockedEnv, ", "))
 	for _, name := range slices.Sorted(maps.Keys(view.EnvOverrides)) {
-		t.row("variable set", name+"="+view.EnvOverrides[name])
+		t.Row("variable set", name+"="+view.EnvOverrides[name])
 	}
 }
 
@@ -211,23 +206,23 @@ type transitionView struct {
 	Note       string              `json:"note,omitempty"`
 }
 
-// printTransition writes an outcome; errNo when it is a refusal.
+// printTransition writes an outcome; console.ErrNo when it is a refusal.
 func (c *oneRun) printTransition(out io.Writer, view transitionView) error {
-	err := c.print(out, view, func(w *tabwriter.Writer) {
+	err := c.Print(out, view, func(w *tabwriter.Writer) {
 		if r := view.Rejection; r != nil {
-			fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, visible(r.Message))
+			fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
 			return
 		}
-		fmt.Fprintf(w, "accepted\t%s\t%s\n", visible(whereabouts(&view.Run)), view.Run.Status)
+		fmt.Fprintf(w, "accepted\t%s\t%s\n", show.Text(whereabouts(&view.Run)), view.Run.Status)
 		if view.Run.RunID != c.RunID {
-			fmt.Fprintf(w, "run\t%s of %s\n", view.Run.RunID, visible(view.Run.Workflow))
+			fmt.Fprintf(w, "run\t%s of %s\n", view.Run.RunID, show.Text(view.Run.Workflow))
 		}
 		if view.Note != "" {
-			fmt.Fprintln(w, visible(view.Note))
+			fmt.Fprintln(w, show.Text(view.Note))
 		}
 	})
 	if err == nil && !view.Accepted {
-		err = errNo
+		err = console.ErrNo
 	}
 	return err
 }

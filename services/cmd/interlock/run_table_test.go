@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -54,7 +55,7 @@ func nested() *enginev1.Run {
 func TestNestedForkInATable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := (formatFlag{Format: "table"}).printRun(&out, nested()); err != nil {
+	if err := printRun(show.Printer{Format: "table"}, &out, nested()); err != nil {
 		t.Fatal(err)
 	}
 	const want = `run         run_1

@@ -12,7 +12,9 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/runner"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 type runnerCommand struct {
@@ -27,7 +29,7 @@ type runnerCommand struct {
 	AgentToken string            `help:"Token that agents get as INTERLOCK_TOKEN. By default that of the agent in the data folder; they never get the runner's own." env:"INTERLOCK_AGENT_TOKEN" placeholder:"TOKEN"`
 }
 
-func (c *runnerCommand) Run(ctx context.Context, streams streams) error {
+func (c *runnerCommand) Run(ctx context.Context, streams console.Streams) error {
 	if c.Max < 1 || c.Max > 1000 {
 		return fmt.Errorf("--max is %d; it must be 1 to 1000", c.Max)
 	}
@@ -47,8 +49,8 @@ func (c *runnerCommand) Run(ctx context.Context, streams streams) error {
 		return err
 	}
 	defer conn.Close()
-	tell := func(line string) { fmt.Fprintln(streams.err, "interlock runner:", visible(line)) }
-	out, errs := agentLines(streams.out), agentLines(streams.err)
+	tell := func(line string) { fmt.Fprintln(streams.Err, "interlock runner:", show.Text(line)) }
+	out, errs := agentLines(streams.Out), agentLines(streams.Err)
 	if c.Quiet {
 		out, errs = nil, nil
 	}
@@ -61,7 +63,7 @@ func (c *runnerCommand) Run(ctx context.Context, streams streams) error {
 
 // agentLines writes what agents print, a line of one session after the other.
 func agentLines(to io.Writer) func(session, line string) {
-	return func(session, line string) { fmt.Fprintf(to, "[%s] %s\n", visible(session), visible(line)) }
+	return func(session, line string) { fmt.Fprintf(to, "[%s] %s\n", show.Text(session), show.Text(line)) }
 }
 
 // environ is what agents have in their environment beside what tells them of their

@@ -8,6 +8,9 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -20,7 +23,7 @@ type schemaCommand struct {
 
 type schemaRegister struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Name           string `arg:"" help:"Name of the schema."`
 	File           string `arg:"" help:"The JSON Schema, in JSON or YAML by its name." placeholder:"FILE"`
 	Description    string `help:"What it is for." placeholder:"TEXT"`
@@ -34,8 +37,8 @@ type registeredSchema struct {
 	Created bool `json:"created"`
 }
 
-func (c *schemaRegister) Run(ctx context.Context, io streams) error {
-	schema, err := documentFile(c.File, io)
+func (c *schemaRegister) Run(ctx context.Context, io console.Streams) error {
+	schema, err := input.Document(c.File, io)
 	if err != nil {
 		return err
 	}
@@ -48,22 +51,22 @@ func (c *schemaRegister) Run(ctx context.Context, io streams) error {
 		}
 		view := registeredSchema{jsonview.SchemaOf(resp.GetSchema()), resp.GetCreated()}
 		view.JSONSchema = nil
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
 			verb := "registered"
 			if !view.Created {
 				verb = "unchanged"
 			}
-			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, visible(view.Name), view.Version)
+			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, show.Text(view.Name), view.Version)
 		})
 	})
 }
 
 type schemaList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 }
 
-func (c *schemaList) Run(ctx context.Context, io streams) error {
+func (c *schemaList) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		schemas := statev1.NewSchemaServiceClient(conn)
 		all, err := collect(noLimit, jsonview.SchemaOf, func(token string, size int32) ([]*statev1.Schema, string, error) {
@@ -73,17 +76,17 @@ func (c *schemaList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printSchemas(io, all)
+		return printSchemas(c.Printer, io, all)
 	})
 }
 
 type schemaVersions struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Name string `arg:"" help:"Name of the schema."`
 }
 
-func (c *schemaVersions) Run(ctx context.Context, io streams) error {
+func (c *schemaVersions) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		schemas := statev1.NewSchemaServiceClient(conn)
 		all, err := collect(noLimit, jsonview.SchemaOf, func(token string, size int32) ([]*statev1.Schema, string, error) {
@@ -93,41 +96,41 @@ func (c *schemaVersions) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printSchemas(io, all)
+		return printSchemas(c.Printer, io, all)
 	})
 }
 
-func (f formatFlag) printSchemas(io streams, all []jsonview.Schema) error {
-	return f.print(io.out, all, func(w *tabwriter.Writer) {
+func printSchemas(p show.Printer, io console.Streams, all []jsonview.Schema) error {
+	return p.Print(io.Out, all, func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "NAME\tVERSION\tCREATED\tBY\tDESCRIPTION")
 		for i := range all {
 			s := &all[i]
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", visible(s.Name), s.Version, s.CreatedAt.Format(timeLayout),
-				visible(s.CreatedBy), visible(s.Description))
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", show.Text(s.Name), s.Version, show.Time(s.CreatedAt),
+				show.Text(s.CreatedBy), show.Text(s.Description))
 		}
 	})
 }
 
 type schemaGet struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Name    string `arg:"" help:"Name of the schema."`
 	Version int64  `help:"Version; the latest by default." placeholder:"N"`
 }
 
-func (c *schemaGet) Run(ctx context.Context, io streams) error {
+func (c *schemaGet) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSchemaServiceClient(conn).GetSchema(ctx, &statev1.GetSchemaRequest{Name: c.Name, Version: c.Version})
 		if err != nil {
 			return err
 		}
 		view := jsonview.SchemaOf(resp.GetSchema())
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
-			fmt.Fprintf(w, "%s\tversion %d\t%s\n", visible(view.Name), view.Version, view.Digest)
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "%s\tversion %d\t%s\n", show.Text(view.Name), view.Version, view.Digest)
 			if view.Description != "" {
-				fmt.Fprintln(w, visible(view.Description))
+				fmt.Fprintln(w, show.Text(view.Description))
 			}
-			fmt.Fprintln(w, indented(view.JSONSchema))
+			fmt.Fprintln(w, show.Indented(view.JSONSchema))
 		})
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -271,7 +272,7 @@ func TestScriptsCoverEveryCommand(t *testing.T) {
 		all.Write(data)
 	}
 	var out bytes.Buffer
-	if got := run(t.Context(), []string{"completion", "bash"}, streams{out: &out, err: &out}); got != exitDone {
+	if got := run(t.Context(), []string{"completion", "bash"}, console.Streams{Out: &out, Err: &out}); got != exitDone {
 		t.Fatalf("exit %d: %s", got, &out)
 	}
 	paths := 0

@@ -12,6 +12,9 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -29,7 +32,7 @@ type sessionCommand struct {
 // oneSession names the session of a command.
 type oneSession struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	Name string `arg:"" name:"session" help:"The session, by id or name."`
 }
@@ -40,11 +43,11 @@ type promptFlags struct {
 	PromptFile string `xor:"prompt" help:"File with that prompt; - for standard input." placeholder:"FILE"`
 }
 
-func (f promptFlags) read(io streams) (string, error) {
+func (f promptFlags) read(io console.Streams) (string, error) {
 	if f.PromptFile == "" {
 		return f.Prompt, nil
 	}
-	text, err := readFile(f.PromptFile, io)
+	text, err := input.File(f.PromptFile, io.In)
 	if err == nil && strings.TrimSpace(string(text)) == "" {
 		return "", errors.New("the file of --prompt-file is empty, and without a prompt no runner starts the agent")
 	}
@@ -53,7 +56,7 @@ func (f promptFlags) read(io streams) (string, error) {
 
 type sessionCreate struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	promptFlags
 	Name              string            `arg:"" help:"Name of the session, which no other has."`
@@ -73,7 +76,7 @@ type createdSession struct {
 	Created bool `json:"created"`
 }
 
-func (c *sessionCreate) Run(ctx context.Context, io streams) error {
+func (c *sessionCreate) Run(ctx context.Context, io console.Streams) error {
 	prompt, err := c.read(io)
 	if err != nil {
 		return err
@@ -91,45 +94,45 @@ func (c *sessionCreate) Run(ctx context.Context, io streams) error {
 			return err
 		}
 		view := createdSession{jsonview.SessionOf(resp.GetSession()), resp.GetCreated()}
-		return c.print(io.out, view, func(w *tabwriter.Writer) { sessionRows(w, &view.Session) })
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) { sessionRows(w, &view.Session) })
 	})
 }
 
 // printSession writes one session.
-func (f formatFlag) printSession(io streams, session *statev1.Session) error {
+func printSession(p show.Printer, io console.Streams, session *statev1.Session) error {
 	view := jsonview.SessionOf(session)
-	return f.print(io.out, view, func(w *tabwriter.Writer) { sessionRows(w, &view) })
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) { sessionRows(w, &view) })
 }
 
 func sessionRows(w *tabwriter.Writer, s *jsonview.Session) {
-	t := rows{w}
-	t.row("session", s.SessionName)
-	t.row("id", s.SessionID)
+	t := show.Rows{W: w}
+	t.Row("session", s.SessionName)
+	t.Row("id", s.SessionID)
 	if s.ParentSessionName != nil {
-		t.row("parent", *s.ParentSessionName)
-		t.row("root", s.RootSessionID)
+		t.Row("parent", *s.ParentSessionName)
+		t.Row("root", s.RootSessionID)
 	}
-	t.row("status", statusText(s))
-	t.row("failed", s.Error)
+	t.Row("status", statusText(s))
+	t.Row("failed", s.Error)
 	if s.WorkflowStateID != nil {
-		t.row("state", *s.WorkflowStateID)
+		t.Row("state", *s.WorkflowStateID)
 	}
-	t.row("state update", reportText(s))
+	t.Row("state update", reportText(s))
 	if s.OpenChildren > 0 {
-		t.row("open children", fmt.Sprint(s.OpenChildren))
+		t.Row("open children", fmt.Sprint(s.OpenChildren))
 	}
 	for i := range s.Callbacks {
-		t.row("callback waits", callbackText(&s.Callbacks[i]))
+		t.Row("callback waits", callbackText(&s.Callbacks[i]))
 	}
-	t.row("task", s.TaskID)
+	t.Row("task", s.TaskID)
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
-		t.row("label", name+"="+s.Labels[name])
+		t.Row("label", name+"="+s.Labels[name])
 	}
-	t.row("component", s.StateRef)
-	t.row("subject", s.Subject)
-	t.row("may read", strings.Join(s.Grants, ", "))
-	t.row("updated", s.UpdatedAt.Format(timeLayout))
-	t.row("version", fmt.Sprint(s.Version))
+	t.Row("component", s.StateRef)
+	t.Row("subject", s.Subject)
+	t.Row("may read", strings.Join(s.Grants, ", "))
+	t.Row("updated", show.Time(s.UpdatedAt))
+	t.Row("version", fmt.Sprint(s.Version))
 }
 
 // statusText is the status of a session, told apart from one that may be resumed
@@ -166,19 +169,19 @@ func callbackText(c *jsonview.Callback) string {
 
 type sessionGet struct{ oneSession }
 
-func (c *sessionGet) Run(ctx context.Context, io streams) error {
+func (c *sessionGet) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.Name, Session: c.As})
 		if err != nil {
 			return err
 		}
-		return c.printSession(io, resp.GetSession())
+		return printSession(c.Printer, io, resp.GetSession())
 	})
 }
 
 type sessionList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	Root   string `help:"Only the tree of this root session, by id or name." placeholder:"NAME"`
 	Parent string `help:"Only the children of this session, by id or name." placeholder:"NAME"`
@@ -186,7 +189,7 @@ type sessionList struct {
 	Limit  int    `help:"At most so many." default:"1000"`
 }
 
-func (c *sessionList) Run(ctx context.Context, io streams) error {
+func (c *sessionList) Run(ctx context.Context, io console.Streams) error {
 	status, err := choice("status", c.Status, statev1.SessionStatus_value, "SESSION_STATUS_", jsonview.SessionStatuses())
 	if err != nil {
 		return err
@@ -198,7 +201,7 @@ func (c *sessionList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "SESSION\tPARENT\tSTATUS\tSTATE UPDATE\tUPDATED")
 			for i := range all {
 				s := &all[i]
@@ -206,7 +209,7 @@ func (c *sessionList) Run(ctx context.Context, io streams) error {
 				if s.ParentSessionName != nil {
 					parent = *s.ParentSessionName
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", visible(s.SessionName), visible(parent), statusText(s), reportText(s), s.UpdatedAt.Format(timeLayout))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Text(s.SessionName), show.Text(parent), statusText(s), reportText(s), show.Time(s.UpdatedAt))
 			}
 		})
 	})
@@ -229,7 +232,7 @@ type sessionStop struct {
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
 }
 
-func (c *sessionStop) Run(ctx context.Context, io streams) error {
+func (c *sessionStop) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).StopSession(ctx, &statev1.StopSessionRequest{
 			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey,
@@ -237,7 +240,7 @@ func (c *sessionStop) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printSession(io, resp.GetSession())
+		return printSession(c.Printer, io, resp.GetSession())
 	})
 }
 
@@ -247,7 +250,7 @@ type sessionResume struct {
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
 }
 
-func (c *sessionResume) Run(ctx context.Context, io streams) error {
+func (c *sessionResume) Run(ctx context.Context, io console.Streams) error {
 	prompt, err := c.read(io)
 	if err != nil {
 		return err
@@ -259,19 +262,19 @@ func (c *sessionResume) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printSession(io, resp.GetSession())
+		return printSession(c.Printer, io, resp.GetSession())
 	})
 }
 
 // grantFlags say who may read what.
 type grantFlags struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Name    string `arg:"" name:"session" help:"The session, by id or name."`
 	StateID string `arg:"" name:"state" help:"Id of the state."`
 }
 
-func (c *grantFlags) grant(ctx context.Context, io streams, revoke bool) error {
+func (c *grantFlags) grant(ctx context.Context, io console.Streams, revoke bool) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).GrantStateAccess(ctx, &statev1.GrantStateAccessRequest{
 			SessionId: c.Name, StateId: c.StateID, Revoke: revoke,
@@ -279,14 +282,18 @@ func (c *grantFlags) grant(ctx context.Context, io streams, revoke bool) error {
 		if err != nil {
 			return err
 		}
-		return c.printSession(io, resp.GetSession())
+		return printSession(c.Printer, io, resp.GetSession())
 	})
 }
 
 type sessionGrant struct{ grantFlags }
 
-func (c *sessionGrant) Run(ctx context.Context, io streams) error { return c.grant(ctx, io, false) }
+func (c *sessionGrant) Run(ctx context.Context, io console.Streams) error {
+	return c.grant(ctx, io, false)
+}
 
 type sessionRevoke struct{ grantFlags }
 
-func (c *sessionRevoke) Run(ctx context.Context, io streams) error { return c.grant(ctx, io, true) }
+func (c *sessionRevoke) Run(ctx context.Context, io console.Streams) error {
+	return c.grant(ctx, io, true)
+}

@@ -10,12 +10,14 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 type sessionTree struct{ oneSession }
 
-func (c *sessionTree) Run(ctx context.Context, streams streams) error {
+func (c *sessionTree) Run(ctx context.Context, streams console.Streams) error {
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		top, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{SessionId: c.Name, Session: c.As})
 		if err != nil {
@@ -26,7 +28,7 @@ func (c *sessionTree) Run(ctx context.Context, streams streams) error {
 			return err
 		}
 		tree := treeOf(jsonview.SessionOf(top.GetSession()), all)
-		return c.print(streams.out, tree, func(w *tabwriter.Writer) {
+		return c.Print(streams.Out, tree, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "SESSION\tSTATUS\tSTATE UPDATE\tWAITS FOR")
 			tree.draw(w, "", "")
 		})
@@ -59,7 +61,7 @@ func treeOf(top jsonview.Session, all []jsonview.Session) *sessionNode {
 // draw writes a session on a line and those below it under that: branch is what
 // stands before its name, and margin what does before theirs.
 func (n *sessionNode) draw(w io.Writer, branch, margin string) {
-	fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n", branch, visible(n.SessionName), statusText(&n.Session), reportText(&n.Session), visible(n.waitsFor()))
+	fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n", branch, show.Text(n.SessionName), statusText(&n.Session), reportText(&n.Session), show.Text(n.waitsFor()))
 	for i, child := range n.Children {
 		if i < len(n.Children)-1 {
 			child.draw(w, margin+"├─ ", margin+"│  ")

@@ -10,6 +10,9 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -32,7 +35,7 @@ type stateCommand struct {
 // oneState names the state of a command.
 type oneState struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	StateID string `arg:"" name:"state" help:"Id of the state."`
 }
@@ -43,20 +46,20 @@ type documentFlags struct {
 	JSON string `name:"data" help:"The document itself instead of a file; @FILE reads one." placeholder:"JSON"`
 }
 
-func (c *documentFlags) read(io streams) ([]byte, error) {
+func (c *documentFlags) read(io console.Streams) ([]byte, error) {
 	switch {
 	case (c.File == "") == (c.JSON == ""):
 		return nil, errors.New("give the document: either FILE, or --data with the JSON itself")
 	case c.File != "":
-		return documentFile(c.File, io)
+		return input.Document(c.File, io)
 	default:
-		return jsonOrFile("data", c.JSON, io)
+		return input.JSON("data", c.JSON, io)
 	}
 }
 
 type stateCreate struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	Schema string `arg:"" help:"Name of its schema."`
 	documentFlags
@@ -65,7 +68,7 @@ type stateCreate struct {
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first state." placeholder:"KEY"`
 }
 
-func (c *stateCreate) Run(ctx context.Context, io streams) error {
+func (c *stateCreate) Run(ctx context.Context, io console.Streams) error {
 	data, err := c.read(io)
 	if err != nil {
 		return err
@@ -78,32 +81,32 @@ func (c *stateCreate) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printState(io, resp.GetState())
+		return printState(c.Printer, io, resp.GetState())
 	})
 }
 
 // printState writes one state.
-func (f formatFlag) printState(io streams, state *statev1.State) error {
+func printState(p show.Printer, io console.Streams, state *statev1.State) error {
 	view := jsonview.StateOf(state)
-	return f.print(io.out, view, func(w *tabwriter.Writer) {
-		t := rows{w}
-		t.row("state", view.StateID)
-		t.row("schema", fmt.Sprintf("%s (version %d)", view.SchemaName, view.SchemaVersion))
-		t.row("root session", view.RootSessionName)
-		t.row("version", fmt.Sprint(view.Version))
-		t.row("updated", view.UpdatedAt.Format(timeLayout)+" by "+view.UpdatedBy)
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+		t := show.Rows{W: w}
+		t.Row("state", view.StateID)
+		t.Row("schema", fmt.Sprintf("%s (version %d)", view.SchemaName, view.SchemaVersion))
+		t.Row("root session", view.RootSessionName)
+		t.Row("version", fmt.Sprint(view.Version))
+		t.Row("updated", show.Time(view.UpdatedAt)+" by "+view.UpdatedBy)
 		if l := view.Lock; l != nil {
-			t.row("locked", "by "+l.Holder+" until "+l.ExpiresAt.Format(timeLayout))
+			t.Row("locked", "by "+l.Holder+" until "+show.Time(l.ExpiresAt))
 		}
 		if view.CurrentData != nil {
-			fmt.Fprintln(w, indented(view.CurrentData))
+			fmt.Fprintln(w, show.Indented(view.CurrentData))
 		}
 	})
 }
 
 type stateGet struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	StateID  string   `arg:"" name:"state" optional:"" help:"Id of the state; by default that of the session."`
 	Session  string   `help:"The state of this session, by id or name." placeholder:"NAME"`
@@ -111,7 +114,7 @@ type stateGet struct {
 	Version  int64    `help:"The state as it was at this version." placeholder:"N"`
 }
 
-func (c *stateGet) Run(ctx context.Context, io streams) error {
+func (c *stateGet) Run(ctx context.Context, io console.Streams) error {
 	if c.StateID != "" && c.Session != "" {
 		return errors.New("give either the state or --session, not both")
 	}
@@ -132,9 +135,9 @@ func (c *stateGet) Run(ctx context.Context, io streams) error {
 		case err != nil:
 			return err
 		case len(c.Pointers) > 0:
-			return c.printParts(io, resp)
+			return printParts(c.Printer, io, resp)
 		default:
-			return c.printState(io, resp.GetState())
+			return printState(c.Printer, io, resp.GetState())
 		}
 	})
 }
@@ -147,32 +150,32 @@ type partsView struct {
 }
 
 // printParts writes the parts that were asked for.
-func (f formatFlag) printParts(io streams, resp *statev1.GetStateResponse) error {
+func printParts(p show.Printer, io console.Streams, resp *statev1.GetStateResponse) error {
 	view := partsView{StateID: resp.GetState().GetStateId(), Version: resp.GetState().GetVersion(), Parts: []jsonview.Part{}}
 	for _, p := range resp.GetParts() {
 		view.Parts = append(view.Parts, jsonview.PartOf(p))
 	}
-	return f.print(io.out, view, func(w *tabwriter.Writer) {
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
 		for _, p := range view.Parts {
 			value := "(nothing)"
 			if p.Found {
 				value = string(p.Value)
 			}
-			fmt.Fprintf(w, "%s\t%s\n", visible(cmp.Or(p.Pointer, "(all)")), visible(value))
+			fmt.Fprintf(w, "%s\t%s\n", show.Text(cmp.Or(p.Pointer, "(all)")), show.Text(value))
 		}
 	})
 }
 
 type stateList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	actingFlag
 	Root   string `help:"Only that of this root session, by id or name." placeholder:"NAME"`
 	Schema string `help:"Only those of this schema." placeholder:"NAME"`
 	Limit  int    `help:"At most so many." default:"1000"`
 }
 
-func (c *stateList) Run(ctx context.Context, io streams) error {
+func (c *stateList) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
 		all, err := collect(c.Limit, jsonview.StateOf, func(token string, size int32) ([]*statev1.State, string, error) {
@@ -184,12 +187,12 @@ func (c *stateList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "STATE\tSCHEMA\tROOT SESSION\tVERSION\tUPDATED\tBY")
 			for i := range all {
 				s := &all[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.StateID, visible(s.SchemaName), visible(s.RootSessionName),
-					s.Version, s.UpdatedAt.Format(timeLayout), visible(s.UpdatedBy))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.StateID, show.Text(s.SchemaName), show.Text(s.RootSessionName),
+					s.Version, show.Time(s.UpdatedAt), show.Text(s.UpdatedBy))
 			}
 		})
 	})
@@ -201,7 +204,7 @@ type stateDelete struct {
 	ExpectedVersion int64 `help:"Fail unless the state is at this version." placeholder:"N"`
 }
 
-func (c *stateDelete) Run(ctx context.Context, io streams) error {
+func (c *stateDelete) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		_, err := statev1.NewStateServiceClient(conn).DeleteState(ctx, &statev1.DeleteStateRequest{
 			StateId: c.StateID, Session: c.As, Force: c.Force, ExpectedVersion: c.ExpectedVersion,
@@ -213,6 +216,6 @@ func (c *stateDelete) Run(ctx context.Context, io streams) error {
 			StateID string `json:"state_id"`
 			Deleted bool   `json:"deleted"`
 		}{c.StateID, true}
-		return c.print(io.out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", visible(c.StateID)) })
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.StateID)) })
 	})
 }

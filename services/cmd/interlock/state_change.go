@@ -9,6 +9,9 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -20,7 +23,7 @@ type writeFlags struct {
 }
 
 // update sends one change, whose kind is set.
-func (c *oneState) update(ctx context.Context, io streams, w writeFlags, req *statev1.UpdateStateRequest) error {
+func (c *oneState) update(ctx context.Context, io console.Streams, w writeFlags, req *statev1.UpdateStateRequest) error {
 	req.StateId, req.Session = c.StateID, c.As
 	req.ExpectedVersion, req.FencingToken, req.IdempotencyKey = w.ExpectedVersion, w.FencingToken, w.IdempotencyKey
 	req.WithData = c.Format != "table"
@@ -29,14 +32,14 @@ func (c *oneState) update(ctx context.Context, io streams, w writeFlags, req *st
 		if err != nil {
 			return err
 		}
-		return c.printChanged(io, "updated", resp.GetState())
+		return printChanged(c.Printer, io, "updated", resp.GetState())
 	})
 }
 
 // printChanged tells of a change that was made.
-func (f formatFlag) printChanged(io streams, verb string, state *statev1.State) error {
+func printChanged(p show.Printer, io console.Streams, verb string, state *statev1.State) error {
 	view := jsonview.StateOf(state)
-	return f.print(io.out, view, func(w *tabwriter.Writer) {
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
 		fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, view.StateID, view.Version)
 	})
 }
@@ -47,7 +50,7 @@ type statePut struct {
 	writeFlags
 }
 
-func (c *statePut) Run(ctx context.Context, io streams) error {
+func (c *statePut) Run(ctx context.Context, io console.Streams) error {
 	data, err := c.read(io)
 	if err != nil {
 		return err
@@ -62,17 +65,17 @@ type statePatch struct {
 	Merge string   `xor:"patch" help:"JSON Merge Patch (RFC 7396) instead, as JSON or in a file." placeholder:"JSON|FILE"`
 }
 
-func (c *statePatch) Run(ctx context.Context, io streams) error {
+func (c *statePatch) Run(ctx context.Context, io console.Streams) error {
 	req := &statev1.UpdateStateRequest{}
 	switch {
 	case len(c.Op) > 0:
-		patch, err := operations("op", c.Op, io)
+		patch, err := input.Operations("op", c.Op, io)
 		if err != nil {
 			return err
 		}
 		req.Change = &statev1.UpdateStateRequest_Patch{Patch: patch}
 	case c.Merge != "":
-		merge, err := jsonOrFile("merge", c.Merge, io)
+		merge, err := input.JSON("merge", c.Merge, io)
 		if err != nil {
 			return err
 		}
@@ -90,11 +93,11 @@ type stateMigrate struct {
 	Op            []string `sep:"none" help:"Operation of a JSON Patch that fits the document to it, or a list of them, as JSON or in a file. May be repeated." placeholder:"JSON|FILE"`
 }
 
-func (c *stateMigrate) Run(ctx context.Context, io streams) error {
+func (c *stateMigrate) Run(ctx context.Context, io console.Streams) error {
 	var patch []byte
 	if len(c.Op) > 0 {
 		var err error
-		if patch, err = operations("op", c.Op, io); err != nil {
+		if patch, err = input.Operations("op", c.Op, io); err != nil {
 			return err
 		}
 	}
@@ -106,6 +109,6 @@ func (c *stateMigrate) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.printChanged(io, fmt.Sprintf("migrated to %s version %d", visible(resp.GetState().GetSchemaName()), resp.GetState().GetSchemaVersion()), resp.GetState())
+		return printChanged(c.Printer, io, fmt.Sprintf("migrated to %s version %d", show.Text(resp.GetState().GetSchemaName()), resp.GetState().GetSchemaVersion()), resp.GetState())
 	})
 }

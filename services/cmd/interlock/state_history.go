@@ -13,6 +13,8 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -22,7 +24,7 @@ type stateHistory struct {
 	Patches bool  `help:"Show the JSON Patch of each change in the table too."`
 }
 
-func (c *stateHistory) Run(ctx context.Context, streams streams) error {
+func (c *stateHistory) Run(ctx context.Context, streams console.Streams) error {
 	all := []jsonview.StateVersion{}
 	err := c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
@@ -42,32 +44,20 @@ func (c *stateHistory) Run(ctx context.Context, streams streams) error {
 	if err != nil {
 		return err
 	}
-	return c.print(streams.out, all, func(w *tabwriter.Writer) {
+	return c.Print(streams.Out, all, func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "VERSION\tTIME\tCHANGE\tSCHEMA VERSION\tSESSION\tACTOR")
 		for i := range all {
 			v := &all[i]
-			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", v.Version, v.Time.Format(timeLayout), v.Type, v.SchemaVersion,
-				visible(v.SessionName), visible(v.Actor))
+			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", v.Version, show.Time(v.Time), v.Type, v.SchemaVersion,
+				show.Text(v.SessionName), show.Text(v.Actor))
 		}
 		if c.Patches {
 			for i := range all {
 				fmt.Fprintf(w, "\nversion %d\n", all[i].Version)
-				printOperations(w, all[i].Patch)
+				show.Operations(w, all[i].Patch)
 			}
 		}
 	})
-}
-
-// printOperations writes a JSON Patch for people, an operation on a line.
-func printOperations(w io.Writer, patch jsontext.Value) {
-	list, err := members(patch, jsontext.KindBeginArray)
-	if err != nil {
-		fmt.Fprintln(w, visible(string(patch)))
-		return
-	}
-	for _, operation := range list {
-		fmt.Fprintln(w, visible(string(operation.value)))
-	}
 }
 
 type stateDiff struct {
@@ -85,7 +75,7 @@ type diffView struct {
 	Patch   jsontext.Value `json:"patch"`
 }
 
-func (c *stateDiff) Run(ctx context.Context, streams streams) error {
+func (c *stateDiff) Run(ctx context.Context, streams console.Streams) error {
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
 		from, _, err := c.at(ctx, states, c.From)
@@ -97,7 +87,7 @@ func (c *stateDiff) Run(ctx context.Context, streams streams) error {
 			return err
 		}
 		view := diffView{StateID: c.StateID, From: c.From, To: version, Patch: document.Diff(from, to).AppendJSON(nil)}
-		return c.print(streams.out, view, func(w *tabwriter.Writer) { printOperations(w, view.Patch) })
+		return c.Print(streams.Out, view, func(w *tabwriter.Writer) { show.Operations(w, view.Patch) })
 	})
 }
 
@@ -124,7 +114,7 @@ type stateWatch struct {
 	Format  string `help:"Output: table or json (one object a line)." enum:"table,json" default:"table"`
 }
 
-func (c *stateWatch) Run(ctx context.Context, streams streams) error {
+func (c *stateWatch) Run(ctx context.Context, streams console.Streams) error {
 	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		stream, err := statev1.NewStateServiceClient(conn).WatchState(ctx, &statev1.WatchStateRequest{
 			StateId: c.StateID, Session: c.As, AfterVersion: c.After,
@@ -132,7 +122,7 @@ func (c *stateWatch) Run(ctx context.Context, streams streams) error {
 		for err == nil {
 			var resp *statev1.WatchStateResponse
 			if resp, err = stream.Recv(); err == nil {
-				err = c.show(resp, streams.out)
+				err = c.show(resp, streams.Out)
 			}
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
@@ -175,9 +165,9 @@ func (c *stateWatch) show(resp *statev1.WatchStateResponse, out io.Writer) error
 	if by == "" {
 		by = change.Actor
 	}
-	_, err := fmt.Fprintf(out, "%s  version %d  %s  by %s\n", change.Time.Format(timeLayout), change.Version, change.Type, visible(by))
+	_, err := fmt.Fprintf(out, "%s  version %d  %s  by %s\n", show.Time(change.Time), change.Version, change.Type, show.Text(by))
 	if err == nil && c.Patches {
-		printOperations(out, change.Patch)
+		show.Operations(out, change.Patch)
 	}
 	return err
 }

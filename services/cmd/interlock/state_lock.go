@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -26,7 +28,7 @@ type stateLock struct {
 	leaseFlags
 }
 
-func (c *stateLock) Run(ctx context.Context, io streams) error {
+func (c *stateLock) Run(ctx context.Context, io console.Streams) error {
 	return c.lease(ctx, io, "locked", c.leaseFlags, 0)
 }
 
@@ -36,7 +38,7 @@ type stateRenew struct {
 	FencingToken int64 `required:"" help:"Of the lock that is held." placeholder:"N"`
 }
 
-func (c *stateRenew) Run(ctx context.Context, io streams) error {
+func (c *stateRenew) Run(ctx context.Context, io console.Streams) error {
 	return c.lease(ctx, io, "renewed", c.leaseFlags, c.FencingToken)
 }
 
@@ -47,7 +49,7 @@ type leaseView struct {
 }
 
 // lease takes the lock, or renews the one that the token is of.
-func (c *oneState) lease(ctx context.Context, io streams, verb string, flags leaseFlags, token int64) error {
+func (c *oneState) lease(ctx context.Context, io console.Streams, verb string, flags leaseFlags, token int64) error {
 	holder := cmp.Or(flags.Holder, c.As)
 	if holder == "" {
 		host, err := os.Hostname()
@@ -65,8 +67,8 @@ func (c *oneState) lease(ctx context.Context, io streams, verb string, flags lea
 			return err
 		}
 		view := leaseView{resp.GetFencingToken(), jsonview.Time(resp.GetExpiresAt())}
-		return c.print(io.out, view, func(w *tabwriter.Writer) {
-			fmt.Fprintf(w, "%s\t%s\tfencing token %d\tuntil %s\n", verb, visible(c.StateID), view.FencingToken, view.ExpiresAt.Format(timeLayout))
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+			fmt.Fprintf(w, "%s\t%s\tfencing token %d\tuntil %s\n", verb, show.Text(c.StateID), view.FencingToken, show.Time(view.ExpiresAt))
 		})
 	})
 }
@@ -76,7 +78,7 @@ type stateUnlock struct {
 	FencingToken int64 `required:"" help:"Of the lock that is held." placeholder:"N"`
 }
 
-func (c *stateUnlock) Run(ctx context.Context, io streams) error {
+func (c *stateUnlock) Run(ctx context.Context, io console.Streams) error {
 	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		_, err := statev1.NewStateServiceClient(conn).UnlockState(ctx, &statev1.UnlockStateRequest{
 			StateId: c.StateID, Session: c.As, FencingToken: c.FencingToken,
@@ -88,6 +90,6 @@ func (c *stateUnlock) Run(ctx context.Context, io streams) error {
 			StateID  string `json:"state_id"`
 			Unlocked bool   `json:"unlocked"`
 		}{c.StateID, true}
-		return c.print(io.out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "unlocked\t%s\n", visible(c.StateID)) })
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "unlocked\t%s\n", show.Text(c.StateID)) })
 	})
 }

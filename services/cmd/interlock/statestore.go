@@ -12,6 +12,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 // actingFlag names the session that acts (S10.9).
@@ -28,13 +30,13 @@ var refusals = []fault.Reason{
 }
 
 // ask connects, asks a service for something, and closes the connection. A refusal
-// is told, and ends with errNo.
-func (f *clientFlags) ask(ctx context.Context, io streams, do func(grpc.ClientConnInterface) error) error {
+// is told, and ends with console.ErrNo.
+func (f *clientFlags) ask(ctx context.Context, io console.Streams, do func(grpc.ClientConnInterface) error) error {
 	return f.askAs(ctx, auth.Operator, io, refusals, do)
 }
 
 func (f *clientFlags) askAs(
-	ctx context.Context, role auth.Role, io streams, refusals []fault.Reason, do func(grpc.ClientConnInterface) error,
+	ctx context.Context, role auth.Role, io console.Streams, refusals []fault.Reason, do func(grpc.ClientConnInterface) error,
 ) error {
 	conn, err := f.dial(ctx, role)
 	if err != nil {
@@ -43,25 +45,25 @@ func (f *clientFlags) askAs(
 	defer conn.Close()
 	err = do(conn)
 	if err != nil && slices.Contains(refusals, fault.ReasonOf(err)) {
-		fmt.Fprintln(io.err, "interlock:", explain(err))
-		return errNo
+		fmt.Fprintln(io.Err, "interlock:", explain(err))
+		return console.ErrNo
 	}
 	return err
 }
 
 // invalidFile tells what the server finds wrong with a file, one line each, when
 // that is what err is about. Pointers of the answer begin with under.
-func invalidFile(file, under string, err error, io streams) error {
+func invalidFile(file, under string, err error, io console.Streams) error {
 	f := fault.From(err)
 	if err == nil || f.Reason != fault.InvalidSchema && f.Reason != fault.InvalidDefinition || len(f.Violations) == 0 {
 		return err
 	}
 	for _, v := range f.Violations {
-		fmt.Fprintln(io.err, problemLine(file, document.Problem{
+		fmt.Fprintln(io.Err, show.Problem(file, document.Problem{
 			Pointer: strings.TrimPrefix(v.Pointer, under), Code: v.Code, Severity: document.SeverityError, Message: v.Message,
 		}))
 	}
-	return errNo
+	return console.ErrNo
 }
 
 // noLimit is for lists that are shown as a whole.

@@ -9,7 +9,12 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 type tailCommand struct {
@@ -21,7 +26,7 @@ type tailCommand struct {
 	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
 }
 
-func (c *tailCommand) Run(ctx context.Context, io streams) error {
+func (c *tailCommand) Run(ctx context.Context, io console.Streams) error {
 	endpoint, err := c.endpoint()
 	if err != nil {
 		return err
@@ -51,15 +56,27 @@ func (c *tailCommand) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return fmt.Errorf("tail: %w", err)
 		}
-		line := eventLine(m)
+		line := tableLine(m)
 		if c.Format == "json" {
 			line = jsonLine(m.Payload)
 		}
-		if _, err = fmt.Fprintln(io.out, line); err != nil {
+		if _, err = fmt.Fprintln(io.Out, line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tableLine is an event for people.
+func tableLine(m bus.Message) string {
+	ev, err := bus.Decode(m.Payload)
+	if err != nil || ev.GetEntity() == "" {
+		return fmt.Sprintf("%s  %s  not an event that this version reads", show.Clock(m.Time), show.Text(m.Subject))
+	}
+	if ev.GetTime() == nil {
+		ev.Time = timestamppb.New(m.Time)
+	}
+	return show.Event(ev, rpc.DefaultNamespace)
 }
 
 // jsonLine is JSON as programs and people can read it: without the escapes that

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/cluster"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
@@ -37,7 +38,7 @@ func TestTailSurvivesARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if code := run(ctx, []string{"workflow", "register", file, "--data", string(cfg.Data)}, streams{out: &out, err: &out}); code != exitDone {
+		if code := run(ctx, []string{"workflow", "register", file, "--data", string(cfg.Data)}, console.Streams{Out: &out, Err: &out}); code != exitDone {
 			t.Fatalf("register: exit %d: %s", code, &out)
 		}
 	}
@@ -49,7 +50,7 @@ func TestTailSurvivesARestart(t *testing.T) {
 		defer out.Close()
 		code := exitUsage
 		for code == exitUsage && ctx.Err() == nil { // until the stream is there
-			code = run(ctx, []string{"tail", "--data", string(cfg.Data), "--last", "1", "--count", "2"}, streams{out: out, err: io.Discard})
+			code = run(ctx, []string{"tail", "--data", string(cfg.Data), "--last", "1", "--count", "2"}, console.Streams{Out: out, Err: io.Discard})
 		}
 		ended <- code
 	}()

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -18,13 +20,13 @@ type taskCommand struct {
 
 type taskList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Session string `help:"Only that of this session, by id or name." placeholder:"NAME"`
 	Status  string `help:"Only tasks of this status: delayed, ready or leased." placeholder:"STATUS"`
 	Limit   int    `help:"At most so many." default:"1000"`
 }
 
-func (c *taskList) Run(ctx context.Context, io streams) error {
+func (c *taskList) Run(ctx context.Context, io console.Streams) error {
 	status, err := choice("status", c.Status, statev1.TaskStatus_value, "TASK_STATUS_", jsonview.TaskStatuses())
 	if err != nil {
 		return err
@@ -40,12 +42,12 @@ func (c *taskList) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(io.out, all, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "TASK\tSESSION\tKIND\tSTATUS\tGIVEN\tRUNNER\tUNTIL\tERROR")
 			for i := range all {
 				t := &all[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", t.TaskID, visible(t.SessionName), taskKindText(t), t.Status, t.Given,
-					visible(t.Runner), untilText(t), visible(t.Error))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", t.TaskID, show.Text(t.SessionName), taskKindText(t), t.Status, t.Given,
+					show.Text(t.Runner), untilText(t), show.Text(t.Error))
 			}
 		})
 	})
@@ -70,5 +72,5 @@ func untilText(t *jsonview.Task) string {
 	if until.IsZero() {
 		return ""
 	}
-	return until.Format(timeLayout)
+	return show.Time(until)
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -44,7 +47,7 @@ type tokenMint struct {
 }
 
 // Run signs a token without asking any server.
-func (c *tokenMint) Run(streams streams) error {
+func (c *tokenMint) Run(streams console.Streams) error {
 	if !rpc.ValidNamespace(c.Namespace) {
 		return fmt.Errorf("--namespace %q: give 1 to 63 lower-case letters, digits and hyphens", c.Namespace)
 	}
@@ -70,7 +73,7 @@ func (c *tokenMint) Run(streams streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(streams.out, token)
+	_, err = fmt.Fprintln(streams.Out, token)
 	return err
 }
 
@@ -92,7 +95,7 @@ func (c *tokenMint) checkName(folder datadir.Dir) error {
 
 type tokenInspect struct {
 	keyFlags
-	formatFlag
+	show.Printer
 	Token string `arg:"" optional:"" help:"The token; read from standard input by default, where no list of processes shows it." placeholder:"TOKEN"`
 }
 
@@ -120,10 +123,10 @@ const (
 
 // Run shows the claims. It ends with 1 when a server with this key would refuse the
 // token.
-func (c *tokenInspect) Run(streams streams) error {
+func (c *tokenInspect) Run(streams console.Streams) error {
 	token := c.Token
 	if token == "" {
-		data, err := readAtMost(streams.in, 1<<16)
+		data, err := input.AtMost(streams.In, 1<<16)
 		if err != nil {
 			return err
 		}
@@ -142,11 +145,11 @@ func (c *tokenInspect) Run(streams streams) error {
 		Status: status, Name: claims.Name, Role: auth.Agent, Namespace: claims.Namespace, Session: claims.Session,
 		Branch: claims.Branch, IssuedAt: claims.IssuedAt, ExpiresAt: claims.Expires, ID: claims.ID,
 	}
-	if err := c.print(streams.out, view, func(w *tabwriter.Writer) { tokenRows(w, &view) }); err != nil {
+	if err := c.Print(streams.Out, view, func(w *tabwriter.Writer) { tokenRows(w, &view) }); err != nil {
 		return err
 	}
 	if status != tokenValid && status != tokenUnchecked {
-		return errNo
+		return console.ErrNo
 	}
 	return nil
 }
@@ -176,14 +179,14 @@ func (c *tokenInspect) status(token string, now time.Time) (string, error) {
 }
 
 func tokenRows(w *tabwriter.Writer, v *inspected) {
-	t := rows{w}
-	t.row("status", v.Status)
-	t.row("name", v.Name)
-	t.row("role", string(v.Role))
-	t.row("namespace", v.Namespace)
-	t.row("session", v.Session)
-	t.row("branch", v.Branch)
-	t.row("issued", v.IssuedAt.Format(timeLayout))
-	t.row("expires", v.ExpiresAt.Format(timeLayout))
-	t.row("id", v.ID)
+	t := show.Rows{W: w}
+	t.Row("status", v.Status)
+	t.Row("name", v.Name)
+	t.Row("role", string(v.Role))
+	t.Row("namespace", v.Namespace)
+	t.Row("session", v.Session)
+	t.Row("branch", v.Branch)
+	t.Row("issued", show.Time(v.IssuedAt))
+	t.Row("expires", show.Time(v.ExpiresAt))
+	t.Row("id", v.ID)
 }

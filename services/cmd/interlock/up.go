@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/approval"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/cluster"
 	"github.com/interlock-run/interlock/services/internal/daemon"
@@ -39,7 +40,7 @@ type upCommand struct {
 	NATSURL         string                  `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
-func (c *upCommand) Run(ctx context.Context, streams streams) (err error) {
+func (c *upCommand) Run(ctx context.Context, streams console.Streams) (err error) {
 	if err := cmp.Or(c.Check("http", c.HTTP, false), c.Check("grpc", c.GRPC, false), daemon.CheckAddress("nats", c.NATS)); err != nil {
 		return err
 	}
@@ -70,12 +71,12 @@ func (c *upCommand) Run(ctx context.Context, streams streams) (err error) {
 	if err != nil {
 		return err
 	}
-	c.greet(streams.out, running)
+	c.greet(streams.Out, running)
 	select {
 	case <-ctx.Done():
 	case <-running.Failed():
 	}
-	fmt.Fprintln(streams.out, "draining")
+	fmt.Fprintln(streams.Out, "draining")
 	return running.Close()
 }
 

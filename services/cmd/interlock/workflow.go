@@ -9,7 +9,8 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
@@ -24,7 +25,7 @@ type workflowRegister struct {
 	Shadow bool `help:"Judge tool calls by it beside the live version, and enforce nothing."`
 }
 
-func (c *workflowRegister) Run(ctx context.Context, io streams) error {
+func (c *workflowRegister) Run(ctx context.Context, io console.Streams) error {
 	if c.Shadow {
 		return c.shadow(ctx, io)
 	}
@@ -47,33 +48,12 @@ type registeredWorkflow struct {
 	Created bool `json:"created"`
 }
 
-// definition reads a file as the JSON that servers take.
-func definition(file string, io streams) ([]byte, error) {
-	src, err := readFile(file, io)
-	if err != nil || !isYAML(file) {
-		return src, err
-	}
-	value, problems := document.FromYAML(src)
-	if problems.HasErrors() {
-		return nil, refuse(file, problems, io)
-	}
-	return value.AppendJSON(nil), nil
-}
-
-// refuse prints a file's problems, one on a line.
-func refuse(file string, problems document.Problems, io streams) error {
-	for _, p := range problems {
-		fmt.Fprintln(io.err, problemLine(file, p))
-	}
-	return errNo
-}
-
 type workflowList struct {
 	clientFlags
-	formatFlag
+	show.Printer
 }
 
-func (c *workflowList) Run(ctx context.Context, io streams) error {
+func (c *workflowList) Run(ctx context.Context, io console.Streams) error {
 	conn, err := c.dial(ctx, auth.Operator)
 	if err != nil {
 		return err
@@ -93,22 +73,22 @@ func (c *workflowList) Run(ctx context.Context, io streams) error {
 			break
 		}
 	}
-	return c.print(io.out, all, func(w *tabwriter.Writer) {
+	return c.Print(io.Out, all, func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "NAME\tVERSION\tCREATED\tBY")
 		for _, v := range all {
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", visible(v.Name), v.Version, v.CreatedAt.Format(timeLayout), visible(v.CreatedBy))
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", show.Text(v.Name), v.Version, show.Time(v.CreatedAt), show.Text(v.CreatedBy))
 		}
 	})
 }
 
 type workflowGet struct {
 	clientFlags
-	formatFlag
+	show.Printer
 	Name    string `arg:"" help:"Name of the workflow."`
 	Version int64  `help:"Version; the latest by default."`
 }
 
-func (c *workflowGet) Run(ctx context.Context, io streams) error {
+func (c *workflowGet) Run(ctx context.Context, io console.Streams) error {
 	conn, err := c.dial(ctx, auth.Operator)
 	if err != nil {
 		return err
@@ -119,8 +99,8 @@ func (c *workflowGet) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	view := jsonview.WorkflowOf(resp.GetWorkflow())
-	return c.print(io.out, view, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "%s\tversion %d\t%s\n", visible(view.Name), view.Version, view.Digest)
-		fmt.Fprintln(w, visibleLines(string(view.Definition)))
+	return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		fmt.Fprintf(w, "%s\tversion %d\t%s\n", show.Text(view.Name), view.Version, view.Digest)
+		fmt.Fprintln(w, show.Lines(string(view.Definition)))
 	})
 }

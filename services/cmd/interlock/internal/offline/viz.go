@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"context"
@@ -7,24 +7,28 @@ import (
 	"github.com/interlock-run/interlock/pkg/diagram"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
-type vizCommand struct {
+// Viz is the command that draws a workflow or a process.
+type Viz struct {
 	File   string `arg:"" help:"Workflow or process, JSON or YAML by its name; - is standard input." placeholder:"FILE"`
 	Format string `help:"Output: mermaid, dot or svg." enum:"mermaid,dot,svg" default:"mermaid"`
 }
 
 // Run draws what is valid. What is not is explained as validate does, on the
 // other stream: nobody shall take it for a picture.
-func (c *vizCommand) Run(_ context.Context, io streams) error {
-	src, err := readFile(c.File, io)
+func (c *Viz) Run(_ context.Context, io console.Streams) error {
+	src, err := input.File(c.File, io.In)
 	if err != nil {
 		return err
 	}
 	v := validate(c.File, src, false)
 	if !v.OK {
-		printProblems(io.err, v.File, v.Problems)
-		return errNo
+		show.Problems(io.Err, v.File, v.Problems)
+		return console.ErrNo
 	}
 	var graph *diagram.Diagram
 	value, _ := parseFile(c.File, src)
@@ -39,6 +43,6 @@ func (c *vizCommand) Run(_ context.Context, io streams) error {
 		return fmt.Errorf("%s is a %s, which has no states to draw: name a workflow or a process", c.File, v.Kind)
 	}
 	draw := map[string]func() string{"mermaid": graph.Mermaid, "dot": graph.DOT, "svg": graph.SVG}[c.Format]
-	_, err = fmt.Fprint(io.out, draw())
+	_, err = fmt.Fprint(io.Out, draw())
 	return err
 }

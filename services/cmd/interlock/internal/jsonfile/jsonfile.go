@@ -1,4 +1,6 @@
-package main
+// Package jsonfile edits JSON files of other programs so that a diff shows the
+// change alone: what is not changed keeps its order and its text.
+package jsonfile
 
 import (
 	"bytes"
@@ -13,17 +15,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Files of other programs are edited so that a diff shows the change alone: what
-// is not changed keeps its order and its text.
-
-// member is one member of an object, or one element of an array (without a name).
-type member struct {
-	name  string
-	value jsontext.Value // as written
+// Member is one member of an object, or one element of an array (without a name).
+type Member struct {
+	Name  string
+	Value jsontext.Value // as written
 }
 
-// members reads an object or an array one level deep.
-func members(text []byte, kind jsontext.Kind) ([]member, error) {
+// Members reads an object or an array one level deep.
+func Members(text []byte, kind jsontext.Kind) ([]Member, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	begin, err := d.ReadToken()
 	if err != nil {
@@ -32,21 +31,21 @@ func members(text []byte, kind jsontext.Kind) ([]member, error) {
 	if begin.Kind() != kind {
 		return nil, fmt.Errorf("want %s, not %s", kindName(kind), kindName(begin.Kind()))
 	}
-	var all []member
+	var all []Member
 	for d.PeekKind() != kind+2 { // '{' and '}', '[' and ']'
-		var m member
+		var m Member
 		if kind == jsontext.KindBeginObject {
 			name, err := d.ReadToken()
 			if err != nil {
 				return nil, err
 			}
-			m.name = name.String()
+			m.Name = name.String()
 		}
 		value, err := d.ReadValue()
 		if err != nil {
 			return nil, err
 		}
-		m.value = value.Clone()
+		m.Value = value.Clone()
 		all = append(all, m)
 	}
 	if _, err := d.ReadToken(); err != nil {
@@ -69,8 +68,8 @@ func kindName(k jsontext.Kind) string {
 	}
 }
 
-// write puts members back together at a depth of the file.
-func write(all []member, kind jsontext.Kind, indent string, depth int) jsontext.Value {
+// Write puts members back together at a depth of the file.
+func Write(all []Member, kind jsontext.Kind, indent string, depth int) jsontext.Value {
 	var b bytes.Buffer
 	b.WriteByte(byte(kind))
 	for i, m := range all {
@@ -79,11 +78,11 @@ func write(all []member, kind jsontext.Kind, indent string, depth int) jsontext.
 		}
 		b.WriteString("\n" + strings.Repeat(indent, depth+1))
 		if kind == jsontext.KindBeginObject {
-			name, _ := jsontext.AppendQuote(nil, m.name) // of a name that was read
+			name, _ := jsontext.AppendQuote(nil, m.Name) // of a name that was read
 			b.Write(name)
 			b.WriteString(": ")
 		}
-		b.Write(m.value)
+		b.Write(m.Value)
 	}
 	if len(all) > 0 {
 		b.WriteString("\n" + strings.Repeat(indent, depth))
@@ -92,8 +91,8 @@ func write(all []member, kind jsontext.Kind, indent string, depth int) jsontext.
 	return b.Bytes()
 }
 
-// render writes a new value for a depth of the file.
-func render(value any, indent string, depth int) jsontext.Value {
+// Render writes a new value for a depth of the file.
+func Render(value any, indent string, depth int) jsontext.Value {
 	text, err := json.Marshal(value, json.Deterministic(true),
 		jsontext.WithIndentPrefix(strings.Repeat(indent, depth)), jsontext.WithIndent(indent))
 	if err != nil {
@@ -102,22 +101,23 @@ func render(value any, indent string, depth int) jsontext.Value {
 	return text
 }
 
-func find(all []member, name string) int {
+// Find is the index of the member of a name, -1 when there is none.
+func Find(all []Member, name string) int {
 	for i, m := range all {
-		if m.name == name {
+		if m.Name == name {
 			return i
 		}
 	}
 	return -1
 }
 
-// set replaces or adds a member.
-func set(all []member, name string, value jsontext.Value) []member {
-	if i := find(all, name); i >= 0 {
-		all[i].value = value
+// Set replaces or adds a member.
+func Set(all []Member, name string, value jsontext.Value) []Member {
+	if i := Find(all, name); i >= 0 {
+		all[i].Value = value
 		return all
 	}
-	return append(all, member{name, value})
+	return append(all, Member{name, value})
 }
 
 // indentOf is the indentation that a file uses.
@@ -131,44 +131,51 @@ func indentOf(text []byte) string {
 	return "  "
 }
 
-// jsonFile is a file to edit.
-type jsonFile struct {
-	path   string
-	before []byte // nil when it does not exist yet
-	after  []byte
+// Same compares JSON values, whatever their blanks and order.
+func Same(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }
 
-func (f *jsonFile) changed() bool { return !bytes.Equal(f.before, f.after) }
+// File is a file to edit.
+type File struct {
+	Path   string
+	Before []byte // nil when it does not exist yet
+	After  []byte
+}
 
-// editJSON reads a file that holds an object, and changes it.
-func editJSON(path string, change func(doc []member, indent string) ([]member, error)) (*jsonFile, error) {
+// Changed reports that saving the file would change it.
+func (f *File) Changed() bool { return !bytes.Equal(f.Before, f.After) }
+
+// Edit reads a file that holds an object, and changes it.
+func Edit(path string, change func(doc []Member, indent string) ([]Member, error)) (*File, error) {
 	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read: %w", err)
 	}
-	f := &jsonFile{path: path, before: before}
-	var doc []member
+	f := &File{Path: path, Before: before}
+	var doc []Member
 	if len(bytes.TrimSpace(before)) > 0 {
-		if doc, err = members(before, jsontext.KindBeginObject); err != nil {
+		if doc, err = Members(before, jsontext.KindBeginObject); err != nil {
 			return nil, fmt.Errorf("%s is not a JSON object, and is left alone: %w", path, err)
 		}
 	}
 	indent := indentOf(before)
-	old := write(doc, jsontext.KindBeginObject, indent, 0)
+	old := Write(doc, jsontext.KindBeginObject, indent, 0)
 	doc, err = change(doc, indent)
 	if err != nil {
 		return nil, fmt.Errorf("%s is left alone: %w", path, err)
 	}
-	f.after = append(write(doc, jsontext.KindBeginObject, indent, 0), '\n')
-	if before != nil && bytes.Equal(old, bytes.TrimSuffix(f.after, []byte("\n"))) {
-		f.after = before // nothing changed but, maybe, blanks
+	f.After = append(Write(doc, jsontext.KindBeginObject, indent, 0), '\n')
+	if before != nil && bytes.Equal(old, bytes.TrimSuffix(f.After, []byte("\n"))) {
+		f.After = before // nothing changed but, maybe, blanks
 	}
 	return f, nil
 }
 
-// save replaces the file at once: a reader sees the old file or the new one.
-func (f *jsonFile) save() (err error) {
-	path := f.path
+// Save replaces the file at once: a reader sees the old file or the new one.
+func (f *File) Save() (err error) {
+	path := f.Path
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // the link stays
 	}
@@ -188,7 +195,7 @@ func (f *jsonFile) save() (err error) {
 			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(temporary.Name()))
 		}
 	}()
-	_, err = temporary.Write(f.after)
+	_, err = temporary.Write(f.After)
 	if err = errors.Join(err, temporary.Chmod(mode), temporary.Close()); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
-package main
+package show
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -10,27 +9,22 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
-	"github.com/interlock-run/interlock/pkg/bus"
 )
 
 // eventAt is when the events of these tests were decided.
 var eventAt = time.Date(2026, 11, 20, 14, 50, 52, 0, time.Local)
 
-func message(t *testing.T, ev *eventv1.Event) bus.Message {
-	t.Helper()
+// about fills in what every event has.
+func about(ev *eventv1.Event) *eventv1.Event {
 	ev.Entity, ev.EntityId, ev.Version, ev.Actor = "run", "run_1", 2, "agent"
 	if ev.Namespace == "" {
 		ev.Namespace = "default"
 	}
 	ev.Time = timestamppb.New(eventAt)
-	e, err := bus.Encode(ev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: eventAt.Add(time.Hour)}
+	return ev
 }
 
-func TestEventLine(t *testing.T) {
+func TestEvent(t *testing.T) {
 	t.Parallel()
 	const head = "14:50:52  run       run_1  "
 	for want, ev := range map[string]*eventv1.Event{
@@ -107,21 +101,15 @@ func TestEventLine(t *testing.T) {
 			Type: "denied", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: "c", Tool: "a\x1b[2J\nb", State: "x"}},
 		},
 	} {
-		if got := eventLine(message(t, ev)); got != want {
+		if got := Event(about(ev), "default"); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-	for _, payload := range []string{"", "{}", `{"id":`, "[]", `{"type":"io.nats"}`} {
-		m := bus.Message{Subject: "interlock.default.run.r.\x1b", Payload: []byte(payload), Time: eventAt}
-		if got := eventLine(m); got != "14:50:52  interlock.default.run.r.⟦U+001B⟧  not an event that this version reads" {
-			t.Errorf("%q: %s", payload, got)
 		}
 	}
 }
 
 // Events of the state-store say which version they lead to, and name sessions and
 // states where the contract has several names for one.
-func TestEventLineOfSharedState(t *testing.T) {
+func TestEventOfSharedState(t *testing.T) {
 	t.Parallel()
 	until := timestamppb.New(eventAt.Add(time.Minute))
 	for want, ev := range map[string]*eventv1.Event{
@@ -178,7 +166,7 @@ func TestEventLineOfSharedState(t *testing.T) {
 			}},
 		},
 	} {
-		_, got, _ := strings.Cut(eventLine(message(t, ev)), "run_1  ")
+		_, got, _ := strings.Cut(Event(about(ev), "default"), "run_1  ")
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -203,23 +191,5 @@ func TestEventFactsOfEveryPayload(t *testing.T) {
 		if got := eventFacts(ev); !strings.Contains(got, "v") {
 			t.Errorf("%s tells nothing: %q", fields.Get(i).Name(), got)
 		}
-	}
-}
-
-func TestJSONLine(t *testing.T) {
-	t.Parallel()
-	for payload, want := range map[string]string{
-		`{"m":"a \u003e b \u0026 \u003cc\u003e"}`: `{"m":"a > b & <c>"}`,
-		`{ "version": "9007199254740993" }`:       `{"version":"9007199254740993"}`,
-		`{"m":"\u001b\n"}`:                        `{"m":"\u001b\n"}`,
-		`no JSON`:                                 `no JSON`,
-	} {
-		if got := jsonLine([]byte(payload)); got != want {
-			t.Errorf("%s: got %s, want %s", payload, got, want)
-		}
-	}
-	var back map[string]string
-	if err := json.Unmarshal([]byte(jsonLine([]byte(`{"m":"\u003e"}`))), &back); err != nil || back["m"] != ">" {
-		t.Errorf("%v, %v", back, err)
 	}
 }

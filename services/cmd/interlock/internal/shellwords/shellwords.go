@@ -1,28 +1,25 @@
-package main
+// Package shellwords quotes words for a POSIX shell, and splits what it has quoted.
+package shellwords
 
-import (
-	"bufio"
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // plain are the characters that no POSIX shell gives a meaning.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:@"
 
-// shellJoin quotes words for a POSIX shell.
-func shellJoin(words []string) string {
+// Join quotes words for a POSIX shell.
+func Join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = w
 		if w == "" || strings.Trim(w, plain) != "" {
-			quoted[i] = shellQuote(w)
+			quoted[i] = Quote(w)
 		}
 	}
 	return strings.Join(quoted, " ")
 }
 
-// splitWords splits what shellJoin joined. It expands nothing.
-func splitWords(command string) []string {
+// Split splits what Join joined. It expands nothing.
+func Split(command string) []string {
 	var words []string
 	var word strings.Builder
 	open := false
@@ -56,17 +53,5 @@ func splitWords(command string) []string {
 	return words
 }
 
-// confirmed asks on standard input.
-func confirmed(question string, io streams) bool {
-	fmt.Fprint(io.out, question+" [y/N] ")
-	line, err := bufio.NewReader(io.in).ReadString('\n')
-	if err != nil && line == "" {
-		return false
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true
-	default:
-		return false
-	}
-}
+// Quote is one word in single quotes.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,20 +1,25 @@
-package main
+// Package offline has the commands that need no server: they validate, format, test
+// and draw definitions.
+//
+// It knows nothing of connections, and must never open one.
+package offline
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/process"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
-type validateCommand struct {
+// Validate is the command that validates files.
+type Validate struct {
 	Files  []string `arg:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
 	Strict bool     `help:"Treat warnings as errors."`
 	Format string   `help:"Output: text or json." enum:"text,json" default:"text"`
@@ -28,12 +33,12 @@ type verdict struct {
 	Problems document.Problems `json:"problems"`
 }
 
-func (c *validateCommand) Run(_ context.Context, io streams) error {
+func (c *Validate) Run(_ context.Context, io console.Streams) error {
 	verdicts := make([]verdict, 0, len(c.Files))
 	ok := true
 	var unread []error
 	for _, file := range c.Files {
-		src, err := readFile(file, io)
+		src, err := input.File(file, io.In)
 		if err != nil {
 			unread = append(unread, err)
 			continue
@@ -47,29 +52,24 @@ func (c *validateCommand) Run(_ context.Context, io streams) error {
 		return err
 	}
 	if !ok {
-		return errNo
+		return console.ErrNo
 	}
 	return nil
 }
 
-func (c *validateCommand) print(io streams, verdicts []verdict) error {
+func (c *Validate) print(io console.Streams, verdicts []verdict) error {
 	if c.Format == "json" {
-		return printJSON(io.out, verdicts)
+		return show.JSON(io.Out, verdicts)
 	}
 	for _, v := range verdicts {
 		if v.OK {
-			fmt.Fprintf(io.out, "%s: ok (%s)\n", visible(v.File), v.Kind)
+			fmt.Fprintf(io.Out, "%s: ok (%s)\n", show.Text(v.File), v.Kind)
 		}
 		for _, p := range v.Problems {
-			fmt.Fprintln(io.out, problemLine(v.File, p))
+			fmt.Fprintln(io.Out, show.Problem(v.File, p))
 		}
 	}
 	return nil
-}
-
-// problemLine is one problem of a file on one line.
-func problemLine(file string, p document.Problem) string {
-	return visible(fmt.Sprintf("%s: %s: %s", file, p.Severity, p))
 }
 
 // validate tells a document's kind by its shape and finds every problem.
@@ -110,36 +110,8 @@ func judge(kind string, value document.Value) document.Problems {
 }
 
 func parseFile(file string, src []byte) (document.Value, document.Problems) {
-	if isYAML(file) {
+	if input.IsYAML(file) {
 		return document.FromYAML(src)
 	}
 	return document.ParseAll(src, document.Limits{})
-}
-
-func isYAML(file string) bool {
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".yaml", ".yml":
-		return true
-	default:
-		return false
-	}
-}
-
-// maxFile bounds what is read of a file: a little over the limit, so that the
-// validator can say that it is too large.
-const maxFile = 4 << 20
-
-func readFile(file string, io streams) ([]byte, error) {
-	if file == "-" {
-		return readAtMost(io.in, maxFile)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err // it names the file and says why
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: name the files in it, e.g. %s", file, filepath.Join(file, "*.json"))
-	}
-	return readAtMost(f, maxFile)
 }

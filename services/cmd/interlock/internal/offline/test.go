@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"context"
@@ -7,9 +7,13 @@ import (
 	"path/filepath"
 
 	"github.com/interlock-run/interlock/pkg/scenario"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
-type testCommand struct {
+// Test is the command that plays scenario files.
+type Test struct {
 	Files    []string `arg:"" name:"file" help:"Scenario files, folders of *.test.yaml, or FOLDER/... for all below; - is standard input." placeholder:"FILE"`
 	Format   string   `help:"Output: text, json or junit." enum:"text,json,junit" default:"text"`
 	Coverage bool     `help:"List the states and transitions that no case reaches."`
@@ -43,7 +47,7 @@ func (f *testedFile) failed() int {
 
 // Run tests every file. What is wrong with one does not keep the others from
 // being tested.
-func (c *testCommand) Run(_ context.Context, io streams) error {
+func (c *Test) Run(_ context.Context, io console.Streams) error {
 	names, missing := scenarioFiles(c.Files)
 	var all tested
 	for _, name := range names {
@@ -62,24 +66,24 @@ func (c *testCommand) Run(_ context.Context, io streams) error {
 			missing = append(missing, f.unread)
 		}
 		for _, p := range f.problems {
-			fmt.Fprintln(io.err, visible(p.String()))
+			fmt.Fprintln(io.Err, show.Text(p.String()))
 		}
 	}
 	if invalid > 0 {
-		missing = append(missing, fmt.Errorf("%s could not be tested", counted(invalid, "file")))
+		missing = append(missing, fmt.Errorf("%s could not be tested", show.Counted(invalid, "file")))
 	}
 	if err := errors.Join(append(missing, printed)...); err != nil {
 		return err
 	}
 	if failed > 0 {
-		return errNo
+		return console.ErrNo
 	}
 	return nil
 }
 
-func (t *tested) test(name string, io streams) testedFile {
+func (t *tested) test(name string, io console.Streams) testedFile {
 	f := testedFile{name: name}
-	src, err := readFile(name, io)
+	src, err := input.File(name, io.In)
 	if err != nil {
 		f.unread = err
 		return f
@@ -89,7 +93,7 @@ func (t *tested) test(name string, io streams) testedFile {
 		if !filepath.IsAbs(ref) {
 			path = filepath.Join(filepath.Dir(name), filepath.FromSlash(ref))
 		}
-		text, err := readFile(path, streams{})
+		text, err := input.File(path, nil)
 		return scenario.Source{Name: path, Text: text}, err
 	})
 	if f.problems = problems; suite != nil {
@@ -98,29 +102,21 @@ func (t *tested) test(name string, io streams) testedFile {
 	return f
 }
 
-func (c *testCommand) print(io streams, t *tested) error {
+func (c *Test) print(io console.Streams, t *tested) error {
 	switch c.Format {
 	case "json":
 		if c.Coverage {
-			t.printCoverage(io.err, true)
+			t.printCoverage(io.Err, true)
 		}
-		return t.printJSON(io.out)
+		return t.printJSON(io.Out)
 	case "junit":
 		if c.Coverage {
-			t.printCoverage(io.err, true)
+			t.printCoverage(io.Err, true)
 		}
-		return t.printJUnit(io.out)
+		return t.printJUnit(io.Out)
 	default:
-		t.printText(io.out)
-		t.printCoverage(io.out, c.Coverage)
+		t.printText(io.Out)
+		t.printCoverage(io.Out, c.Coverage)
 		return nil
 	}
-}
-
-// counted is a number and what it counts.
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

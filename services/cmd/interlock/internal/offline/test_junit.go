@@ -1,10 +1,12 @@
-package main
+package offline
 
 import (
 	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 // JUnit's form of results, as CI systems read it.
@@ -62,7 +64,7 @@ func (f *testedFile) junit() junitSuite {
 		c := junitCase{Name: r.Case, Class: f.name, File: f.name, Line: r.Line}
 		if !r.OK {
 			c.Failure = &junitWrong{
-				Message: fmt.Sprintf("step %d: %s", r.Step, shortened(r.Action)),
+				Message: fmt.Sprintf("step %d: %s", r.Step, show.Shortened(r.Action)),
 				Text:    strings.Join(differences(r), "\n"),
 			}
 		}

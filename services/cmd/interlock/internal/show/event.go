@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"fmt"
@@ -10,37 +10,30 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
-	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
-// eventLine is an event on one line, for people: when, about what, what happened
-// and the facts of it. The namespace is told when it is not the default one.
-func eventLine(m bus.Message) string {
-	ev, err := bus.Decode(m.Payload)
-	if err != nil || ev.GetEntity() == "" {
-		return fmt.Sprintf("%s  %s  not an event that this version reads", m.Time.Local().Format(time.TimeOnly), visible(m.Subject))
-	}
-	at := m.Time
-	if ev.GetTime() != nil {
-		at = ev.GetTime().AsTime()
-	}
+// Event is an event on one line, for people: when, about what, what happened and the
+// facts of it. The namespace is shown when it is not home.
+func Event(ev *eventv1.Event, home string) string {
 	id := ev.GetEntityId()
-	if ev.GetNamespace() != rpc.DefaultNamespace {
+	if ev.GetNamespace() != home {
 		id = ev.GetNamespace() + "/" + id
 	}
-	line := fmt.Sprintf("%s  %-8s  %s  %s", at.Local().Format(time.TimeOnly), ev.GetEntity(), id, ev.GetType())
+	line := fmt.Sprintf("%s  %-8s  %s  %s", Clock(ev.GetTime().AsTime()), ev.GetEntity(), id, ev.GetType())
 	if facts := eventFacts(ev); facts != "" {
 		line += "  " + facts
 	}
 	if ev.GetActor() != "" {
 		line += "  by " + ev.GetActor()
 	}
-	return visible(line)
+	return Text(line)
 }
 
-// factWords is how a field of an event's payload is told; %s is its value. A
-// field that is not here is told by its name.
+// Clock is the time of day of a moment, where the user is.
+func Clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+
+// factWords is how a field of an event's payload is worded; %s is its value. A
+// field that is not here is worded by its name.
 var factWords = map[protoreflect.Name]string{
 	"event": "%s", "tool": "%s", "workflow": "%s", "code": "%s", "interrupt": "%s", "status": "%s", "name": "%s",
 	"state": "in %s", "session_id": "session %s", "workflow_version": "version %s", "child_run_id": "child %s",
@@ -53,21 +46,21 @@ var factWords = map[protoreflect.Name]string{
 	"kind": "%s", "persistence": "%s", "execution_id": "%s", "values_version": "values at version %s",
 }
 
-// untold are fields that say nothing to people beside the others: the verb has
-// the decision, the code stands for the message.
-var untold = map[protoreflect.Name]bool{
+// omitted are fields that add nothing for people to the others: the verb has the
+// decision, the code stands for the message.
+var omitted = map[protoreflect.Name]bool{
 	"digest": true, "input_digest": true, "call_id": true, "run_version": true, "decision": true, "message": true,
 	"schema_id": true, "root_session_id": true,
 }
 
-// eventFacts tells the fields of an event's payload, whichever it is.
+// eventFacts words the fields of an event's payload, whichever it is.
 func eventFacts(ev *eventv1.Event) string {
 	payload := ev.ProtoReflect()
 	which := payload.WhichOneof(payload.Descriptor().Oneofs().ByName("payload"))
 	if which == nil {
 		return ""
 	}
-	facts := tell(payload.Get(which).Message(), ev.GetType())
+	facts := factsOf(payload.Get(which).Message(), ev.GetType())
 	switch ev.GetPayload().(type) {
 	case *eventv1.Event_StateChanged:
 		facts = slices.Insert(facts, 0, fmt.Sprintf("version %d", ev.GetVersion()))
@@ -77,25 +70,25 @@ func eventFacts(ev *eventv1.Event) string {
 	return strings.Join(facts, ", ")
 }
 
-// tell tells the fields of a message in their order.
-func tell(m protoreflect.Message, verb string) []string {
+// factsOf words the fields of a message in their order.
+func factsOf(m protoreflect.Message, verb string) []string {
 	var facts []string
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
 		switch name := f.Name(); {
 		case f.Kind() == protoreflect.BoolKind:
-			if fact := tellTruth(name, m.Get(f).Bool()); fact != "" {
-				facts = append(facts, fact)
+			if said := truth(name, m.Get(f).Bool()); said != "" {
+				facts = append(facts, said)
 			}
-		case untold[name] || !m.Has(f) || repeats(m, f, verb):
+		case omitted[name] || !m.Has(f) || repeats(m, f, verb):
 		case name == "from":
 			facts = append(facts, m.Get(f).String()+" -> "+m.Get(fields.ByName("to")).String())
 		case name == "to" && fields.ByName("from") != nil:
 		case name == "reason" || name == "rationale" || name == "error":
 			facts = append(facts, fmt.Sprintf("%q", m.Get(f).String()))
 		default:
-			facts = append(facts, tellField(f, m.Get(f)))
+			facts = append(facts, fact(f, m.Get(f)))
 		}
 	}
 	return facts
@@ -119,7 +112,7 @@ func repeats(m protoreflect.Message, f protoreflect.FieldDescriptor, verb string
 	}
 }
 
-func tellField(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
+func fact(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
 	text := value.String()
 	switch {
 	case f.IsList():
@@ -127,7 +120,7 @@ func tellField(f protoreflect.FieldDescriptor, value protoreflect.Value) string 
 		for i := range items {
 			switch item := value.List().Get(i); {
 			case f.Message() != nil:
-				items[i] = strings.Join(tell(item.Message(), ""), " ")
+				items[i] = strings.Join(factsOf(item.Message(), ""), " ")
 			case f.Name() == "pointers" && item.String() == "":
 				items[i] = "(all)"
 			default:
@@ -137,7 +130,7 @@ func tellField(f protoreflect.FieldDescriptor, value protoreflect.Value) string 
 		text = strings.Join(items, " ")
 	case f.Message() != nil:
 		if at, ok := value.Message().Interface().(*timestamppb.Timestamp); ok {
-			text = at.AsTime().Local().Format(time.TimeOnly)
+			text = Clock(at.AsTime())
 		}
 	}
 	if words, ok := factWords[f.Name()]; ok {
@@ -146,8 +139,8 @@ func tellField(f protoreflect.FieldDescriptor, value protoreflect.Value) string 
 	return strings.ReplaceAll(string(f.Name()), "_", " ") + " " + text
 }
 
-// tellTruth tells what is true by its name, and of results what is false too.
-func tellTruth(name protoreflect.Name, value bool) string {
+// truth words what is true by its name, and of results what is false too.
+func truth(name protoreflect.Name, value bool) string {
 	switch {
 	case value:
 		return strings.ReplaceAll(string(name), "_", " ")

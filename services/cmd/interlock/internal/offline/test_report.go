@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"fmt"
@@ -6,10 +6,8 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/scenario"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
-
-// longestAction is how much of a step a line shows, in characters.
-const longestAction = 120
 
 // printText says in a line per file that all is well, and else what is not.
 func (t *tested) printText(out io.Writer) {
@@ -22,9 +20,9 @@ func (t *tested) printText(out io.Writer) {
 		case !f.valid():
 			invalid++
 		case n == 0:
-			fmt.Fprintf(out, "ok    %s: %s\n", visible(f.name), counted(len(f.results), "case"))
+			fmt.Fprintf(out, "ok    %s: %s\n", show.Text(f.name), show.Counted(len(f.results), "case"))
 		default:
-			fmt.Fprintf(out, "FAIL  %s: %d of %s failed\n", visible(f.name), n, counted(len(f.results), "case"))
+			fmt.Fprintf(out, "FAIL  %s: %d of %s failed\n", show.Text(f.name), n, show.Counted(len(f.results), "case"))
 			for j := range f.results {
 				if r := &f.results[j]; !r.OK {
 					printFailure(out, r)
@@ -35,7 +33,7 @@ func (t *tested) printText(out io.Writer) {
 	if len(t.files) < 2 {
 		return
 	}
-	line := fmt.Sprintf("%s in %s", counted(cases, "case"), counted(len(t.files)-invalid, "file"))
+	line := fmt.Sprintf("%s in %s", show.Counted(cases, "case"), show.Counted(len(t.files)-invalid, "file"))
 	switch {
 	case failed > 0:
 		line += fmt.Sprintf(", %d failed", failed)
@@ -43,24 +41,24 @@ func (t *tested) printText(out io.Writer) {
 		line += ", all ok"
 	}
 	if invalid > 0 {
-		line += fmt.Sprintf("; %s not valid", counted(invalid, "file"))
+		line += fmt.Sprintf("; %s not valid", show.Counted(invalid, "file"))
 	}
 	fmt.Fprintln(out, line)
 }
 
 func printFailure(out io.Writer, r *scenario.Result) {
-	fmt.Fprintf(out, "      %s: %s\n", place(r), visible(r.Case))
-	fmt.Fprintf(out, "        step %d: %s\n", r.Step, visible(shortened(r.Action)))
+	fmt.Fprintf(out, "      %s: %s\n", place(r), show.Text(r.Case))
+	fmt.Fprintf(out, "        step %d: %s\n", r.Step, show.Text(show.Shortened(r.Action)))
 	for _, line := range differences(r) {
-		fmt.Fprintf(out, "          %s\n", visible(line))
+		fmt.Fprintf(out, "          %s\n", show.Text(line))
 	}
 }
 
 func place(r *scenario.Result) string {
 	if r.Line == 0 {
-		return visible(r.File)
+		return show.Text(r.File)
 	}
-	return fmt.Sprintf("%s:%d", visible(r.File), r.Line)
+	return fmt.Sprintf("%s:%d", show.Text(r.File), r.Line)
 }
 
 // differences says what is not as expected, and what the step was answered with.
@@ -95,14 +93,6 @@ func picked(got, want document.Value) document.Value {
 	return document.ObjectValue(members)
 }
 
-func shortened(s string) string {
-	runes := []rune(s)
-	if len(runes) <= longestAction {
-		return s
-	}
-	return string(runes[:longestAction]) + "..."
-}
-
 // printCoverage says how much of each workflow was reached, and what was not when
 // that is asked for.
 func (t *tested) printCoverage(out io.Writer, details bool) {
@@ -115,17 +105,17 @@ func (t *tested) printCoverage(out io.Writer, details bool) {
 			continue
 		}
 		partly = append(partly, fmt.Sprintf("%s (%s): %d of %s, %d of %s reached",
-			w.Workflow, w.File, states, counted(len(w.States), "state"), transitions, counted(len(w.Transitions), "transition")))
+			w.Workflow, w.File, states, show.Counted(len(w.States), "state"), transitions, show.Counted(len(w.Transitions), "transition")))
 		if details {
 			partly = append(partly, unreached("state", w.States)...)
 			partly = append(partly, unreached("transition", w.Transitions)...)
 		}
 	}
 	if whole > 0 {
-		fmt.Fprintf(out, "coverage: every state and transition of %s\n", counted(whole, "workflow"))
+		fmt.Fprintf(out, "coverage: every state and transition of %s\n", show.Counted(whole, "workflow"))
 	}
 	for _, line := range partly {
-		fmt.Fprintln(out, visible("coverage: "+line))
+		fmt.Fprintln(out, show.Text("coverage: "+line))
 	}
 }
 
@@ -161,5 +151,5 @@ func (t *tested) printJSON(out io.Writer) error {
 			results = append(results, c)
 		}
 	}
-	return printJSON(out, results)
+	return show.JSON(out, results)
 }

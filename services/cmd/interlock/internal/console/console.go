@@ -1,0 +1,56 @@
+// Package console is what a command has of the terminal that it runs in: the
+// standard streams, and a person who may be asked.
+//
+// It knows nothing of what is printed. It must never open a file or a connection.
+package console
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// ErrNo means that the command was carried out and the answer is no: invalid,
+// denied, rejected. The command has already said why.
+var ErrNo = errors.New("no")
+
+// Version is the version of the program.
+type Version string
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.ReadCloser
+	Out, Err io.Writer
+}
+
+// Confirm asks a yes-or-no question on standard input. Anything but a yes is a no.
+func (s Streams) Confirm(question string) bool {
+	fmt.Fprint(s.Out, question+" [y/N] ")
+	line, err := bufio.NewReader(s.In).ReadString('\n')
+	if err != nil && line == "" {
+		return false
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	default:
+		return false
+	}
+}
+
+// Interactive reports that standard input is a terminal, where a person can answer.
+func (s Streams) Interactive() bool {
+	in, ok := s.In.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := in.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	nothing, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, nothing)
+}

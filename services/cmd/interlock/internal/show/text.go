@@ -1,0 +1,85 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/visible"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
+)
+
+// Text makes text from agents safe for one line of a terminal: what does not show
+// as itself is shown as what it is, not obeyed.
+func Text(text string) string { return visible.Text(oneLine.Replace(text), false) }
+
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
+
+// Lines is Text for text of several lines.
+func Lines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Text(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Indented is JSON for people, as visible text of several lines.
+func Indented(text jsontext.Value) string {
+	lines, err := jsontext.AppendFormat(nil, text, jsontext.WithIndent("  "))
+	if err != nil {
+		return Lines(string(text))
+	}
+	return visible.JSON(string(lines))
+}
+
+// Operations writes a JSON Patch for people, an operation on a line.
+func Operations(w io.Writer, patch jsontext.Value) {
+	list, err := jsonfile.Members(patch, jsontext.KindBeginArray)
+	if err != nil {
+		fmt.Fprintln(w, Text(string(patch)))
+		return
+	}
+	for _, operation := range list {
+		fmt.Fprintln(w, Text(string(operation.Value)))
+	}
+}
+
+// Problem is one problem of a file on one line.
+func Problem(file string, p document.Problem) string {
+	return Text(fmt.Sprintf("%s: %s: %s", file, p.Severity, p))
+}
+
+// Problems writes the problems of a file, one on a line.
+func Problems(out io.Writer, file string, problems document.Problems) {
+	for _, p := range problems {
+		fmt.Fprintln(out, Problem(file, p))
+	}
+}
+
+// Time is a moment to the second.
+func Time(t time.Time) string { return t.Format(time.DateTime) }
+
+// Counted is a number and what it counts.
+func Counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// longest is how much of a text Shortened keeps, in characters.
+const longest = 120
+
+// Shortened is the beginning of a text that is too long for a line.
+func Shortened(text string) string {
+	runes := []rune(text)
+	if len(runes) <= longest {
+		return text
+	}
+	return string(runes[:longest]) + "..."
+}
