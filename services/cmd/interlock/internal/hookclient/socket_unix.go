@@ -27,18 +27,25 @@ func Socket(deadline time.Time, target Target, req Request, limit int64) (status
 		return 0, nil, fmt.Errorf("ask the server: %w", err)
 	}
 	if _, err := conn.Write(req.encode()); err != nil {
-		return 0, nil, fmt.Errorf("ask the server: %w", err)
+		return 0, nil, late("ask the server", err)
 	}
 	raw, err := io.ReadAll(io.LimitReader(conn, limit+1))
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return 0, nil, errors.New("the server did not answer in time")
 	case err != nil:
-		return 0, nil, fmt.Errorf("read the server's answer: %w", err)
+		return 0, nil, late("read the server's answer", err)
 	case int64(len(raw)) > limit:
 		return 0, nil, fmt.Errorf("the server's answer has more than %d bytes", limit)
 	}
 	return decode(raw)
+}
+
+// late is an error of a connection. Whether the time was over before the request was
+// sent or after makes no difference to the user.
+func late(doing string, err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errors.New("the server did not answer in time")
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // dial connects to a unix socket without package net.
