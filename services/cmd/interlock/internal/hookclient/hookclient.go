@@ -61,7 +61,8 @@ type Call struct {
 func FromEnv(getenv func(string) string) Call {
 	c := Call{
 		Agent: ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
-		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"), Project: getenv("CLAUDE_PROJECT_DIR"),
+		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"),
+		Project:   getenv("CLAUDE_PROJECT_DIR"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"), Patience: getenv("INTERLOCK_HOOK_PATIENCE"),
 	}
 	if c.Server == "" {
@@ -248,7 +249,9 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	req := Request{Body: event, Headers: [][2]string{
 		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
 	}}
-	for _, h := range [][2]string{{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Namespace", c.Namespace}, {"X-Interlock-Patience", c.Patience}} {
+	for _, h := range [][2]string{
+		{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Namespace", c.Namespace}, {"X-Interlock-Patience", c.Patience},
+	} {
 		if h[1] != "" {
 			req.Headers = append(req.Headers, h)
 		}

@@ -86,3 +86,15 @@ func Refuse(file string, problems document.Problems, io console.Streams) error {
 	show.Problems(io.Err, file, problems)
 	return console.ErrNo
 }
+
+// Workspace is the folder that file patterns are relative to: as given, or this one.
+func Workspace(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find this folder: %w; give --workspace", err)
+	}
+	return here, nil
+}

@@ -32,7 +32,8 @@ func Object(flag, arg string, io console.Streams) ([]byte, error) {
 	}
 	value, problems := document.ParseAll(data, document.Limits{})
 	if problems.HasErrors() {
-		return nil, fmt.Errorf("--%s is not good JSON: %s; write it like '{\"key\": \"value\"}', or @FILE", flag, problems[0].Message)
+		return nil, fmt.Errorf("--%s is not good JSON: %s; write it like '{\"key\": \"value\"}', or @FILE",
+			flag, problems[0].Message)
 	}
 	if value.Kind() != document.Object {
 		return nil, fmt.Errorf("--%s must be a JSON object, like '{\"key\": \"value\"}'", flag)
@@ -81,7 +82,8 @@ func Operations(flag string, given []string, io console.Streams) ([]byte, error)
 				all = append(all, operation.Value)
 			}
 		default:
-			return nil, fmt.Errorf(`--%s must be operations of a JSON Patch, like '{"op": "add", "path": "/a", "value": 1}'`, flag)
+			return nil, fmt.Errorf("--%s must be operations of a JSON Patch, "+
+				`like '{"op": "add", "path": "/a", "value": 1}'`, flag)
 		}
 	}
 	return append(append([]byte("["), bytes.Join(all, []byte(","))...), ']'), nil

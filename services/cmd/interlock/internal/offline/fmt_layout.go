@@ -104,13 +104,15 @@ var (
 	fmtRecord  = &fmtShape{most: anyNumber}
 	fmtUnknown = &fmtShape{most: 1}
 
-	guardForm = &fmtShape{order: []string{"field", "op", "value"}, most: anyNumber}
-	forkForm  = &fmtShape{
+	guardForm  = &fmtShape{order: []string{"field", "op", "value"}, most: anyNumber}
+	branchForm = &fmtShape{order: []string{"initial", "terminal"}, most: anyNumber}
+	forkForm   = &fmtShape{
 		order: []string{"branches", "join", "on_complete", "on_fail"}, most: anyNumber,
-		known: map[string]*fmtShape{"branches": {most: 1, others: &fmtShape{order: []string{"initial", "terminal"}, most: anyNumber}}},
+		known: map[string]*fmtShape{"branches": {most: 1, others: branchForm}},
 	}
 	transitionFields = []string{
-		"target", "guard", "guards", "requires_approval", "approval_message", "fork", "invoke", "input", "on_complete", "on_fail",
+		"target", "guard", "guards", "requires_approval", "approval_message", "fork", "invoke", "input",
+		"on_complete", "on_fail",
 	}
 	transitionForm = &fmtShape{
 		order: transitionFields, most: anyNumber, known: map[string]*fmtShape{"fork": forkForm},
@@ -124,10 +126,14 @@ var (
 		},
 		most: 2, known: map[string]*fmtShape{"on": {most: 1, others: transitionForm}},
 	}
-	interruptForm = &fmtShape{order: []string{"trigger", "target"}, most: anyNumber, known: map[string]*fmtShape{"trigger": fmtRecord}}
-	workflowForm  = &fmtShape{
+	interruptForm = &fmtShape{
+		order: []string{"trigger", "target"}, most: anyNumber, known: map[string]*fmtShape{"trigger": fmtRecord},
+	}
+	workflowForm = &fmtShape{
 		order: []string{"$schema", "id", "initial", "context", "meta", "states", "guards", "interrupts"},
-		known: map[string]*fmtShape{"states": {others: stateForm}, "guards": {others: guardForm}, "interrupts": {others: interruptForm}},
+		known: map[string]*fmtShape{
+			"states": {others: stateForm}, "guards": {others: guardForm}, "interrupts": {others: interruptForm},
+		},
 	}
 )
 

@@ -105,7 +105,8 @@ func (t *tested) printCoverage(out io.Writer, details bool) {
 			continue
 		}
 		partly = append(partly, fmt.Sprintf("%s (%s): %d of %s, %d of %s reached",
-			w.Workflow, w.File, states, show.Counted(len(w.States), "state"), transitions, show.Counted(len(w.Transitions), "transition")))
+			w.Workflow, w.File, states, show.Counted(len(w.States), "state"),
+			transitions, show.Counted(len(w.Transitions), "transition")))
 		if details {
 			partly = append(partly, unreached("state", w.States)...)
 			partly = append(partly, unreached("transition", w.Transitions)...)

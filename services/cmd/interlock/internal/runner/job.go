@@ -82,7 +82,9 @@ func (j *job) work(before *job) {
 func (j *job) report(ctx context.Context, e *ending) error {
 	how, again := e.failure()
 	if how == "" {
-		_, err := j.Tasks.CompleteTask(ctx, &statev1.CompleteTaskRequest{TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken()})
+		_, err := j.Tasks.CompleteTask(ctx, &statev1.CompleteTaskRequest{
+			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(),
+		})
 		return err
 	}
 	_, err := j.Tasks.FailTask(ctx, &statev1.FailTaskRequest{

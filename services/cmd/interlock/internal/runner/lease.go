@@ -41,7 +41,9 @@ func (l *lease) keep(j *job) {
 		}
 		sent := time.Now()
 		ctx, cancel := context.WithTimeout(l.ctx, min(period(length), expires.Sub(sent)))
-		resp, err := j.Tasks.ExtendTask(ctx, &statev1.ExtendTaskRequest{TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken()})
+		resp, err := j.Tasks.ExtendTask(ctx, &statev1.ExtendTaskRequest{
+			TaskId: j.task.GetTaskId(), LeaseToken: j.task.GetLeaseToken(),
+		})
 		cancel()
 		switch {
 		case err == nil:

@@ -147,7 +147,8 @@ func (r *runner) follow(ctx context.Context, slots int) {
 		r.connected()
 	}
 	wait := pause(r.failed())
-	r.tell("the server cannot be reached or has ended the stream of tasks; trying again in %s", wait.Round(time.Millisecond))
+	r.tell("the server cannot be reached or has ended the stream of tasks; trying again in %s",
+		wait.Round(time.Millisecond))
 	select {
 	case <-time.After(wait):
 	case <-ctx.Done():

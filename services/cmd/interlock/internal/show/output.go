@@ -8,6 +8,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
@@ -50,6 +51,26 @@ func JSON(out io.Writer, value any) error {
 	}
 	_, err = fmt.Fprintln(out, string(data))
 	return err
+}
+
+// Table prints a list: its values for programs, and for people a row each below the
+// names of the columns, which tabs separate.
+func Table[V any](p Printer, out io.Writer, columns string, all []V, row func(*V) []any) error {
+	return p.Print(out, all, func(w *tabwriter.Writer) {
+		fmt.Fprintln(w, columns)
+		for i := range all {
+			Cells(w, row(&all[i])...)
+		}
+	})
+}
+
+// Cells writes a row of a table.
+func Cells(w io.Writer, cells ...any) {
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = Text(fmt.Sprint(cell))
+	}
+	fmt.Fprintln(w, strings.Join(texts, "\t"))
 }
 
 // Rows writes a table of names and values for people.

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/approval"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/audit"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/check"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/completion"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/process"
+	runs "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/runner"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/schema"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/session"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/state"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/tail"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/task"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/token"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/up"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workflow"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workspace"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
+)
+
+// command is one word that may follow `interlock`. Its grammar is the struct that
+// the parser fills in and runs.
+type command struct {
+	name, help string
+	grammar    func() any
+	tags       []string
+}
+
+func of[G any]() any { return new(G) }
+
+// caller says as whom a command calls a server.
+func caller(role string) []string { return []string{`set:"caller=` + role + `"`} }
+
+// commands are all there are, in the order in which help lists them.
+var commands = []command{
+	{"up", "Run everything in one process.", of[up.Command], nil},
+	{"validate", "Validate workflows, processes, policies and components.", of[offline.Validate], nil},
+	{"viz", "Draw the state graph of a workflow or a process.", of[offline.Viz], nil},
+	{"fmt", "Format definitions written in JSON.", of[offline.Fmt], nil},
+	{"test", "Test workflows by scenario files, without a server.", of[offline.Test], nil},
+	{"workflow", "Register and read workflows.", of[workflow.Command], nil},
+	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
+	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},
+	{"check", "Ask whether a tool call is allowed. An allowed one counts.", of[check.Command], nil},
+	{"policy", "Store policies, attach them, and try them on recorded calls.", of[policy.Command], nil},
+	{"approval", "See what humans are asked for, and decide it.", of[approval.Command], nil},
+	{"decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},
+	{"audit", "Verify the log of decisions.", of[audit.Command], nil},
+	{"schema", "Register and read the schemas of shared states.", of[schema.Command], nil},
+	{"state", "Create, read and change the states that sessions share.", of[state.Command], nil},
+	{"session", "Create, stop and watch over sessions.", of[session.Command], nil},
+	{"task", "See what runners have to do.", of[task.Command], nil},
+	{"component", "Define state components, and use their values.", of[component.Command], nil},
+	{"runner", "Run the agents of sessions: start them, and resume them when they are due.", of[runner.Command], nil},
+	{"mcp", "Speak MCP on stdio: Interlock's tools, and other servers behind the gate.", of[mcp.Command], caller("agent")},
+	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
+	{"init", "Set a workspace up.", of[workspace.Init], nil},
+	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
+	{"tail", "Show live events.", of[tail.Command], nil},
+	{"version", "Show the version.", of[versionCommand], nil},
+	{completion.Name, "Print a completion script for a shell.", of[completion.Command], nil},
+}
+
+// named are the commands that the parser needs for a command line: the one that it
+// names, or else all. To build the grammar of all takes longer than most commands
+// do.
+func named(args []string) []command {
+	if len(args) == 0 || args[0] == completion.Name { // which prints them all
+		return commands
+	}
+	if i := slices.IndexFunc(commands, func(c command) bool { return c.name == args[0] }); i >= 0 {
+		return commands[i : i+1]
+	}
+	return commands
+}

@@ -1,0 +1,112 @@
+// Package client connects to a server: where it is, who asks, and how its refusals
+// read.
+//
+// It knows the protocol and none of the commands.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"google.golang.org/grpc"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// defaultServer is where `interlock up` serves gRPC unless told otherwise.
+const defaultServer = "127.0.0.1:7421"
+
+// Connection is the flags of every command that talks to a server.
+type Connection struct {
+	Server    string `help:"The server: a gRPC address, or the http:// address of its edge. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS"`
+	Token     string `help:"Token to call with. By default that of the ${caller} in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
+	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
+	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Insecure  bool   `help:"Talk to another machine without TLS, where the network itself is trusted." env:"INTERLOCK_INSECURE"`
+	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
+}
+
+// Dial connects as the given role, unless a token was given.
+func (c *Connection) Dial(ctx context.Context, role auth.Role) (*grpc.ClientConn, error) {
+	target, secure, err := c.Target(ctx)
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.Credentials(role)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := rpc.Dial(target, rpc.ClientConfig{
+		Token: token, Namespace: c.Namespace, Insecure: c.Insecure, TLS: rpc.ClientTLS{Enable: secure, CAFile: c.CA},
+	})
+	if errors.Is(err, rpc.ErrPlaintext) {
+		return nil, fmt.Errorf("%s: %w; give --ca with the CA of the server's certificate, "+
+			"or --insecure where the network itself is trusted", target, rpc.ErrPlaintext)
+	}
+	return conn, err
+}
+
+// Credentials are the token to call with: as given, or that of a role in the data
+// folder.
+func (c *Connection) Credentials(role auth.Role) (string, error) {
+	if c.Token != "" {
+		return c.Token, nil
+	}
+	token, err := auth.FileToken(DataFolder(c.Data).Tokens(), role)
+	if err != nil {
+		return "", fmt.Errorf("no token: give --token or INTERLOCK_TOKEN, "+
+			"or --data-dir with the folder of `interlock up`: %w", err)
+	}
+	return token, nil
+}
+
+// Target is where the gRPC services are, and whether they want TLS whatever the
+// other flags say.
+func (c *Connection) Target(ctx context.Context) (target string, secure bool, err error) {
+	if c.Server == "" {
+		target, err = c.local()
+		return target, false, err
+	}
+	edge, err := url.Parse(c.Server)
+	if err != nil || edge.Scheme != "http" && edge.Scheme != "https" {
+		return c.Server, false, nil
+	}
+	target, err = discover(ctx, edge, c.CA)
+	return target, edge.Scheme == "https" && !c.Insecure, err
+}
+
+// local is the server of the data folder on this machine.
+func (c *Connection) local() (string, error) {
+	folder := DataFolder(c.Data)
+	endpoints, err := folder.ReadEndpoints()
+	switch {
+	case err != nil:
+		return "", err
+	case endpoints.GRPCSocket != "" && c.CA == "":
+		return "unix:" + endpoints.GRPCSocket, nil
+	case endpoints.GRPC != "":
+		return endpoints.GRPC, nil
+	case c.Token == "":
+		// Its token is for its server, not for another program that listens.
+		return "", fmt.Errorf("no server runs in %s: start `interlock up` there, or give --server and --token", folder)
+	default:
+		return defaultServer, nil
+	}
+}
+
+// DataFolder is the data folder as given, or else the nearest one.
+func DataFolder(given string) datadir.Dir {
+	if given != "" {
+		return datadir.Dir(given)
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return datadir.Default
+	}
+	return datadir.Find(wd)
+}

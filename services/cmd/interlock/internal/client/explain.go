@@ -1,0 +1,37 @@
+package client
+
+import (
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+)
+
+// Explain is an error as a user reads it: a service's message without the
+// trappings of the transport, every violation, and the mend.
+func Explain(err error) string {
+	var grpcError interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &grpcError) {
+		return show.Lines(err.Error())
+	}
+	f := fault.From(err)
+	text := f.Message
+	st := grpcError.GRPCStatus()
+	switch {
+	case st.Code() == codes.Unavailable && len(st.Details()) == 0:
+		// The transport's own: the services say more.
+		text = "the server cannot be reached: is `interlock up` running? --server names another one"
+	case st.Code() == codes.Unauthenticated:
+		text += ": give --token or INTERLOCK_TOKEN, or --data-dir with the folder of that server's `interlock up`"
+	case f.Reason == fault.SessionRequired:
+		text += "; here that is --as or INTERLOCK_SESSION"
+	}
+	for _, v := range f.Violations {
+		text += "\n  " + strings.TrimPrefix(v.Pointer+": ", ": ") + v.Message
+	}
+	return show.Lines(text)
+}

@@ -1,0 +1,35 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/interlock-run/interlock/pkg/fault"
+)
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"own":         {errors.New("read: \x1b"), "read: ⟦U+001B⟧"},
+		"service":     {fault.New(fault.NotFound, "no run \"x\"").GRPCStatus().Err(), `no run "x"`},
+		"wrapped":     {fmt.Errorf("more: %w", fault.New(fault.NotFound, "no run").GRPCStatus().Err()), "no run"},
+		"store":       {fault.New(fault.Unavailable, "the store is away").GRPCStatus().Err(), "the store is away"},
+		"transport":   {status.Error(codes.Unavailable, "dial tcp 10.0.0.1:1"), "the server cannot be reached: is `interlock up` running? --server names another one"},
+		"internal":    {status.Error(codes.Unknown, "secret"), fault.From(status.Error(codes.Unknown, "secret")).Message},
+		"violation":   {fault.New(fault.InvalidRequest, "bad").Violate("/a", "TYPE", "must be text").GRPCStatus().Err(), "bad\n  /a: must be text"},
+		"no pointer":  {fault.New(fault.InvalidRequest, "bad").Violate("", "TYPE", "must be text").GRPCStatus().Err(), "bad\n  must be text"},
+		"credentials": {status.Error(codes.Unauthenticated, "x"), "--token or INTERLOCK_TOKEN"},
+	} {
+		if got := Explain(tc.err); !strings.Contains(got, tc.want) || (name != "credentials" && got != tc.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}

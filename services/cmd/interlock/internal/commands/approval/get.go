@@ -1,0 +1,215 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/grpc"
+
+	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// recentHistory is how many changes of the run are shown with an approval.
+const recentHistory = 10
+
+type getCommand struct{ oneApproval }
+
+func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		approval, err := readApproval(ctx, conn, c.ApprovalID)
+		if err != nil {
+			return err
+		}
+		return c.print(ctx, io, conn, approval)
+	})
+}
+
+func readApproval(ctx context.Context, conn grpc.ClientConnInterface, id string) (*jsonview.Approval, error) {
+	resp, err := approvalv1.NewApprovalServiceClient(conn).GetApproval(ctx, &approvalv1.GetApprovalRequest{ApprovalId: id})
+	if err != nil {
+		return nil, err
+	}
+	view := jsonview.ApprovalOf(resp.GetApproval())
+	return &view, nil
+}
+
+// approvalView is the JSON of an approval and of what its run did lately.
+type approvalView struct {
+	*jsonview.Approval
+	History []jsonview.HistoryEntry `json:"history"`
+}
+
+// print writes an approval with the last changes of its run. Those help to decide,
+// and are not what is decided: when they cannot be read, it says so.
+func (c *oneApproval) print(
+	ctx context.Context, io console.Streams, conn grpc.ClientConnInterface, approval *jsonview.Approval,
+) error {
+	view := &approvalView{Approval: approval, History: []jsonview.HistoryEntry{}}
+	if approval.RunID != "" {
+		history, err := lately(ctx, enginev1.NewRunServiceClient(conn), approval.RunID)
+		if err != nil {
+			fmt.Fprintf(io.Err, "interlock: what run %s did lately cannot be read: %s\n",
+				show.Text(approval.RunID), client.Explain(err))
+		} else {
+			view.History = history
+		}
+	}
+	return c.Print(io.Out, view, func(w *tabwriter.Writer) { view.table(w) })
+}
+
+// lately are the last changes of a run, oldest first.
+func lately(ctx context.Context, runs enginev1.RunServiceClient, runID string) ([]jsonview.HistoryEntry, error) {
+	current, err := runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: runID})
+	if err != nil {
+		return nil, err
+	}
+	after := max(0, current.GetRun().GetVersion()-recentHistory)
+	entries, err := run.HistoryAfter(ctx, runs, runID, after)
+	if err != nil {
+		return nil, err
+	}
+	return jsonview.HistoryOf(entries[max(0, len(entries)-recentHistory):]), nil
+}
+
+// table shows exactly what is asked for. All that others have written is shown as
+// data.
+func (view *approvalView) table(w io.Writer) {
+	a := view.Approval
+	t := show.Rows{W: w}
+	t.Row("approval", a.ApprovalID)
+	t.Row("status", statusOfApproval(a))
+	t.Row("asked for", askedFor(a))
+	t.Row("run", a.RunID)
+	t.Row("asked by", askedBy(&a.Asker))
+	t.Row("message", a.Message)
+	t.Row("who decides", deciders(&a.Terms, a.Escalated))
+	for i := range a.Votes {
+		t.Row("vote", voteText(&a.Votes[i]))
+	}
+	if a.Status != "PENDING" && a.Outcome != "" {
+		t.Row("outcome", sentence(a.Outcome))
+	}
+	t.Row("used by", a.UsedBy)
+	t.Row("asked at", show.Time(a.CreatedAt))
+	t.Row("until", show.Time(a.ExpiresAt))
+	t.Row("digest", a.Digest)
+	section(w, "subject", a.Subject)
+	section(w, "data", a.Data)
+	if len(a.EditedData) > 0 {
+		section(w, "data as edited by "+show.Text(a.EditedBy)+", which is what is decided", a.EditedData)
+		fmt.Fprintln(w, "\nchange of the data:")
+		show.Operations(w, a.EditPatch)
+	}
+	if len(view.History) > 0 {
+		fmt.Fprintln(w, "\nlately in the run:")
+		run.PrintHistory(w, view.History)
+	}
+}
+
+// section writes a JSON document under its name.
+func section(w io.Writer, name string, text jsontext.Value) {
+	if len(text) > 0 {
+		fmt.Fprintf(w, "\n%s:\n%s\n", name, show.Indented(text))
+	}
+}
+
+// askedFor is what an approval is about, in a line. Its parts come from the subject,
+// which is shown in full elsewhere.
+func askedFor(a *jsonview.Approval) string {
+	var s struct {
+		Event      string `json:"event"`
+		State      string `json:"state"`
+		To         string `json:"to"`
+		Workflow   string `json:"workflow"`
+		Branch     string `json:"branch"`
+		Tool       string `json:"tool"`
+		Capability string `json:"capability"`
+	}
+	if err := json.Unmarshal(a.Subject, &s); err != nil {
+		return strings.ReplaceAll(a.Kind, "_", " ")
+	}
+	var text string
+	switch a.Kind {
+	case "tool_call":
+		text = "call of " + s.Tool
+		if s.Capability != "" && s.Capability != "tool:"+s.Tool {
+			text += " (" + s.Capability + ")"
+		}
+		if s.State != "" {
+			text += " in " + s.State
+		}
+	case "process_step":
+		text = "answer " + s.Event + " in " + s.State + ", which leads to " + s.To
+	default:
+		text = "event " + s.Event + ", from " + s.State + " to " + s.To
+	}
+	if s.Branch != "" {
+		text += ", branch " + s.Branch
+	}
+	if s.Workflow != "" {
+		text += ", of " + s.Workflow
+	}
+	return text
+}
+
+func askedBy(by *jsonview.Asker) string {
+	text := by.Principal
+	if by.SessionID != "" {
+		text += ", session " + by.SessionID
+	}
+	if by.RootSessionID != "" && by.RootSessionID != by.SessionID {
+		text += " of the tree of " + by.RootSessionID
+	}
+	return text
+}
+
+// deciders says who decides, and how many it takes.
+func deciders(t *jsonview.Terms, escalated bool) string {
+	text := approversText(&t.Eligible)
+	if t.EscalateTo != nil && escalated {
+		text += ", " + approversText(t.EscalateTo)
+	}
+	text += fmt.Sprintf("; %s, or %s",
+		show.Counted(int(max(t.Required, 1)), "approval"), show.Counted(int(max(t.DenyThreshold, 1)), "rejection"))
+	if t.EscalateTo != nil && !escalated {
+		text += fmt.Sprintf("; after %s also %s",
+			time.Duration(t.EscalateAfterSeconds)*time.Second, approversText(t.EscalateTo))
+	}
+	return text
+}
+
+func approversText(a *jsonview.Approvers) string {
+	names := make([]string, 0, len(a.Roles)+len(a.Names))
+	for _, role := range a.Roles {
+		names = append(names, "role "+role)
+	}
+	names = append(names, a.Names...)
+	if len(names) == 0 {
+		return "role approver"
+	}
+	return strings.Join(names, ", ")
+}
+
+func voteText(v *jsonview.Vote) string {
+	text := v.By + " (" + v.Role + ") has rejected it at "
+	if v.Approve {
+		text = v.By + " (" + v.Role + ") has approved it at "
+	}
+	text += show.Time(v.Time)
+	if v.Note != "" {
+		text += ": " + v.Note
+	}
+	return text
+}

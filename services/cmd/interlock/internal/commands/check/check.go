@@ -1,0 +1,66 @@
+// Package check asks whether a tool call is allowed.
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// Command asks whether a tool call is allowed.
+type Command struct {
+	client.Connection
+	show.Printer
+	run.BranchFlag
+	Tool   string `arg:"" help:"Name of the tool."`
+	RunID  string `name:"run" required:"" help:"Id of the run." placeholder:"RUN"`
+	Input  string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
+	CallID string `help:"Id of the call; minted by default." placeholder:"ID"`
+	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
+}
+
+func (c *Command) Run(ctx context.Context, io console.Streams) error {
+	input, err := input.Object("input", c.Input, io)
+	if err != nil {
+		return err
+	}
+	var resp *policyv1.CheckToolCallResponse
+	err = c.Do(ctx, auth.Operator, func(conn grpc.ClientConnInterface) (err error) {
+		resp, err = policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
+			RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID, Branch: c.Branch, EstimatedCostUsd: c.Cost,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	view := jsonview.DecisionOf(resp)
+	err = c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		fmt.Fprintln(w, strings.TrimSpace(view.Decision+"  "+view.Code))
+		if view.Message != "" {
+			fmt.Fprintln(w, show.Text(view.Message))
+		}
+		if view.Decision == "ASK" && view.ApprovalID != "" {
+			fmt.Fprintf(w, "approval\t%s\n", show.Text(view.ApprovalID))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if resp.GetDecision() != policyv1.Decision_DECISION_ALLOW {
+		return console.ErrNo
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+// Package completion prints completion scripts for shells.
+package completion
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
+)
+
+// Name is the word of the command. It needs the grammar of every command.
+const Name = "completion"
+
+// Command prints a completion script.
+type Command struct {
+	Shell string `arg:"" help:"bash, zsh or fish." enum:"bash,zsh,fish"`
+}
+
+// Run prints a script that completes commands, flags and the values of flags
+// that have a choice. Its words are those of the parser itself, so it cannot
+// fall behind.
+func (c *Command) Run(parser *kong.Kong, io console.Streams) error {
+	t := words{next: map[string][]string{}, values: map[string][]string{}}
+	t.collect(parser.Model.Node, "", nil)
+	switch c.Shell {
+	case "fish":
+		t.fish(io.Out)
+	case "zsh":
+		fmt.Fprintln(io.Out, "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit")
+		t.bash(io.Out)
+	default:
+		t.bash(io.Out)
+	}
+	return nil
+}
+
+// words is what may follow: next by the path of commands ("run list"), values by
+// path and flag ("run list --format").
+type words struct {
+	next, values map[string][]string
+}
+
+// collect fills in a command and what is below it. Flags of a command are those
+// of its parents too.
+func (t words) collect(node *kong.Node, path string, above []*kong.Flag) {
+	var flags []*kong.Flag
+	for _, flag := range slices.Concat(above, node.Flags) {
+		if !flag.Hidden && !slices.Contains(flags, flag) {
+			flags = append(flags, flag)
+		}
+	}
+	for _, child := range node.Children {
+		if !child.Hidden {
+			t.next[path] = append(t.next[path], child.Name)
+			t.collect(child, strings.TrimSpace(path+" "+child.Name), flags)
+		}
+	}
+	for _, flag := range flags {
+		t.next[path] = append(t.next[path], "--"+flag.Name)
+		if flag.Enum != "" {
+			t.values[strings.TrimSpace(path+" --"+flag.Name)] = strings.Split(flag.Enum, ",")
+		}
+	}
+	for _, arg := range node.Positional {
+		if arg.Enum != "" {
+			t.next[path] = append(t.next[path], strings.Split(arg.Enum, ",")...)
+		}
+	}
+}
+
+// paths are the paths of all commands but the first, sorted.
+func (t words) paths() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.next)), func(p string) bool { return p == "" })
+}
+
+// bash prints a function that finds the command that the line is at, and what may
+// follow there. No name in it is special to zsh, which takes it too.
+func (t words) bash(out io.Writer) {
+	fmt.Fprint(out, `_interlock() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" at="" choice="" i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "${at:+$at }${COMP_WORDS[i]}" in
+`)
+	for _, path := range t.paths() {
+		fmt.Fprintf(out, "      %s) at=%s ;;\n", shellwords.Quote(path), shellwords.Quote(path))
+	}
+	fmt.Fprint(out, "    esac\n  done\n  case \"${at:+$at }$prev\" in\n")
+	for _, flag := range slices.Sorted(maps.Keys(t.values)) {
+		fmt.Fprintf(out, "    %s) choice=%s ;;\n",
+			shellwords.Quote(flag), shellwords.Quote(strings.Join(t.values[flag], " ")))
+	}
+	fmt.Fprint(out, "  esac\n  if [ -z \"$choice\" ]; then\n    case \"$at\" in\n")
+	for _, path := range slices.Sorted(maps.Keys(t.next)) {
+		fmt.Fprintf(out, "      %s) choice=%s ;;\n",
+			shellwords.Quote(path), shellwords.Quote(strings.Join(t.next[path], " ")))
+	}
+	fmt.Fprint(out, `    esac
+  fi
+  COMPREPLY=($(compgen -W "$choice" -- "$cur"))
+}
+complete -o default -F _interlock interlock
+`)
+}
+
+func (t words) fish(out io.Writer) {
+	var quoted []string
+	for _, path := range t.paths() {
+		quoted = append(quoted, shellwords.Quote(path))
+	}
+	fmt.Fprintf(out, `function __interlock_at
+  set -l at
+  for word in (commandline -opc)[2..-1]
+    set -l next (string trim -- "$at $word")
+    contains -- $next %s; and set at $next
+  end
+  echo $at
+end
+`, strings.Join(quoted, " "))
+	for _, path := range slices.Sorted(maps.Keys(t.next)) {
+		fmt.Fprintf(out, "complete -c interlock -n %s -a %s\n",
+			shellwords.Quote(`test "$(__interlock_at)" = "`+path+`"`), shellwords.Quote(strings.Join(t.next[path], " ")))
+	}
+}

@@ -1,0 +1,178 @@
+// Package decisions reads the log of decisions on tool calls.
+package decisions
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// Command lists decisions.
+type Command struct {
+	client.Connection
+	RunID    string `name:"run" help:"Only decisions of this run." placeholder:"RUN"`
+	Session  string `help:"Only decisions of this session." placeholder:"ID"`
+	Decision string `help:"Only ALLOW, ASK or DENY." placeholder:"DECISION"`
+	Tool     string `help:"Only calls of this tool." placeholder:"NAME"`
+	Since    string `help:"Only decisions since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
+	Shadowed bool   `help:"Only those that a shadow would have decided otherwise."`
+	Format   string `help:"Output: table, json, yaml or jsonl (one object a line, as they come)." enum:"table,json,yaml,jsonl" default:"table"`
+}
+
+func (c *Command) Run(ctx context.Context, streams console.Streams) error {
+	req, err := c.request()
+	if err != nil {
+		return err
+	}
+	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+		if c.Format == "jsonl" {
+			return c.export(ctx, conn, req, streams.Out)
+		}
+		all := []jsonview.DecisionRecord{}
+		err := Each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
+			all = append(all, jsonview.DecisionRecordOf(r))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return show.Printer{Format: c.Format}.Print(streams.Out, all, func(w *tabwriter.Writer) { c.table(w, all) })
+	})
+}
+
+func (c *Command) request() (*policyv1.ListDecisionsRequest, error) {
+	decision, err := client.Choice("decision", c.Decision, policyv1.Decision_value, "DECISION_", jsonview.Decisions())
+	if err != nil {
+		return nil, err
+	}
+	req := &policyv1.ListDecisionsRequest{
+		RunId: c.RunID, SessionId: c.Session, Decision: policyv1.Decision(decision), Tool: c.Tool, Shadowed: c.Shadowed,
+	}
+	if c.Since != "" {
+		since, err := Since(c.Since, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		req.Since = timestamppb.New(since)
+	}
+	return req, nil
+}
+
+// Since is a moment, or how long ago it was.
+func Since(text string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("--since %q is no time; write how long ago it was (90m, 24h), "+
+			"or a moment (2026-01-31T08:00:00Z)", text)
+	}
+	return at, nil
+}
+
+// export writes an object a line, while the pages come.
+func (c *Command) export(
+	ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.ListDecisionsRequest, out io.Writer,
+) error {
+	w := bufio.NewWriter(out)
+	err := Each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
+		line, err := json.Marshal(jsonview.DecisionRecordOf(r), json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+		_, err = w.Write(append(line, '\n'))
+		return err
+	})
+	if flushed := w.Flush(); err == nil {
+		err = flushed
+	}
+	return err
+}
+
+// Each goes through all pages of the log.
+func Each(
+	ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.ListDecisionsRequest,
+	do func(*policyv1.DecisionRecord) error,
+) error {
+	decisions := policyv1.NewDecisionServiceClient(conn)
+	req.PageSize = 1000
+	for {
+		page, err := decisions.ListDecisions(ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, r := range page.GetDecisions() {
+			if err := do(r); err != nil {
+				return err
+			}
+		}
+		if req.PageToken = page.GetNextPageToken(); req.GetPageToken() == "" {
+			return nil
+		}
+	}
+}
+
+func (c *Command) table(w *tabwriter.Writer, all []jsonview.DecisionRecord) {
+	columns := "TIME\tRUN\tSTATE\tTOOL\tDECISION\tBY\tRULE"
+	if c.Shadowed {
+		columns += "\tSHADOW"
+	}
+	fmt.Fprintln(w, columns)
+	for i := range all {
+		r := &all[i]
+		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s",
+			show.Time(r.Time), show.Text(r.RunID), show.Text(r.State), show.Text(r.Tool),
+			Text(r.Decision, r.Code), show.Text(r.Principal), show.Text(ruleText(r)))
+		if c.Shadowed {
+			line += "\t" + show.Text(shadowText(r.Shadows))
+		}
+		fmt.Fprintln(w, line)
+	}
+}
+
+// ruleText says what has decided.
+func ruleText(r *jsonview.DecisionRecord) string {
+	switch {
+	case r.Policy == "" && r.Rule == "":
+		return "the state"
+	case r.Policy == "" || strings.Contains(r.Rule, r.Policy):
+		return r.Rule
+	default:
+		return fmt.Sprintf("policy %s version %d, %s", r.Policy, r.PolicyVersion, r.Rule)
+	}
+}
+
+// shadowText says what shadows would have decided.
+func shadowText(shadows []jsonview.ShadowDecision) string {
+	all := make([]string, len(shadows))
+	for i, s := range shadows {
+		what := fmt.Sprintf("policy %s version %d", s.Policy, s.PolicyVersion)
+		if s.Workflow != "" {
+			what = "workflow " + s.Workflow
+		}
+		all[i] = what + ": " + strings.TrimSpace(s.Decision+" "+s.Code)
+	}
+	return strings.Join(all, "; ")
+}
+
+func Text(decision, code string) string {
+	if code == "" {
+		return show.Text(decision)
+	}
+	return show.Text(decision + " " + code)
+}

@@ -1,0 +1,101 @@
+// Package definition registers definitions on a server, and makes them shadows. It is
+// shared by the families of commands that have definitions.
+package definition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+)
+
+// Flags are those of commands that register definitions.
+type Flags struct {
+	client.Connection
+	show.Printer
+	Files []string `arg:"" name:"file" help:"Definitions, JSON or YAML by their names." placeholder:"FILE"`
+}
+
+// Service registers one definition.
+type Service func(conn grpc.ClientConnInterface, source []byte) (*Registered, error)
+
+// Registered is what a service made of a definition. Value is what programs read; it
+// was not created when the same definition was registered before.
+type Registered struct {
+	Value   any
+	Name    string
+	Version int64
+	Outcome interface {
+		GetCreated() bool
+		GetWarnings() []*enginev1.Problem
+	}
+}
+
+// Register registers one file after another, and prints what is wrong with those
+// that are not valid. The others are registered all the same.
+func (c *Flags) Register(ctx context.Context, io console.Streams, service Service) error {
+	sources := make([][]byte, len(c.Files))
+	for i, file := range c.Files {
+		var err error
+		if sources[i], err = input.Definition(file, io); err != nil {
+			return err
+		}
+	}
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		var registered []*Registered
+		var refused error
+		for i, file := range c.Files {
+			view, err := service(conn, sources[i])
+			if err = client.InvalidFile(file, "", err, io); errors.Is(err, console.ErrNo) {
+				refused = err
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			for _, w := range view.Outcome.GetWarnings() {
+				fmt.Fprintln(io.Err, show.Problem(file, document.Problem{
+					Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
+				}))
+			}
+			registered = append(registered, view)
+		}
+		if err := c.printRegistered(io, registered); err != nil {
+			return err
+		}
+		return refused
+	})
+}
+
+// printRegistered prints one object for one file, and a list for several.
+func (c *Flags) printRegistered(io console.Streams, registered []*Registered) error {
+	all := make([]any, len(registered))
+	for i, view := range registered {
+		all[i] = view.Value
+	}
+	var value any = all
+	if len(c.Files) == 1 {
+		if len(registered) == 0 {
+			return nil
+		}
+		value = all[0]
+	}
+	return c.Print(io.Out, value, func(w *tabwriter.Writer) {
+		for _, view := range registered {
+			verb := "registered"
+			if !view.Outcome.GetCreated() {
+				verb = "unchanged"
+			}
+			fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, show.Text(view.Name), view.Version)
+		}
+	})
+}

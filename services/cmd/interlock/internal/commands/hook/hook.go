@@ -1,0 +1,84 @@
+// Package hook answers one hook event of a coding agent.
+package hook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
+)
+
+// Command is the hook for command lines and systems that package earlyhook
+// leaves to the whole program.
+type Command struct {
+	Agent    string `help:"Which agent's hooks: claude-code or codex." enum:"claude-code,codex" default:"claude-code"`
+	Workflow string `help:"Workflow for sessions that drive no run yet." env:"INTERLOCK_WORKFLOW" placeholder:"NAME"`
+	Server   string `help:"The http:// address of the edge; found in the data folder by default." env:"INTERLOCK_HTTP_SERVER,INTERLOCK_SERVER" placeholder:"URL"`
+	Token    string `help:"Token to call with; by default that of the agent in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
+	CA       string `name:"ca" help:"CA of the server's certificate (PEM); the system's by default." env:"INTERLOCK_CA" placeholder:"FILE"`
+	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" placeholder:"DIR"`
+	Project  string `hidden:"" env:"CLAUDE_PROJECT_DIR"`
+
+	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
+
+	Patience string `help:"How long to wait for an answer in all, where people may be asked first (meta.approval.wait_seconds)." env:"INTERLOCK_HOOK_PATIENCE" placeholder:"SECONDS"`
+}
+
+// ErrBlocked ends the hook with the exit code that blocks.
+var ErrBlocked = errors.New("blocked")
+
+func (c *Command) Run(io console.Streams) error {
+	call := hookclient.Call(*c)
+	if call.Run(io.In, io.Out, io.Err, overHTTP) != hookclient.ExitDone {
+		return ErrBlocked // what there is to say has been said
+	}
+	return nil
+}
+
+// overHTTP is the transport for any target.
+func overHTTP(deadline time.Time, target hookclient.Target, req hookclient.Request, limit int64) (int, []byte, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	asking, err := client.HTTP(target.CA)
+	if err != nil {
+		return 0, nil, err
+	}
+	base := target.URL
+	if target.Socket != "" {
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", target.Socket)
+		}
+		asking, base = &http.Client{Transport: &http.Transport{DialContext: dial}}, "http://interlock"
+	}
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, base+hookclient.Path, bytes.NewReader(req.Body))
+	if err != nil {
+		return 0, nil, fmt.Errorf("ask the server: %w", err)
+	}
+	for _, h := range req.Headers {
+		post.Header.Set(h[0], h[1])
+	}
+	resp, err := asking.Do(post)
+	if err != nil {
+		if wrong := client.Misdirected(post.URL, err); wrong != nil {
+			return 0, nil, wrong
+		}
+		return 0, nil, fmt.Errorf("ask the server: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return 0, nil, fmt.Errorf("read the server's answer: %w", err)
+	case int64(len(body)) > limit:
+		return 0, nil, fmt.Errorf("the server's answer has more than %d bytes", limit)
+	}
+	return resp.StatusCode, body, nil
+}

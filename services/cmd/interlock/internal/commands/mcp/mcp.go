@@ -1,0 +1,67 @@
+// Package mcp serves the Model Context Protocol on stdio.
+package mcp
+
+import (
+	"context"
+	"io"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/gateway"
+)
+
+// Command serves MCP on stdio.
+type Command struct {
+	client.Connection
+	gateway.Flags
+	// Claude Code tells its session, which its hooks are judged by.
+	Session   string `help:"Session whose run is driven; one for this process by default." env:"INTERLOCK_SESSION,CLAUDE_CODE_SESSION_ID" placeholder:"ID"`
+	StateID   string `env:"WORKFLOW_STATE_ID" hidden:""`
+	RunID     string `name:"run" help:"Run that is driven." env:"INTERLOCK_RUN" placeholder:"RUN"`
+	Workspace string `help:"Root that file patterns are relative to; this folder by default." env:"INTERLOCK_WORKSPACE,CLAUDE_PROJECT_DIR" placeholder:"DIR"`
+}
+
+func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) error {
+	token, err := c.Credentials(auth.Agent)
+	if err != nil {
+		return err
+	}
+	conn, err := c.Dial(ctx, auth.Agent)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	upstreams, err := c.Upstreams()
+	if err != nil {
+		return err
+	}
+	workspace, err := input.Workspace(c.Workspace)
+	if err != nil {
+		return err
+	}
+	binding, err := gateway.BindingFromEnv(func(name string) string {
+		return map[string]string{"INTERLOCK_RUN": c.RunID, "INTERLOCK_SESSION": c.Session}[name]
+	})
+	if err != nil {
+		return err
+	}
+	g, err := gateway.New(gateway.Config{
+		Engine: conn, Policy: conn, State: conn, Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
+		Stdio: gateway.Identity{
+			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: workspace,
+		},
+		UpstreamStderr: streams.Err, Version: string(version),
+	})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return g.ServeStdio(ctx, streams.In, writeCloser{streams.Out})
+}
+
+// writeCloser keeps standard output open: the process's end closes it.
+type writeCloser struct{ io.Writer }
+
+func (writeCloser) Close() error { return nil }

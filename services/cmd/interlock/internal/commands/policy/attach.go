@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+)
+
+// attachmentFlags name what a policy judges the calls of.
+type attachmentFlags struct {
+	Workflow string `required:"" xor:"to" help:"Runs of this workflow." placeholder:"NAME"`
+	Process  string `required:"" xor:"to" help:"Sessions of this process." placeholder:"NAME"`
+	Session  string `required:"" xor:"to" help:"This session, and all below it." placeholder:"NAME"`
+	Role     string `required:"" xor:"to" help:"Callers of this role." placeholder:"ROLE"`
+}
+
+func (f *attachmentFlags) attachment() *policyv1.Attachment {
+	for _, to := range []*policyv1.Attachment{
+		{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_WORKFLOW, Id: f.Workflow},
+		{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_PROCESS, Id: f.Process},
+		{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_SESSION, Id: f.Session},
+	} {
+		if to.GetId() != "" {
+			return to
+		}
+	}
+	return &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: f.Role}
+}
+
+type attachCommand struct {
+	onePolicy
+	attachmentFlags
+}
+
+func (c *attachCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := policyv1.NewPolicyServiceClient(conn).AttachPolicy(ctx, &policyv1.AttachPolicyRequest{
+			Name: c.Name, To: c.attachment(),
+		})
+		if err != nil {
+			return err
+		}
+		return c.printChanged(io, "attached", resp.GetPolicy())
+	})
+}
+
+type detachCommand struct {
+	onePolicy
+	attachmentFlags
+}
+
+func (c *detachCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := policyv1.NewPolicyServiceClient(conn).DetachPolicy(ctx, &policyv1.DetachPolicyRequest{
+			Name: c.Name, From: c.attachment(),
+		})
+		if err != nil {
+			return err
+		}
+		return c.printChanged(io, "detached", resp.GetPolicy())
+	})
+}

@@ -1,0 +1,16 @@
+// Package policy stores policies, attaches them, and tries them on recorded calls.
+package policy
+
+// Command is the family of commands on policies.
+type Command struct {
+	Put            putCommand            `cmd:"" help:"Store a policy as its next version, live at once or as a shadow."`
+	List           listCommand           `cmd:"" help:"List policies."`
+	Get            getCommand            `cmd:"" help:"Show a policy."`
+	Promote        promoteCommand        `cmd:"" help:"Make a version live: a shadow, or an older one again."`
+	Delete         deleteCommand         `cmd:"" help:"Remove a policy that is attached to nothing."`
+	Attach         attachCommand         `cmd:"" help:"Judge the calls of a workflow, a process, a session or a role by a policy."`
+	Detach         detachCommand         `cmd:"" help:"End that."`
+	Usage          usageCommand          `cmd:"" help:"Show what the limits of a policy have counted."`
+	Simulate       simulateCommand       `cmd:"" help:"Replay recorded calls against a policy, and show what it would decide otherwise."`
+	ShadowWorkflow shadowWorkflowCommand `cmd:"" help:"Judge calls by another definition of a workflow beside the live one, and enforce nothing."`
+}

@@ -1,0 +1,164 @@
+package run
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// One is the flags of a command on one run.
+type One struct {
+	client.Connection
+	show.Printer
+	RunID string `arg:"" name:"run" help:"Id of the run."`
+}
+
+// BranchFlag names a branch of a run's fork.
+type BranchFlag struct {
+	Branch string `help:"Branch of the run's fork; by default the one that unbound callers work in." placeholder:"NAME"`
+}
+
+// OnceFlags make a change that is repeated, or that was meant for another version of the
+// run, harmless.
+type OnceFlags struct {
+	ExpectedVersion int64  `help:"Fail unless the run is at this version." placeholder:"N"`
+	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
+}
+
+// call does something with runs. Unlike Ask it takes a refusal for a failure.
+func call(ctx context.Context, c *client.Connection, do func(enginev1.RunServiceClient) error) error {
+	return c.Do(ctx, auth.Operator, func(conn grpc.ClientConnInterface) error {
+		return do(enginev1.NewRunServiceClient(conn))
+	})
+}
+
+// show prints the run that a service returns.
+func (c *One) show(ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) (hasRun, error)) error {
+	return call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) error {
+		resp, err := do(runs)
+		if err != nil {
+			return err
+		}
+		return printRun(c.Printer, io.Out, resp.GetRun())
+	})
+}
+
+type hasRun interface{ GetRun() *enginev1.Run }
+
+type startCommand struct {
+	client.Connection
+	show.Printer
+	Workflow       string `arg:"" help:"Name of the workflow."`
+	Version        int64  `help:"Version of the workflow; the latest by default."`
+	Session        string `help:"Session that drives the run." placeholder:"ID"`
+	Context        string `help:"JSON object merged over the workflow's context; @FILE reads a file." placeholder:"JSON"`
+	Workspace      string `help:"Root that file patterns are relative to; this folder by default." placeholder:"DIR"`
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first run." placeholder:"KEY"`
+	Resume         bool   `help:"Resume the newest paused run of the workflow instead, when there is one."`
+}
+
+func (c *startCommand) Run(ctx context.Context, io console.Streams) error {
+	context, err := input.Object("context", c.Context, io)
+	if err != nil {
+		return err
+	}
+	workspace, err := input.Workspace(c.Workspace)
+	if err != nil {
+		return err
+	}
+	return call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) error {
+		resp, err := runs.StartRun(ctx, &enginev1.StartRunRequest{
+			Workflow: c.Workflow, WorkflowVersion: c.Version, SessionId: c.Session, Context: context,
+			Workspace: workspace, IdempotencyKey: c.IdempotencyKey, Resume: c.Resume,
+		})
+		if err != nil {
+			return err
+		}
+		return printRun(c.Printer, io.Out, resp.GetRun())
+	})
+}
+
+type listCommand struct {
+	client.Connection
+	show.Printer
+	Status   string `help:"Only runs of this status, e.g. RUNNING." placeholder:"STATUS"`
+	Workflow string `help:"Only runs of this workflow." placeholder:"NAME"`
+	Limit    int    `help:"At most so many." default:"1000"`
+}
+
+func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
+	status, err := client.Choice("status", c.Status, enginev1.RunStatus_value, "RUN_STATUS_", jsonview.StatusNames())
+	if err != nil {
+		return err
+	}
+	var all []jsonview.Run
+	err = call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) (err error) {
+		all, err = client.Collect(c.Limit, jsonview.RunOf, func(token string, size int32) ([]*enginev1.Run, string, error) {
+			page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{
+				Status: enginev1.RunStatus(status), Workflow: c.Workflow, PageToken: token, PageSize: size,
+			})
+			return page.GetRuns(), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return show.Table(c.Printer, io.Out, "RUN\tWORKFLOW\tSTATUS\tSTATE\tUPDATED", all, func(r *jsonview.Run) []any {
+		state := r.State
+		if r.PendingApproval != nil {
+			state += " (waits for approval " + r.PendingApproval.ApprovalID + ")"
+		}
+		return []any{r.RunID, r.Workflow, r.Status, state, show.Time(r.UpdatedAt)}
+	})
+}
+
+type getCommand struct {
+	One
+	BranchFlag
+	Active bool `help:"Show the run whose rules are in force instead: the innermost that this one has invoked."`
+}
+
+func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.show(ctx, io, func(runs enginev1.RunServiceClient) (hasRun, error) {
+		return runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: c.RunID, Branch: c.Branch, Active: c.Active})
+	})
+}
+
+type pauseCommand struct {
+	One
+	Reason string `help:"Why." placeholder:"TEXT"`
+}
+
+func (c *pauseCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.show(ctx, io, func(runs enginev1.RunServiceClient) (hasRun, error) {
+		return runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: c.RunID, Reason: c.Reason})
+	})
+}
+
+type resumeCommand struct{ One }
+
+func (c *resumeCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.show(ctx, io, func(runs enginev1.RunServiceClient) (hasRun, error) {
+		return runs.ResumeRun(ctx, &enginev1.ResumeRunRequest{RunId: c.RunID})
+	})
+}
+
+type cancelCommand struct {
+	One
+	Reason string `help:"Why." placeholder:"TEXT"`
+}
+
+func (c *cancelCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.show(ctx, io, func(runs enginev1.RunServiceClient) (hasRun, error) {
+		return runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: c.RunID, Reason: c.Reason})
+	})
+}

@@ -1,0 +1,197 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// printRun writes one run.
+func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
+	view := jsonview.RunOf(run)
+	return p.Print(out, view, func(w *tabwriter.Writer) {
+		t := runRows{show.Rows{W: w}}
+		t.Row("run", view.RunID)
+		t.Row("workflow", fmt.Sprintf("%s (version %d)", view.Workflow, view.WorkflowVersion))
+		t.Row("status", view.Status)
+		if view.Held {
+			t.Row("held", "by an operator")
+		}
+		t.Row("state", view.State)
+		t.standing(&view)
+		t.Row("instructions", view.Instructions)
+		t.Row("tools", restrictedText(view.AllowedTools))
+		t.Row("tools denied", strings.Join(view.DisallowedTools, ", "))
+		if view.AllowedCommands != nil {
+			t.Row("commands", restrictedText(view.AllowedCommands))
+		}
+		for _, e := range view.LegalEvents {
+			text := e.Event + " -> " + strings.Join(e.Targets, " | ") + guardsText(e.Guards)
+			if e.RequiresApproval {
+				text += ", with approval"
+			}
+			t.Row("event", text)
+		}
+		t.Row("policies", strings.Join(view.Policies, ", "))
+		t.limits(&view)
+		t.Row("context", string(view.Context))
+		t.Row("session", view.SessionID)
+		t.Row("version", fmt.Sprint(view.Version))
+	})
+}
+
+// runRows writes the rows of a run.
+type runRows struct{ show.Rows }
+
+// standing tells of the run's branches and of what it is interrupted by or waits
+// for.
+func (t runRows) standing(view *jsonview.Run) {
+	if view.Branch != "" {
+		over := ""
+		if view.BranchOver {
+			over = " (over)"
+		}
+		t.Row("branch", view.Branch+over)
+	}
+	if i := view.Interrupt; i != nil {
+		t.Row("interrupt", i.Name+", $return leads to "+i.ReturnTo)
+	}
+	t.fork(view.Fork, "")
+	t.approval(view)
+	if c := view.Child; c != nil {
+		t.Row("waits for", c.RunID+" of "+c.Workflow+", invoked by "+c.Event)
+	}
+	t.Row("invoked by", view.ParentRunID)
+}
+
+// approval tells of the transition that waits for humans, or of what has become of
+// the last one that did.
+func (t runRows) approval(view *jsonview.Run) {
+	if a := view.PendingApproval; a != nil {
+		t.Row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+show.Time(a.Since))
+		t.Row("asked", a.Message)
+	}
+	if a := view.LastApproval; a != nil {
+		text := a.ApprovalID + " for " + a.Event + " -> " + a.To + " is " + a.Outcome
+		if a.DecidedBy != "" {
+			text += " by " + a.DecidedBy
+		}
+		if a.Note != "" {
+			text += ": " + a.Note
+		}
+		t.Row("last approval", text)
+	}
+}
+
+// fork writes a fork and, below it, its branches.
+func (t runRows) fork(f *jsonview.Fork, indent string) {
+	if f == nil {
+		return
+	}
+	joins := "join " + f.Join
+	for _, to := range [][2]string{{"complete", f.OnComplete}, {"fail", f.OnFail}} {
+		if to[1] != "" {
+			joins += ", on " + to[0] + " -> " + to[1]
+		}
+	}
+	t.Row(indent+"fork", f.Event+" in "+f.State+" ("+joins+")")
+	for i := range f.Branches {
+		b := &f.Branches[i]
+		text := b.Name + "  " + b.Status + "  " + b.State
+		if b.Status == "ACTIVE" {
+			text += " (done at " + b.Terminal + ")"
+		}
+		switch {
+		case b.SessionID != "":
+			text += "  session " + b.SessionID
+		case b.Name == f.Current:
+			text += "  current"
+		}
+		t.Row(indent+"- branch", text)
+		t.fork(b.Fork, indent+"  ")
+	}
+}
+
+// limits tells what the state limits, and how much of it is used.
+func (t runRows) limits(view *jsonview.Run) {
+	t.Row("tool calls", used(view.Iterations, view.MaxIterations)+" in this state")
+	if view.MaxFilesPerState > 0 {
+		t.Row("files changed", used(view.FilesChanged, view.MaxFilesPerState)+" in this state")
+	}
+	if view.MaxEditLines > 0 {
+		t.Row("lines", fmt.Sprintf("at most %d in an edit", view.MaxEditLines))
+	}
+	if view.ContextBudgetBytes > 0 {
+		t.Row("result bytes", used(view.ContextBytes, view.ContextBudgetBytes)+" in this state")
+	}
+	t.Row("variables hidden", strings.Join(view.BlockedEnv, ", "))
+	for _, name := range slices.Sorted(maps.Keys(view.EnvOverrides)) {
+		t.Row("variable set", name+"="+view.EnvOverrides[name])
+	}
+}
+
+func used(n, limit int64) string {
+	if limit == 0 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d of %d", n, limit)
+}
+
+// restrictedText is a list; nil is no restriction.
+func restrictedText(list *[]string) string {
+	switch {
+	case list == nil:
+		return "all"
+	case len(*list) == 0:
+		return "none"
+	default:
+		return strings.Join(*list, ", ")
+	}
+}
+
+func guardsText(guards []string) string {
+	if len(guards) == 0 {
+		return ""
+	}
+	return " (guard " + strings.Join(guards, ", ") + ")"
+}
+
+// whereabouts is a run's state in a line: in a fork, that of each branch too.
+func whereabouts(view *jsonview.Run) string {
+	text := view.State
+	if view.Branch != "" {
+		text = view.Branch + ":" + text
+	}
+	if view.Interrupt != nil {
+		text += " (interrupt " + view.Interrupt.Name + ")"
+	}
+	if view.Child != nil {
+		text += " (waits for " + view.Child.RunID + ")"
+	}
+	if view.PendingApproval != nil {
+		text += " (waits for approval " + view.PendingApproval.ApprovalID + ")"
+	}
+	if view.Fork != nil {
+		text += "  [" + strings.Join(branchStates(view.Fork, ""), ", ") + "]"
+	}
+	return text
+}
+
+func branchStates(f *jsonview.Fork, outer string) []string {
+	var all []string
+	for i := range f.Branches {
+		b := &f.Branches[i]
+		all = append(all, outer+b.Name+" "+b.Status+" "+b.State)
+		if b.Fork != nil {
+			all = append(all, branchStates(b.Fork, outer+b.Name+"/")...)
+		}
+	}
+	return all
+}

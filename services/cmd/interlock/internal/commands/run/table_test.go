@@ -1,0 +1,88 @@
+package run
+
+import (
+	"bytes"
+	"testing"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+func TestHistoryDetails(t *testing.T) {
+	t.Parallel()
+	for want, entry := range map[string]*enginev1.HistoryEntry{
+		"":                                  {Type: "started"},
+		"because; by safe_next; branch a/b": {Rationale: "because", SafeNext: true, Branch: "a/b"},
+		"branch lint; given to session s/1": {Branch: "lint", SessionId: "s/1"},
+		"interrupt check; by a, b":          {Interrupt: "check", Files: []string{"a", "b"}},
+		"run run_c":                         {ChildRunId: "run_c"},
+		"run run_c has ended":               {ChildRunId: "run_c", Reason: "run run_c has ended"},
+		"branch lint; fork GO succeeded -> done (lint SUCCEEDED, test CANCELLED), conflicts: k; fork UP failed -> bad ()": {
+			Branch: "lint", Joins: []*enginev1.Join{
+				{Event: "GO", To: "done", Succeeded: true, Conflicts: []string{"k"}, Branches: []*enginev1.BranchOutcome{
+					{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_SUCCEEDED}, {Name: "test", Status: enginev1.BranchStatus_BRANCH_STATUS_CANCELLED},
+				}}, {Event: "UP", To: "bad"},
+			},
+		},
+		"Edit ok, call c1":                 {ToolResult: &enginev1.ToolResult{Tool: "Edit", CallId: "c1", Ok: true}},
+		"Bash failed, call c2, output cut": {ToolResult: &enginev1.ToolResult{Tool: "Bash", CallId: "c2", Truncated: true}},
+	} {
+		views := jsonview.HistoryOf([]*enginev1.HistoryEntry{entry})
+		if got := details(&views[0]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// nested is a run seen from a branch of a fork in a branch.
+func nested() *enginev1.Run {
+	return &enginev1.Run{
+		RunId: "run_1", Workflow: "ci\x1b", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, State: "s", Held: true,
+		Branch: "a/b", BranchOver: true, ToolsRestricted: true, Interrupt: &enginev1.Interruption{Name: "check", ReturnTo: "r"},
+		Child: &enginev1.Invocation{RunId: "run_2", Workflow: "sub", Event: "ASK"}, CommandsRestricted: true,
+		Fork: &enginev1.Fork{Event: "GO", State: "build", Join: "any", OnComplete: "done", Branches: []*enginev1.ForkBranch{
+			{Name: "a", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "x", Terminal: "y", Fork: &enginev1.Fork{
+				Event: "DEEP", State: "x", Join: "all", Current: "b", Branches: []*enginev1.ForkBranch{
+					{Name: "b", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "s", Terminal: "t", SessionId: "z/1"},
+				},
+			}},
+			{Name: "c", Status: enginev1.BranchStatus_BRANCH_STATUS_FAILED, State: "f", Terminal: "g"},
+		}},
+	}
+}
+
+func TestNestedForkInATable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := printRun(show.Printer{Format: "table"}, &out, nested()); err != nil {
+		t.Fatal(err)
+	}
+	const want = `run         run_1
+workflow    ci⟦U+001B⟧ (version 1)
+status      PAUSED
+held        by an operator
+state       s
+branch      a/b (over)
+interrupt   check, $return leads to r
+fork        GO in build (join any, on complete -> done)
+- branch    a  ACTIVE  x (done at y)
+  fork      DEEP in x (join all)
+  - branch  b  ACTIVE  s (done at t)  session z/1
+- branch    c  FAILED  f
+waits for   run_2 of sub, invoked by ASK
+tools       none
+commands    none
+tool calls  0 in this state
+context     {}
+version     0
+`
+	if out.String() != want {
+		t.Errorf("got\n%s", &out)
+	}
+	view := jsonview.RunOf(nested())
+	const line = "a/b:s (interrupt check) (waits for run_2)  [a ACTIVE x, a/b ACTIVE s, c FAILED f]"
+	if got := whereabouts(&view); got != line {
+		t.Errorf("got %s", got)
+	}
+}

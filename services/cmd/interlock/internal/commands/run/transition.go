@@ -1,0 +1,107 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type transitionCommand struct {
+	One
+	BranchFlag
+	Event    string `arg:"" help:"The event."`
+	DataJSON string `name:"data" help:"JSON object that merges into the context; @FILE reads a file." placeholder:"JSON"`
+	OnceFlags
+}
+
+func (c *transitionCommand) Run(ctx context.Context, io console.Streams) error {
+	data, err := input.Object("data", c.DataJSON, io)
+	if err != nil {
+		return err
+	}
+	return c.move(ctx, io, func(runs enginev1.RunServiceClient) (transitionView, error) {
+		resp, err := runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
+			RunId: c.RunID, Branch: c.Branch, Event: c.Event, Data: data,
+			ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
+		})
+		return transitionView{
+			Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()),
+			Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(), Note: resp.GetNote(),
+		}, err
+	})
+}
+
+// transitionView is the JSON of a transition's outcome, and of a force-state's.
+type transitionView struct {
+	Accepted   bool                `json:"accepted"`
+	Run        jsonview.Run        `json:"run"`
+	Rejection  *jsonview.Rejection `json:"rejection,omitempty"`
+	ApprovalID string              `json:"approval_id,omitempty"`
+	Note       string              `json:"note,omitempty"`
+}
+
+// move asks for a transition and prints its outcome. It returns console.ErrNo when that
+// is a rejection.
+func (c *One) move(
+	ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) (transitionView, error),
+) error {
+	return call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) error {
+		view, err := do(runs)
+		if err != nil {
+			return err
+		}
+		err = c.Print(io.Out, view, func(w *tabwriter.Writer) { view.table(w, c.RunID) })
+		if err == nil && !view.Accepted {
+			err = console.ErrNo
+		}
+		return err
+	})
+}
+
+// table writes the outcome; asked is the run that the transition was asked of, which may
+// not be the run that moved.
+func (v *transitionView) table(w io.Writer, asked string) {
+	if r := v.Rejection; r != nil {
+		fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
+		return
+	}
+	fmt.Fprintf(w, "accepted\t%s\t%s\n", show.Text(whereabouts(&v.Run)), v.Run.Status)
+	if v.Run.RunID != asked {
+		fmt.Fprintf(w, "run\t%s of %s\n", v.Run.RunID, show.Text(v.Run.Workflow))
+	}
+	if v.Note != "" {
+		fmt.Fprintln(w, show.Text(v.Note))
+	}
+}
+
+type forceStateCommand struct {
+	One
+	BranchFlag
+	State   string `required:"" help:"The state." placeholder:"NAME"`
+	Context string `help:"JSON object merged over the run's context; @FILE reads a file." placeholder:"JSON"`
+	OnceFlags
+}
+
+func (c *forceStateCommand) Run(ctx context.Context, io console.Streams) error {
+	patch, err := input.Object("context", c.Context, io)
+	if err != nil {
+		return err
+	}
+	return c.move(ctx, io, func(runs enginev1.RunServiceClient) (transitionView, error) {
+		resp, err := runs.ForceState(ctx, &enginev1.ForceStateRequest{
+			RunId: c.RunID, Branch: c.Branch, State: c.State, Context: patch,
+			ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
+		})
+		return transitionView{
+			Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()),
+			Rejection: jsonview.RejectionOf(resp.GetRejection()),
+		}, err
+	})
+}

@@ -1,0 +1,292 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// oneSession names the session of a command.
+type oneSession struct {
+	client.Connection
+	show.Printer
+	client.Acting
+	Name string `arg:"" name:"session" help:"The session, by id or name."`
+}
+
+// promptFlags bring a prompt for an agent.
+type promptFlags struct {
+	Prompt     string `xor:"prompt" help:"Prompt that a runner gives to the session's agent." placeholder:"TEXT"`
+	PromptFile string `xor:"prompt" help:"File with that prompt; - for standard input." placeholder:"FILE"`
+}
+
+func (f promptFlags) read(io console.Streams) (string, error) {
+	if f.PromptFile == "" {
+		return f.Prompt, nil
+	}
+	text, err := input.File(f.PromptFile, io.In)
+	if err == nil && strings.TrimSpace(string(text)) == "" {
+		return "", errors.New("the file of --prompt-file is empty, and without a prompt no runner starts the agent")
+	}
+	return string(text), err
+}
+
+// printSession writes one session.
+func printSession(p show.Printer, io console.Streams, session *statev1.Session) error {
+	view := jsonview.SessionOf(session)
+	return p.Print(io.Out, view, func(w *tabwriter.Writer) { sessionRows(w, &view) })
+}
+
+func sessionRows(w *tabwriter.Writer, s *jsonview.Session) {
+	t := show.Rows{W: w}
+	t.Row("session", s.SessionName)
+	t.Row("id", s.SessionID)
+	if s.ParentSessionName != nil {
+		t.Row("parent", *s.ParentSessionName)
+		t.Row("root", s.RootSessionID)
+	}
+	t.Row("status", statusText(s))
+	t.Row("failed", s.Error)
+	if s.WorkflowStateID != nil {
+		t.Row("state", *s.WorkflowStateID)
+	}
+	t.Row("state update", reportText(s))
+	if s.OpenChildren > 0 {
+		t.Row("open children", fmt.Sprint(s.OpenChildren))
+	}
+	for i := range s.Callbacks {
+		t.Row("callback waits", callbackText(&s.Callbacks[i]))
+	}
+	t.Row("task", s.TaskID)
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		t.Row("label", name+"="+s.Labels[name])
+	}
+	t.Row("component", s.StateRef)
+	t.Row("subject", s.Subject)
+	t.Row("may read", strings.Join(s.Grants, ", "))
+	t.Row("updated", show.Time(s.UpdatedAt))
+	t.Row("version", fmt.Sprint(s.Version))
+}
+
+// statusText is the status of a session, told apart from one that may be resumed
+// when nothing of it is outstanding.
+func statusText(s *jsonview.Session) string {
+	if s.Ended {
+		return "ended"
+	}
+	return s.Status
+}
+
+// reportText is how far a session has got with its report.
+func reportText(s *jsonview.Session) string {
+	switch {
+	case s.StateUpdateStatus == nil:
+		return "not asked for yet"
+	case s.Attempts > 0:
+		return fmt.Sprintf("%s, attempt %d", *s.StateUpdateStatus, s.Attempts)
+	default:
+		return *s.StateUpdateStatus
+	}
+}
+
+func callbackText(c *jsonview.Callback) string {
+	text := c.CallbackID + " of " + c.SessionName
+	if c.StateUpdateStatus != nil {
+		text += ", state update " + *c.StateUpdateStatus
+	}
+	if c.Error != "" {
+		text += ": " + c.Error
+	}
+	return text
+}
+
+type createCommand struct {
+	client.Connection
+	show.Printer
+	client.Acting
+	promptFlags
+	Name              string            `arg:"" help:"Name of the session, which no other has."`
+	ID                string            `name:"id" help:"Its id; minted by default." placeholder:"ID"`
+	Parent            string            `help:"Its parent, by id or name, whose state it shares." placeholder:"NAME"`
+	SkipStateUpdate   bool              `help:"It need not update the state before it is done."`
+	AcceptEarlyUpdate bool              `help:"An update before its first stop counts as its report."`
+	Labels            map[string]string `name:"label" mapsep:"none" help:"Label that runners must have to take its tasks. May be repeated." placeholder:"KEY=VALUE"`
+	StateRef          string            `help:"Component that its executions begin and end with." placeholder:"SLUG"`
+	Subject           string            `help:"Whose long-term values of components it uses; by default its root's." placeholder:"NAME"`
+}
+
+// createdSession is the JSON of a created session. Created is false when it was
+// there already.
+type createdSession struct {
+	jsonview.Session
+	Created bool `json:"created"`
+}
+
+func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
+	prompt, err := c.read(io)
+	if err != nil {
+		return err
+	}
+	req := &statev1.CreateSessionRequest{
+		SessionId: c.ID, Name: c.Name, Parent: c.Parent, AcceptEarlyUpdate: c.AcceptEarlyUpdate, Labels: c.Labels,
+		StateRef: c.StateRef, Subject: c.Subject, Prompt: prompt, Session: c.As,
+	}
+	if c.SkipStateUpdate {
+		req.StateUpdate = statev1.StateUpdate_STATE_UPDATE_SKIP
+	}
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).CreateSession(ctx, req)
+		if err != nil {
+			return err
+		}
+		view := createdSession{jsonview.SessionOf(resp.GetSession()), resp.GetCreated()}
+		return c.Print(io.Out, view, func(w *tabwriter.Writer) { sessionRows(w, &view.Session) })
+	})
+}
+
+type getCommand struct{ oneSession }
+
+func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{
+			SessionId: c.Name, Session: c.As,
+		})
+		if err != nil {
+			return err
+		}
+		return printSession(c.Printer, io, resp.GetSession())
+	})
+}
+
+type listCommand struct {
+	client.Connection
+	show.Printer
+	client.Acting
+	Root   string `help:"Only the tree of this root session, by id or name." placeholder:"NAME"`
+	Parent string `help:"Only the children of this session, by id or name." placeholder:"NAME"`
+	Status string `help:"Only sessions of this status: running, finished or ended." placeholder:"STATUS"`
+	Limit  int    `help:"At most so many." default:"1000"`
+}
+
+func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
+	status, err := client.Choice(
+		"status", c.Status, statev1.SessionStatus_value, "SESSION_STATUS_", jsonview.SessionStatuses(),
+	)
+	if err != nil {
+		return err
+	}
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		all, err := listSessions(ctx, conn, c.Limit, &statev1.ListSessionsRequest{
+			Session: c.As, Root: c.Root, Parent: c.Parent, Status: statev1.SessionStatus(status),
+		})
+		if err != nil {
+			return err
+		}
+		const columns = "SESSION\tPARENT\tSTATUS\tSTATE UPDATE\tUPDATED"
+		return show.Table(c.Printer, io.Out, columns, all, func(s *jsonview.Session) []any {
+			parent := ""
+			if s.ParentSessionName != nil {
+				parent = *s.ParentSessionName
+			}
+			return []any{s.SessionName, parent, statusText(s), reportText(s), show.Time(s.UpdatedAt)}
+		})
+	})
+}
+
+// listSessions returns the sessions that a request selects, page by page.
+func listSessions(
+	ctx context.Context, conn grpc.ClientConnInterface, limit int, req *statev1.ListSessionsRequest,
+) ([]jsonview.Session, error) {
+	sessions := statev1.NewSessionServiceClient(conn)
+	return client.Collect(limit, jsonview.SessionOf, func(token string, size int32) ([]*statev1.Session, string, error) {
+		req.PageToken, req.PageSize = token, size
+		page, err := sessions.ListSessions(ctx, req)
+		return page.GetSessions(), page.GetNextPageToken(), err
+	})
+}
+
+type stopCommand struct {
+	oneSession
+	End            bool   `help:"End the session, whatever is outstanding."`
+	Error          string `help:"Why the agent failed." placeholder:"TEXT"`
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
+}
+
+func (c *stopCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).StopSession(ctx, &statev1.StopSessionRequest{
+			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey,
+		})
+		if err != nil {
+			return err
+		}
+		return printSession(c.Printer, io, resp.GetSession())
+	})
+}
+
+type resumeCommand struct {
+	oneSession
+	promptFlags
+	IdempotencyKey string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
+}
+
+func (c *resumeCommand) Run(ctx context.Context, io console.Streams) error {
+	prompt, err := c.read(io)
+	if err != nil {
+		return err
+	}
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).ResumeSession(ctx, &statev1.ResumeSessionRequest{
+			SessionId: c.Name, Session: c.As, Prompt: prompt, IdempotencyKey: c.IdempotencyKey,
+		})
+		if err != nil {
+			return err
+		}
+		return printSession(c.Printer, io, resp.GetSession())
+	})
+}
+
+// grantFlags say who may read what.
+type grantFlags struct {
+	client.Connection
+	show.Printer
+	Name    string `arg:"" name:"session" help:"The session, by id or name."`
+	StateID string `arg:"" name:"state" help:"Id of the state."`
+}
+
+func (c *grantFlags) grant(ctx context.Context, io console.Streams, revoke bool) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		resp, err := statev1.NewSessionServiceClient(conn).GrantStateAccess(ctx, &statev1.GrantStateAccessRequest{
+			SessionId: c.Name, StateId: c.StateID, Revoke: revoke,
+		})
+		if err != nil {
+			return err
+		}
+		return printSession(c.Printer, io, resp.GetSession())
+	})
+}
+
+type grantCommand struct{ grantFlags }
+
+func (c *grantCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.grant(ctx, io, false)
+}
+
+type revokeCommand struct{ grantFlags }
+
+func (c *revokeCommand) Run(ctx context.Context, io console.Streams) error {
+	return c.grant(ctx, io, true)
+}

@@ -1,0 +1,86 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/grpc"
+
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+type watchCommand struct {
+	client.Connection
+	client.Acting
+	StateID string `arg:"" name:"state" help:"Id of the state."`
+	After   int64  `help:"Begin with what came after this version; by default with what is to come." default:"-1" placeholder:"N"`
+	Patches bool   `help:"Show the JSON Patch of each change too."`
+	Format  string `help:"Output: table or json (one object a line)." enum:"table,json" default:"table"`
+}
+
+func (c *watchCommand) Run(ctx context.Context, streams console.Streams) error {
+	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+		stream, err := statev1.NewStateServiceClient(conn).WatchState(ctx, &statev1.WatchStateRequest{
+			StateId: c.StateID, Session: c.As, AfterVersion: c.After,
+		})
+		for err == nil {
+			var resp *statev1.WatchStateResponse
+			if resp, err = stream.Recv(); err == nil {
+				err = c.show(resp, streams.Out)
+			}
+		}
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return nil
+		}
+		return err
+	})
+}
+
+// watchedChange is the JSON of a change as it is watched: that of live events, and
+// the patch if asked for.
+type watchedChange struct {
+	jsonview.StateEvent
+	Patch jsontext.Value `json:"patch,omitzero"`
+}
+
+// deletedState is the JSON of the end of a state.
+type deletedState struct {
+	EventType string `json:"event_type"`
+	StateID   string `json:"state_id"`
+}
+
+func (c *watchCommand) show(resp *statev1.WatchStateResponse, out io.Writer) error {
+	change := jsonview.StateVersionOf(resp.GetChange())
+	asJSON := c.Format == "json"
+	switch {
+	case resp.GetDeleted() && asJSON:
+		return json.MarshalEncode(jsontext.NewEncoder(out), deletedState{jsonview.StateDeleted, resp.GetStateId()})
+	case resp.GetDeleted():
+		_, err := fmt.Fprintln(out, "deleted")
+		return err
+	case asJSON:
+		event := watchedChange{StateEvent: jsonview.StateEventOf(resp.GetStateId(), resp.GetChange())}
+		if c.Patches {
+			event.Patch = change.Patch
+		}
+		return json.MarshalEncode(jsontext.NewEncoder(out), event)
+	}
+	by := change.SessionName
+	if by == "" {
+		by = change.Actor
+	}
+	_, err := fmt.Fprintf(out, "%s  version %d  %s  by %s\n",
+		show.Time(change.Time), change.Version, change.Type, show.Text(by))
+	if err == nil && c.Patches {
+		show.Operations(out, change.Patch)
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+// Package tail shows live events.
+package tail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+)
+
+// Command shows events as they come.
+type Command struct {
+	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
+	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Last    int    `help:"Begin with the last so many events of the stream." default:"0"`
+	Count   int    `help:"End after so many events; 0 for never." default:"0"`
+	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
+}
+
+func (c *Command) Run(ctx context.Context, io console.Streams) error {
+	endpoint, err := c.endpoint()
+	if err != nil {
+		return err
+	}
+	nc, err := endpoint.Connect("interlock-tail")
+	if errors.Is(err, nats.ErrAuthorization) {
+		return fmt.Errorf("%w; give --nats-url nats://USER:PASSWORD@HOST:PORT; "+
+			"the NATS of `interlock up` takes none, leave it out there", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return fmt.Errorf("tail: %w", err)
+	}
+	watcher, err := bus.Watch(ctx, js, bus.WatchConfig{Subjects: []string{c.Subject}, Last: c.Last})
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	for n := 0; c.Count == 0 || n < c.Count; n++ {
+		m, err := watcher.Next(ctx)
+		if ctx.Err() != nil {
+			return nil // told to stop
+		}
+		if err != nil {
+			return fmt.Errorf("tail: %w", err)
+		}
+		line := tableLine(m)
+		if c.Format == "json" {
+			line = jsonLine(m.Payload)
+		}
+		if _, err = fmt.Fprintln(io.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tableLine is an event for people.
+func tableLine(m bus.Message) string {
+	ev, err := bus.Decode(m.Payload)
+	if err != nil || ev.GetEntity() == "" {
+		return fmt.Sprintf("%s  %s  not an event that this version reads", show.Clock(m.Time), show.Text(m.Subject))
+	}
+	if ev.GetTime() == nil {
+		ev.Time = timestamppb.New(m.Time)
+	}
+	return show.Event(ev, rpc.DefaultNamespace)
+}
+
+// jsonLine is JSON as programs and people can read it: without the escapes that
+// only HTML wants.
+func jsonLine(payload []byte) string {
+	line, err := jsontext.AppendFormat(nil, payload)
+	if err != nil {
+		return string(payload)
+	}
+	return string(line)
+}
+
+// endpoint is NATS as told, or that of the server on this machine.
+func (c *Command) endpoint() (bus.Endpoint, error) {
+	if c.NATSURL != "" {
+		return bus.Endpoint{URL: c.NATSURL}, nil
+	}
+	folder := client.DataFolder(c.Data)
+	endpoints, err := folder.ReadEndpoints()
+	if err != nil {
+		return bus.Endpoint{}, err
+	}
+	if endpoints.NATS == "" {
+		return bus.Endpoint{}, fmt.Errorf("no server runs in %s: start `interlock up` there, or give --nats-url", folder)
+	}
+	return bus.Endpoint{URL: endpoints.NATS}, nil
+}

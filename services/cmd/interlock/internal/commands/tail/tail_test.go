@@ -1,0 +1,58 @@
+package tail
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/bus"
+)
+
+func TestTableLine(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 14, 50, 52, 0, time.Local)
+	for _, payload := range []string{"", "{}", `{"id":`, "[]", `{"type":"io.nats"}`} {
+		m := bus.Message{Subject: "interlock.default.run.r.\x1b", Payload: []byte(payload), Time: at}
+		if got := tableLine(m); got != "14:50:52  interlock.default.run.r.⟦U+001B⟧  not an event that this version reads" {
+			t.Errorf("%q: %s", payload, got)
+		}
+	}
+	ev := &eventv1.Event{Namespace: "default", Entity: "run", EntityId: "run_1", Type: "paused", Version: 1}
+	e, err := bus.Encode(ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "14:50:52  run       run_1  paused"
+	if got := tableLine(bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: at}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	ev.Time = timestamppb.New(at.Add(time.Hour)) // when it was decided counts
+	if e, err = bus.Encode(ev); err != nil {
+		t.Fatal(err)
+	}
+	if got := tableLine(bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: at}); got != strings.Replace(want, "14:", "15:", 1) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestJSONLine(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`{"m":"a \u003e b \u0026 \u003cc\u003e"}`: `{"m":"a > b & <c>"}`,
+		`{ "version": "9007199254740993" }`:       `{"version":"9007199254740993"}`,
+		`{"m":"\u001b\n"}`:                        `{"m":"\u001b\n"}`,
+		`no JSON`:                                 `no JSON`,
+	} {
+		if got := jsonLine([]byte(payload)); got != want {
+			t.Errorf("%s: got %s, want %s", payload, got, want)
+		}
+	}
+	var back map[string]string
+	if err := json.Unmarshal([]byte(jsonLine([]byte(`{"m":"\u003e"}`))), &back); err != nil || back["m"] != ">" {
+		t.Errorf("%v, %v", back, err)
+	}
+}

@@ -1,0 +1,7 @@
+// Package task shows what runners have to do.
+package task
+
+// Command is the family of commands on tasks.
+type Command struct {
+	List listCommand `cmd:"" help:"List the tasks that runners have or wait for."`
+}

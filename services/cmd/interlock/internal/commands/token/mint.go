@@ -1,0 +1,71 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+type mintCommand struct {
+	keyFlags
+	Session   string        `help:"Session that the agent may act in, by the name or id that its requests give." required:"" placeholder:"SESSION"`
+	Branch    string        `help:"Only branch of the session's run that it may act in." placeholder:"BRANCH"`
+	Namespace string        `help:"Namespace of the session." default:"default" env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
+	Name      string        `help:"Name of the agent, for history and approvals." default:"agent" placeholder:"NAME"`
+	TTL       time.Duration `name:"ttl" help:"How long the token counts: at most 720h. Only another key ends it earlier." default:"1h" placeholder:"DURATION"`
+}
+
+// Run signs a token without asking any server.
+func (c *mintCommand) Run(streams console.Streams) error {
+	if !rpc.ValidNamespace(c.Namespace) {
+		return fmt.Errorf("--namespace %q: give 1 to 63 lower-case letters, digits and hyphens", c.Namespace)
+	}
+	if c.TTL < time.Second || c.TTL > sessiontoken.MaxTTL {
+		return fmt.Errorf("--ttl %s: give between 1s and %dh", c.TTL, int(sessiontoken.MaxTTL.Hours()))
+	}
+	file, folder := c.file()
+	key, err := sessiontoken.LoadKey(file)
+	if errors.Is(err, fs.ErrNotExist) && c.Key == "" {
+		return fmt.Errorf("there is no key in %s: `interlock up` makes one when it starts there; "+
+			"or give --key with that of the services", folder)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.checkName(folder); err != nil {
+		return err
+	}
+	now := time.Now().Truncate(time.Second)
+	token, err := key.Mint(sessiontoken.Claims{
+		Name: c.Name, Namespace: c.Namespace, Session: c.Session, Branch: c.Branch,
+		IssuedAt: now, Expires: now.Add(c.TTL.Truncate(time.Second)),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(streams.Out, token)
+	return err
+}
+
+// checkName refuses a name that the server would refuse. The names of a server
+// elsewhere are not known here.
+func (c *mintCommand) checkName(folder datadir.Dir) error {
+	var names *auth.Tokens
+	if c.Key == "" {
+		var err error
+		if names, err = auth.LoadTokens(folder.Tokens()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := sessiontoken.CheckName(c.Name, names); err != nil {
+		return fmt.Errorf("--name: %w", err)
+	}
+	return nil
+}

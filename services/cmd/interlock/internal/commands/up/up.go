@@ -1,0 +1,130 @@
+// Package up runs everything in one process.
+package up
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/services/approval"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/gateway"
+	"github.com/interlock-run/interlock/services/internal/cluster"
+	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/policyenforcer"
+	"github.com/interlock-run/interlock/services/statestore"
+)
+
+// Command runs a server until it is told to stop.
+type Command struct {
+	gateway.Flags
+	daemon.ServeFlags
+	daemon.AuthFlags
+	State           statestore.Flags        `embed:""`
+	Policy          policyenforcer.Flags    `embed:""`
+	Approval        approval.Flags          `embed:""`
+	Definitions     cluster.DefinitionFlags `embed:""`
+	Data            string                  `aliases:"data-dir" help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	HTTP            string                  `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
+	GRPC            string                  `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
+	NATS            string                  `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`
+	Store           string                  `help:"sqlite, or redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
+	AllowLossyStore bool                    `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
+	NATSURL         string                  `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+}
+
+func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) (err error) {
+	err = cmp.Or(c.Check("http", c.HTTP, false), c.Check("grpc", c.GRPC, false), daemon.CheckAddress("nats", c.NATS))
+	if err != nil {
+		return err
+	}
+	telemetry.TuneMemory()
+	log, err := daemon.Log()
+	if err != nil {
+		return err
+	}
+	shutdown, err := telemetry.Setup(ctx, "interlock", string(version))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shutdown(context.WithoutCancel(ctx))) }()
+	upstreams, err := c.Upstreams()
+	if err != nil {
+		return err
+	}
+	running, err := cluster.Start(ctx, cluster.Config{
+		Data: datadir.Dir(c.Data), HTTP: c.HTTP, GRPC: c.GRPC, NATS: c.NATS, TLS: c.TLS(), Insecure: c.InsecurePlaintext,
+		Auth:  c.AuthFlags,
+		Store: c.Store, AllowLossyStore: c.AllowLossyStore, NATSURL: c.NATSURL,
+		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
+		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
+		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
+	})
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; stop the program that has the port, "+
+			"or choose others with --http, --grpc and --nats (127.0.0.1:0 is any free one)", err)
+	}
+	if err != nil {
+		return err
+	}
+	c.greet(streams.Out, running)
+	select {
+	case <-ctx.Done():
+	case <-running.Failed():
+	}
+	fmt.Fprintln(streams.Out, "draining")
+	return running.Close()
+}
+
+// greet says where things are, and how to try them.
+func (c *Command) greet(out io.Writer, running *cluster.Cluster) {
+	at := running.Endpoints
+	fmt.Fprint(out, "Interlock is up.\n\n")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "  REST, MCP, hooks\t%s%s\n", at.HTTP, elsewhere(c.HTTP))
+	fmt.Fprintf(w, "  gRPC\t%s%s\n", at.GRPC, elsewhere(c.GRPC))
+	fmt.Fprintf(w, "  NATS\t%s\n", withoutPasswords(at.NATS))
+	fmt.Fprintf(w, "  data\t%s\n", c.Data)
+	fmt.Fprintf(w, "  tokens\t%s\n", running.TokensFile)
+	w.Flush()
+	fmt.Fprintf(out, tryIt, at.HTTP)
+}
+
+// elsewhere tells of an address that stands for all of the machine's own.
+func elsewhere(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip.IsUnspecified()) {
+		return ", and at this machine's other addresses"
+	}
+	return ""
+}
+
+// withoutPasswords is a list of URLs as it may be shown.
+func withoutPasswords(urls string) string {
+	all := strings.Split(urls, ",")
+	for i, one := range all {
+		if u, err := url.Parse(one); err == nil {
+			all[i] = u.Redacted()
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+const tryIt = `
+Try it:
+  interlock workflow register FILE.json
+  interlock run start WORKFLOW
+  interlock check Edit --run RUN
+  interlock tail
+MCP clients connect to %s/mcp?session=NAME with "Authorization: Bearer <the agent's token>".
+Ctrl-C ends it; nothing is lost.
+`
