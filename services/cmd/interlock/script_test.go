@@ -30,8 +30,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
+// atOnce is how many tests run at a time. Scripts wait for servers, streams and leases most
+// of their time, and each has its own servers.
+const atOnce = "8"
+
 // TestMain lets the test binary be interlock itself, in processes of its own.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil { // the default: a flag given to go test counts
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"interlock": main})
 }
 
@@ -49,8 +56,13 @@ func builtFolder(tb testing.TB) string {
 	return dir
 }
 
-// patience is how long anything that scripts wait for may take.
-const patience = 30 * time.Second
+// patience is how long anything that scripts wait for may take. A look at a file or at a
+// server costs little and is repeated soon; running a command costs more.
+const (
+	patience  = 30 * time.Second
+	soon      = 5 * time.Millisecond
+	untilTick = 100 * time.Millisecond
+)
 
 // TestScripts replays testdata/script. Beside testscript's own commands:
 //
@@ -109,11 +121,11 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// eventually polls a condition.
-func eventually(ts *testscript.TestScript, what string, done func() bool) {
+// eventually polls a condition at every tick.
+func eventually(ts *testscript.TestScript, every time.Duration, what string, done func() bool) {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !done() {
 		select {
@@ -126,7 +138,7 @@ func eventually(ts *testscript.TestScript, what string, done func() bool) {
 
 func ready(ts *testscript.TestScript, _ bool, args []string) {
 	dir := datadir.Dir(ts.MkAbs(args[0]))
-	eventually(ts, "the server of "+args[0]+" serves", func() bool {
+	eventually(ts, soon, "the server of "+args[0]+" serves", func() bool {
 		e, err := dir.ReadEndpoints()
 		if err != nil || e.HTTP == "" {
 			return false
@@ -155,7 +167,7 @@ func term(ts *testscript.TestScript, _ bool, args []string) {
 
 func holds(ts *testscript.TestScript, _ bool, args []string) {
 	want := regexp.MustCompile("(?m)" + args[1])
-	eventually(ts, args[0]+" has "+args[1], func() bool {
+	eventually(ts, soon, args[0]+" has "+args[1], func() bool {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		return err == nil && want.Match(text)
 	})
@@ -174,7 +186,7 @@ func statement(ts *testscript.TestScript, _ bool, args []string) {
 
 func until(ts *testscript.TestScript, _ bool, args []string) {
 	want := regexp.MustCompile("(?m)" + args[0])
-	eventually(ts, strings.Join(args[1:], " ")+" says "+args[0], func() bool {
+	eventually(ts, untilTick, strings.Join(args[1:], " ")+" says "+args[0], func() bool {
 		return ts.Exec(args[1], args[2:]...) == nil && want.MatchString(ts.ReadFile("stdout"))
 	})
 }
@@ -183,7 +195,7 @@ func gone(ts *testscript.TestScript, _ bool, args []string) {
 	for _, field := range strings.Fields(ts.ReadFile(args[0])) {
 		pid, err := strconv.Atoi(field)
 		ts.Check(err)
-		eventually(ts, "process "+field+" is gone", func() bool {
+		eventually(ts, soon, "process "+field+" is gone", func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ") // nobody waits for it
 		})
@@ -251,7 +263,7 @@ func TestHookStartsBeforeTheRest(t *testing.T) {
 			t.Errorf("%s is not in the program any more: name another", slow)
 		}
 		if strings.Contains(hook, line) {
-			t.Errorf("a hook waits for %s; package earlyhook must import less", slow)
+			t.Errorf("a hook waits for %s; package early must import less", slow)
 		}
 	}
 }
