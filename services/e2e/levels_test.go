@@ -35,6 +35,12 @@ var levels = map[string]int{
 	"services/gateway/internal": 3, "services/internal/jsonview": 3, "services/internal/protomap": 3,
 	"services/internal/sessiontree": 3, "services/internal/natsserver": 3, "services/internal/datadir": 3, "services/internal/certtest": 1,
 
+	// What the command line prints and does without a server knows of no connection.
+	"services/cmd/interlock/internal/console": 3, "services/cmd/interlock/internal/jsonfile": 3,
+	"services/cmd/interlock/internal/show": 3, "services/cmd/interlock/internal/input": 3,
+	"services/cmd/interlock/internal/shellwords": 3, "services/cmd/interlock/internal/offline": 3,
+	"services/cmd/interlock/internal/client": 4,
+
 	"services/engine": 4, "services/policyenforcer": 4, "services/statestore": 4, "services/approval": 4, "services/gateway": 4, "services/internal/daemon": 4,
 
 	"services/internal/cluster": 5, "services/cmd": 5, "services/e2e": 5,

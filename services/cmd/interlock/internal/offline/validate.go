@@ -33,6 +33,7 @@ type verdict struct {
 	Problems document.Problems `json:"problems"`
 }
 
+// Run judges every file, and returns console.ErrNo when one is not valid.
 func (c *Validate) Run(_ context.Context, io console.Streams) error {
 	verdicts := make([]verdict, 0, len(c.Files))
 	ok := true

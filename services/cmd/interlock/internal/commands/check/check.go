@@ -31,6 +31,7 @@ type Command struct {
 	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
 }
 
+// Run prints the decision. It returns console.ErrNo unless the call is allowed.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	input, err := input.Object("input", c.Input, io)
 	if err != nil {

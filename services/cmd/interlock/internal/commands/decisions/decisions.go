@@ -33,6 +33,7 @@ type Command struct {
 	Format   string `help:"Output: table, json, yaml or jsonl (one object a line, as they come)." enum:"table,json,yaml,jsonl" default:"table"`
 }
 
+// Run prints the decisions that the flags select.
 func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	req, err := c.request()
 	if err != nil {
@@ -170,6 +171,7 @@ func shadowText(shadows []jsonview.ShadowDecision) string {
 	return strings.Join(all, "; ")
 }
 
+// Text is a decision with its code, if any.
 func Text(decision, code string) string {
 	if code == "" {
 		return show.Text(decision)

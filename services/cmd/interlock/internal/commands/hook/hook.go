@@ -35,6 +35,7 @@ type Command struct {
 // ErrBlocked ends the hook with the exit code that blocks.
 var ErrBlocked = errors.New("blocked")
 
+// Run asks the server, and returns ErrBlocked unless the agent may continue.
 func (c *Command) Run(io console.Streams) error {
 	call := hookclient.Call(*c)
 	if call.Run(io.In, io.Out, io.Err, overHTTP) != hookclient.ExitDone {

@@ -23,6 +23,7 @@ type Command struct {
 	Workspace string `help:"Root that file patterns are relative to; this folder by default." env:"INTERLOCK_WORKSPACE,CLAUDE_PROJECT_DIR" placeholder:"DIR"`
 }
 
+// Run serves until standard input ends.
 func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) error {
 	token, err := c.Credentials(auth.Agent)
 	if err != nil {

@@ -32,6 +32,7 @@ type Command struct {
 	AgentToken string            `help:"Token that agents get as INTERLOCK_TOKEN. By default that of the agent in the data folder; they never get the runner's own." env:"INTERLOCK_AGENT_TOKEN" placeholder:"TOKEN"`
 }
 
+// Run takes tasks until ctx ends.
 func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	if c.Max < 1 || c.Max > 1000 {
 		return fmt.Errorf("--max is %d; it must be 1 to 1000", c.Max)

@@ -28,6 +28,7 @@ type Command struct {
 	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
 }
 
+// Run prints events until ctx ends.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	endpoint, err := c.endpoint()
 	if err != nil {

@@ -42,6 +42,7 @@ type Command struct {
 	NATSURL         string                  `name:"nats-url" help:"External NATS instead of the embedded one." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
+// Run serves until ctx ends or a part fails.
 func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) (err error) {
 	err = cmp.Or(c.Check("http", c.HTTP, false), c.Check("grpc", c.GRPC, false), daemon.CheckAddress("nats", c.NATS))
 	if err != nil {
