@@ -56,6 +56,18 @@ func builtFolder(tb testing.TB) string {
 	return dir
 }
 
+// memoryFolder is a folder for what scripts write, in memory where the system has that: each
+// commit of a server waits for the disk otherwise. It is "" where the system has not.
+func memoryFolder(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "interlock-")
+	if err != nil {
+		return ""
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // patience is how long anything that scripts wait for may take. A look at a file or at a
 // server costs little and is repeated soon; running a command costs more.
 const (
@@ -81,7 +93,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	built := builtFolder(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: "testdata/script", WorkdirRoot: memoryFolder(t), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "*")
 			env.Setenv("PATH", built+string(os.PathListSeparator)+env.Getenv("PATH"))
