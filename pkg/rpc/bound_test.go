@@ -305,7 +305,7 @@ func TestFieldsThatNameSessions(t *testing.T) {
 		"state GetSession session_id .", "state ListSessions session =", "state ResumeSession session =",
 		"state ResumeSession session_id .", "state StopSession session =", "state StopSession session_id .",
 		"state CreateState session =", "state DeleteState session =", "state GetState session =",
-		"state GetStateHistory session =", "state ListStates root_session .", "state ListStates session =",
+		"state GetStateHistory session =", "state ListStates session =",
 		"state LockState session =", "state MigrateState session =", "state UnlockState session =",
 		"state UpdateState session =", "state WatchState session =",
 	}

@@ -358,7 +358,7 @@ func TestStreamsThatClientsFeed(t *testing.T) {
 			if got.GetCorrelationId() != id || got.GetResults()[0].GetDecision().GetCallId() != fmt.Sprint(id) {
 				t.Fatalf("%d is answered by %v", id, got)
 			}
-			if bad := got.GetResults()[1].GetError(); bad.GetReason() != string(fault.InvalidRequest) {
+			if bad := got.GetResults()[1].GetError(); fault.ReasonOf(status.ErrorProto(bad)) != fault.InvalidRequest {
 				t.Fatalf("an invalid call is answered by %v", got)
 			}
 		}

@@ -81,10 +81,7 @@ func (checks) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.CheckToolC
 				Decision: &policyv1.CheckToolCallResponse{CallId: call.GetCallId()},
 			}}
 			if err := rpc.Validate(call); err != nil {
-				f := fault.From(err)
-				result.Result = &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
-					Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
-				}}
+				result.Result = &policyv1.CheckToolCallsResult_Error{Error: fault.From(err).GRPCStatus().Proto()}
 			}
 			answer.Results = append(answer.Results, result)
 		}

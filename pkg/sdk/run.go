@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -118,7 +119,7 @@ func guardResults(guards []*enginev1.GuardResult) []GuardResult {
 	out := make([]GuardResult, len(guards))
 	for i, g := range guards {
 		out[i] = GuardResult{
-			Name: g.GetName(), Field: g.GetField(), Op: g.GetOp(),
+			Name: g.GetName(), Field: g.GetField(), Op: strings.ToLower(word(g.GetOperator(), "GUARD_OPERATOR_")),
 			Expected: g.GetExpected(), Actual: g.GetActual(), Passed: g.GetPassed(),
 		}
 	}

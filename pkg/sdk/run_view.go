@@ -87,17 +87,18 @@ func (r *Run) Ended() bool {
 }
 
 func runOf(r *enginev1.Run) *Run {
+	rules := r.GetRules()
 	run := &Run{
 		ID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
 		Status: word(r.GetStatus(), "RUN_STATUS_"), State: r.GetState(), Context: r.GetContext(),
 		Version: r.GetVersion(), TransitionCount: r.GetTransitionCount(), SessionID: r.GetSessionId(), Workspace: r.GetWorkspace(),
-		Instructions: r.GetInstructions(), LegalEvents: legalEvents(r.GetLegalEvents()),
-		ToolsRestricted: r.GetToolsRestricted(), AllowedTools: r.GetAllowedTools(), DisallowedTools: r.GetDisallowedTools(),
-		Iterations: r.GetIterations(), MaxIterations: r.GetMaxIterations(), BlockedEnv: r.GetBlockedEnv(),
+		Instructions: rules.GetInstructions(), LegalEvents: legalEvents(rules.GetLegalEvents()),
+		ToolsRestricted: rules.GetToolsRestricted(), AllowedTools: rules.GetAllowedTools(), DisallowedTools: rules.GetDisallowedTools(),
+		Iterations: r.GetUsage().GetIterations(), MaxIterations: rules.GetMaxIterations(), BlockedEnv: rules.GetBlockedEnv(),
 		Branch: r.GetBranch(), Interrupt: r.GetInterrupt().GetName(), ReturnTo: r.GetInterrupt().GetReturnTo(),
 		ParentID: r.GetParentRunId(), CreatedAt: timeOf(r.GetCreatedAt()), UpdatedAt: timeOf(r.GetUpdatedAt()),
 	}
-	for _, v := range r.GetEnvOverrides() {
+	for _, v := range rules.GetEnvOverrides() {
 		if run.EnvOverrides == nil {
 			run.EnvOverrides = map[string]string{}
 		}

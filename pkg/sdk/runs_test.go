@@ -24,8 +24,8 @@ type fakeRuns struct {
 
 var aRun = &enginev1.Run{
 	RunId: "run_1", Workflow: "deploy", WorkflowVersion: 3, Status: enginev1.RunStatus_RUN_STATUS_RUNNING, State: "testing",
-	Context: []byte(`{"n":1}`), Version: 7, ToolsRestricted: true, AllowedTools: []string{"Read"},
-	EnvOverrides: []*enginev1.EnvVar{{Name: "CI", Value: "1"}}, BlockedEnv: []string{"TOKEN"},
+	Context: []byte(`{"n":1}`), Version: 7, Rules: &enginev1.StateRules{ToolsRestricted: true, AllowedTools: []string{"Read"}, EnvOverrides: []*enginev1.EnvVar{{Name: "CI", Value: "1"}}, BlockedEnv: []string{"TOKEN"}},
+
 	Interrupt: &enginev1.Interruption{Name: "check", ReturnTo: "coding"},
 	Fork: &enginev1.Fork{Branches: []*enginev1.ForkBranch{{
 		Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "lint_run", SessionId: "other",
@@ -148,7 +148,7 @@ func TestTransition(t *testing.T) {
 		runs.answer = func(*enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
 			return &enginev1.TransitionRunResponse{Run: aRun, Rejection: &enginev1.Rejection{
 				Code: enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, Message: "no", State: "testing", Status: enginev1.RunStatus_RUN_STATUS_RUNNING,
-				Guards:      []*enginev1.GuardResult{{Name: "green", Field: "tests", Op: "eq", Expected: []byte(`"pass"`)}},
+				Guards:      []*enginev1.GuardResult{{Name: "green", Field: "tests", Operator: enginev1.GuardOperator_GUARD_OPERATOR_EQ, Expected: []byte(`"pass"`)}},
 				LegalEvents: []*enginev1.LegalEvent{{Event: "FIX"}},
 			}}, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"strings"
 	"time"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -140,6 +141,6 @@ func broken(err error) error {
 func changeOf(id string, v *statev1.StateVersion) Change {
 	return Change{
 		StateID: id, Version: v.GetVersion(), Time: timeOf(v.GetTime()), SessionID: v.GetSessionId(), SessionName: v.GetSessionName(),
-		Actor: v.GetActor(), Type: v.GetType(), Patch: v.GetPatch(), SchemaVersion: v.GetSchemaVersion(),
+		Actor: v.GetActor(), Type: strings.ToLower(word(v.GetType(), "STATE_CHANGE_TYPE_")), Patch: v.GetPatch(), SchemaVersion: v.GetSchemaVersion(),
 	}
 }

@@ -20,7 +20,7 @@ type watchStream = grpc.ServerStreamingServer[statev1.WatchStateResponse]
 
 func version(n int64) *statev1.WatchStateResponse {
 	return &statev1.WatchStateResponse{StateId: "wfstate_1", Change: &statev1.StateVersion{
-		Version: n, Type: "updated", Patch: []byte(`[]`), SessionName: "s", Actor: "agent",
+		Version: n, Type: statev1.StateChangeType_STATE_CHANGE_TYPE_UPDATED, Patch: []byte(`[]`), SessionName: "s", Actor: "agent",
 	}}
 }
 

@@ -68,7 +68,7 @@ func TestService(t *testing.T) {
 	go func() { done <- s.Run(ctx) }()
 
 	made, err := approvalv1.NewApprovalServiceClient(conn).CreateApproval(t.Context(), &approvalv1.CreateApprovalRequest{
-		Kind: approvalv1.Kind_KIND_TRANSITION, Subject: []byte(`{}`), Asker: &approvalv1.Asker{Principal: "agent"}, RunId: "run_1",
+		Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION, Subject: []byte(`{}`), Asker: &approvalv1.Asker{Principal: "agent"}, RunId: "run_1",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // events reads what NATS carries, from the first event of a subject on.
@@ -78,7 +79,7 @@ func (e *events) announced(t testing.TB, id string, history []*enginev1.HistoryE
 			continue
 		}
 		want := history[i]
-		if ev.GetEntityId() != id || ev.GetVersion() != want.GetRunVersion() || ev.GetType() != want.GetType() {
+		if ev.GetEntityId() != id || ev.GetVersion() != want.GetRunVersion() || ev.GetType() != protomap.HistoryWord(want.GetType()) {
 			t.Fatalf("entry %d of %s is %s at version %d; NATS carries %s at version %d of %s",
 				i, id, want.GetType(), want.GetRunVersion(), ev.GetType(), ev.GetVersion(), ev.GetEntityId())
 		}

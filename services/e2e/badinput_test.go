@@ -40,7 +40,7 @@ func TestBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) { test(t, w, run.GetRunId()) })
 	}
 	after := c.get(t, run.GetRunId())
-	if after.GetVersion() != run.GetVersion() || after.GetIterations() != 0 || string(after.GetContext()) != string(run.GetContext()) {
+	if after.GetVersion() != run.GetVersion() || after.GetUsage().GetIterations() != 0 || string(after.GetContext()) != string(run.GetContext()) {
 		t.Errorf("bad input changed the run from %v to %v", run, after)
 	}
 	list := must[*enginev1.ListRunsResponse](t)(c.runs.ListRuns(within(t), &enginev1.ListRunsRequest{}))

@@ -85,13 +85,13 @@ func limitsOnInputs(t *testing.T, w *world) {
 	ask(1, "Write", `{"file_path": "x/../b.go", "content": "1"}`, allow, "")
 	ask(0, "Write", `{"file_path": "c.go", "content": "1"}`, deny, "TOO_MANY_FILES")
 	ask(1, "Write", `{"path": "c.go"}`, deny, "INVALID_INPUT")
-	if got := callers[0].get(t, id); got.GetFilesChanged() != 2 || got.GetMaxFilesPerState() != 2 || got.GetIterations() != 4 {
-		t.Errorf("%d of %d files, %d iterations", got.GetFilesChanged(), got.GetMaxFilesPerState(), got.GetIterations())
+	if got := callers[0].get(t, id); got.GetUsage().GetFilesChanged() != 2 || got.GetRules().GetMaxFilesPerState() != 2 || got.GetUsage().GetIterations() != 4 {
+		t.Errorf("%d of %d files, %d iterations", got.GetUsage().GetFilesChanged(), got.GetRules().GetMaxFilesPerState(), got.GetUsage().GetIterations())
 	}
 	read := ask(0, "Read", `{}`, allow, "")
 	report := must[*policyv1.ReportToolCallResponse](t)(callers[1].policy.ReportToolCall(within(t),
 		&policyv1.ReportToolCallRequest{RunId: id, CallId: read.GetCallId(), Tool: "Read", Ok: true, ResultBytes: 1000, Output: []byte("text")}))
-	if !strings.Contains(report.GetWarning(), "1000") || report.GetRun().GetContextBytes() != 1000 {
+	if !strings.Contains(report.GetWarning(), "1000") || report.GetRun().GetUsage().GetContextBytes() != 1000 {
 		t.Errorf("a spent budget is reported as %v", report)
 	}
 	ask(1, "Read", `{}`, deny, "CONTEXT_BUDGET")
@@ -131,7 +131,7 @@ func interrupts(t *testing.T, w *world) {
 	}
 	other.expect(t, id, "Edit", deny, "TOOL_NOT_ALLOWED")
 	back := other.move(t, id, "OK")
-	if back.GetState() != "working" || back.GetInterrupt() != nil || back.GetFilesChanged() != 0 || back.GetEntry() != 3 {
+	if back.GetState() != "working" || back.GetInterrupt() != nil || back.GetUsage().GetFilesChanged() != 0 || back.GetEntry() != 3 {
 		t.Errorf("returned to %v", back)
 	}
 	r := c.fire(t, id, "OK", "").GetRejection()
@@ -306,7 +306,7 @@ func forceState(t *testing.T, w *world) {
 		t.Errorf("forced: %v", got)
 	}
 	c.move(t, id, "SHIP")
-	if history := c.history(t, id); history[1].GetType() != "forced" {
+	if history := c.history(t, id); history[1].GetType() != enginev1.HistoryType_HISTORY_TYPE_FORCED {
 		t.Errorf("recorded as %v", history[1])
 	}
 }

@@ -62,7 +62,7 @@ func pauseAndResume(t *testing.T, w *world) {
 		t.Errorf("a paused run moves on: %v", got)
 	}
 	run = must[*enginev1.ResumeRunResponse](t)(agent.runs.ResumeRun(within(t), &enginev1.ResumeRunRequest{RunId: id})).GetRun()
-	if run.GetStatus() != running || run.GetState() != "implementing" || run.GetIterations() != 0 || run.GetTransitionCount() != 1 {
+	if run.GetStatus() != running || run.GetState() != "implementing" || run.GetUsage().GetIterations() != 0 || run.GetTransitionCount() != 1 {
 		t.Errorf("resumed as %v", run)
 	}
 	agent.expect(t, id, "Bash", deny, "TOOL_NOT_ALLOWED")
@@ -96,7 +96,7 @@ func cancelRun(t *testing.T, w *world) {
 	_, err = other.runs.GetRun(within(t), &enginev1.GetRunRequest{SessionId: "s"})
 	refused(t, err, fault.NotFound)
 	history := other.history(t, id)
-	if last := history[len(history)-1]; last.GetType() != "cancelled" || last.GetReason() != "enough" || last.GetActor() != "agent" {
+	if last := history[len(history)-1]; last.GetType() != enginev1.HistoryType_HISTORY_TYPE_CANCELLED || last.GetReason() != "enough" || last.GetActor() != "agent" {
 		t.Errorf("the history ends with %v", last)
 	}
 }
@@ -188,7 +188,7 @@ func pinnedVersions(t *testing.T, w *world) {
 		t.Errorf("the same content again is %v", same)
 	}
 	run := one.start(t, "v")
-	if run.GetWorkflowVersion() != 2 || run.GetLegalEvents()[0].GetEvent() != "NEW" {
+	if run.GetWorkflowVersion() != 2 || run.GetRules().GetLegalEvents()[0].GetEvent() != "NEW" {
 		t.Errorf("a new run is %v", run)
 	}
 	if got := other.fire(t, old, "NEW", ""); got.GetAccepted() {

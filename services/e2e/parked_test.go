@@ -115,7 +115,7 @@ func firedBy(t testing.TB, c *caller, run, approval string) (n int) {
 	t.Helper()
 	history := must[*enginev1.GetRunHistoryResponse](t)(c.runs.GetRunHistory(within(t), &enginev1.GetRunHistoryRequest{RunId: run, PageSize: 1000}))
 	for _, e := range history.GetEntries() {
-		if e.GetApprovalId() == approval && e.GetType() != parked {
+		if e.GetApprovalId() == approval && e.GetType() != enginev1.HistoryType_HISTORY_TYPE_APPROVAL_PARKED {
 			n++
 		}
 	}

@@ -51,7 +51,7 @@ func repeats(t *testing.T, w *world) {
 // repeatedCheck asks about one call twice: it counts once.
 func repeatedCheck(t *testing.T, one, other *caller, id string) {
 	t.Helper()
-	before := one.get(t, id).GetIterations()
+	before := one.get(t, id).GetUsage().GetIterations()
 	req := &policyv1.CheckToolCallRequest{RunId: id, Tool: "Edit", Input: []byte(`{"file_path":"a"}`), CallId: "call_1"}
 	for _, c := range []*caller{one, other, one} {
 		d := must[*policyv1.CheckToolCallResponse](t)(c.policy.CheckToolCall(within(t), req))
@@ -59,7 +59,7 @@ func repeatedCheck(t *testing.T, one, other *caller, id string) {
 			t.Fatalf("the call is decided as %v", d)
 		}
 	}
-	if got := other.get(t, id).GetIterations(); got != before+1 {
+	if got := other.get(t, id).GetUsage().GetIterations(); got != before+1 {
 		t.Errorf("one call that was asked about three times counts %d", got-before)
 	}
 	changed := proto.CloneOf(req)

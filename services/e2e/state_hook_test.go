@@ -98,7 +98,7 @@ func TestStateToolsAreNeverGated(t *testing.T) {
 		s.judged("", "mcp__evil__"+tool, "deny")
 	}
 	s.tells("", "state_create", map[string]any{"schema_name": "findings", "initial_data": map[string]any{"findings": []string{}}}, false, "at version 1")
-	if run = c.get(t, run.GetRunId()); run.GetIterations() != 0 {
+	if run = c.get(t, run.GetRunId()); run.GetUsage().GetIterations() != 0 {
 		t.Errorf("own tools were counted: %v", run)
 	}
 }
@@ -202,7 +202,7 @@ func (s *stateStore) wantSession(t testing.TB, name string, status statev1.Sessi
 // wantCallbacks wants one task that is ready to call a session back for children.
 func (s *stateStore) wantCallbacks(t testing.TB, name string, want map[string]statev1.StateUpdateStatus) {
 	t.Helper()
-	tasks := must[*statev1.ListTasksResponse](t)(s.tasks.ListTasks(within(t), &statev1.ListTasksRequest{Session: name})).GetTasks()
+	tasks := must[*statev1.ListTasksResponse](t)(s.tasks.ListTasks(within(t), &statev1.ListTasksRequest{Filter: "session=" + name})).GetTasks()
 	if len(tasks) != 1 || tasks[0].GetKind() != statev1.TaskKind_TASK_KIND_CALLBACK || tasks[0].GetStatus() != statev1.TaskStatus_TASK_STATUS_READY {
 		t.Fatalf("tasks of %s: %v", name, tasks)
 	}

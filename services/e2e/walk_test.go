@@ -5,10 +5,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"google.golang.org/grpc/status"
+
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/fault"
 )
 
 // bugfix gates edits, limits them, and ships only when tests passed.
@@ -42,7 +45,7 @@ func walkWorkflow(t *testing.T, w *world) {
 	}
 	run := one.start(t, "bugfix")
 	id := run.GetRunId()
-	if run.GetState() != "planning" || run.GetStatus() != running || run.GetInstructions() != "Find the bug." {
+	if run.GetState() != "planning" || run.GetStatus() != running || run.GetRules().GetInstructions() != "Find the bug." {
 		t.Fatalf("started as %v", run)
 	}
 
@@ -131,8 +134,8 @@ func limitExactly(t *testing.T, w *world) {
 	}
 	// A new entry counts anew (S2.10).
 	callers[1].move(t, id, "DONE")
-	if got := callers[0].get(t, id); got.GetIterations() != 0 {
-		t.Errorf("the next state begins with %d iterations", got.GetIterations())
+	if got := callers[0].get(t, id); got.GetUsage().GetIterations() != 0 {
+		t.Errorf("the next state begins with %d iterations", got.GetUsage().GetIterations())
 	}
 }
 
@@ -164,7 +167,7 @@ func streamOfChecks(t *testing.T, w *world) {
 	for range messages {
 		resp := must[*policyv1.CheckToolCallsResponse](t)(stream.Recv())
 		for _, r := range resp.GetResults() {
-			word := r.GetError().GetReason()
+			word := string(fault.ReasonOf(status.ErrorProto(r.GetError())))
 			if d := r.GetDecision(); d != nil {
 				word = d.GetDecision().String()[len("DECISION_"):] + codeOf(d)
 			}

@@ -40,11 +40,11 @@ func (h *humans) CreateApproval(_ context.Context, req *approvalv1.CreateApprova
 	r, err := consent.Open(consent.Request{
 		ID: req.GetApprovalId(), Editable: req.GetEditable(), Message: req.GetMessage(),
 		Action: consent.Action{
-			Kind:    consent.Kind(strings.ToLower(strings.TrimPrefix(req.GetKind().String(), "KIND_"))),
+			Kind:    consent.Kind(strings.ToLower(strings.TrimPrefix(req.GetKind().String(), "APPROVAL_KIND_"))),
 			Subject: parse(req.GetSubject()), Data: parse(req.GetData()),
 		},
 		Asker: consent.Asker{Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId()},
-		Terms: consent.Terms{Required: int(terms.GetRequired()), TTL: time.Duration(terms.GetExpiresSeconds()) * time.Second},
+		Terms: consent.Terms{Required: int(terms.GetRequired()), TTL: terms.GetExpiresAfter().AsDuration()},
 	}, h.clock())
 	if err != nil {
 		return nil, fault.New(fault.InvalidRequest, "%s", err)
@@ -125,7 +125,7 @@ func (q *question) proto() *approvalv1.Approval {
 	}
 	out.Status = approvalv1.ApprovalStatus(approvalv1.ApprovalStatus_value["APPROVAL_STATUS_"+status])
 	for _, v := range q.Votes {
-		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: v.Role, Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
+		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: approvalv1.ApproverRole(approvalv1.ApproverRole_value["APPROVER_ROLE_"+strings.ToUpper(v.Role)]), Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
 	}
 	if q.Edit != nil {
 		out.EditedData, out.EditedBy = q.Edit.Data.AppendJSON(nil), q.Edit.By

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"testing"
+	"time"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
@@ -43,8 +44,8 @@ func TestParkedOverTheContract(t *testing.T) {
 		a.GetEvent() != "GO" || a.GetTo() != "z" || a.GetMessage() != "Go?" || a.GetAskedBy() != "amir" || a.GetSince() == nil {
 		t.Errorf("the run is %v", run)
 	}
-	if run.GetApprovalWaitSeconds() != 20 || len(run.GetPolicies()) != 1 || run.GetProcess() {
-		t.Errorf("waits %d s, policies %q, process %t", run.GetApprovalWaitSeconds(), run.GetPolicies(), run.GetProcess())
+	if run.GetWorkflowMeta().GetApprovalWait().AsDuration() != 20*time.Second || len(run.GetWorkflowMeta().GetPolicies()) != 1 || run.GetWorkflowMeta().GetProcess() {
+		t.Errorf("waits %s, policies %q, process %t", run.GetWorkflowMeta().GetApprovalWait().AsDuration(), run.GetWorkflowMeta().GetPolicies(), run.GetWorkflowMeta().GetProcess())
 	}
 	if got := string(r.humans.asked[r.humans.last].req.GetData()); got != `{"n":9007199254740993}` {
 		t.Errorf("asked with %s", got)

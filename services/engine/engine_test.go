@@ -24,6 +24,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/engine"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 var update = flag.Bool("update", false, "write what the transcripts really say")
@@ -208,14 +209,14 @@ func (r *rig) settle() string {
 // told is what an agent and its client learn.
 func told(run *enginev1.Run, turn *enginev1.Turn) string {
 	var events []string
-	for _, e := range run.GetLegalEvents() {
+	for _, e := range run.GetRules().GetLegalEvents() {
 		events = append(events, e.GetEvent())
 	}
 	line := fmt.Sprintf("%s in %s, process %t, events %q, answers %q, prompt %q",
-		strings.TrimPrefix(run.GetStatus().String(), "RUN_STATUS_"), run.GetState(), run.GetProcess(), events, turn.GetAnswers(), turn.GetInitialPrompt())
+		strings.TrimPrefix(run.GetStatus().String(), "RUN_STATUS_"), run.GetState(), run.GetWorkflowMeta().GetProcess(), events, turn.GetAnswers(), turn.GetInitialPrompt())
 	if a := run.GetApproval(); a != nil {
 		line += fmt.Sprintf("\n%s asks for %s -> %s: %q, pending %t %s %q by %q", a.GetApprovalId(), a.GetEvent(), a.GetTo(), a.GetMessage(),
-			a.GetPending(), a.GetOutcome(), a.GetNote(), a.GetDecidedBy())
+			a.GetPending(), protomap.Word(a.GetOutcome(), "APPROVAL_OUTCOME_"), a.GetNote(), a.GetDecidedBy())
 	}
 	return line + "\n> " + strings.ReplaceAll(turn.GetText(), "\n", "\n> ")
 }
@@ -227,7 +228,7 @@ func (r *rig) history() string {
 	}
 	var lines []string
 	for _, e := range resp.GetEntries() {
-		line := fmt.Sprintf("%d %s by %s: %s %s -> %s", e.GetRunVersion(), e.GetType(), e.GetActor(), e.GetEvent(), e.GetFrom(), e.GetTo())
+		line := fmt.Sprintf("%d %s by %s: %s %s -> %s", e.GetRunVersion(), protomap.HistoryWord(e.GetType()), e.GetActor(), e.GetEvent(), e.GetFrom(), e.GetTo())
 		for _, more := range []string{e.GetRationale(), e.GetApprovalId(), e.GetReason()} {
 			if more != "" {
 				line += "; " + more

@@ -70,7 +70,7 @@ func (r runOf) GetRunHistory(_ context.Context, req *enginev1.GetRunHistoryReque
 	var entries []*enginev1.HistoryEntry
 	for version := int64(4); version <= 14; version++ { // with the result of a tool of before
 		entries = append(entries, &enginev1.HistoryEntry{
-			RunVersion: version, Time: timestamppb.New(noon), Actor: "agent", Type: "transitioned", Event: fmt.Sprintf("E%d\u200b", version),
+			RunVersion: version, Time: timestamppb.New(noon), Actor: "agent", Type: enginev1.HistoryType_HISTORY_TYPE_TRANSITIONED, Event: fmt.Sprintf("E%d\u200b", version),
 		})
 	}
 	return &enginev1.GetRunHistoryResponse{Entries: entries}, nil
@@ -80,13 +80,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func hostile() *approvalv1.Approval {
 	return &approvalv1.Approval{
-		ApprovalId: "apr_1", Kind: approvalv1.Kind_KIND_TOOL_CALL, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, RunId: "run_1",
+		ApprovalId: "apr_1", Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, RunId: "run_1",
 		Subject: []byte(`{"run_id":"run_1","run_version":14,"workflow":"deploy","state":"review","tool":"Bash","capability":"bash"}`),
 		Data:    []byte(`{"command":"echo \u001b[2K\rls","big":9007199254740993}`), EditedData: []byte("{\"command\":\"ls\u202e\"}"),
 		EditPatch: []byte(`[{"op":"replace","path":"/command","value":"ls"}]`), EditedBy: "olga",
 		Asker: &approvalv1.Asker{Principal: "agent", SessionId: "child", RootSessionId: "root"}, Message: "May I?\n\x1b[31mdigest  forged",
 		Terms:     &approvalv1.Terms{Required: 2, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}, Names: []string{"olga"}}},
-		Votes:     []*approvalv1.Vote{{By: "olga", Role: "operator", Approve: true, Note: "fine\u202e", Time: timestamppb.New(noon)}},
+		Votes:     []*approvalv1.Vote{{By: "olga", Role: approvalv1.ApproverRole_APPROVER_ROLE_OPERATOR, Approve: true, Note: "fine\u202e", Time: timestamppb.New(noon)}},
 		CreatedAt: timestamppb.New(noon), ExpiresAt: timestamppb.New(noon.Add(24 * time.Hour)), Digest: strings.Repeat("ab", 32),
 		Outcome: `approval apr_1 is pending: 1 of 2 approvals`,
 	}

@@ -8,6 +8,7 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Approval is one question to humans (S9). Agents may have written its message,
@@ -75,7 +76,7 @@ type Vote struct {
 // ApprovalOf is the JSON of an approval.
 func ApprovalOf(a *approvalv1.Approval) Approval {
 	out := Approval{
-		ApprovalID: a.GetApprovalId(), Kind: lower(a.GetKind().String(), "KIND_"), Status: ApprovalStatus(a.GetStatus()),
+		ApprovalID: a.GetApprovalId(), Kind: lower(a.GetKind().String(), "APPROVAL_KIND_"), Status: ApprovalStatus(a.GetStatus()),
 		RunID: a.GetRunId(), Subject: objectOf(a.GetSubject()), Data: rawOf(a.GetData()),
 		EditedData: rawOf(a.GetEditedData()), EditPatch: rawOf(a.GetEditPatch()), EditedBy: a.GetEditedBy(), Editable: a.GetEditable(),
 		Digest: a.GetDigest(), Message: a.GetMessage(), Terms: termsOf(a.GetTerms()), Votes: make([]Vote, len(a.GetVotes())),
@@ -87,7 +88,7 @@ func ApprovalOf(a *approvalv1.Approval) Approval {
 		UsedAt: timeOf(a.GetUsedAt()), UsedBy: a.GetUsedBy(), Version: a.GetVersion(),
 	}
 	for i, v := range a.GetVotes() {
-		out.Votes[i] = Vote{By: v.GetBy(), Role: v.GetRole(), Approve: v.GetApprove(), Note: v.GetNote(), Time: timeOf(v.GetTime())}
+		out.Votes[i] = Vote{By: v.GetBy(), Role: protomap.LowerWord(v.GetRole(), "APPROVER_ROLE_"), Approve: v.GetApprove(), Note: v.GetNote(), Time: timeOf(v.GetTime())}
 	}
 	return out
 }
@@ -95,7 +96,7 @@ func ApprovalOf(a *approvalv1.Approval) Approval {
 func termsOf(t *approvalv1.Terms) Terms {
 	out := Terms{
 		Required: t.GetRequired(), DenyThreshold: t.GetDenyThreshold(), Eligible: approversOf(t.GetEligible()),
-		ExpiresSeconds: t.GetExpiresSeconds(), EscalateAfterSeconds: t.GetEscalateAfterSeconds(),
+		ExpiresSeconds: secondsOf(t.GetExpiresAfter()), EscalateAfterSeconds: secondsOf(t.GetEscalateAfter()),
 	}
 	if to := approversOf(t.GetEscalateTo()); len(to.Roles)+len(to.Names) > 0 {
 		out.EscalateTo = &to
@@ -115,7 +116,9 @@ func ApprovalStatus(s approvalv1.ApprovalStatus) string {
 }
 
 // ApprovalStatuses are the names of all statuses, in the contract's order.
-func ApprovalStatuses() []string { return names(approvalv1.ApprovalStatus_name, approvalStatusPrefix) }
+func ApprovalStatuses() []string {
+	return protomap.Names(approvalv1.ApprovalStatus_name, approvalStatusPrefix)
+}
 
 // PendingApproval is a transition that waits for humans (S9.1).
 type PendingApproval struct {
@@ -151,7 +154,7 @@ func runApprovals(a *enginev1.RunApproval) (pending *PendingApproval, last *Last
 	default:
 		return nil, &LastApproval{
 			ApprovalID: a.GetApprovalId(), Event: a.GetEvent(), To: a.GetTo(),
-			Outcome: a.GetOutcome(), Note: a.GetNote(), DecidedBy: a.GetDecidedBy(),
+			Outcome: protomap.Word(a.GetOutcome(), "APPROVAL_OUTCOME_"), Note: a.GetNote(), DecidedBy: a.GetDecidedBy(),
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Interruption is the handler of an interrupt at work (S4.2).
@@ -59,7 +60,7 @@ func forkOf(f *enginev1.Fork) *Fork {
 		return nil
 	}
 	out := &Fork{
-		Event: f.GetEvent(), State: f.GetState(), Join: f.GetJoin(), OnComplete: f.GetOnComplete(), OnFail: f.GetOnFail(),
+		Event: f.GetEvent(), State: f.GetState(), Join: protomap.LowerWord(f.GetJoin(), "JOIN_MODE_"), OnComplete: f.GetOnComplete(), OnFail: f.GetOnFail(),
 		Current: f.GetCurrent(), Branches: make([]ForkBranch, len(f.GetBranches())),
 	}
 	for i, b := range f.GetBranches() {

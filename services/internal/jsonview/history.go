@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // HistoryEntry is one change of a run, or the result of a tool call (S6.4).
@@ -68,7 +69,7 @@ func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
 	out := make([]HistoryEntry, len(entries))
 	for i, h := range entries {
 		out[i] = HistoryEntry{
-			RunVersion: h.GetRunVersion(), Time: timeOf(h.GetTime()), Actor: h.GetActor(), Type: h.GetType(),
+			RunVersion: h.GetRunVersion(), Time: timeOf(h.GetTime()), Actor: h.GetActor(), Type: protomap.HistoryWord(h.GetType()),
 			Event: h.GetEvent(), From: h.GetFrom(), To: h.GetTo(), Rationale: h.GetRationale(),
 			Guards: GuardResults(h.GetGuards()), WorkflowVersion: h.GetWorkflowVersion(),
 			Reason: h.GetReason(), SafeNext: h.GetSafeNext(),

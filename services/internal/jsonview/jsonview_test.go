@@ -35,6 +35,7 @@ func TestRun(t *testing.T) {
 		r := &enginev1.Run{
 			RunId: "r", Workflow: "w", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_RUNNING, State: "s",
 			Version: 3, CreatedAt: noon, UpdatedAt: noon,
+			Rules: &enginev1.StateRules{}, Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{},
 		}
 		change(r)
 		return r
@@ -44,15 +45,15 @@ func TestRun(t *testing.T) {
 		want string
 	}{
 		"nothing": {
-			run(func(r *enginev1.Run) { r.BlockedEnv, r.DisallowedTools = []string{}, []string{} }),
+			run(func(r *enginev1.Run) { r.Rules.BlockedEnv, r.Rules.DisallowedTools = []string{}, []string{} }),
 			`{` + always + `"allowed_tools":null,"instructions":"","legal_events":[],` + times + `,"allowed_commands":null}`,
 		},
 		"limits": {
 			run(func(r *enginev1.Run) {
-				r.CommandsRestricted, r.BlockedEnv, r.DisallowedTools = true, []string{"TOKEN"}, []string{"Bash"}
-				r.EnvOverrides = []*enginev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: ""}}
-				r.MaxIterations, r.MaxEditLines, r.MaxFilesPerState, r.FilesChanged = 9, 8, 7, 6
-				r.ContextBudgetBytes, r.ContextBytes, r.Held = 5, 4, true
+				r.Rules.CommandsRestricted, r.Rules.BlockedEnv, r.Rules.DisallowedTools = true, []string{"TOKEN"}, []string{"Bash"}
+				r.Rules.EnvOverrides = []*enginev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: ""}}
+				r.Rules.MaxIterations, r.Rules.MaxEditLines, r.Rules.MaxFilesPerState, r.Usage.FilesChanged = 9, 8, 7, 6
+				r.Rules.ContextBudgetBytes, r.Usage.ContextBytes, r.Held = 5, 4, true
 			}),
 			`{` + always + `"allowed_tools":null,"instructions":"","legal_events":[],` + times + `,"held":true,"disallowed_tools":["Bash"],` +
 				`"allowed_commands":[],"blocked_env":["TOKEN"],"env_overrides":{"A":"","B":"2"},"max_iterations":9,"max_edit_lines":8,` +
@@ -60,7 +61,7 @@ func TestRun(t *testing.T) {
 		},
 		"commands": {
 			run(func(r *enginev1.Run) {
-				r.CommandsRestricted, r.AllowedCommands, r.ToolsRestricted = true, []string{"go test"}, true
+				r.Rules.CommandsRestricted, r.Rules.AllowedCommands, r.Rules.ToolsRestricted = true, []string{"go test"}, true
 			}),
 			`{` + always + `"allowed_tools":[],"instructions":"","legal_events":[],` + times + `,"allowed_commands":["go test"]}`,
 		},
@@ -70,11 +71,11 @@ func TestRun(t *testing.T) {
 				r.Interrupt = &enginev1.Interruption{Name: "check", ReturnTo: "linting"}
 				r.Child = &enginev1.Invocation{RunId: "run_c", Workflow: "sub", Event: "ASK"}
 				r.Fork = &enginev1.Fork{
-					Event: "GO", State: "build", Join: "any", OnComplete: "done", OnFail: "bad", Current: "lint",
+					Event: "GO", State: "build", Join: enginev1.JoinMode_JOIN_MODE_ANY, OnComplete: "done", OnFail: "bad", Current: "lint",
 					Branches: []*enginev1.ForkBranch{
 						{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "linting", Terminal: "linted", SessionId: "s/1"},
 						{Name: "test", Status: enginev1.BranchStatus_BRANCH_STATUS_SUCCEEDED, State: "tested", Terminal: "tested", Fork: &enginev1.Fork{
-							Event: "DEEP", State: "tested", Join: "all",
+							Event: "DEEP", State: "tested", Join: enginev1.JoinMode_JOIN_MODE_ALL,
 						}},
 					},
 				}
@@ -101,7 +102,7 @@ func TestHistory(t *testing.T) {
 	}{
 		"join": {
 			&enginev1.HistoryEntry{
-				RunVersion: 4, Time: noon, Actor: "a", Type: "transitioned", Event: "OK", From: "x", To: "y", WorkflowVersion: 1,
+				RunVersion: 4, Time: noon, Actor: "a", Type: enginev1.HistoryType_HISTORY_TYPE_TRANSITIONED, Event: "OK", From: "x", To: "y", WorkflowVersion: 1,
 				Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Branch: "lint",
 				Joins: []*enginev1.Join{{Event: "GO", To: "done", Succeeded: true, Conflicts: []string{"k"}, Branches: []*enginev1.BranchOutcome{
 					{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_SUCCEEDED}, {Name: "test", Status: enginev1.BranchStatus_BRANCH_STATUS_CANCELLED},
@@ -113,7 +114,7 @@ func TestHistory(t *testing.T) {
 		},
 		"interrupt": {
 			&enginev1.HistoryEntry{
-				RunVersion: 5, Time: noon, Actor: "a", Type: "interrupt.fired", From: "x", To: "h", WorkflowVersion: 1,
+				RunVersion: 5, Time: noon, Actor: "a", Type: enginev1.HistoryType_HISTORY_TYPE_INTERRUPT_FIRED, From: "x", To: "h", WorkflowVersion: 1,
 				Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Interrupt: "check", Files: []string{"m/1.sql"},
 			},
 			`{"run_version":5,"time":"2026-03-04T12:00:00Z","actor":"a","type":"interrupt.fired","from":"x","to":"h","workflow_version":1,` +
@@ -121,7 +122,7 @@ func TestHistory(t *testing.T) {
 		},
 		"child and session": {
 			&enginev1.HistoryEntry{
-				RunVersion: 6, Time: noon, Actor: "a", Type: "invoke.started", WorkflowVersion: 1,
+				RunVersion: 6, Time: noon, Actor: "a", Type: enginev1.HistoryType_HISTORY_TYPE_INVOKE_STARTED, WorkflowVersion: 1,
 				Status: enginev1.RunStatus_RUN_STATUS_WAITING, ChildRunId: "run_c", SessionId: "s/1",
 			},
 			`{"run_version":6,"time":"2026-03-04T12:00:00Z","actor":"a","type":"invoke.started","workflow_version":1,"status":"WAITING",` +
@@ -129,7 +130,7 @@ func TestHistory(t *testing.T) {
 		},
 		"result": {
 			&enginev1.HistoryEntry{
-				RunVersion: 6, Time: noon, Actor: "a", Type: "tool_result", From: "x", To: "x",
+				RunVersion: 6, Time: noon, Actor: "a", Type: enginev1.HistoryType_HISTORY_TYPE_TOOL_RESULT, From: "x", To: "x",
 				ToolResult: &enginev1.ToolResult{CallId: "c", Tool: "Read", Ok: true, Output: []byte("é"), Number: 2},
 			},
 			`{"run_version":6,"time":"2026-03-04T12:00:00Z","actor":"a","type":"tool_result","from":"x","to":"x",` +

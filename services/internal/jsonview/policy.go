@@ -7,6 +7,7 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Policy is one version of a policy (S7).
@@ -65,10 +66,10 @@ type Usage struct {
 // UsageOf is the JSON of a usage.
 func UsageOf(u *policyv1.Usage) Usage {
 	out := Usage{
-		Capability: u.GetCapability(), Measure: u.GetMeasure(), Scope: u.GetScope(), Subject: u.GetSubject(),
-		Used: u.GetUsed(), Max: u.GetMax(), WindowSeconds: u.GetWindowSeconds(), Period: u.GetPeriod(), ResetsAt: timeOf(u.GetResetsAt()),
+		Capability: u.GetCapability(), Measure: protomap.LowerWord(u.GetMeasure(), "MEASURE_"), Scope: protomap.LowerWord(u.GetScope(), "LIMIT_SCOPE_"), Subject: u.GetSubject(),
+		Used: u.GetUsed(), Max: u.GetMax(), WindowSeconds: secondsOf(u.GetWindow()), Period: protomap.LowerWord(u.GetPeriod(), "PERIOD_"), ResetsAt: timeOf(u.GetResetsAt()),
 	}
-	if u.GetMeasure() == string(rules.Money) {
+	if u.GetMeasure() == policyv1.Measure_MEASURE_MONEY {
 		out.UsedUSD, out.MaxUSD = rules.MicroUSD(u.GetUsed()).String(), rules.MicroUSD(u.GetMax()).String()
 	}
 	return out

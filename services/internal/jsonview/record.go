@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // DecisionRecord is one decision as the log keeps it (S3, S7).
@@ -107,7 +108,7 @@ func ChainReportOf(c *policyv1.ChainReport) ChainReport {
 const decisionPrefix = "DECISION_"
 
 // Decisions are the names of all decisions, in the contract's order.
-func Decisions() []string { return names(policyv1.Decision_name, decisionPrefix) }
+func Decisions() []string { return protomap.Names(policyv1.Decision_name, decisionPrefix) }
 
 // decisionName is a decision without its contract prefix. One that this build does
 // not know is a denial: it must not look like a yes.
@@ -126,16 +127,4 @@ func codeName(c policyv1.DecisionCode) string {
 		return ""
 	}
 	return strings.TrimPrefix(c.String(), "DECISION_CODE_")
-}
-
-// names are those of an enumeration but for UNSPECIFIED, by number.
-func names(all map[int32]string, prefix string) []string {
-	var out []string
-	for n := int32(1); ; n++ {
-		name, known := all[n]
-		if !known {
-			return out
-		}
-		out = append(out, strings.TrimPrefix(name, prefix))
-	}
 }

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Run is one instance of a workflow (S6).
@@ -88,24 +90,25 @@ type Rejection struct {
 	LegalEvents []LegalEvent  `json:"legal_events"`
 }
 
-// RunOf is the JSON of a run.
+// RunOf is the JSON of a run in the FULL view.
 func RunOf(r *enginev1.Run) Run {
+	rules, used, meta := r.GetRules(), r.GetUsage(), r.GetWorkflowMeta()
 	run := Run{
 		RunID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
 		Status: runStatus(r.GetStatus()), State: r.GetState(), Context: jsontext.Value(r.GetContext()),
-		Iterations: r.GetIterations(), TransitionCount: r.GetTransitionCount(), Version: r.GetVersion(),
-		SessionID: r.GetSessionId(), AllowedTools: ToolsOf(r.GetToolsRestricted(), r.GetAllowedTools()),
-		Instructions: r.GetInstructions(), LegalEvents: LegalEvents(r.GetLegalEvents()),
+		Iterations: used.GetIterations(), TransitionCount: r.GetTransitionCount(), Version: r.GetVersion(),
+		SessionID: r.GetSessionId(), AllowedTools: ToolsOf(rules.GetToolsRestricted(), rules.GetAllowedTools()),
+		Instructions: rules.GetInstructions(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
 		CreatedAt: timeOf(r.GetCreatedAt()), UpdatedAt: timeOf(r.GetUpdatedAt()),
 
 		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
 		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
-		DisallowedTools: r.GetDisallowedTools(), AllowedCommands: listOf(r.GetCommandsRestricted(), r.GetAllowedCommands()),
-		BlockedEnv: r.GetBlockedEnv(), EnvOverrides: variablesOf(r.GetEnvOverrides()),
-		MaxIterations: r.GetMaxIterations(), MaxEditLines: r.GetMaxEditLines(),
-		MaxFilesPerState: r.GetMaxFilesPerState(), FilesChanged: r.GetFilesChanged(),
-		ContextBudgetBytes: r.GetContextBudgetBytes(), ContextBytes: r.GetContextBytes(),
-		ApprovalWaitSeconds: r.GetApprovalWaitSeconds(), Process: r.GetProcess(), Policies: r.GetPolicies(),
+		DisallowedTools: rules.GetDisallowedTools(), AllowedCommands: listOf(rules.GetCommandsRestricted(), rules.GetAllowedCommands()),
+		BlockedEnv: rules.GetBlockedEnv(), EnvOverrides: variablesOf(rules.GetEnvOverrides()),
+		MaxIterations: rules.GetMaxIterations(), MaxEditLines: rules.GetMaxEditLines(),
+		MaxFilesPerState: rules.GetMaxFilesPerState(), FilesChanged: used.GetFilesChanged(),
+		ContextBudgetBytes: rules.GetContextBudgetBytes(), ContextBytes: used.GetContextBytes(),
+		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Policies: meta.GetPolicies(),
 	}
 	run.PendingApproval, run.LastApproval = runApprovals(r.GetApproval())
 	if len(run.Context) == 0 {
@@ -156,7 +159,7 @@ func GuardResults(results []*enginev1.GuardResult) []GuardResult {
 	out := make([]GuardResult, len(results))
 	for i, g := range results {
 		out[i] = GuardResult{
-			Name: g.GetName(), Field: g.GetField(), Op: g.GetOp(),
+			Name: g.GetName(), Field: g.GetField(), Op: protomap.LowerWord(g.GetOperator(), "GUARD_OPERATOR_"),
 			Expected: jsontext.Value(g.GetExpected()), Actual: jsontext.Value(g.GetActual()), Passed: g.GetPassed(),
 		}
 	}
@@ -188,11 +191,14 @@ func timeOf(ts *timestamppb.Timestamp) time.Time {
 	return ts.AsTime()
 }
 
+// secondsOf is a duration in whole seconds.
+func secondsOf(d *durationpb.Duration) int64 { return int64(d.AsDuration() / time.Second) }
+
 // StatusName is a status without its contract prefix: "RUNNING".
 func StatusName(s enginev1.RunStatus) string { return runStatus(s) }
 
 // StatusNames are the names of all statuses, in the contract's order.
-func StatusNames() []string { return names(enginev1.RunStatus_name, runStatusPrefix) }
+func StatusNames() []string { return protomap.Names(enginev1.RunStatus_name, runStatusPrefix) }
 
 // Time is a contract's time in UTC, which JSON shows as RFC 3339.
 func Time(ts *timestamppb.Timestamp) time.Time { return timeOf(ts) }

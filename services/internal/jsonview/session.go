@@ -5,6 +5,7 @@ import (
 	"time"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Session is one agent's conversation (S11). Names of enumerations are in lower
@@ -158,13 +159,10 @@ func lower(name, prefix string) string {
 }
 
 // lowerNames are the names of an enumeration but for UNSPECIFIED, by number.
-func lowerNames(names map[int32]string, prefix string) []string {
-	var out []string
-	for n := int32(1); ; n++ {
-		name, known := names[n]
-		if !known {
-			return out
-		}
-		out = append(out, lower(name, prefix))
+func lowerNames(values map[int32]string, prefix string) []string {
+	names := protomap.Names(values, prefix)
+	for i, name := range names {
+		names[i] = strings.ToLower(name)
 	}
+	return names
 }

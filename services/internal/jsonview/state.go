@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Schema is one immutable version of a JSON Schema (S10.1).
@@ -93,7 +94,7 @@ type StateVersion struct {
 // StateVersionOf is the JSON of a change.
 func StateVersionOf(v *statev1.StateVersion) StateVersion {
 	return StateVersion{
-		Version: v.GetVersion(), Time: timeOf(v.GetTime()), Type: v.GetType(),
+		Version: v.GetVersion(), Time: timeOf(v.GetTime()), Type: protomap.LowerWord(v.GetType(), "STATE_CHANGE_TYPE_"),
 		SessionID: v.GetSessionId(), SessionName: v.GetSessionName(), Actor: v.GetActor(),
 		SchemaVersion: v.GetSchemaVersion(), Patch: rawOf(v.GetPatch()),
 	}
@@ -119,7 +120,7 @@ type StateEvent struct {
 // StateEventOf is the JSON of a change as it is told live.
 func StateEventOf(stateID string, v *statev1.StateVersion) StateEvent {
 	ev := StateEvent{EventType: StateUpdated, StateID: stateID, Version: v.GetVersion(), Timestamp: timeOf(v.GetTime())}
-	if v.GetType() == "created" {
+	if v.GetType() == statev1.StateChangeType_STATE_CHANGE_TYPE_CREATED {
 		ev.EventType = StateCreated
 	}
 	session := v.GetSessionName()

@@ -99,8 +99,10 @@ func TestNames(t *testing.T) {
 // was no session.
 func TestStateEvent(t *testing.T) {
 	t.Parallel()
-	for kind, event := range map[string]string{
-		"created": jsonview.StateCreated, "updated": jsonview.StateUpdated, "migrated": jsonview.StateUpdated,
+	for kind, event := range map[statev1.StateChangeType]string{
+		statev1.StateChangeType_STATE_CHANGE_TYPE_CREATED:  jsonview.StateCreated,
+		statev1.StateChangeType_STATE_CHANGE_TYPE_UPDATED:  jsonview.StateUpdated,
+		statev1.StateChangeType_STATE_CHANGE_TYPE_MIGRATED: jsonview.StateUpdated,
 	} {
 		got := jsonview.StateEventOf("s", &statev1.StateVersion{Version: 8, Type: kind, SessionId: "ses_1", SessionName: "child", Time: noon})
 		if got.EventType != event {

@@ -3,6 +3,8 @@ package protomap
 import (
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
 )
@@ -11,9 +13,17 @@ import (
 func ApprovalTerms(t consent.Terms) *approvalv1.Terms {
 	return &approvalv1.Terms{
 		Required: int32(t.Required), DenyThreshold: int32(t.DenyThreshold), //nolint:gosec // a definition's are bounded by 1000
-		Eligible: approvers(t.Eligible), ExpiresSeconds: int64(t.TTL / time.Second),
-		EscalateAfterSeconds: int64(t.Escalation.After / time.Second), EscalateTo: approvers(t.Escalation.To),
+		Eligible: approvers(t.Eligible), ExpiresAfter: duration(t.TTL),
+		EscalateAfter: duration(t.Escalation.After), EscalateTo: approvers(t.Escalation.To),
 	}
+}
+
+// duration is absent when it is none.
+func duration(d time.Duration) *durationpb.Duration {
+	if d == 0 {
+		return nil
+	}
+	return durationpb.New(d)
 }
 
 func approvers(a consent.Approvers) *approvalv1.Approvers {

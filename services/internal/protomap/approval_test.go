@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -21,7 +22,7 @@ func TestApprovalTerms(t *testing.T) {
 	})
 	want := &approvalv1.Terms{
 		Required: 2, DenyThreshold: 3, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}, Names: []string{"olga"}},
-		ExpiresSeconds: 3600, EscalateAfterSeconds: 60, EscalateTo: &approvalv1.Approvers{Names: []string{"bob"}},
+		ExpiresAfter: durationpb.New(time.Hour), EscalateAfter: durationpb.New(time.Minute), EscalateTo: &approvalv1.Approvers{Names: []string{"bob"}},
 	}
 	if !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -5,6 +5,8 @@ package protomap
 import (
 	"strings"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
@@ -20,6 +22,44 @@ func Enums[From ~string, To ~int32](values map[string]int32, prefix string) map[
 	return out
 }
 
+// LowerEnums is Enums for words in lower case.
+func LowerEnums[From ~string, To ~int32](values map[string]int32, prefix string) map[From]To {
+	out := make(map[From]To, len(values))
+	for word, value := range Enums[string, To](values, prefix) {
+		out[From(strings.ToLower(word))] = value
+	}
+	return out
+}
+
+// enum is a value of an enum of a contract.
+type enum interface {
+	Number() protoreflect.EnumNumber
+	String() string
+}
+
+// Word is the name of a value without its prefix; empty for UNSPECIFIED.
+func Word(value enum, prefix string) string {
+	if value.Number() == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(value.String(), prefix)
+}
+
+// LowerWord is Word in lower case.
+func LowerWord(value enum, prefix string) string { return strings.ToLower(Word(value, prefix)) }
+
+// Names are those of an enum but for UNSPECIFIED, by number, without their prefix.
+func Names(names map[int32]string, prefix string) []string {
+	var out []string
+	for n := int32(1); ; n++ {
+		name, known := names[n]
+		if !known {
+			return out
+		}
+		out = append(out, strings.TrimPrefix(name, prefix))
+	}
+}
+
 // LegalEvents makes messages of the legal events of states. Both are immutable, so
 // one message serves every answer: read only.
 type LegalEvents struct {
@@ -31,7 +71,7 @@ func NewLegalEvents() LegalEvents {
 	return LegalEvents{snapshot.New[*workflow.StateView, []*enginev1.LegalEvent](16_384)}
 }
 
-// Of answers the legal events of a state, in definition order.
+// Of returns the legal events of a state, in definition order.
 func (l LegalEvents) Of(state *workflow.StateView) []*enginev1.LegalEvent {
 	if out, ok := l.cache.Get(state); ok {
 		return out

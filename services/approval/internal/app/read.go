@@ -48,10 +48,10 @@ type Query struct {
 	Limit    int
 }
 
-// List answers a page of approvals, newest last, and where the next one begins after:
+// List returns a page of approvals, newest first, and where the next one begins after:
 // empty when there is none. A page of large approvals has less than Limit of them.
 func (a *App) List(ctx context.Context, caller Caller, q Query) (records []*Record, next string, err error) {
-	query := store.Query{Namespace: caller.Namespace, Kind: KindApproval, Labels: map[string]string{}, After: q.After}
+	query := store.Query{Namespace: caller.Namespace, Kind: KindApproval, Labels: map[string]string{}, Descending: true, After: q.After}
 	if q.Standing != "" {
 		query.Labels["status"] = string(q.Standing)
 	}

@@ -78,6 +78,9 @@ func TestList(t *testing.T) {
 			r.ask(func(q *app.Question) { q.ID, q.RunID, q.Data = id, "run_b", []byte(`{"a":"`+long+`"}`) })
 			big = append(big, id)
 		}
+		for _, ids := range [][]string{pending, granted, big} {
+			slices.Reverse(ids) // newest first
+		}
 		list := func(q app.Query) (ids []string, pages int) {
 			t.Helper()
 			for {

@@ -13,17 +13,14 @@ import (
 
 const (
 	statusPrefix = "APPROVAL_STATUS_"
-	kindPrefix   = "KIND_"
+	kindPrefix   = "APPROVAL_KIND_"
 )
 
 // The core's words in the contract's.
 var (
 	statuses = protomap.Enums[consent.Status, approvalv1.ApprovalStatus](approvalv1.ApprovalStatus_value, statusPrefix)
-	kinds    = map[consent.Kind]approvalv1.Kind{
-		consent.Transition:  approvalv1.Kind_KIND_TRANSITION,
-		consent.ToolCall:    approvalv1.Kind_KIND_TOOL_CALL,
-		consent.ProcessStep: approvalv1.Kind_KIND_PROCESS_STEP,
-	}
+	kinds    = protomap.LowerEnums[consent.Kind, approvalv1.ApprovalKind](approvalv1.ApprovalKind_value, kindPrefix)
+	roles    = protomap.LowerEnums[string, approvalv1.ApproverRole](approvalv1.ApproverRole_value, "APPROVER_ROLE_")
 )
 
 func approvalProto(r *app.Record) *approvalv1.Approval {
@@ -42,7 +39,7 @@ func approvalProto(r *app.Record) *approvalv1.Approval {
 		out.EditedData, out.EditPatch, out.EditedBy = r.Edit.Data.AppendJSON(nil), r.Diff().AppendJSON(nil), r.Edit.By
 	}
 	for _, v := range r.Votes {
-		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: v.Role, Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
+		out.Votes = append(out.Votes, &approvalv1.Vote{By: v.Name, Role: roles[v.Role], Approve: v.Approve, Note: v.Note, Time: timestamppb.New(v.At)})
 	}
 	return out
 }

@@ -4,9 +4,7 @@ package rpc
 
 import (
 	"context"
-	"math"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -15,6 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // defaultPageSize is how many a page has that says nothing.
@@ -31,7 +31,7 @@ func caller(ctx context.Context) app.Caller {
 	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal}
 }
 
-// Create implements ApprovalService.
+// CreateApproval implements ApprovalService.
 func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateApprovalRequest) (*approvalv1.CreateApprovalResponse, error) {
 	r, created, err := s.App.Create(ctx, caller(ctx), app.Question{
 		ID: req.GetApprovalId(), Kind: kindOf(req.GetKind()), Subject: req.GetSubject(), Data: req.GetData(), Editable: req.GetEditable(),
@@ -46,7 +46,7 @@ func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateAp
 	return &approvalv1.CreateApprovalResponse{Approval: approvalProto(r), Created: created}, nil
 }
 
-// Get implements ApprovalService.
+// GetApproval implements ApprovalService.
 func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApprovalRequest) (*approvalv1.GetApprovalResponse, error) {
 	r, err := s.App.Get(ctx, caller(ctx), req.GetApprovalId())
 	if err != nil {
@@ -55,11 +55,18 @@ func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApproval
 	return &approvalv1.GetApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
-// List implements ApprovalService.
+// ListApprovals implements ApprovalService.
 func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListApprovalsRequest) (*approvalv1.ListApprovalsResponse, error) {
-	q := app.Query{RunID: req.GetRunId(), After: req.GetPageToken(), Limit: int(req.GetPageSize())}
-	if req.GetStatus() != 0 {
-		q.Standing = consent.Status(strings.TrimPrefix(req.GetStatus().String(), statusPrefix))
+	terms, err := listing.Parse(req.GetFilter(), "status", "run_id")
+	if err != nil {
+		return nil, err
+	}
+	status, err := terms.OneOf("status", protomap.Names(approvalv1.ApprovalStatus_name, statusPrefix))
+	if err != nil {
+		return nil, err
+	}
+	q := app.Query{
+		Standing: consent.Status(status), RunID: terms["run_id"], After: req.GetPageToken(), Limit: int(req.GetPageSize()),
 	}
 	if q.Limit == 0 {
 		q.Limit = defaultPageSize
@@ -75,7 +82,7 @@ func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListAppro
 	return resp, nil
 }
 
-// Decide implements ApprovalService.
+// DecideApproval implements ApprovalService.
 func (s *Approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideApprovalRequest) (*approvalv1.DecideApprovalResponse, error) {
 	r, err := s.App.Decide(ctx, caller(ctx), req.GetApprovalId(), app.Vote{
 		Approve: req.GetApprove(), Note: req.GetNote(), Edited: req.GetEditedData(), Digest: req.GetDigest(), Key: req.GetIdempotencyKey(),
@@ -86,7 +93,7 @@ func (s *Approvals) DecideApproval(ctx context.Context, req *approvalv1.DecideAp
 	return &approvalv1.DecideApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
-// Cancel implements ApprovalService.
+// CancelApproval implements ApprovalService.
 func (s *Approvals) CancelApproval(ctx context.Context, req *approvalv1.CancelApprovalRequest) (*approvalv1.CancelApprovalResponse, error) {
 	r, err := s.App.Cancel(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
 	if err != nil {
@@ -95,7 +102,7 @@ func (s *Approvals) CancelApproval(ctx context.Context, req *approvalv1.CancelAp
 	return &approvalv1.CancelApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
-// Consume implements ApprovalService.
+// ConsumeApproval implements ApprovalService.
 func (s *Approvals) ConsumeApproval(ctx context.Context, req *approvalv1.ConsumeApprovalRequest) (*approvalv1.ConsumeApprovalResponse, error) {
 	r, err := s.App.Consume(ctx, caller(ctx), req.GetApprovalId(), req.GetDigest(), req.GetUsedBy())
 	if err != nil {
@@ -104,7 +111,7 @@ func (s *Approvals) ConsumeApproval(ctx context.Context, req *approvalv1.Consume
 	return &approvalv1.ConsumeApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
-// Void implements ApprovalService.
+// VoidApproval implements ApprovalService.
 func (s *Approvals) VoidApproval(ctx context.Context, req *approvalv1.VoidApprovalRequest) (*approvalv1.VoidApprovalResponse, error) {
 	r, err := s.App.Void(ctx, caller(ctx), req.GetApprovalId(), req.GetReason())
 	if err != nil {
@@ -113,7 +120,7 @@ func (s *Approvals) VoidApproval(ctx context.Context, req *approvalv1.VoidApprov
 	return &approvalv1.VoidApprovalResponse{Approval: approvalProto(r)}, nil
 }
 
-// Wait implements ApprovalService.
+// WatchApproval implements ApprovalService.
 func (s *Approvals) WatchApproval(req *approvalv1.WatchApprovalRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalResponse]) error {
 	ctx := stream.Context()
 	return s.App.Wait(ctx, caller(ctx), req.GetApprovalId(), func(r *app.Record) error {
@@ -121,7 +128,7 @@ func (s *Approvals) WatchApproval(req *approvalv1.WatchApprovalRequest, stream g
 	})
 }
 
-// Watch implements ApprovalService.
+// WatchApprovals implements ApprovalService.
 func (s *Approvals) WatchApprovals(_ *approvalv1.WatchApprovalsRequest, stream grpc.ServerStreamingServer[approvalv1.WatchApprovalsResponse]) error {
 	ctx := stream.Context()
 	return s.App.Watch(ctx, caller(ctx), func(r *app.Record) error {
@@ -129,28 +136,18 @@ func (s *Approvals) WatchApprovals(_ *approvalv1.WatchApprovalsRequest, stream g
 	})
 }
 
-func kindOf(kind approvalv1.Kind) consent.Kind {
+func kindOf(kind approvalv1.ApprovalKind) consent.Kind {
 	return consent.Kind(strings.ToLower(strings.TrimPrefix(kind.String(), kindPrefix)))
 }
 
 func termsOf(t *approvalv1.Terms) consent.Terms {
 	return consent.Terms{
 		Required: int(t.GetRequired()), DenyThreshold: int(t.GetDenyThreshold()), Eligible: approversOf(t.GetEligible()),
-		TTL: seconds(t.GetExpiresSeconds()),
-		Escalation: consent.Escalation{
-			After: seconds(t.GetEscalateAfterSeconds()), To: approversOf(t.GetEscalateTo()),
-		},
+		TTL:        t.GetExpiresAfter().AsDuration(),
+		Escalation: consent.Escalation{After: t.GetEscalateAfter().AsDuration(), To: approversOf(t.GetEscalateTo())},
 	}
 }
 
 func approversOf(a *approvalv1.Approvers) consent.Approvers {
 	return consent.Approvers{Roles: a.GetRoles(), Names: a.GetNames()}
-}
-
-// seconds is a duration, or the longest there is: the use cases refuse that.
-func seconds(n int64) time.Duration {
-	if n > int64(math.MaxInt64/time.Second) {
-		return math.MaxInt64
-	}
-	return time.Duration(n) * time.Second
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,12 +103,12 @@ func ok[T any](t testing.TB, answer T, err error) T {
 
 func question() *approvalv1.CreateApprovalRequest {
 	return &approvalv1.CreateApprovalRequest{
-		Kind: approvalv1.Kind_KIND_PROCESS_STEP, Subject: []byte(`{"run_id":"run_1", "event":"YES"}`), Data: []byte(`{"a": 1.0}`), Editable: true,
+		Kind: approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP, Subject: []byte(`{"run_id":"run_1", "event":"YES"}`), Data: []byte(`{"a": 1.0}`), Editable: true,
 		Asker:   &approvalv1.Asker{Principal: "agent-7", SessionId: "ses_2", RootSessionId: "ses_1"},
 		Message: "Go on?", RunId: "run_1",
 		Terms: &approvalv1.Terms{
 			Required: 2, DenyThreshold: 3, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}, Names: []string{"olga"}},
-			ExpiresSeconds: 3600, EscalateAfterSeconds: 60, EscalateTo: &approvalv1.Approvers{Names: []string{"oscar"}},
+			ExpiresAfter: durationpb.New(time.Hour), EscalateAfter: durationpb.New(time.Minute), EscalateTo: &approvalv1.Approvers{Names: []string{"oscar"}},
 		},
 	}
 }
@@ -143,8 +144,8 @@ func TestApprovalInTheContractsWords(t *testing.T) {
 		EditPatch: []byte(`[{"op":"replace","path":"/a","value":0.5}]`), EditedBy: "alice", Editable: true, Digest: digest,
 		Asker: q.GetAsker(), Message: q.GetMessage(), Terms: q.GetTerms(), Escalated: true,
 		Votes: []*approvalv1.Vote{
-			{By: "alice", Role: "approver", Approve: true, Note: "smaller", Time: at(1).GetTime()},
-			{By: "bob", Role: "approver", Approve: true, Time: at(1).GetTime()},
+			{By: "alice", Role: approvalv1.ApproverRole_APPROVER_ROLE_APPROVER, Approve: true, Note: "smaller", Time: at(1).GetTime()},
+			{By: "bob", Role: approvalv1.ApproverRole_APPROVER_ROLE_APPROVER, Approve: true, Time: at(1).GetTime()},
 		},
 		CreatedAt: at(0).GetTime(), ExpiresAt: at(60).GetTime(), DecidedAt: at(1).GetTime(), UsedAt: at(2).GetTime(), UsedBy: "run_1@7",
 		RunId: "run_1", Version: 4,
@@ -172,12 +173,12 @@ func TestKindsAndStatuses(t *testing.T) {
 	d := open(t)
 	ctx := t.Context()
 	service, alice := d.as("service/engine"), d.as("approver/alice")
-	ask := func(kind approvalv1.Kind) *approvalv1.Approval {
+	ask := func(kind approvalv1.ApprovalKind) *approvalv1.Approval {
 		t.Helper()
 		q := question()
 		q.Kind, q.Terms = kind, nil
 		made, err := service.CreateApproval(ctx, q)
-		if got := ok(t, made, err).GetApproval(); got.GetKind() != kind || got.GetTerms().GetExpiresSeconds() != 24*3600 || got.GetTerms().GetEscalateTo() != nil {
+		if got := ok(t, made, err).GetApproval(); got.GetKind() != kind || got.GetTerms().GetExpiresAfter().AsDuration() != 24*time.Hour || got.GetTerms().GetEscalateTo() != nil {
 			t.Errorf("%s is %v", kind, got)
 		}
 		return made.GetApproval()
@@ -188,19 +189,19 @@ func TestKindsAndStatuses(t *testing.T) {
 		return ok(t, got, err).GetApproval()
 	}
 	ids := map[string]string{}
-	ids["EXPIRED"] = ask(approvalv1.Kind_KIND_TRANSITION).GetApprovalId()
+	ids["EXPIRED"] = ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION).GetApprovalId()
 	d.clock.Advance(24 * time.Hour)
-	ids["PENDING"] = ask(approvalv1.Kind_KIND_TRANSITION).GetApprovalId()
-	ids["GRANTED"] = decide(ask(approvalv1.Kind_KIND_TOOL_CALL), true).GetApprovalId()
-	ids["REJECTED"] = decide(ask(approvalv1.Kind_KIND_PROCESS_STEP), false).GetApprovalId()
-	cancelled, err := service.CancelApproval(ctx, &approvalv1.CancelApprovalRequest{ApprovalId: ask(approvalv1.Kind_KIND_TRANSITION).GetApprovalId(), Reason: "over"})
+	ids["PENDING"] = ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION).GetApprovalId()
+	ids["GRANTED"] = decide(ask(approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL), true).GetApprovalId()
+	ids["REJECTED"] = decide(ask(approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP), false).GetApprovalId()
+	cancelled, err := service.CancelApproval(ctx, &approvalv1.CancelApprovalRequest{ApprovalId: ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION).GetApprovalId(), Reason: "over"})
 	if got := ok(t, cancelled, err).GetApproval(); got.GetReason() != "over" || got.GetBy() != "engine" {
 		t.Errorf("it is cancelled as %v", got)
 	}
 	ids["CANCELLED"] = cancelled.GetApproval().GetApprovalId()
-	stale, err := service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: decide(ask(approvalv1.Kind_KIND_TRANSITION), true).GetApprovalId(), Reason: "late"})
+	stale, err := service.VoidApproval(ctx, &approvalv1.VoidApprovalRequest{ApprovalId: decide(ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION), true).GetApprovalId(), Reason: "late"})
 	ids["STALE"] = ok(t, stale, err).GetApproval().GetApprovalId()
-	granted := decide(ask(approvalv1.Kind_KIND_TRANSITION), true)
+	granted := decide(ask(approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION), true)
 	used, err := service.ConsumeApproval(ctx, &approvalv1.ConsumeApprovalRequest{ApprovalId: granted.GetApprovalId(), Digest: granted.GetDigest(), UsedBy: "x"})
 	ids["USED"] = ok(t, used, err).GetApproval().GetApprovalId()
 	if len(ids) != len(approvalv1.ApprovalStatus_name)-1 {
@@ -213,7 +214,7 @@ func TestKindsAndStatuses(t *testing.T) {
 	}
 	for word, id := range ids {
 		status := approvalv1.ApprovalStatus(approvalv1.ApprovalStatus_value["APPROVAL_STATUS_"+word])
-		list, err := alice.ListApprovals(ctx, &approvalv1.ListApprovalsRequest{Status: status, RunId: "run_1"})
+		list, err := alice.ListApprovals(ctx, &approvalv1.ListApprovalsRequest{Filter: "status=" + word + " AND run_id=run_1"})
 		if got := ok(t, list, err).GetApprovals(); len(got) != 1 || got[0].GetApprovalId() != id || got[0].GetStatus() != status {
 			t.Errorf("%s: %v", word, got)
 		}
@@ -229,6 +230,7 @@ func TestKindsAndStatuses(t *testing.T) {
 			break
 		}
 	}
+	slices.Reverse(all) // they are listed newest first
 	if len(all) != len(ids) || !slices.IsSorted(all) {
 		t.Errorf("the list is %q", all)
 	}
@@ -273,11 +275,15 @@ func TestRefusals(t *testing.T) {
 			return err
 		}, fault.NotFound},
 		"no kind":           {change(func(q *approvalv1.CreateApprovalRequest) { q.Kind = 0 }), fault.InvalidRequest},
-		"no terms of sense": {change(func(q *approvalv1.CreateApprovalRequest) { q.Terms.EscalateAfterSeconds = 0 }), fault.InvalidRequest},
-		"forever":           {change(func(q *approvalv1.CreateApprovalRequest) { q.Terms.ExpiresSeconds = 1<<63 - 1 }), fault.InvalidRequest},
-		"escalates never":   {change(func(q *approvalv1.CreateApprovalRequest) { q.Terms.EscalateAfterSeconds = 1<<63 - 1 }), fault.InvalidRequest},
-		"no asker":          {change(func(q *approvalv1.CreateApprovalRequest) { q.Asker = nil }), fault.InvalidRequest},
-		"no JSON":           {change(func(q *approvalv1.CreateApprovalRequest) { q.Subject = []byte("{]") }), fault.InvalidRequest},
+		"no terms of sense": {change(func(q *approvalv1.CreateApprovalRequest) { q.Terms.EscalateAfter = nil }), fault.InvalidRequest},
+		"forever": {change(func(q *approvalv1.CreateApprovalRequest) {
+			q.Terms.ExpiresAfter = &durationpb.Duration{Seconds: 1<<63 - 1}
+		}), fault.InvalidRequest},
+		"escalates never": {change(func(q *approvalv1.CreateApprovalRequest) {
+			q.Terms.EscalateAfter = &durationpb.Duration{Seconds: 1<<63 - 1}
+		}), fault.InvalidRequest},
+		"no asker": {change(func(q *approvalv1.CreateApprovalRequest) { q.Asker = nil }), fault.InvalidRequest},
+		"no JSON":  {change(func(q *approvalv1.CreateApprovalRequest) { q.Subject = []byte("{]") }), fault.InvalidRequest},
 	} {
 		if got := fault.ReasonOf(tc.call()); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -404,7 +410,7 @@ func TestReuseByItsUser(t *testing.T) {
 	d := open(t)
 	service := d.as("service/policy")
 	q := question()
-	q.Kind, q.Reuse, q.UsedBy, q.Terms = approvalv1.Kind_KIND_TOOL_CALL, true, "call_1", nil
+	q.Kind, q.Reuse, q.UsedBy, q.Terms = approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, true, "call_1", nil
 	made, err := service.CreateApproval(t.Context(), q)
 	asked := ok(t, made, err).GetApproval()
 	_, err = d.as("approver/alice").DecideApproval(t.Context(), &approvalv1.DecideApprovalRequest{ApprovalId: asked.GetApprovalId(), Approve: true})

@@ -16,10 +16,10 @@ type ListQuery struct {
 	Limit    int
 }
 
-// List answers a page of runs, oldest first, and where the next one begins after:
+// List returns a page of runs, newest first, and where the next one begins after:
 // empty when there is none. A page of large runs has less than Limit of them.
 func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*View, next string, err error) {
-	query := store.Query{Namespace: caller.Namespace, Kind: KindRun, Labels: map[string]string{}, After: q.After}
+	query := store.Query{Namespace: caller.Namespace, Kind: KindRun, Labels: map[string]string{}, Descending: true, After: q.After}
 	if q.Status != "" {
 		query.Labels["status"] = string(q.Status)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,22 +39,24 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 		t.Fatalf("history has %d of %d changes", len(versions), changes)
 	}
 
+	started := []string{run.ID}
 	for range 11 {
-		mustStart(t, a, agent, Start{Workflow: "review", Context: []byte(large)})
+		started = append(started, mustStart(t, a, agent, Start{Workflow: "review", Context: []byte(large)}).ID)
 	}
-	listed := map[string]bool{}
+	var listed []string
 	for after, pages := "", 0; pages == 0 || after != ""; pages++ {
 		views, next, err := a.List(t.Context(), operator, ListQuery{Limit: 1000, After: after})
 		if err != nil || len(views) == 0 || len(views) > a.pageBytes/10_000 {
 			t.Fatalf("a page has %d large runs, %v", len(views), err)
 		}
 		for _, v := range views {
-			listed[v.Run.ID] = true
+			listed = append(listed, v.Run.ID)
 		}
 		after = next
 	}
-	if len(listed) != 12 {
-		t.Errorf("%d of 12 runs were listed", len(listed))
+	slices.Reverse(listed) // newest first
+	if !slices.Equal(listed, started) {
+		t.Errorf("started are %q, and listed from the oldest %q", started, listed)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 )
 
 // kinds of what the engine asks for; nobody is asked for another.
-var kinds = map[consent.Kind]approvalv1.Kind{
-	consent.Transition:  approvalv1.Kind_KIND_TRANSITION,
-	consent.ProcessStep: approvalv1.Kind_KIND_PROCESS_STEP,
+var kinds = map[consent.Kind]approvalv1.ApprovalKind{
+	consent.Transition:  approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION,
+	consent.ProcessStep: approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP,
 }
 
 // Approvals asks humans through the approval service's contract, with the engine's
@@ -92,11 +92,11 @@ func approvalOf(p *approvalv1.Approval) (*app.Approval, error) {
 	if p.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED {
 		a.Status, a.UsedAt = consent.Granted, p.GetUsedAt().AsTime()
 	}
-	a.Action.Kind = consent.Kind(strings.ToLower(strings.TrimPrefix(p.GetKind().String(), "KIND_")))
+	a.Action.Kind = consent.Kind(strings.ToLower(strings.TrimPrefix(p.GetKind().String(), "APPROVAL_KIND_")))
 	a.Terms.Required = int(p.GetTerms().GetRequired())
 	a.ExpiresAt = p.GetExpiresAt().AsTime()
 	for _, v := range p.GetVotes() {
-		a.Votes = append(a.Votes, consent.Vote{Name: v.GetBy(), Role: v.GetRole(), Approve: v.GetApprove(), Note: v.GetNote(), At: v.GetTime().AsTime()})
+		a.Votes = append(a.Votes, consent.Vote{Name: v.GetBy(), Role: protomap.LowerWord(v.GetRole(), "APPROVER_ROLE_"), Approve: v.GetApprove(), Note: v.GetNote(), At: v.GetTime().AsTime()})
 	}
 	var err error
 	if a.Action.Subject, err = value(p.GetSubject()); err != nil {

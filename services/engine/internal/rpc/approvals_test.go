@@ -53,7 +53,7 @@ func TestCreateOverTheContract(t *testing.T) {
 	if err != nil || service.namespace != "blue" {
 		t.Fatalf("in %q, %v", service.namespace, err)
 	}
-	if n := len([]rune(req.GetMessage())); n != longestMessage || req.GetKind() != approvalv1.Kind_KIND_PROCESS_STEP || req.GetData() != nil ||
+	if n := len([]rune(req.GetMessage())); n != longestMessage || req.GetKind() != approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP || req.GetData() != nil ||
 		req.GetAsker().GetRootSessionId() != "top" || req.GetTerms().GetRequired() != 2 || req.GetRunId() != "run_1" || req.GetReuse() {
 		t.Errorf("message of %d characters in %v", n, req.GetAsker())
 	}
@@ -62,9 +62,9 @@ func TestCreateOverTheContract(t *testing.T) {
 func TestApprovalFromTheContract(t *testing.T) {
 	t.Parallel()
 	service := &approvals{answer: &approvalv1.Approval{
-		ApprovalId: "apr_1", RunId: "run_1", Kind: approvalv1.Kind_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_USED,
+		ApprovalId: "apr_1", RunId: "run_1", Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_USED,
 		Subject: []byte(`{"run_version":3}`), Data: []byte(`{"n":1}`), EditedData: []byte(`{"n":9007199254740993}`), EditedBy: "alice", Digest: "d",
-		Votes:  []*approvalv1.Vote{{By: "alice", Role: "approver", Approve: true, Note: "ok"}},
+		Votes:  []*approvalv1.Vote{{By: "alice", Role: approvalv1.ApproverRole_APPROVER_ROLE_APPROVER, Approve: true, Note: "ok"}},
 		UsedAt: timestamppb.New(time.Unix(1, 0)), Terms: &approvalv1.Terms{Required: 1},
 	}}
 	a, err := NewApprovals(service).Get(t.Context(), "blue", "apr_1")

@@ -18,7 +18,7 @@ type Processes struct {
 	Runs *Runs
 }
 
-// Register implements ProcessService.
+// RegisterProcess implements ProcessService.
 func (s *Processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterProcessRequest) (*enginev1.RegisterProcessResponse, error) {
 	version, created, warnings, err := s.App.RegisterProcess(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Processes) RegisterProcess(ctx context.Context, req *enginev1.RegisterP
 	}, nil
 }
 
-// Get implements ProcessService.
+// GetProcess implements ProcessService.
 func (s *Processes) GetProcess(ctx context.Context, req *enginev1.GetProcessRequest) (*enginev1.GetProcessResponse, error) {
 	version, compiled, err := s.App.Process(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Processes) GetProcess(ctx context.Context, req *enginev1.GetProcessRequ
 	return &enginev1.GetProcessResponse{Process: processProto(version, compiled)}, nil
 }
 
-// List implements ProcessService.
+// ListProcesses implements ProcessService.
 func (s *Processes) ListProcesses(ctx context.Context, req *enginev1.ListProcessesRequest) (*enginev1.ListProcessesResponse, error) {
 	versions, next, err := s.App.Processes(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Processes) ListProcesses(ctx context.Context, req *enginev1.ListProcess
 	return resp, nil
 }
 
-// Start implements ProcessService.
+// StartProcess implements ProcessService.
 func (s *Processes) StartProcess(ctx context.Context, req *enginev1.StartProcessRequest) (*enginev1.StartProcessResponse, error) {
 	view, err := s.App.StartProcess(ctx, caller(ctx), app.Start{
 		Workflow: req.GetProcess(), Version: req.GetVersion(), SessionID: req.GetSessionId(),
@@ -73,7 +73,7 @@ func (s *Processes) StartProcess(ctx context.Context, req *enginev1.StartProcess
 	return &enginev1.StartProcessResponse{Run: s.Runs.runProto(view), Turn: turnProto(view)}, nil
 }
 
-// Answer implements ProcessService.
+// AnswerQuestion implements ProcessService.
 func (s *Processes) AnswerQuestion(ctx context.Context, req *enginev1.AnswerQuestionRequest) (*enginev1.AnswerQuestionResponse, error) {
 	outcome, err := s.App.Answer(ctx, caller(ctx), app.Answer{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId()},

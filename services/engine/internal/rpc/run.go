@@ -1,43 +1,72 @@
 package rpc
 
 import (
-	"time"
+	"context"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
-// branchStatuses are the core's words in the contract's.
-var branchStatuses = protomap.Enums[workflow.BranchStatus, enginev1.BranchStatus](enginev1.BranchStatus_value, "BRANCH_STATUS_")
+// The core's words in the contract's.
+var (
+	branchStatuses = protomap.Enums[workflow.BranchStatus, enginev1.BranchStatus](enginev1.BranchStatus_value, "BRANCH_STATUS_")
+	outcomes       = protomap.Enums[workflow.ApprovalOutcome, enginev1.ApprovalOutcome](enginev1.ApprovalOutcome_value, "APPROVAL_OUTCOME_")
+	joins          = protomap.LowerEnums[string, enginev1.JoinMode](enginev1.JoinMode_value, "JOIN_MODE_")
+	operators      = protomap.LowerEnums[string, enginev1.GuardOperator](enginev1.GuardOperator_value, "GUARD_OPERATOR_")
+)
 
+// runProto is a run in the FULL view, without its usage: what a change returns, whose
+// entry of the state is new.
 func (s *Runs) runProto(v *app.View) *enginev1.Run {
-	run, at, state := v.Run, &v.At, v.State()
-	meta := v.Machine.Meta()
+	out := s.basicProto(v)
+	out.Context, out.Rules = v.At.Context.AppendJSON(nil), s.rulesProto(v.State())
+	if v.At.Over {
+		closeBranch(out, v.Run)
+	}
+	return out
+}
+
+// read is a run in the view that a request asks for, or else in the other.
+func (s *Runs) read(ctx context.Context, v *app.View, asked, otherwise enginev1.RunView) (*enginev1.Run, error) {
+	if asked == enginev1.RunView_RUN_VIEW_UNSPECIFIED {
+		asked = otherwise
+	}
+	if asked == enginev1.RunView_RUN_VIEW_BASIC {
+		out := s.basicProto(v)
+		if v.At.Over {
+			closeBranch(out, v.Run)
+		}
+		return out, nil
+	}
+	used, err := s.app.Usage(ctx, rpc.Namespace(ctx), v)
+	if err != nil {
+		return nil, err
+	}
+	out := s.runProto(v)
+	out.Usage = &enginev1.Usage{Iterations: used.Iterations, ContextBytes: used.ContextBytes, FilesChanged: used.FilesChanged}
+	return out, nil
+}
+
+// basicProto is a run in the BASIC view.
+func (s *Runs) basicProto(v *app.View) *enginev1.Run {
+	run, at := v.Run, &v.At
 	out := &enginev1.Run{
 		RunId: run.ID, Workflow: run.Workflow, WorkflowVersion: run.WorkflowVersion,
-		Status: statuses[at.Status], State: at.State, Context: at.Context.AppendJSON(nil),
-		Iterations: v.Iterations, TransitionCount: run.TransitionCount, Version: run.Version,
-		SessionId: run.SessionID, Workspace: run.Workspace, Entry: at.Entry, Held: run.Held(),
-		ToolsRestricted: state.ToolsRestricted, AllowedTools: state.AllowedTools,
-		DisallowedTools: state.DisallowedTools, Instructions: state.Instructions,
-		MaxIterations: state.MaxIterations, LegalEvents: s.legal.Of(state),
-		CreatedAt: timestamppb.New(run.CreatedAt), UpdatedAt: timestamppb.New(run.UpdatedAt),
+		SessionId: run.SessionID, Workspace: run.Workspace, RootRunId: run.Root(),
+		CreatedAt: timestamppb.New(run.CreatedAt), UpdatedAt: timestamppb.New(run.UpdatedAt), Version: run.Version,
+
+		Status: statuses[at.Status], State: at.State, Entry: at.Entry, TransitionCount: run.TransitionCount, Held: run.Held(),
 		Branch: at.Branch, BranchOver: at.Over, Fork: forkProto(v.Machine, run.State, run.Fork),
-		MaxEditLines: state.MaxEditLines, MaxFilesPerState: state.MaxFilesPerState,
-		ContextBudgetBytes: state.ContextBudgetBytes, ContextBytes: v.ContextBytes, FilesChanged: v.FilesChanged,
-		BlockedEnv: state.BlockedEnv, CommandsRestricted: state.CommandsRestricted, AllowedCommands: state.AllowedCommands,
-		Debug: meta.Debug, CaptureOutput: meta.CaptureOutput, RootRunId: run.Root(),
-		AlwaysEnforced: meta.AlwaysEnforce,
-		Process:        v.Process != nil, Policies: meta.Policies,
-		ApprovalWaitSeconds: int64(meta.ApprovalWait / time.Second),
-		SupersededBy:        v.SupersededBy,
+		Approval: approvalProto(at.Approval), SupersededBy: v.SupersededBy, WorkflowMeta: metaProto(v),
 	}
-	for _, e := range state.EnvOverrides {
-		out.EnvOverrides = append(out.EnvOverrides, &enginev1.EnvVar{Name: e.Name, Value: e.Value})
+	if run.Parent != nil {
+		out.ParentRunId = run.Parent.RunID
 	}
 	if at.Interrupt != nil {
 		out.Interrupt = &enginev1.Interruption{Name: at.Interrupt.Name, ReturnTo: at.Interrupt.ReturnTo}
@@ -45,12 +74,33 @@ func (s *Runs) runProto(v *app.View) *enginev1.Run {
 	if at.Child != nil {
 		out.Child = &enginev1.Invocation{RunId: at.Child.RunID, Workflow: at.Child.Workflow, Event: at.Child.Event}
 	}
-	out.Approval = approvalProto(at.Approval)
-	if run.Parent != nil {
-		out.ParentRunId = run.Parent.RunID
+	return out
+}
+
+// rulesProto is what a state allows.
+func (s *Runs) rulesProto(state *workflow.StateView) *enginev1.StateRules {
+	out := &enginev1.StateRules{
+		Instructions: state.Instructions, LegalEvents: s.legal.Of(state),
+		ToolsRestricted: state.ToolsRestricted, AllowedTools: state.AllowedTools, DisallowedTools: state.DisallowedTools,
+		CommandsRestricted: state.CommandsRestricted, AllowedCommands: state.AllowedCommands, BlockedEnv: state.BlockedEnv,
+		MaxIterations: state.MaxIterations, MaxEditLines: state.MaxEditLines, MaxFilesPerState: state.MaxFilesPerState,
+		ContextBudgetBytes: state.ContextBudgetBytes,
 	}
-	if at.Over {
-		closeBranch(out, run)
+	for _, e := range state.EnvOverrides {
+		out.EnvOverrides = append(out.EnvOverrides, &enginev1.EnvVar{Name: e.Name, Value: e.Value})
+	}
+	return out
+}
+
+// metaProto is what a workflow says about all of its states.
+func metaProto(v *app.View) *enginev1.WorkflowMeta {
+	meta := v.Machine.Meta()
+	out := &enginev1.WorkflowMeta{
+		Process: v.Process != nil, Debug: meta.Debug, CaptureOutput: meta.CaptureOutput,
+		AlwaysEnforced: meta.AlwaysEnforce, Policies: meta.Policies,
+	}
+	if meta.ApprovalWait > 0 {
+		out.ApprovalWait = durationpb.New(meta.ApprovalWait)
 	}
 	return out
 }
@@ -62,14 +112,17 @@ func approvalProto(a *workflow.Approval) *enginev1.RunApproval {
 	}
 	return &enginev1.RunApproval{
 		ApprovalId: a.ID, Event: a.Event, To: a.To, Message: a.Message, AskedBy: a.Actor, Since: timestamppb.New(a.Since),
-		Pending: a.Pending(), Outcome: string(a.Outcome), Note: a.Note, DecidedBy: a.DecidedBy,
+		Pending: a.Pending(), Outcome: outcomes[a.Outcome], Note: a.Note, DecidedBy: a.DecidedBy,
 	}
 }
 
 // closeBranch shows a branch that has ended: nothing is allowed in it. Of one
 // whose fork has joined, the run's own state is shown.
 func closeBranch(out *enginev1.Run, run *workflow.Run) {
-	out.ToolsRestricted, out.AllowedTools, out.LegalEvents, out.Instructions, out.Approval = true, nil, nil, "", nil
+	out.Approval = nil
+	if rules := out.GetRules(); rules != nil {
+		rules.ToolsRestricted, rules.AllowedTools, rules.LegalEvents, rules.Instructions = true, nil, nil, ""
+	}
 	if out.State == "" {
 		out.State = run.State
 	}
@@ -82,7 +135,7 @@ func forkProto(m *workflow.Machine, state string, f *workflow.ForkProgress) *eng
 	out := &enginev1.Fork{Event: f.Event, State: state, Current: f.Current}
 	def := m.State(state).Fork(f.Event)
 	if def != nil {
-		out.Join, out.OnComplete, out.OnFail = def.Join, def.OnComplete, def.OnFail
+		out.Join, out.OnComplete, out.OnFail = joins[def.Join], def.OnComplete, def.OnFail
 	}
 	for i := range f.Branches {
 		b := &f.Branches[i]

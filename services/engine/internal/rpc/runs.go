@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/grpc"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
@@ -32,7 +32,7 @@ func NewRuns(a *app.App) *Runs {
 	return &Runs{app: a, legal: protomap.NewLegalEvents()}
 }
 
-// Start implements RunService.
+// StartRun implements RunService.
 func (s *Runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*enginev1.StartRunResponse, error) {
 	view, resumed, err := s.app.Start(ctx, caller(ctx), app.Start{
 		Workflow: req.GetWorkflow(), Version: req.GetWorkflowVersion(), SessionID: req.GetSessionId(),
@@ -45,24 +45,32 @@ func (s *Runs) StartRun(ctx context.Context, req *enginev1.StartRunRequest) (*en
 	return &enginev1.StartRunResponse{Run: s.runProto(view), Resumed: resumed}, nil
 }
 
-// Get implements RunService.
+// GetRun implements RunService.
 func (s *Runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
 	view, err := s.app.Get(ctx, caller(ctx),
 		app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()}, req.GetActive())
 	if err != nil {
 		return nil, err
 	}
-	return &enginev1.GetRunResponse{Run: s.runProto(view), AskedRunId: view.AskedID}, nil
+	run, err := s.read(ctx, view, req.GetView(), enginev1.RunView_RUN_VIEW_FULL)
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.GetRunResponse{Run: run, AskedRunId: view.AskedID}, nil
 }
 
-// List implements RunService.
+// ListRuns implements RunService.
 func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*enginev1.ListRunsResponse, error) {
-	status, err := statusFromProto(req.GetStatus())
+	terms, err := listing.Parse(req.GetFilter(), "status", "workflow")
+	if err != nil {
+		return nil, err
+	}
+	status, err := terms.OneOf("status", protomap.Names(enginev1.RunStatus_name, "RUN_STATUS_"))
 	if err != nil {
 		return nil, err
 	}
 	views, next, err := s.app.List(ctx, caller(ctx), app.ListQuery{
-		Status: status, Workflow: req.GetWorkflow(),
+		Status: workflow.Status(status), Workflow: terms["workflow"],
 		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
@@ -70,12 +78,16 @@ func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*en
 	}
 	resp := &enginev1.ListRunsResponse{NextPageToken: next}
 	for _, v := range views {
-		resp.Runs = append(resp.Runs, s.runProto(v))
+		run, err := s.read(ctx, v, req.GetView(), enginev1.RunView_RUN_VIEW_BASIC)
+		if err != nil {
+			return nil, err
+		}
+		resp.Runs = append(resp.Runs, run)
 	}
 	return resp, nil
 }
 
-// Transition implements RunService.
+// TransitionRun implements RunService.
 func (s *Runs) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
 	outcome, err := s.app.Transition(ctx, caller(ctx), app.Transition{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
@@ -102,7 +114,7 @@ func (s *Runs) BindBranch(ctx context.Context, req *enginev1.BindBranchRequest) 
 	return &enginev1.BindBranchResponse{Run: s.runProto(view)}, nil
 }
 
-// Interrupt implements RunService.
+// InterruptRun implements RunService.
 func (s *Runs) InterruptRun(ctx context.Context, req *enginev1.InterruptRunRequest) (*enginev1.InterruptRunResponse, error) {
 	out, err := s.app.Interrupt(ctx, caller(ctx), req.GetRunId(), req.GetCallId(), req.GetFilesChanged())
 	if err != nil {
@@ -130,7 +142,7 @@ func (s *Runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) 
 	}, nil
 }
 
-// Pause implements RunService.
+// PauseRun implements RunService.
 func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*enginev1.PauseRunResponse, error) {
 	run, err := s.settled(s.app.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
@@ -139,7 +151,7 @@ func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*en
 	return &enginev1.PauseRunResponse{Run: run}, nil
 }
 
-// Resume implements RunService.
+// ResumeRun implements RunService.
 func (s *Runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*enginev1.ResumeRunResponse, error) {
 	run, err := s.settled(s.app.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
 	if err != nil {
@@ -148,7 +160,7 @@ func (s *Runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*
 	return &enginev1.ResumeRunResponse{Run: run}, nil
 }
 
-// Cancel implements RunService.
+// CancelRun implements RunService.
 func (s *Runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*enginev1.CancelRunResponse, error) {
 	run, err := s.settled(s.app.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
@@ -157,7 +169,7 @@ func (s *Runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*
 	return &enginev1.CancelRunResponse{Run: run}, nil
 }
 
-// History implements RunService.
+// GetRunHistory implements RunService.
 func (s *Runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryRequest) (*enginev1.GetRunHistoryResponse, error) {
 	after := app.Position{Version: req.GetAfterVersion(), Result: req.GetAfterResult()}
 	entries, next, err := s.app.History(ctx, caller(ctx), req.GetRunId(), after, pageSize(req.GetPageSize()))
@@ -171,7 +183,7 @@ func (s *Runs) GetRunHistory(ctx context.Context, req *enginev1.GetRunHistoryReq
 	return resp, nil
 }
 
-// Settle implements RunService.
+// SettleApproval implements RunService.
 func (s *Runs) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalRequest) (*enginev1.SettleApprovalResponse, error) {
 	view, settled, err := s.app.SettleApproval(ctx, rpc.Namespace(ctx), req.GetRunId(), req.GetApprovalId())
 	if err != nil {
@@ -180,11 +192,15 @@ func (s *Runs) SettleApproval(ctx context.Context, req *enginev1.SettleApprovalR
 	return &enginev1.SettleApprovalResponse{Settled: settled, Run: s.runProto(view)}, nil
 }
 
-// Watch implements RunService.
+// WatchRun implements RunService.
 func (s *Runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
 	ctx := stream.Context()
 	return s.app.Watch(ctx, caller(ctx), req.GetRunId(), func(view *app.View) error {
-		return stream.Send(&enginev1.WatchRunResponse{Run: s.runProto(view)})
+		run, err := s.read(ctx, view, req.GetView(), enginev1.RunView_RUN_VIEW_FULL)
+		if err != nil {
+			return err
+		}
+		return stream.Send(&enginev1.WatchRunResponse{Run: run})
 	})
 }
 
@@ -216,20 +232,8 @@ func guardsProto(guards []app.Guard) []*enginev1.GuardResult {
 	out := make([]*enginev1.GuardResult, len(guards))
 	for i, g := range guards {
 		out[i] = &enginev1.GuardResult{
-			Name: g.Name, Field: g.Field, Op: g.Op, Expected: g.Expected, Actual: g.Actual, Passed: g.Passed,
+			Name: g.Name, Field: g.Field, Operator: operators[g.Op], Expected: g.Expected, Actual: g.Actual, Passed: g.Passed,
 		}
 	}
 	return out
-}
-
-// statusFromProto is the status to list by; unspecified is any.
-func statusFromProto(s enginev1.RunStatus) (workflow.Status, error) {
-	if s == enginev1.RunStatus_RUN_STATUS_UNSPECIFIED {
-		return "", nil
-	}
-	name, known := enginev1.RunStatus_name[int32(s)]
-	if !known {
-		return "", fault.New(fault.InvalidRequest, "status: there is no status %d", s).Violate("/status", "ENUM", "not a status of runs")
-	}
-	return workflow.Status(strings.TrimPrefix(name, "RUN_STATUS_")), nil
 }

@@ -27,7 +27,7 @@ func caller(ctx context.Context) app.Caller {
 	return app.Caller{Namespace: rpc.Namespace(ctx), Principal: principal}
 }
 
-// Register implements WorkflowService.
+// RegisterWorkflow implements WorkflowService.
 func (s *Workflows) RegisterWorkflow(ctx context.Context, req *enginev1.RegisterWorkflowRequest) (*enginev1.RegisterWorkflowResponse, error) {
 	version, created, warnings, err := s.App.Register(ctx, caller(ctx), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Workflows) RegisterWorkflow(ctx context.Context, req *enginev1.Register
 	return &enginev1.RegisterWorkflowResponse{Workflow: workflowProto(version), Created: created, Warnings: problemsProto(warnings)}, nil
 }
 
-// Get implements WorkflowService.
+// GetWorkflow implements WorkflowService.
 func (s *Workflows) GetWorkflow(ctx context.Context, req *enginev1.GetWorkflowRequest) (*enginev1.GetWorkflowResponse, error) {
 	version, err := s.App.Workflow(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Workflows) GetWorkflow(ctx context.Context, req *enginev1.GetWorkflowRe
 	return &enginev1.GetWorkflowResponse{Workflow: workflowProto(version)}, nil
 }
 
-// List implements WorkflowService.
+// ListWorkflows implements WorkflowService.
 func (s *Workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflowsRequest) (*enginev1.ListWorkflowsResponse, error) {
 	versions, next, err := s.App.Workflows(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Workflows) ListWorkflows(ctx context.Context, req *enginev1.ListWorkflo
 	return resp, nil
 }
 
-// Validate implements WorkflowService.
+// ValidateWorkflow implements WorkflowService.
 func (s *Workflows) ValidateWorkflow(_ context.Context, req *enginev1.ValidateWorkflowRequest) (*enginev1.ValidateWorkflowResponse, error) {
 	problems := s.App.Validate(req.GetDefinition(), req.GetStrict())
 	return &enginev1.ValidateWorkflowResponse{Ok: !problems.HasErrors(), Problems: problemsProto(problems)}, nil

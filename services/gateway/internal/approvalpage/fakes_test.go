@@ -123,7 +123,7 @@ func (r runs) GetRunHistory(ctx context.Context, in *enginev1.GetRunHistoryReque
 
 func anApproval() *approvalv1.Approval {
 	return &approvalv1.Approval{
-		ApprovalId: "apr_01", Kind: approvalv1.Kind_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING,
+		ApprovalId: "apr_01", Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING,
 		Subject: []byte(`{"run_id":"run_01","run_version":7,"event":"DEPLOY"}`), Data: []byte(`{"id":9007199254740993,"b":1.10}`),
 		Editable: true, Digest: "d1gest", Asker: &approvalv1.Asker{Principal: "agent-7", SessionId: "ses_01", RootSessionId: "ses_00"},
 		Message: "Deploy it?", RunId: "run_01", Outcome: "approval apr_01 is pending",

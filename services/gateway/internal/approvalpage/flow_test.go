@@ -30,7 +30,7 @@ func TestFlow(t *testing.T) {
 	}
 
 	o.is(o.get("/approvals"), 200, `<a href="/approvals/apr_01"><bdi>Transition DEPLOY</bdi></a>`, "Deploy it?", "agent-7", "(in 23 h)")
-	if want := (&approvalv1.ListApprovalsRequest{Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, PageSize: listPage}); !proto.Equal(o.listed, want) {
+	if want := (&approvalv1.ListApprovalsRequest{PageSize: listPage, Filter: "status=PENDING"}); !proto.Equal(o.listed, want) {
 		t.Errorf("listed %v", o.listed)
 	}
 	shown := o.get("/approvals/apr_01")

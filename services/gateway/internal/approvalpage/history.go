@@ -6,6 +6,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/visible"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 const (
@@ -82,7 +83,7 @@ func (p *page) changesAfter(v *visit, runID string, after int64) ([]*enginev1.Hi
 
 // happened is what an entry tells, in a few words.
 func happened(h *enginev1.HistoryEntry) string {
-	text := h.GetType()
+	text := protomap.HistoryWord(h.GetType())
 	if h.GetEvent() != "" {
 		text += " " + h.GetEvent()
 	}

@@ -23,10 +23,10 @@ type rowView struct {
 	Path, What, Message, Run, Asker, Created, Expires string
 }
 
-// list serves what waits, what has waited longest first.
+// list serves what waits, newest first.
 func (p *page) list(v *visit) error {
 	resp, err := p.Approvals.ListApprovals(v.ctx, &approvalv1.ListApprovalsRequest{
-		Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, PageSize: listPage, PageToken: v.r.URL.Query().Get("page_token"),
+		PageSize: listPage, PageToken: v.r.URL.Query().Get("page_token"), Filter: "status=PENDING",
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/visible"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // approvalView is the page of one approval. All text in it can be seen for what it
@@ -70,7 +71,7 @@ func viewOf(a *approvalv1.Approval, now time.Time) approvalView {
 			said = "approved"
 		}
 		view.Votes = append(view.Votes, voteView{
-			By: line(vote.GetBy()) + " (" + line(vote.GetRole()) + ")", Said: said,
+			By: line(vote.GetBy()) + " (" + protomap.LowerWord(vote.GetRole(), "APPROVER_ROLE_") + ")", Said: said,
 			Note: visible.Text(vote.GetNote(), true), Time: moment(vote.GetTime(), now),
 		})
 	}
@@ -79,11 +80,11 @@ func viewOf(a *approvalv1.Approval, now time.Time) approvalView {
 
 func kindOf(a *approvalv1.Approval) string {
 	switch a.GetKind() {
-	case approvalv1.Kind_KIND_TRANSITION:
+	case approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION:
 		return "Transition"
-	case approvalv1.Kind_KIND_TOOL_CALL:
+	case approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL:
 		return "Tool call"
-	case approvalv1.Kind_KIND_PROCESS_STEP:
+	case approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP:
 		return "Process step"
 	default:
 		return "Action"

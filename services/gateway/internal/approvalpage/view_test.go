@@ -112,12 +112,12 @@ func TestWhat(t *testing.T) {
 		`{"event":"GO"}`: "Tool call GO", `{"capability":"bash"}`: "Tool call bash", `{"event":1}`: "Tool call", `{}`: "Tool call", ``: "Tool call",
 		`{"event":"` + strings.Repeat("é", 300) + `"}`: "Tool call " + strings.Repeat("é", 100) + " ... (600 bytes in all)",
 	} {
-		if got := what(&approvalv1.Approval{Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: []byte(subject)}); got != want {
+		if got := what(&approvalv1.Approval{Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Subject: []byte(subject)}); got != want {
 			t.Errorf("%s: %q", subject, got)
 		}
 	}
-	for kind, want := range map[approvalv1.Kind]string{
-		approvalv1.Kind_KIND_TRANSITION: "Transition", approvalv1.Kind_KIND_PROCESS_STEP: "Process step", 9: "Action",
+	for kind, want := range map[approvalv1.ApprovalKind]string{
+		approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION: "Transition", approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP: "Process step", 9: "Action",
 	} {
 		if got := what(&approvalv1.Approval{Kind: kind}); got != want {
 			t.Errorf("%s: %q", kind, got)
@@ -164,7 +164,7 @@ func TestRecent(t *testing.T) {
 	entries := func(versions ...int64) (all []*enginev1.HistoryEntry) {
 		for _, v := range versions {
 			all = append(all, &enginev1.HistoryEntry{
-				RunVersion: v, Time: timestamppb.New(noon), Actor: "agent-7", Type: "transitioned", Event: fmt.Sprint("E", v), From: "a", To: "b",
+				RunVersion: v, Time: timestamppb.New(noon), Actor: "agent-7", Type: enginev1.HistoryType_HISTORY_TYPE_TRANSITIONED, Event: fmt.Sprint("E", v), From: "a", To: "b",
 			})
 		}
 		return all

@@ -47,18 +47,18 @@ func Outcome(a *enginev1.RunApproval, size int) string {
 	}
 	var text string
 	switch a.GetOutcome() {
-	case "REJECTED":
+	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_REJECTED:
 		text = "was rejected" + by
-	case "EXPIRED":
+	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_EXPIRED:
 		text = "has expired: nobody decided in time. This is not a rejection; you can ask again"
-	case "CANCELLED":
+	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_CANCELLED:
 		text = "was withdrawn" + by
-	case "STALE":
+	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_STALE:
 		text = "was granted" + by + ", but it was no longer possible; read the state, and ask again if you still need it"
-	case "":
+	case enginev1.ApprovalOutcome_APPROVAL_OUTCOME_UNSPECIFIED:
 		return "is decided"
 	default:
-		text = "has ended as " + quote(a.GetOutcome(), nameSize) + by
+		text = "has ended otherwise" + by
 	}
 	if note := a.GetNote(); note != "" {
 		text += ". Note: " + quote(note, size)

@@ -27,12 +27,12 @@ func TestApproval(t *testing.T) {
 		},
 		{"pending, no more is known", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Pending: true}, `Approval: apr_1 for "DEPLOY" is pending.`},
 		{
-			"rejected", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "REJECTED", DecidedBy: "bob", Note: "no\u202e"},
+			"rejected", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_REJECTED, DecidedBy: "bob", Note: "no\u202e"},
 			`Approval: apr_1 for "DEPLOY" was rejected by "bob". Note: "no\u202e".`,
 		},
-		{"expired", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "EXPIRED"}, "has expired: nobody decided in time. This is not a rejection"},
-		{"cancelled", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "CANCELLED", DecidedBy: "op"}, `was withdrawn by "op".`},
-		{"stale", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "STALE", DecidedBy: "bob"}, `was granted by "bob", but it was no longer possible`},
+		{"expired", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_EXPIRED}, "has expired: nobody decided in time. This is not a rejection"},
+		{"cancelled", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_CANCELLED, DecidedBy: "op"}, `was withdrawn by "op".`},
+		{"stale", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_STALE, DecidedBy: "bob"}, `was granted by "bob", but it was no longer possible`},
 		{"of the future", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "LOST\n"}, `has ended as "LOST\n".`},
 		{"without an outcome", &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY"}, `Approval: apr_1 for "DEPLOY" is decided.`},
 	} {
@@ -81,8 +81,8 @@ func TestProcess(t *testing.T) {
 	t.Parallel()
 	process := func(change func(*enginev1.Run)) *enginev1.Run {
 		run := &enginev1.Run{
-			RunId: "run_1", Workflow: "deploy-gate", WorkflowVersion: 1, Status: running, State: "env", Process: true,
-			Instructions: "Is it right?", LegalEvents: []*enginev1.LegalEvent{{Event: "yes", Targets: []string{"load"}}, {Event: "n/a", Targets: []string{"$completed"}}},
+			RunId: "run_1", Workflow: "deploy-gate", WorkflowVersion: 1, Status: running, State: "env", WorkflowMeta: &enginev1.WorkflowMeta{Process: true},
+			Rules: &enginev1.StateRules{Instructions: "Is it right?", LegalEvents: []*enginev1.LegalEvent{{Event: "yes", Targets: []string{"load"}}, {Event: "n/a", Targets: []string{"$completed"}}}},
 		}
 		change(run)
 		return run
@@ -105,7 +105,7 @@ Run: run_1 of deploy-gate version 1, RUNNING.`
 		}, "no answer is accepted. x_wait_approval returns when that is decided.", "Answers:"},
 		{"awaiting, no more is known", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL }, "no answer is accepted. x_wait returns", "Answers:"},
 		{"blocked", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_BLOCKED }, "It is blocked, and this session cannot continue", "Question:"},
-		{"complete", func(r *enginev1.Run) { r.Status, r.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, "begin another", "Answers:"},
+		{"complete", func(r *enginev1.Run) { r.Status, r.Rules.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, "begin another", "Answers:"},
 		{"paused", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_PAUSED }, `x_load_workflow(name="deploy-gate", resume=true)`, "Answers:"},
 	} {
 		run := process(row.change)
@@ -121,7 +121,7 @@ Run: run_1 of deploy-gate version 1, RUNNING.`
 	if asks != "Question: Is it right?\nAnswers: \"yes\", \"n/a\". Give one with x_process_step(answer=...)." {
 		t.Errorf("asks\n%s", asks)
 	}
-	long := process(func(r *enginev1.Run) { r.Instructions = strings.Repeat("q", 20_000) })
+	long := process(func(r *enginev1.Run) { r.Rules.Instructions = strings.Repeat("q", 20_000) })
 	opening := brief.Opening(strings.Repeat("p", 20_000), long)
 	if len(opening) > brief.MaxBytes || !strings.Contains(opening, "...\nPhase: env.") || !strings.Contains(opening, `Answers: "yes", "n/a".`) {
 		t.Errorf("%d bytes: %s", len(opening), opening)

@@ -33,7 +33,7 @@ func State(run *enginev1.Run, prefix string) string { return describe(run, prefi
 func describe(run *enginev1.Run, prefix string, size int) string {
 	head := fmt.Sprintf("Phase: %s. Tools: %s.", name(run.GetState()), tools(run, size/10))
 	var tail []string
-	if run.GetProcess() {
+	if run.GetWorkflowMeta().GetProcess() {
 		tail = answerFacts(run, prefix, size/4)
 	} else {
 		head += fmt.Sprintf("\nTransitions: %s.", transitions(run, size/4))
@@ -53,12 +53,12 @@ func describe(run *enginev1.Run, prefix string, size int) string {
 // instructions is a line of them within a number of bytes, or empty: for a process
 // its question. They are for those who can act.
 func instructions(run *enginev1.Run, size int) string {
-	text := run.GetInstructions()
+	text := run.GetRules().GetInstructions()
 	if text == "" || StandingOf(run) != Judged {
 		return ""
 	}
 	line := "\nInstructions: " + text
-	if run.GetProcess() {
+	if run.GetWorkflowMeta().GetProcess() {
 		line = "\nQuestion: " + text
 	}
 	if len(line) <= size {
@@ -79,10 +79,10 @@ func tools(run *enginev1.Run, size int) string {
 	case Closed:
 		return "none"
 	}
-	if run.GetToolsRestricted() && len(run.GetAllowedTools()) > 0 {
-		return list(run.GetAllowedTools(), size)
+	if run.GetRules().GetToolsRestricted() && len(run.GetRules().GetAllowedTools()) > 0 {
+		return list(run.GetRules().GetAllowedTools(), size)
 	}
-	return Tools(run.GetToolsRestricted(), run.GetAllowedTools())
+	return Tools(run.GetRules().GetToolsRestricted(), run.GetRules().GetAllowedTools())
 }
 
 // transitions is what may be fired now: in full, or with less of each event when
@@ -91,7 +91,7 @@ func transitions(run *enginev1.Run, size int) string {
 	if StandingOf(run) != Judged {
 		return "none"
 	}
-	events := run.GetLegalEvents()
+	events := run.GetRules().GetLegalEvents()
 	if full := Events(events); len(full) <= size {
 		return full
 	}
@@ -152,7 +152,7 @@ func Note(run *enginev1.Run, prefix string) string {
 			return "It is paused with the run that invoked it, and is resumed with that run."
 		}
 		enforced := "Nothing is enforced while it is paused."
-		if run.GetAlwaysEnforced() {
+		if run.GetWorkflowMeta().GetAlwaysEnforced() {
 			enforced = "Its workflow has enforcement \"always\", so only Interlock's own tools are allowed."
 		}
 		return fmt.Sprintf("%s Resume it with %sload_workflow(name=%q, resume=true).", enforced, prefix, name(run.GetWorkflow()))
@@ -170,7 +170,7 @@ func Note(run *enginev1.Run, prefix string) string {
 
 func awaitingNote(run *enginev1.Run, prefix string) string {
 	what := "other transitions are rejected"
-	if run.GetProcess() {
+	if run.GetWorkflowMeta().GetProcess() {
 		what = "no answer is accepted"
 	}
 	note := "It waits for a human; the state's tools keep working, " + what + ". "
@@ -181,7 +181,7 @@ func awaitingNote(run *enginev1.Run, prefix string) string {
 }
 
 func endedNote(run *enginev1.Run, prefix string) string {
-	if run.GetProcess() && run.GetStatus() == enginev1.RunStatus_RUN_STATUS_BLOCKED {
+	if run.GetWorkflowMeta().GetProcess() && run.GetStatus() == enginev1.RunStatus_RUN_STATUS_BLOCKED {
 		return "It is blocked, and this session cannot continue: stop, and tell the person you work for."
 	}
 	return "It has ended; begin another with " + prefix + "load_workflow."

@@ -15,11 +15,11 @@ const running = enginev1.RunStatus_RUN_STATUS_RUNNING
 func testing1() *enginev1.Run {
 	return &enginev1.Run{
 		RunId: "run_1", Workflow: "deploy", WorkflowVersion: 2, Status: running, State: "testing",
-		ToolsRestricted: true, AllowedTools: []string{"Read", "Bash"}, Instructions: "Run the tests.",
-		LegalEvents: []*enginev1.LegalEvent{
+		Rules: &enginev1.StateRules{ToolsRestricted: true, AllowedTools: []string{"Read", "Bash"}, Instructions: "Run the tests.", LegalEvents: []*enginev1.LegalEvent{
 			{Event: "DEPLOY", Targets: []string{"deploying"}, Guards: []string{"tests_passed"}, RequiresApproval: true},
 			{Event: "FAIL", Targets: []string{"failed", "retrying"}},
-		},
+		}},
+		Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{},
 	}
 }
 
@@ -28,13 +28,13 @@ func testing1() *enginev1.Run {
 func TestState(t *testing.T) {
 	t.Parallel()
 	run := testing1()
-	run.DisallowedTools = []string{"WebFetch"}
-	run.Iterations, run.MaxIterations = 3, 5
-	run.MaxEditLines, run.MaxFilesPerState, run.FilesChanged = 20, 3, 1
-	run.ContextBudgetBytes, run.ContextBytes = 50_000, 41_000
-	run.CommandsRestricted, run.AllowedCommands = true, []string{"pytest", "npm test"}
-	run.BlockedEnv = []string{"PROD_DB_URL", "TOKEN"}
-	run.EnvOverrides = []*enginev1.EnvVar{{Name: "NODE_ENV", Value: "staging"}, {Name: "A", Value: "x y\n"}}
+	run.Rules.DisallowedTools = []string{"WebFetch"}
+	run.Usage.Iterations, run.Rules.MaxIterations = 3, 5
+	run.Rules.MaxEditLines, run.Rules.MaxFilesPerState, run.Usage.FilesChanged = 20, 3, 1
+	run.Rules.ContextBudgetBytes, run.Usage.ContextBytes = 50_000, 41_000
+	run.Rules.CommandsRestricted, run.Rules.AllowedCommands = true, []string{"pytest", "npm test"}
+	run.Rules.BlockedEnv = []string{"PROD_DB_URL", "TOKEN"}
+	run.Rules.EnvOverrides = []*enginev1.EnvVar{{Name: "NODE_ENV", Value: "staging"}, {Name: "A", Value: "x y\n"}}
 	want := `Phase: testing. Tools: Read, Bash.
 Transitions: DEPLOY -> deploying [guards: tests_passed] [needs approval], FAIL -> failed | retrying.
 Instructions: Run the tests.
@@ -56,13 +56,13 @@ Run: run_1 of deploy version 2, RUNNING.`
 		change func(*enginev1.Run)
 		want   string
 	}{
-		{func(r *enginev1.Run) { r.ToolsRestricted, r.LegalEvents = false, nil }, "Tools: any.\nTransitions: none.\nInstructions:"},
-		{func(r *enginev1.Run) { r.AllowedTools = nil }, "Tools: none.\nTransitions: DEPLOY"},
-		{func(r *enginev1.Run) { r.Iterations, r.MaxIterations = 9, 5 }, "0 left; fire an event with x_transition now.\n"},
-		{func(r *enginev1.Run) { r.MaxFilesPerState = 2 }, "Edits: 0 of 2 files changed, 2 left.\n"},
-		{func(r *enginev1.Run) { r.MaxEditLines = 2 }, "Edits: at most 2 lines each.\n"},
-		{func(r *enginev1.Run) { r.ContextBudgetBytes, r.ContextBytes = 10, 12 }, "12 of 10 bytes of tool results used, 0 left.\n"},
-		{func(r *enginev1.Run) { r.CommandsRestricted = true }, "Allowed commands: none.\n"},
+		{func(r *enginev1.Run) { r.Rules.ToolsRestricted, r.Rules.LegalEvents = false, nil }, "Tools: any.\nTransitions: none.\nInstructions:"},
+		{func(r *enginev1.Run) { r.Rules.AllowedTools = nil }, "Tools: none.\nTransitions: DEPLOY"},
+		{func(r *enginev1.Run) { r.Usage.Iterations, r.Rules.MaxIterations = 9, 5 }, "0 left; fire an event with x_transition now.\n"},
+		{func(r *enginev1.Run) { r.Rules.MaxFilesPerState = 2 }, "Edits: 0 of 2 files changed, 2 left.\n"},
+		{func(r *enginev1.Run) { r.Rules.MaxEditLines = 2 }, "Edits: at most 2 lines each.\n"},
+		{func(r *enginev1.Run) { r.Rules.ContextBudgetBytes, r.Usage.ContextBytes = 10, 12 }, "12 of 10 bytes of tool results used, 0 left.\n"},
+		{func(r *enginev1.Run) { r.Rules.CommandsRestricted = true }, "Allowed commands: none.\n"},
 	} {
 		run := testing1()
 		row.change(run)
@@ -108,7 +108,7 @@ func TestStatus(t *testing.T) {
 			[]string{none, "An operator holds it"},
 		},
 		{
-			"completed", func(r *enginev1.Run) { r.Status, r.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, brief.Open, false,
+			"completed", func(r *enginev1.Run) { r.Status, r.Rules.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, brief.Open, false,
 			[]string{"Tools: any.\n", "COMPLETED. It has ended; begin another with x_load_workflow."},
 		},
 		{"failed where it stood", func(r *enginev1.Run) { r.Status = enginev1.RunStatus_RUN_STATUS_FAILED }, brief.Closed, false, []string{none}},
@@ -156,7 +156,7 @@ func ci() *enginev1.Run {
 	run := testing1()
 	run.State, run.Branch = "types_run", "types"
 	run.Fork = &enginev1.Fork{
-		Event: "BUILD_DONE", State: "building", Join: "all", OnComplete: "deploying", OnFail: "failed", Current: "types",
+		Event: "BUILD_DONE", State: "building", Join: enginev1.JoinMode_JOIN_MODE_ALL, OnComplete: "deploying", OnFail: "failed", Current: "types",
 		Branches: []*enginev1.ForkBranch{
 			{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_SUCCEEDED, State: "lint_done", Terminal: "lint_done"},
 			{Name: "types", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "types_run", Terminal: "types_done"},
@@ -195,7 +195,7 @@ Run: run_1`
 		t.Errorf("got\n%s", got)
 	}
 	run = ci()
-	run.Fork.Join, run.Fork.OnFail = "any", ""
+	run.Fork.Join, run.Fork.OnFail = enginev1.JoinMode_JOIN_MODE_ANY, ""
 	run.Fork.Branches = run.Fork.Branches[:2]
 	got = brief.State(run, "")
 	if !strings.Contains(got, "it continues to deploying when one branch is complete; when all have failed, the run fails.") || strings.Contains(got, "A subagent") {
@@ -216,18 +216,18 @@ func TestInjectedBounds(t *testing.T) {
 	}
 	run := ci()
 	run.State, run.Workflow, run.Branch = strings.Repeat("s", 128), strings.Repeat("w", 128), "types"
-	run.AllowedTools, run.DisallowedTools, run.BlockedEnv = long("tool", 3000), long("not", 3000), long("ENV", 3000)
-	run.CommandsRestricted, run.AllowedCommands = true, long("command ", 3000)
-	run.Instructions = strings.Repeat("é", 100_000)
-	run.MaxIterations, run.MaxEditLines, run.MaxFilesPerState, run.ContextBudgetBytes = 1<<62, 1<<62, 1<<62, 1<<62
+	run.Rules.AllowedTools, run.Rules.DisallowedTools, run.Rules.BlockedEnv = long("tool", 3000), long("not", 3000), long("ENV", 3000)
+	run.Rules.CommandsRestricted, run.Rules.AllowedCommands = true, long("command ", 3000)
+	run.Rules.Instructions = strings.Repeat("é", 100_000)
+	run.Rules.MaxIterations, run.Rules.MaxEditLines, run.Rules.MaxFilesPerState, run.Rules.ContextBudgetBytes = 1<<62, 1<<62, 1<<62, 1<<62
 	run.Interrupt = &enginev1.Interruption{Name: strings.Repeat("i", 128), ReturnTo: strings.Repeat("r", 128)}
 	run.ParentRunId = strings.Repeat("p", 128)
-	run.LegalEvents = nil
+	run.Rules.LegalEvents = nil
 	for _, event := range long("EVENT", 3000) {
-		run.LegalEvents = append(run.LegalEvents, &enginev1.LegalEvent{Event: event, Targets: long("t", 10), Guards: long("g", 10)})
+		run.Rules.LegalEvents = append(run.GetRules().GetLegalEvents(), &enginev1.LegalEvent{Event: event, Targets: long("t", 10), Guards: long("g", 10)})
 	}
 	for _, v := range long("VAR", 3000) {
-		run.EnvOverrides = append(run.EnvOverrides, &enginev1.EnvVar{Name: v, Value: strings.Repeat("\x00", 10_000)})
+		run.Rules.EnvOverrides = append(run.GetRules().GetEnvOverrides(), &enginev1.EnvVar{Name: v, Value: strings.Repeat("\x00", 10_000)})
 	}
 	run.Fork.Event, run.Fork.State = strings.Repeat("e", 128), strings.Repeat("s", 128)
 	run.Fork.OnComplete, run.Fork.OnFail = strings.Repeat("c", 128), strings.Repeat("f", 128)
@@ -250,15 +250,15 @@ func TestInjectedBounds(t *testing.T) {
 
 	// Many events of usual names are all named, and instructions are cut last.
 	run = testing1()
-	run.Instructions = strings.Repeat("é", brief.MaxBytes)
-	run.LegalEvents = nil
+	run.Rules.Instructions = strings.Repeat("é", brief.MaxBytes)
+	run.Rules.LegalEvents = nil
 	for i := range 150 {
-		run.LegalEvents = append(run.LegalEvents, &enginev1.LegalEvent{
+		run.Rules.LegalEvents = append(run.GetRules().GetLegalEvents(), &enginev1.LegalEvent{
 			Event: fmt.Sprintf("EVENT_%03d", i), Targets: []string{fmt.Sprintf("state_number_%03d", i)}, Guards: []string{"tests_passed"},
 		})
 	}
 	got = brief.Injected(run)
-	for _, e := range run.LegalEvents {
+	for _, e := range run.GetRules().GetLegalEvents() {
 		if !strings.Contains(got, e.GetEvent()) {
 			t.Errorf("%s is not named", e.GetEvent())
 		}
@@ -266,7 +266,7 @@ func TestInjectedBounds(t *testing.T) {
 	if len(got) > brief.MaxBytes || len(got) < brief.MaxBytes-100 || !utf8.ValidString(got) || !strings.Contains(got, "[cut: they have 19000 bytes") {
 		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
-	if !strings.Contains(brief.State(run, ""), run.GetInstructions()) {
+	if !strings.Contains(brief.State(run, ""), run.GetRules().GetInstructions()) {
 		t.Error("who asks for the state does not get the instructions whole")
 	}
 }

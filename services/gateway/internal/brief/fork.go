@@ -107,7 +107,7 @@ func joins(f *enginev1.Fork) string {
 	if f.GetOnFail() != "" {
 		fail = "it continues to " + name(f.GetOnFail())
 	}
-	if f.GetJoin() == "any" {
+	if f.GetJoin() == enginev1.JoinMode_JOIN_MODE_ANY {
 		return fmt.Sprintf("it continues to %s when one branch is complete; when all have failed, %s", name(f.GetOnComplete()), fail)
 	}
 	return fmt.Sprintf("it continues to %s when all branches are complete; when one fails, %s", name(f.GetOnComplete()), fail)

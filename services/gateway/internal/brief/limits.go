@@ -16,31 +16,31 @@ func limits(run *enginev1.Run, prefix string, size int) []string {
 	}
 	var facts []string
 	add := func(format string, values ...any) { facts = append(facts, fmt.Sprintf(format, values...)) }
-	if tools := run.GetDisallowedTools(); len(tools) > 0 {
+	if tools := run.GetRules().GetDisallowedTools(); len(tools) > 0 {
 		add("Disallowed tools: %s.", list(tools, size/32))
 	}
-	if limit := run.GetMaxIterations(); limit > 0 {
-		left := max(limit-run.GetIterations(), 0)
+	if limit := run.GetRules().GetMaxIterations(); limit > 0 {
+		left := max(limit-run.GetUsage().GetIterations(), 0)
 		end := ""
 		if left == 0 {
 			end = "; fire an event with " + prefix + "transition now"
 		}
-		add("Iterations: %d of %d used, %d left%s.", run.GetIterations(), limit, left, end)
+		add("Iterations: %d of %d used, %d left%s.", run.GetUsage().GetIterations(), limit, left, end)
 	}
 	if edits := edits(run); edits != "" {
 		add("Edits: %s.", edits)
 	}
-	if budget := run.GetContextBudgetBytes(); budget > 0 {
+	if budget := run.GetRules().GetContextBudgetBytes(); budget > 0 {
 		add("Context budget: %d of %d bytes of tool results used, %d left.",
-			run.GetContextBytes(), budget, max(budget-run.GetContextBytes(), 0))
+			run.GetUsage().GetContextBytes(), budget, max(budget-run.GetUsage().GetContextBytes(), 0))
 	}
-	if run.GetCommandsRestricted() {
-		add("Allowed commands: %s.", orNone(list(quoted(run.GetAllowedCommands()), size/16)))
+	if run.GetRules().GetCommandsRestricted() {
+		add("Allowed commands: %s.", orNone(list(quoted(run.GetRules().GetAllowedCommands()), size/16)))
 	}
-	if blocked := run.GetBlockedEnv(); len(blocked) > 0 {
+	if blocked := run.GetRules().GetBlockedEnv(); len(blocked) > 0 {
 		add("Blocked environment variables: %s.", list(blocked, size/32))
 	}
-	if vars := run.GetEnvOverrides(); len(vars) > 0 {
+	if vars := run.GetRules().GetEnvOverrides(); len(vars) > 0 {
 		add("Environment: %s.", list(assignments(vars), size/16))
 	}
 	return facts
@@ -48,11 +48,11 @@ func limits(run *enginev1.Run, prefix string, size int) []string {
 
 func edits(run *enginev1.Run) string {
 	var parts []string
-	if lines := run.GetMaxEditLines(); lines > 0 {
+	if lines := run.GetRules().GetMaxEditLines(); lines > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d lines each", lines))
 	}
-	if files := run.GetMaxFilesPerState(); files > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d files changed, %d left", run.GetFilesChanged(), files, max(files-run.GetFilesChanged(), 0)))
+	if files := run.GetRules().GetMaxFilesPerState(); files > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d files changed, %d left", run.GetUsage().GetFilesChanged(), files, max(files-run.GetUsage().GetFilesChanged(), 0)))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -20,7 +20,7 @@ func Answers(run *enginev1.Run) []string {
 		return nil
 	}
 	var answers []string
-	for _, e := range run.GetLegalEvents() {
+	for _, e := range run.GetRules().GetLegalEvents() {
 		answers = append(answers, e.GetEvent())
 	}
 	return answers
@@ -39,8 +39,8 @@ func answerFacts(run *enginev1.Run, prefix string, size int) []string {
 // one that waits for humans or has just been decided by them.
 func Asks(run *enginev1.Run, prefix string) []string {
 	var asks []string
-	if run.GetProcess() && StandingOf(run) == Judged {
-		asks = append(asks, "Question: "+clip(run.GetInstructions(), MaxStateBytes/4))
+	if run.GetWorkflowMeta().GetProcess() && StandingOf(run) == Judged {
+		asks = append(asks, "Question: "+clip(run.GetRules().GetInstructions(), MaxStateBytes/4))
 		asks = append(asks, answerFacts(run, prefix, MaxStateBytes/4)...)
 	}
 	return append(asks, approvalFacts(run, MaxStateBytes/16)...)

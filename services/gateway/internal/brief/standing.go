@@ -22,11 +22,11 @@ func StandingOf(run *enginev1.Run) Standing {
 	case enginev1.RunStatus_RUN_STATUS_RUNNING, enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL:
 		return Judged
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
-		return openUnless(run.GetHeld() || run.GetAlwaysEnforced())
+		return openUnless(run.GetHeld() || run.GetWorkflowMeta().GetAlwaysEnforced())
 	case enginev1.RunStatus_RUN_STATUS_COMPLETED, enginev1.RunStatus_RUN_STATUS_FAILED:
 		// A run may fail in a state that is not final, which opens nothing. Final
 		// states have no events.
-		return openUnless(len(run.GetLegalEvents()) > 0 || run.GetAlwaysEnforced())
+		return openUnless(len(run.GetRules().GetLegalEvents()) > 0 || run.GetWorkflowMeta().GetAlwaysEnforced())
 	default:
 		return Closed
 	}

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -126,7 +127,7 @@ func TestAskWaits(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					run := proto.CloneOf(planning)
-					run.ApprovalWaitSeconds = row.wait
+					run.WorkflowMeta = &enginev1.WorkflowMeta{ApprovalWait: &durationpb.Duration{Seconds: row.wait}}
 					s := &services{run: run, decision: &policyv1.CheckToolCallResponse{
 						Decision: policyv1.Decision_DECISION_ASK, ApprovalId: "apr_1", Message: "is it right?", ToolsRestricted: true, State: "planning",
 					}}
@@ -192,7 +193,7 @@ func TestPatienceHeader(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				run := proto.CloneOf(planning)
-				run.ApprovalWaitSeconds = 60
+				run.WorkflowMeta = &enginev1.WorkflowMeta{ApprovalWait: durationpb.New(time.Minute)}
 				s := &services{run: run, decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ASK, ApprovalId: "apr_1"}}
 				serve := door(s, hook.Handler{Approvals: &people{services: s, after: time.Hour, status: granted}}, nil)
 				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hook", strings.NewReader(preTool))
@@ -213,8 +214,8 @@ func TestPatienceHeader(t *testing.T) {
 func TestFirstPrompt(t *testing.T) {
 	t.Parallel()
 	process := &enginev1.Run{
-		RunId: "run_1", Workflow: "deploy-gate", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, State: "env", Process: true,
-		Instructions: "Is it right?", LegalEvents: []*enginev1.LegalEvent{{Event: "yes"}, {Event: "no"}},
+		RunId: "run_1", Workflow: "deploy-gate", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, State: "env", WorkflowMeta: &enginev1.WorkflowMeta{Process: true},
+		Rules: &enginev1.StateRules{Instructions: "Is it right?", LegalEvents: []*enginev1.LegalEvent{{Event: "yes"}, {Event: "no"}}},
 	}
 	later := proto.CloneOf(process)
 	later.TransitionCount = 1
@@ -240,7 +241,7 @@ func TestFirstPrompt(t *testing.T) {
 				h.Processes = &questions{turn: row.turn}
 			}
 			got := specific(t, h.Handle(t.Context(), []byte(`{"session_id":"s","hook_event_name":"`+event+`"}`), hook.Options{}))["additionalContext"]
-			if !strings.HasPrefix(got, row.want) || strings.Contains(got, row.lacks) || row.run.GetProcess() && !strings.Contains(got, question) {
+			if !strings.HasPrefix(got, row.want) || strings.Contains(got, row.lacks) || row.run.GetWorkflowMeta().GetProcess() && !strings.Contains(got, question) {
 				t.Errorf("%s at %s:\n%s", row.name, event, got)
 			}
 		}
@@ -264,7 +265,7 @@ func TestParkedRunIsTold(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	run.Status = enginev1.RunStatus_RUN_STATUS_RUNNING
-	run.Approval = &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: "REJECTED", DecidedBy: "bob", Note: "not\u202e today"}
+	run.Approval = &enginev1.RunApproval{ApprovalId: "apr_1", Event: "DEPLOY", Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_REJECTED, DecidedBy: "bob", Note: "not\u202e today"}
 	if got := specific(t, s.handle(prompt, hook.Options{}))["additionalContext"]; !strings.Contains(got, `was rejected by "bob". Note: "not\u202e today".`) {
 		t.Errorf("%s", got)
 	}

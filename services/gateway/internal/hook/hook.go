@@ -138,7 +138,7 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 	}
 	// By session, not by run: it may have been put on another run just now.
 	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID}
-	d, err := h.decide(ctx, call, time.Duration(at.run.GetApprovalWaitSeconds())*time.Second, opts.Patience)
+	d, err := h.decide(ctx, call, at.run.GetWorkflowMeta().GetApprovalWait().AsDuration(), opts.Patience)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -201,7 +201,7 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 	if ok {
 		report.FilesChanged = ev.filesChanged(at.run.GetWorkspace(), opts.Local)
 	}
-	if at.run.GetCaptureOutput() {
+	if at.run.GetWorkflowMeta().GetCaptureOutput() {
 		report.Output = ev.output()
 	}
 	reported, err := h.Policy.ReportToolCall(ctx, report)
@@ -242,7 +242,7 @@ func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (Answe
 // firstPrompt is what an agent reads before its first turn of a process; empty
 // afterwards, and where there is none (S8.5).
 func (h *Handler) firstPrompt(ctx context.Context, at *seat) (string, error) {
-	if h.Processes == nil || !at.run.GetProcess() || at.run.GetTransitionCount() > 0 {
+	if h.Processes == nil || !at.run.GetWorkflowMeta().GetProcess() || at.run.GetTransitionCount() > 0 {
 		return "", nil
 	}
 	now, err := h.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{SessionId: at.session})

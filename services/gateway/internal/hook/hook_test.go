@@ -98,7 +98,7 @@ func (s *services) wantAsked(t *testing.T, want ...proto.Message) {
 
 var planning = &enginev1.Run{
 	RunId: "run_1", Workflow: "bugfix", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, State: "planning",
-	ToolsRestricted: true, AllowedTools: []string{"Read"},
+	Rules: &enginev1.StateRules{ToolsRestricted: true, AllowedTools: []string{"Read"}},
 }
 
 // specific is the hookSpecificOutput of an answer, which has text only.

@@ -58,7 +58,7 @@ func TestOutputIsReportedWhereItIsKept(t *testing.T) {
 	} {
 		for _, capture := range []bool{true, false} {
 			run := proto.CloneOf(planning)
-			run.CaptureOutput = capture
+			run.WorkflowMeta = &enginev1.WorkflowMeta{CaptureOutput: capture}
 			s := &services{run: run}
 			wantSilence(t, name, s.handle(`{"session_id":"s","tool_name":"Read","tool_use_id":"c","hook_event_name":`+tc.fields+`}`, hook.Options{}))
 			report, ok := s.asked[len(s.asked)-1].(*policyv1.ReportToolCallRequest)

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/await"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // approvalView is an approval as the agent that waits for it sees it.
@@ -113,8 +114,8 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 		if !moved {
 			lines = append(lines, "The run has not continued yet: look with "+s.cfg.ToolPrefix+"get_state in a moment.")
 		}
-		if own := run.GetApproval(); own.GetApprovalId() == a.GetApprovalId() && own.GetOutcome() != "" {
-			view.Status = own.GetOutcome() // the run knows first what could not be done any more
+		if own := run.GetApproval(); own.GetApprovalId() == a.GetApprovalId() && own.GetOutcome() != enginev1.ApprovalOutcome_APPROVAL_OUTCOME_UNSPECIFIED {
+			view.Status = protomap.Word(own.GetOutcome(), "APPROVAL_OUTCOME_") // the run knows first what could not be done any more
 		}
 		lines = append(lines, brief.State(run, s.cfg.ToolPrefix))
 		shown := viewRun(run)
@@ -135,7 +136,7 @@ func outcomeOf(a *approvalv1.Approval) string {
 // advice says what a decision on a tool call is for. That on a transition shows in
 // the run.
 func (s *Server) advice(a *approvalv1.Approval) []string {
-	if a.GetKind() != approvalv1.Kind_KIND_TOOL_CALL {
+	if a.GetKind() != approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL {
 		return nil
 	}
 	switch a.GetStatus() {

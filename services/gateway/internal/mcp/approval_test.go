@@ -27,7 +27,7 @@ func (p *plane) parkFor(runID, approvalID, event string) {
 	p.change(runID, func(r *enginev1.Run) {
 		park(r)
 		r.Approval = &enginev1.RunApproval{ApprovalId: approvalID, Event: event, To: "deploying", Message: "Deploy?", AskedBy: "agent", Pending: true}
-		p.asked(approvalID, approvalv1.Kind_KIND_TRANSITION, runID)
+		p.asked(approvalID, approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION, runID)
 	})
 }
 
@@ -40,7 +40,8 @@ func (p *plane) follow(runID, outcome, note string) {
 			p.enterState(r, "deploying")
 			return
 		}
-		r.Approval.Pending, r.Approval.Outcome, r.Approval.Note, r.Approval.DecidedBy = false, outcome, note, "bob"
+		r.Approval.Pending, r.Approval.Note, r.Approval.DecidedBy = false, note, "bob"
+		r.Approval.Outcome = enginev1.ApprovalOutcome(enginev1.ApprovalOutcome_value["APPROVAL_OUTCOME_"+outcome])
 	})
 }
 
@@ -117,7 +118,7 @@ func TestWaitApprovalOfCall(t *testing.T) {
 		p.start("s1")
 		session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
 		p.mu.Lock()
-		p.asked("apr_7", approvalv1.Kind_KIND_TOOL_CALL, "run_1")
+		p.asked("apr_7", approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, "run_1")
 		p.approvals["apr_7"].EditedData = []byte(`{"path":"/tmp/x"}`)
 		p.mu.Unlock()
 		p.decide("apr_7", status, "approval apr_7 is decided")

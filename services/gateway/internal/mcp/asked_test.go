@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -20,7 +21,7 @@ import (
 // asking makes the plane's gate ask people about every call, as policies do (S7.6):
 // what is granted is let through once, what is rejected is denied.
 func (p *plane) asking(waitSeconds int64) {
-	p.change("run_1", func(r *enginev1.Run) { r.ApprovalWaitSeconds = waitSeconds })
+	p.change("run_1", func(r *enginev1.Run) { r.WorkflowMeta.ApprovalWait = &durationpb.Duration{Seconds: waitSeconds} })
 	asked := 0
 	p.onCheck = func(_ context.Context, in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 		p.mu.Lock()
@@ -42,7 +43,7 @@ func (p *plane) asking(waitSeconds int64) {
 		default:
 			asked++
 			id = fmt.Sprintf("apr_%d", asked)
-			p.asked(id, approvalv1.Kind_KIND_TOOL_CALL, run.GetRunId())
+			p.asked(id, approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, run.GetRunId())
 			res.Code = policyv1.DecisionCode_DECISION_CODE_APPROVAL_REQUIRED
 		}
 		res.Decision, res.ApprovalId, res.Message = policyv1.Decision_DECISION_ASK, id, "people are asked about this"

@@ -33,16 +33,16 @@ func TestEnvironmentOf(t *testing.T) {
 	}{
 		{"no run", nil, none},
 		{"a state without rules", &enginev1.Run{Status: running}, none},
-		{"a state with both", &enginev1.Run{Status: running, BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}, demanded},
-		{"while people are asked", &enginev1.Run{Status: asking, BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}, demanded},
-		{"nothing is enforced", &enginev1.Run{Status: over, BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}, none},
+		{"a state with both", &enginev1.Run{Status: running, Rules: &enginev1.StateRules{BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}}, demanded},
+		{"while people are asked", &enginev1.Run{Status: asking, Rules: &enginev1.StateRules{BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}}, demanded},
+		{"nothing is enforced", &enginev1.Run{Status: over, Rules: &enginev1.StateRules{BlockedEnv: []string{"PROD"}, EnvOverrides: overrides}}, none},
 	} {
 		got, err := environmentOf(row.run)
 		if diff := cmp.Diff(row.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", row.name, err, diff)
 		}
 	}
-	evil := &enginev1.Run{Status: running, EnvOverrides: []*enginev1.EnvVar{{Name: "LD_PRELOAD", Value: "x"}}}
+	evil := &enginev1.Run{Status: running, Rules: &enginev1.StateRules{EnvOverrides: []*enginev1.EnvVar{{Name: "LD_PRELOAD", Value: "x"}}}}
 	if got, err := environmentOf(evil); err == nil {
 		t.Errorf("got %v", got)
 	}

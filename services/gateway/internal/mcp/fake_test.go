@@ -127,21 +127,21 @@ func (p *plane) find(runID, session string) (*enginev1.Run, error) {
 // enterState writes a state into a run; p.mu is held.
 func (p *plane) enterState(run *enginev1.Run, name string) {
 	state := p.states[name]
-	run.State, run.Version, run.Iterations = name, run.GetVersion()+1, 0
-	run.ToolsRestricted, run.AllowedTools, run.DisallowedTools = state.restricted, state.allowed, state.disallowed
-	run.Instructions, run.MaxIterations, run.LegalEvents = state.notes, state.max, nil
-	run.BlockedEnv, run.EnvOverrides = state.blocked, nil
+	run.State, run.Version, run.Usage.Iterations = name, run.GetVersion()+1, 0
+	run.Rules.ToolsRestricted, run.Rules.AllowedTools, run.Rules.DisallowedTools = state.restricted, state.allowed, state.disallowed
+	run.Rules.Instructions, run.Rules.MaxIterations, run.Rules.LegalEvents = state.notes, state.max, nil
+	run.Rules.BlockedEnv, run.Rules.EnvOverrides = state.blocked, nil
 	for name, value := range state.overrides {
-		run.EnvOverrides = append(run.EnvOverrides, &enginev1.EnvVar{Name: name, Value: value})
+		run.Rules.EnvOverrides = append(run.GetRules().GetEnvOverrides(), &enginev1.EnvVar{Name: name, Value: value})
 	}
 	for event, target := range state.events {
 		legal := &enginev1.LegalEvent{Event: event, Targets: []string{target}}
 		if state.guard[event] != "" {
 			legal.Guards = []string{"tests_passed"}
 		}
-		run.LegalEvents = append(run.LegalEvents, legal)
+		run.Rules.LegalEvents = append(run.GetRules().GetLegalEvents(), legal)
 	}
-	sortEvents(run.GetLegalEvents())
+	sortEvents(run.GetRules().GetLegalEvents())
 	if state.final {
 		run.Status = enginev1.RunStatus_RUN_STATUS_COMPLETED
 	}
@@ -212,7 +212,8 @@ func (p *plane) startLocked(workflow, session string) *enginev1.Run {
 	p.next++
 	run := &enginev1.Run{
 		RunId: fmt.Sprintf("run_%d", p.next), Workflow: workflow, WorkflowVersion: 3, SessionId: session,
-		Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Context: []byte(`{"big":12345678901234567890}`), CaptureOutput: true,
+		Status: enginev1.RunStatus_RUN_STATUS_RUNNING, Context: []byte(`{"big":12345678901234567890}`),
+		Rules: &enginev1.StateRules{}, Usage: &enginev1.Usage{}, WorkflowMeta: &enginev1.WorkflowMeta{CaptureOutput: true},
 	}
 	p.enterState(run, "testing")
 	p.runs[run.GetRunId()] = run
@@ -330,7 +331,7 @@ func (r planeRuns) TransitionRun(ctx context.Context, in *enginev1.TransitionRun
 	target, ok := state.events[in.GetEvent()]
 	reject := func(code enginev1.RejectionCode, message string, guards ...*enginev1.GuardResult) (*enginev1.TransitionRunResponse, error) {
 		return &enginev1.TransitionRunResponse{Run: clone(run), Rejection: &enginev1.Rejection{
-			Code: code, Message: message, Guards: guards, LegalEvents: run.GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
+			Code: code, Message: message, Guards: guards, LegalEvents: run.GetRules().GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
 		}}, nil
 	}
 	if !ok {
@@ -340,7 +341,7 @@ func (r planeRuns) TransitionRun(ctx context.Context, in *enginev1.TransitionRun
 	json.Unmarshal(run.GetContext(), &values) // ours
 	if key := state.guard[in.GetEvent()]; key != "" && string(values[key]) != `"pass"` {
 		return reject(enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, "a guard failed", &enginev1.GuardResult{
-			Name: "tests_passed", Field: key, Op: "eq", Expected: []byte(`"pass"`), Actual: values[key],
+			Name: "tests_passed", Field: key, Operator: enginev1.GuardOperator_GUARD_OPERATOR_EQ, Expected: []byte(`"pass"`), Actual: values[key],
 		})
 	}
 	if len(in.GetData()) > 0 {
@@ -421,20 +422,20 @@ func (p *plane) judge(in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCal
 	run = p.innermost(run)
 	res := &policyv1.CheckToolCallResponse{
 		Branch: p.bound[in.GetSessionId()], Decision: policyv1.Decision_DECISION_DENY, CallId: in.GetCallId(), RunId: run.GetRunId(), RunVersion: run.GetVersion(), State: run.GetState(),
-		ToolsRestricted: run.GetToolsRestricted(), AllowedTools: run.GetAllowedTools(), LegalEvents: run.GetLegalEvents(), MaxIterations: run.GetMaxIterations(),
+		ToolsRestricted: run.GetRules().GetToolsRestricted(), AllowedTools: run.GetRules().GetAllowedTools(), LegalEvents: run.GetRules().GetLegalEvents(), MaxIterations: run.GetRules().GetMaxIterations(),
 	}
 	switch {
 	case brief.StandingOf(run) == brief.Closed:
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE, "the run is "+jsonview.StatusName(run.GetStatus())
-	case names(run.GetDisallowedTools(), in.GetTool()):
+	case names(run.GetRules().GetDisallowedTools(), in.GetTool()):
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_DISALLOWED, in.GetTool()+" is disallowed in "+run.GetState()
-	case run.GetToolsRestricted() && !names(run.GetAllowedTools(), in.GetTool()):
+	case run.GetRules().GetToolsRestricted() && !names(run.GetRules().GetAllowedTools(), in.GetTool()):
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED, in.GetTool()+" is not allowed in "+run.GetState()
-	case run.GetMaxIterations() > 0 && run.GetIterations() >= run.GetMaxIterations():
+	case run.GetRules().GetMaxIterations() > 0 && run.GetUsage().GetIterations() >= run.GetRules().GetMaxIterations():
 		res.Code, res.Message = policyv1.DecisionCode_DECISION_CODE_MAX_ITERATIONS, "no iterations left"
 	default:
-		run.Iterations++
-		res.Decision, res.Iterations = policyv1.Decision_DECISION_ALLOW, run.GetIterations()
+		run.Usage.Iterations++
+		res.Decision, res.Iterations = policyv1.Decision_DECISION_ALLOW, run.GetUsage().GetIterations()
 	}
 	return res, nil
 }

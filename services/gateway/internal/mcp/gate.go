@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -22,7 +21,7 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 	if denied == nil {
 		return nil
 	}
-	limit := time.Duration(g.at.run.GetApprovalWaitSeconds()) * time.Second
+	limit := g.at.run.GetWorkflowMeta().GetApprovalWait().AsDuration()
 	if denied.ApprovalID == "" || denied.Decision != asks || limit <= 0 || s.cfg.Approvals == nil {
 		return denied.resultFor(g.target.Tool)
 	}
@@ -111,7 +110,7 @@ func (at standing) same(res *policyv1.CheckToolCallResponse) bool {
 // state disallows the tool's other name.
 func (g *gated) judgedName() string {
 	other := g.target.Other(g.name)
-	if other != "" && names(g.at.run.GetDisallowedTools(), other) {
+	if other != "" && names(g.at.run.GetRules().GetDisallowedTools(), other) {
 		return other
 	}
 	return g.name

@@ -35,19 +35,19 @@ var gate = struct {
 // startGate makes a run of the process that a session drives; p.mu is held.
 func (p *plane) startGate(session string) *enginev1.Run {
 	run := p.startLocked(gate.name, session)
-	run.Process, run.Version = true, 0
+	run.WorkflowMeta.Process, run.Version = true, 0
 	p.ask(run, "env")
 	return run
 }
 
 // ask puts a run of the process into a state; p.mu is held.
 func (p *plane) ask(run *enginev1.Run, state string) {
-	run.State, run.Version, run.Instructions, run.LegalEvents = state, run.GetVersion()+1, gate.questions[state], nil
-	run.ToolsRestricted, run.AllowedTools, run.MaxIterations = false, nil, 0
+	run.State, run.Version, run.Rules.Instructions, run.Rules.LegalEvents = state, run.GetVersion()+1, gate.questions[state], nil
+	run.Rules.ToolsRestricted, run.Rules.AllowedTools, run.Rules.MaxIterations = false, nil, 0
 	for answer, target := range gate.answers[state] {
-		run.LegalEvents = append(run.LegalEvents, &enginev1.LegalEvent{Event: answer, Targets: []string{target}})
+		run.Rules.LegalEvents = append(run.GetRules().GetLegalEvents(), &enginev1.LegalEvent{Event: answer, Targets: []string{target}})
 	}
-	sortEvents(run.GetLegalEvents())
+	sortEvents(run.GetRules().GetLegalEvents())
 	switch state {
 	case "$completed":
 		run.Status = enginev1.RunStatus_RUN_STATUS_COMPLETED
@@ -88,7 +88,7 @@ func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQ
 	switch {
 	case err != nil:
 		return nil, err
-	case !run.GetProcess():
+	case !run.GetWorkflowMeta().GetProcess():
 		return nil, fault.New(fault.FailedPrecondition, "run %s is no process", run.GetRunId()).GRPCStatus().Err()
 	case in.GetAnswer() == "":
 		return p.turn(run, true), nil
@@ -99,13 +99,13 @@ func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQ
 		res := p.turn(run, false)
 		res.Rejection = &enginev1.Rejection{
 			Code: enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, Message: in.GetAnswer() + " is no answer",
-			LegalEvents: run.GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
+			LegalEvents: run.GetRules().GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
 		}
 		return res, nil
 	case in.GetAnswer() == gate.reviewed:
 		run.Status, run.Version = enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL, run.GetVersion()+1
 		run.Approval = &enginev1.RunApproval{ApprovalId: "apr_1", Event: in.GetAnswer(), To: target, AskedBy: "agent", Message: "really?", Pending: true}
-		p.asked("apr_1", approvalv1.Kind_KIND_PROCESS_STEP, run.GetRunId())
+		p.asked("apr_1", approvalv1.ApprovalKind_APPROVAL_KIND_PROCESS_STEP, run.GetRunId())
 		res := p.turn(run, true)
 		res.ApprovalId = "apr_1"
 		return res, nil
@@ -117,8 +117,8 @@ func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQ
 
 // turn is where a run of the process stands; p.mu is held.
 func (p *plane) turn(run *enginev1.Run, accepted bool) *enginev1.AnswerQuestionResponse {
-	turn := &enginev1.Turn{Question: run.GetInstructions(), Status: run.GetStatus(), State: run.GetState(), Text: "[" + run.GetState() + "] " + run.GetInstructions()}
-	for _, e := range run.GetLegalEvents() {
+	turn := &enginev1.Turn{Question: run.GetRules().GetInstructions(), Status: run.GetStatus(), State: run.GetState(), Text: "[" + run.GetState() + "] " + run.GetRules().GetInstructions()}
+	for _, e := range run.GetRules().GetLegalEvents() {
 		turn.Answers = append(turn.Answers, e.GetEvent())
 	}
 	if run.GetVersion() == 1 {
@@ -128,7 +128,7 @@ func (p *plane) turn(run *enginev1.Run, accepted bool) *enginev1.AnswerQuestionR
 }
 
 // asked makes an approval that is pending; p.mu is held.
-func (p *plane) asked(id string, kind approvalv1.Kind, runID string) {
+func (p *plane) asked(id string, kind approvalv1.ApprovalKind, runID string) {
 	p.approvals[id] = &approvalv1.Approval{
 		ApprovalId: id, Kind: kind, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, RunId: runID, Version: 1,
 		Outcome: "approval " + id + " is pending: 0 of 1 approvals",

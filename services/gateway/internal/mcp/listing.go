@@ -56,10 +56,10 @@ func (s *Server) listedFor(ctx context.Context, c caller) (*enginev1.Run, brief.
 
 // stateAllows is whether a tool is worth listing in a run's state (S3.1).
 func stateAllows(run *enginev1.Run, name, other string) bool {
-	if names(run.GetDisallowedTools(), name) || other != "" && names(run.GetDisallowedTools(), other) {
+	if names(run.GetRules().GetDisallowedTools(), name) || other != "" && names(run.GetRules().GetDisallowedTools(), other) {
 		return false
 	}
-	return !run.GetToolsRestricted() || names(run.GetAllowedTools(), name)
+	return !run.GetRules().GetToolsRestricted() || names(run.GetRules().GetAllowedTools(), name)
 }
 
 // names is whether a list of tools has a name: exactly, or by an entry that ends

@@ -55,7 +55,7 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 	case err != nil:
 		r := refuseFault(err, "")
 		return offer{}, &r
-	case !at.run.GetProcess():
+	case !at.run.GetWorkflowMeta().GetProcess():
 		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
 			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
 	}

@@ -156,14 +156,14 @@ func (g *gated) environment() (*upstream.Environment, error) {
 // has not.
 func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 	env := &upstream.Environment{}
-	for _, v := range run.GetEnvOverrides() {
+	for _, v := range run.GetRules().GetEnvOverrides() {
 		if upstream.LoadsCode(v.GetName()) {
 			return nil, fmt.Errorf("the state %s sets %s, which decides what code a server runs, and Interlock does not accept that from a workflow; "+
 				"leave it out of env_overrides, or set it in the configuration of the server", run.GetState(), v.GetName())
 		}
 		env.Set = append(env.Set, upstream.Variable{Name: v.GetName(), Value: v.GetValue()})
 	}
-	env.Blocked = run.GetBlockedEnv()
+	env.Blocked = run.GetRules().GetBlockedEnv()
 	if run == nil || brief.StandingOf(run) != brief.Judged {
 		return &upstream.Environment{}, nil
 	}
@@ -172,7 +172,7 @@ func environmentOf(run *enginev1.Run) (*upstream.Environment, error) {
 
 // inEnvironment names the environment that a server could not be started with.
 func (g *gated) inEnvironment() string {
-	if !g.ownServer() || len(g.at.run.GetBlockedEnv()) == 0 && len(g.at.run.GetEnvOverrides()) == 0 {
+	if !g.ownServer() || len(g.at.run.GetRules().GetBlockedEnv()) == 0 && len(g.at.run.GetRules().GetEnvOverrides()) == 0 {
 		return ""
 	}
 	return " with the environment of state " + g.at.run.GetState()

@@ -88,7 +88,7 @@ func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResul
 // captured is whether history keeps the result, as far as is known: the workflow
 // of a run never changes. Otherwise the enforcer sorts it out.
 func (g *gated) captured() bool {
-	return g.at.run.GetRunId() != g.admitted.GetRunId() || g.at.run.GetCaptureOutput()
+	return g.at.run.GetRunId() != g.admitted.GetRunId() || g.at.run.GetWorkflowMeta().GetCaptureOutput()
 }
 
 // noteReport tells older clients when a report shows that the run has moved.

@@ -184,7 +184,7 @@ func TestCapture(t *testing.T) {
 		t.Errorf("report: %v", last)
 	}
 	p.mu.Lock()
-	p.runs["run_1"].CaptureOutput = false
+	p.runs["run_1"].WorkflowMeta.CaptureOutput = false
 	p.mu.Unlock()
 	call(t, session, "write_file", `{}`)
 	if last := p.lastReport(); len(last.GetOutput()) != 0 || last.GetResultBytes() != 13 {
@@ -207,7 +207,7 @@ func TestCallsInChildren(t *testing.T) {
 		if last := p.lastReport(); last.GetRunId() != "run_1" || last.GetBranch() != "" {
 			t.Errorf("%+v: report: %v", binding, last)
 		}
-		if n := p.runs[child].GetIterations(); n != 1 {
+		if n := p.runs[child].GetUsage().GetIterations(); n != 1 {
 			t.Errorf("%+v: %d calls are counted in the child", binding, n)
 		}
 	}

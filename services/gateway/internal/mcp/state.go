@@ -111,7 +111,7 @@ func (s *Server) getStatus(ctx context.Context, c caller, _ arguments) *sdk.Call
 	}
 	lines := []string{fmt.Sprintf("Run %s of %s version %d is %s in state %s, after %s and %s in this state. Context: %s",
 		run.GetRunId(), run.GetWorkflow(), run.GetWorkflowVersion(), jsonview.StatusName(run.GetStatus()), run.GetState(),
-		plural(run.GetTransitionCount(), "transition"), plural(run.GetIterations(), "tool call"), clip(string(run.GetContext()), 4096))}
+		plural(run.GetTransitionCount(), "transition"), plural(run.GetUsage().GetIterations(), "tool call"), clip(string(run.GetContext()), 4096))}
 	view := viewRun(run)
 	if run.GetRunId() != at.run.GetRunId() {
 		active := viewRun(at.run)

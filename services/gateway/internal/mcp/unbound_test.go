@@ -174,7 +174,7 @@ func TestSuperseded(t *testing.T) {
 				p := newPlane()
 				p.start("s1")
 				p.start("s1")
-				p.change("run_1", func(r *enginev1.Run) { r.Status, r.SupersededBy, r.LegalEvents = row.status, "run_2", nil })
+				p.change("run_1", func(r *enginev1.Run) { r.Status, r.SupersededBy, r.Rules.LegalEvents = row.status, "run_2", nil })
 				fs := upstreamtest.NewBackend(t, "read_file")
 				s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 				session := overHTTP(t, endpoint(t, s)+row.way, version, nil, nil)

@@ -9,6 +9,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // runView is a run as every edge shows it, and what only agents need of it.
@@ -27,12 +28,12 @@ type runView struct {
 
 func viewRun(run *enginev1.Run) runView {
 	v := runView{Run: jsonview.RunOf(run), SupersededBy: run.GetSupersededBy()}
-	if limit := run.GetMaxIterations(); limit > 0 {
-		left := max(limit-run.GetIterations(), 0)
+	if limit := run.GetRules().GetMaxIterations(); limit > 0 {
+		left := max(limit-run.GetUsage().GetIterations(), 0)
 		v.IterationsLeft = &left
 	}
-	if run.GetProcess() {
-		v.Question, v.Answers = run.GetInstructions(), brief.Answers(run)
+	if run.GetWorkflowMeta().GetProcess() {
+		v.Question, v.Answers = run.GetRules().GetInstructions(), brief.Answers(run)
 	}
 	return v
 }
@@ -50,7 +51,7 @@ func failing(results []*enginev1.GuardResult) []*enginev1.GuardResult {
 
 // guardText is one failed guard as a sentence.
 func guardText(g *enginev1.GuardResult) string {
-	text := "Guard " + g.GetName() + " failed: " + g.GetField() + " " + g.GetOp()
+	text := "Guard " + g.GetName() + " failed: " + g.GetField() + " " + protomap.LowerWord(g.GetOperator(), "GUARD_OPERATOR_")
 	if len(g.GetExpected()) > 0 {
 		text += " " + clip(string(g.GetExpected()), 256)
 	}

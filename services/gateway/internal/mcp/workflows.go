@@ -56,7 +56,7 @@ func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.Ca
 	case args.flag("resume"):
 		lead = "There was no paused run of " + run.GetWorkflow() + ", so a new one was started."
 	}
-	if run.GetProcess() && s.cfg.Processes != nil {
+	if run.GetWorkflowMeta().GetProcess() && s.cfg.Processes != nil {
 		return s.begun(ctx, c, lead, res.GetResumed())
 	}
 	return answer(lead+"\n"+brief.State(run, s.cfg.ToolPrefix), map[string]any{"resumed": res.GetResumed(), "run": viewRun(run)})

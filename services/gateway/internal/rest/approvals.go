@@ -12,6 +12,8 @@ import (
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // maxWait bounds the long poll for a decision.
@@ -79,7 +81,11 @@ func (e *edge) listApprovals(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := e.Approvals.ListApprovals(c.ctx, &approvalv1.ListApprovalsRequest{
-		Status: approvalv1.ApprovalStatus(status), RunId: c.query.Get("run_id"), PageSize: c.size, PageToken: c.token,
+		PageSize: c.size, PageToken: c.token,
+		Filter: listing.Filter(
+			listing.Term{Key: "status", Value: protomap.Word(approvalv1.ApprovalStatus(status), "APPROVAL_STATUS_")},
+			listing.Term{Key: "run_id", Value: c.query.Get("run_id")},
+		),
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -25,15 +26,13 @@ func TestApprovalAnswers(t *testing.T) {
 	used := anApproval()
 	used.Status, used.Terms, used.Votes, used.Escalated = approvalv1.ApprovalStatus_APPROVAL_STATUS_USED, nil, nil, false
 	used.EditedData, used.EditPatch, used.EditedBy = []byte(`{"id":1.0}`), []byte(`[{"op":"remove","path":"/b"}]`), "bob"
-	used.DecidedAt, used.UsedAt, used.UsedBy, used.Kind = noon, noon, "c1", approvalv1.Kind_KIND_TOOL_CALL
+	used.DecidedAt, used.UsedAt, used.UsedBy, used.Kind = noon, noon, "c1", approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL
 	used.Reason, used.By = "why", "carol"
 	checkAnswers(t, []answerCase{
 		{
 			name: "list", method: "GET", path: "/v1/approvals?status=PENDING&run_id=run_01&page_size=2&page_token=t", rpc: "ListApprovals",
 			answer: &approvalv1.ListApprovalsResponse{Approvals: []*approvalv1.Approval{anApproval()}, NextPageToken: "u"},
-			want: &approvalv1.ListApprovalsRequest{
-				Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING, RunId: "run_01", PageSize: 2, PageToken: "t",
-			},
+			want:   &approvalv1.ListApprovalsRequest{PageSize: 2, PageToken: "t", Filter: "status=PENDING AND run_id=run_01"},
 			status: 200, json: `{"approvals":[` + jsonApproval + `],"next_page_token":"u"}`,
 		},
 		{
@@ -89,9 +88,9 @@ func TestApprovalAnswers(t *testing.T) {
 			answer: &enginev1.GetRunResponse{Run: func() *enginev1.Run {
 				r := aRun()
 				r.Approval = &enginev1.RunApproval{
-					ApprovalId: "apr_01", Event: "STOP", To: "failed", AskedBy: "agent-7", Since: noon, Outcome: "REJECTED", Note: "no", DecidedBy: "bob",
+					ApprovalId: "apr_01", Event: "STOP", To: "failed", AskedBy: "agent-7", Since: noon, Outcome: enginev1.ApprovalOutcome_APPROVAL_OUTCOME_REJECTED, Note: "no", DecidedBy: "bob",
 				}
-				r.ApprovalWaitSeconds, r.Process, r.Policies = 30, true, []string{"gate"}
+				r.WorkflowMeta = &enginev1.WorkflowMeta{ApprovalWait: durationpb.New(30 * time.Second), Process: true, Policies: []string{"gate"}}
 				return r
 			}()},
 			status: 200,
@@ -101,7 +100,7 @@ func TestApprovalAnswers(t *testing.T) {
 		{
 			name: "history of a parked transition", method: "GET", path: "/v1/runs/run_01/history", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{Entries: []*enginev1.HistoryEntry{
-				{RunVersion: 8, Time: noon, Actor: "agent-7", Type: "approval.parked", Event: "STOP", ApprovalId: "apr_01"},
+				{RunVersion: 8, Time: noon, Actor: "agent-7", Type: enginev1.HistoryType_HISTORY_TYPE_APPROVAL_PARKED, Event: "STOP", ApprovalId: "apr_01"},
 			}},
 			status: 200,
 			json: `{"entries":[{"run_version":8,"time":"2026-03-04T12:00:00.005Z","actor":"agent-7","type":"approval.parked","event":"STOP",` +

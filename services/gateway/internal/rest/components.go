@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
 const componentDefinition = "A state component: name, slug, schema_definition, and optionally description, tags, persistence and initial_values."
@@ -80,7 +81,7 @@ func (e *edge) createComponent(c *call) (*answer, error) {
 
 func (e *edge) listComponents(c *call) (*answer, error) {
 	resp, err := e.Components.ListComponents(c.ctx, &statev1.ListComponentsRequest{
-		Tag: c.query.Get("tag"), PageSize: c.size, PageToken: c.token,
+		PageSize: c.size, PageToken: c.token, Filter: listing.Filter(listing.Term{Key: "tag", Value: c.query.Get("tag")}),
 	})
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func TestComponentAnswers(t *testing.T) {
 		{
 			name: "list", method: "GET", path: "/v1/components?tag=a&page_size=1&page_token=t", rpc: "ListComponents",
 			answer: &statev1.ListComponentsResponse{Components: []*statev1.Component{aComponent()}, NextPageToken: "u"},
-			want:   &statev1.ListComponentsRequest{Tag: "a", PageSize: 1, PageToken: "t"},
+			want:   &statev1.ListComponentsRequest{PageSize: 1, PageToken: "t", Filter: "tag=a"},
 			status: 200, json: `{"components":[` + jsonComponent + `],"next_page_token":"u"}`,
 		},
 		{

@@ -10,6 +10,8 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // contentLines is JSON, one value a line.
@@ -89,10 +91,19 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.ListDecisionsRequest{
-		RunId: c.query.Get("run_id"), SessionId: c.query.Get("session_id"), Decision: policyv1.Decision(decision),
-		Tool: c.query.Get("tool"), Since: since, Shadowed: shadowed, PageSize: c.size, PageToken: c.token,
-	}, nil
+	terms := []listing.Term{
+		{Key: "run_id", Value: c.query.Get("run_id")},
+		{Key: "session_id", Value: c.query.Get("session_id")},
+		{Key: "tool", Value: c.query.Get("tool")},
+		{Key: "decision", Value: protomap.Word(policyv1.Decision(decision), "DECISION_")},
+	}
+	if since != nil {
+		terms = append(terms, listing.Term{Key: "since", Value: since.AsTime().Format(time.RFC3339Nano)})
+	}
+	if shadowed {
+		terms = append(terms, listing.Term{Key: "shadowed", Value: "true"})
+	}
+	return &policyv1.ListDecisionsRequest{PageSize: c.size, PageToken: c.token, Filter: listing.Filter(terms...)}, nil
 }
 
 func (e *edge) listDecisions(ctx context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 )
@@ -38,8 +36,8 @@ func TestDecisionAnswers(t *testing.T) {
 			path:   "/v1/decisions?run_id=run_01&session_id=ses_01&decision=DENY&tool=Bash&since=2026-03-04T12:00:00.005Z&shadowed=true&page_size=2&page_token=t",
 			answer: &policyv1.ListDecisionsResponse{Decisions: []*policyv1.DecisionRecord{aRecord(), full}, NextPageToken: "u"},
 			want: &policyv1.ListDecisionsRequest{
-				RunId: "run_01", SessionId: "ses_01", Decision: policyv1.Decision_DECISION_DENY, Tool: "Bash", Since: noon, Shadowed: true,
 				PageSize: 2, PageToken: "t",
+				Filter: "run_id=run_01 AND session_id=ses_01 AND tool=Bash AND decision=DENY AND since=2026-03-04T12:00:00.005Z AND shadowed=true",
 			},
 			status: 200, json: `{"decisions":[` + jsonRecord + `,` + jsonFull + `],"next_page_token":"u"}`,
 			header: map[string]string{"Content-Type": "application/json"},
@@ -96,8 +94,8 @@ func TestSince(t *testing.T) {
 	h.edge.now = noon.AsTime
 	h.do("GET", "/v1/decisions?since=24h", "")
 	got, _ := h.got["ListDecisions"].(*policyv1.ListDecisionsRequest)
-	if want := timestamppb.New(noon.AsTime().AddDate(0, 0, -1)); got.GetSince().String() != want.String() {
-		t.Errorf("since %v, want %v", got.GetSince(), want)
+	if want := "since=2026-03-03T12:00:00.005Z"; got.GetFilter() != want {
+		t.Errorf("asked for %s, want %s", got.GetFilter(), want)
 	}
 }
 

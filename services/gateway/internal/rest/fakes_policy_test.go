@@ -1,6 +1,10 @@
 package rest
 
 import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -31,15 +35,15 @@ func aPolicy() *policyv1.Policy {
 // anApproval is one whose data no float64 could carry.
 func anApproval() *approvalv1.Approval {
 	return &approvalv1.Approval{
-		ApprovalId: "apr_01", Kind: approvalv1.Kind_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING,
+		ApprovalId: "apr_01", Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TRANSITION, Status: approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING,
 		Subject: []byte(`{"run_id":"run_01","run_version":7,"event":"STOP"}`), Data: []byte(`{"id":9007199254740993,"b":1.10}`),
 		Editable: true, Digest: "d1", Asker: &approvalv1.Asker{Principal: "agent-7", SessionId: "ses_01", RootSessionId: "ses_00"},
 		Message: "Stop it?", RunId: "run_01", Version: 4, Outcome: "approval apr_01 is pending",
 		Terms: &approvalv1.Terms{
-			Required: 2, DenyThreshold: 1, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}}, ExpiresSeconds: 3600,
-			EscalateAfterSeconds: 60, EscalateTo: &approvalv1.Approvers{Names: []string{"carol"}},
+			Required: 2, DenyThreshold: 1, Eligible: &approvalv1.Approvers{Roles: []string{"approver"}}, ExpiresAfter: durationpb.New(time.Hour),
+			EscalateAfter: durationpb.New(time.Minute), EscalateTo: &approvalv1.Approvers{Names: []string{"carol"}},
 		},
-		Votes:     []*approvalv1.Vote{{By: "alice", Role: "approver", Approve: true, Note: "fine", Time: noon}},
+		Votes:     []*approvalv1.Vote{{By: "alice", Role: approvalv1.ApproverRole_APPROVER_ROLE_APPROVER, Approve: true, Note: "fine", Time: noon}},
 		Escalated: true, CreatedAt: noon, ExpiresAt: noon,
 	}
 }

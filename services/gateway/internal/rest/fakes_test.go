@@ -170,12 +170,11 @@ func aRun() *enginev1.Run {
 	return &enginev1.Run{
 		RunId: "run_01", Workflow: "deploy v1.0", WorkflowVersion: 2, Status: enginev1.RunStatus_RUN_STATUS_RUNNING,
 		State: "planning", Context: []byte(`{"id":9007199254740993,"b":1.10,"a":"\u00e9<&>"}`),
-		Iterations: 3, TransitionCount: 1, Version: 7, SessionId: "ses_01", ToolsRestricted: true,
-		AllowedTools: []string{"Read", "Grep"}, Instructions: "Plan.",
-		LegalEvents: []*enginev1.LegalEvent{
+		Usage: &enginev1.Usage{Iterations: 3}, TransitionCount: 1, Version: 7, SessionId: "ses_01", Rules: &enginev1.StateRules{ToolsRestricted: true, AllowedTools: []string{"Read", "Grep"}, Instructions: "Plan.", LegalEvents: []*enginev1.LegalEvent{
 			{Event: "READY", Targets: []string{"testing"}, Guards: []string{"planned"}},
 			{Event: "STOP", Targets: []string{"failed"}, RequiresApproval: true},
-		},
+		}},
+
 		CreatedAt: noon, UpdatedAt: noon,
 	}
 }

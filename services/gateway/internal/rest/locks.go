@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -81,7 +83,7 @@ func (e *edge) lease(c *call, status int, holder string, ttlSeconds int32, token
 		return nil, err
 	}
 	resp, err := e.States.LockState(c.ctx, &statev1.LockStateRequest{
-		StateId: c.path("state_id"), Session: c.header(headerSession), Holder: holder, TtlSeconds: ttlSeconds, FencingToken: token,
+		StateId: c.path("state_id"), Session: c.header(headerSession), Holder: holder, Ttl: &durationpb.Duration{Seconds: int64(ttlSeconds)}, FencingToken: token,
 		IdempotencyKey: c.header(headerIdempotency),
 	})
 	if err != nil {

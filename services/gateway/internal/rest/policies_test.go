@@ -2,7 +2,9 @@ package rest
 
 import (
 	"testing"
+	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -67,8 +69,8 @@ func TestPolicyAnswers(t *testing.T) {
 		{
 			name: "usage", method: "GET", path: gate + "/usage?principal=agent-7&session=ses_01", rpc: "GetPolicyUsage",
 			answer: &policyv1.GetPolicyUsageResponse{Usages: []*policyv1.Usage{
-				{Capability: "bash", Measure: "calls", Scope: "principal", Subject: "agent-7", Used: 2, Max: 3, WindowSeconds: 60},
-				{Measure: "money", Scope: "policy", Used: 1_250_000, Max: 5_000_000, Period: "daily", ResetsAt: noon},
+				{Capability: "bash", Measure: policyv1.Measure_MEASURE_CALLS, Scope: policyv1.LimitScope_LIMIT_SCOPE_PRINCIPAL, Subject: "agent-7", Used: 2, Max: 3, Window: durationpb.New(time.Minute)},
+				{Measure: policyv1.Measure_MEASURE_MONEY, Scope: policyv1.LimitScope_LIMIT_SCOPE_POLICY, Used: 1_250_000, Max: 5_000_000, Period: policyv1.Period_PERIOD_DAILY, ResetsAt: noon},
 			}},
 			want:   &policyv1.GetPolicyUsageRequest{Name: "gate", Principal: "agent-7", SessionId: "ses_01"},
 			status: 200,

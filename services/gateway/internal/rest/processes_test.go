@@ -67,7 +67,7 @@ func TestProcessAnswers(t *testing.T) {
 		{
 			name: "refused answer", method: "POST", path: answerPath, body: `{"answer":"maybe"}`, headers: []string{"If-Match", `"7"`}, rpc: "AnswerQuestion",
 			answer: &enginev1.AnswerQuestionResponse{Run: aRun(), Turn: aTurn(), Rejection: &enginev1.Rejection{
-				Code: enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, Message: "no", LegalEvents: aRun().GetLegalEvents(),
+				Code: enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, Message: "no", LegalEvents: aRun().GetRules().GetLegalEvents(),
 			}},
 			want:   &enginev1.AnswerQuestionRequest{RunId: "run_01", Answer: "maybe", ExpectedVersion: 7},
 			status: 200,

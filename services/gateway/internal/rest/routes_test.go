@@ -16,7 +16,7 @@ import (
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	guard := &enginev1.GuardResult{
-		Name: "planned", Field: "n", Op: "gte", Expected: []byte("9007199254740993"), Actual: nil,
+		Name: "planned", Field: "n", Operator: enginev1.GuardOperator_GUARD_OPERATOR_GTE, Expected: []byte("9007199254740993"), Actual: nil,
 	}
 	checkAnswers(t, []answerCase{
 		{
@@ -62,7 +62,7 @@ func TestAnswers(t *testing.T) {
 			name: "variables in order", method: "GET", path: "/v1/runs/r", rpc: "GetRun",
 			answer: &enginev1.GetRunResponse{Run: &enginev1.Run{
 				RunId: "r", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, CreatedAt: noon, UpdatedAt: noon,
-				EnvOverrides: []*enginev1.EnvVar{{Name: "Z"}, {Name: "B", Value: "1"}, {Name: "Y"}, {Name: "A"}, {Name: "X"}, {Name: "C"}},
+				Rules: &enginev1.StateRules{EnvOverrides: []*enginev1.EnvVar{{Name: "Z"}, {Name: "B", Value: "1"}, {Name: "Y"}, {Name: "A"}, {Name: "X"}, {Name: "C"}}},
 			}},
 			status: 200,
 			json: `{"run_id":"r","workflow":"","workflow_version":0,"status":"RUNNING","state":"","context":{},"iterations":0,` +
@@ -74,9 +74,9 @@ func TestAnswers(t *testing.T) {
 			name: "a fork in a fork", method: "GET", path: "/v1/runs/r", rpc: "GetRun",
 			answer: &enginev1.GetRunResponse{Run: &enginev1.Run{
 				RunId: "r", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, CreatedAt: noon, UpdatedAt: noon,
-				Fork: &enginev1.Fork{Event: "GO", State: "s", Join: "all", Branches: []*enginev1.ForkBranch{{
+				Fork: &enginev1.Fork{Event: "GO", State: "s", Join: enginev1.JoinMode_JOIN_MODE_ALL, Branches: []*enginev1.ForkBranch{{
 					Name: "b", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "x", Terminal: "y",
-					Fork: &enginev1.Fork{Event: "DEEP", State: "x", Join: "any"},
+					Fork: &enginev1.Fork{Event: "DEEP", State: "x", Join: enginev1.JoinMode_JOIN_MODE_ANY},
 				}}},
 			}},
 			status: 200,
@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 			name: "list", method: "GET", path: "/v1/runs?status=PAUSED&workflow=deploy%20v1.0&page_size=5&page_token=p", rpc: "ListRuns",
 			answer: &enginev1.ListRunsResponse{Runs: []*enginev1.Run{aRun()}, NextPageToken: "q"},
 			want: &enginev1.ListRunsRequest{
-				Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Workflow: "deploy v1.0", PageSize: 5, PageToken: "p",
+				PageSize: 5, PageToken: "p", Filter: `status=PAUSED AND workflow="deploy v1.0"`, View: enginev1.RunView_RUN_VIEW_FULL,
 			},
 			status: 200, json: `{"runs":[` + jsonRun + `],"next_page_token":"q"}`,
 		},
@@ -122,7 +122,7 @@ func TestAnswers(t *testing.T) {
 			body: `{"event":"READY"}`, headers: []string{"If-Match", `"7"`}, rpc: "TransitionRun",
 			answer: &enginev1.TransitionRunResponse{Run: aRun(), Rejection: &enginev1.Rejection{
 				Code: enginev1.RejectionCode_REJECTION_CODE_GUARD_FAILED, Message: "no", Guards: []*enginev1.GuardResult{guard},
-				LegalEvents: aRun().GetLegalEvents(),
+				LegalEvents: aRun().GetRules().GetLegalEvents(),
 			}},
 			want:   &enginev1.TransitionRunRequest{RunId: "run_01", Event: "READY", ExpectedVersion: 7},
 			status: 200,
@@ -174,7 +174,7 @@ func TestAnswers(t *testing.T) {
 			body: `{"tool":"Bash","input":{"n":12345678901234567890,"s":"\u00e9"},"estimated_cost_usd":0.10}`, headers: []string{"Idempotency-Key", "c9"}, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{
 				Decision: policyv1.Decision_DECISION_DENY, Code: policyv1.DecisionCode_DECISION_CODE_COMMAND_NOT_ALLOWED, Message: "no",
-				ToolsRestricted: true, AllowedTools: []string{"Read"}, LegalEvents: aRun().GetLegalEvents(), CallId: "c9", RunVersion: 7,
+				ToolsRestricted: true, AllowedTools: []string{"Read"}, LegalEvents: aRun().GetRules().GetLegalEvents(), CallId: "c9", RunVersion: 7,
 			},
 			want: &policyv1.CheckToolCallRequest{
 				RunId: "run_01", Tool: "Bash", Input: []byte(`{"n":12345678901234567890,"s":"\u00e9"}`), CallId: "c9", EstimatedCostUsd: "0.10",
@@ -243,10 +243,10 @@ func TestAnswers(t *testing.T) {
 			name: "history", method: "GET", path: "/v1/runs/run_01/history?after_version=3&page_size=2", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{NextAfterVersion: 5, Entries: []*enginev1.HistoryEntry{
 				{
-					RunVersion: 4, Time: noon, Actor: "agent", Type: "transitioned", Event: "READY", From: "a", To: "b", Data: []byte(`{"n":1.10}`),
+					RunVersion: 4, Time: noon, Actor: "agent", Type: enginev1.HistoryType_HISTORY_TYPE_TRANSITIONED, Event: "READY", From: "a", To: "b", Data: []byte(`{"n":1.10}`),
 					Rationale: "why", Guards: []*enginev1.GuardResult{guard}, WorkflowVersion: 2, Status: enginev1.RunStatus_RUN_STATUS_RUNNING, SafeNext: true,
 				},
-				{RunVersion: 5, Time: noon, Actor: "op", Type: "paused", WorkflowVersion: 2, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Reason: "lunch"},
+				{RunVersion: 5, Time: noon, Actor: "op", Type: enginev1.HistoryType_HISTORY_TYPE_PAUSED, WorkflowVersion: 2, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, Reason: "lunch"},
 			}},
 			want:   &enginev1.GetRunHistoryRequest{RunId: "run_01", AfterVersion: 3, PageSize: 2},
 			status: 200,
@@ -258,7 +258,7 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "history with results", method: "GET", path: "/v1/runs/run_01/history?after=3&after_result=4", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{NextAfterVersion: 3, NextAfterResult: 5, Entries: []*enginev1.HistoryEntry{{
-				RunVersion: 3, Time: noon, Actor: "agent", Type: "tool_result", From: "a", To: "a", Branch: "lint",
+				RunVersion: 3, Time: noon, Actor: "agent", Type: enginev1.HistoryType_HISTORY_TYPE_TOOL_RESULT, From: "a", To: "a", Branch: "lint",
 				ToolResult: &enginev1.ToolResult{CallId: "c1", Tool: "Read", Ok: true, Output: []byte("\u00e9\xff"), Truncated: true, Number: 5},
 			}}},
 			want:   &enginev1.GetRunHistoryRequest{RunId: "run_01", AfterVersion: 3, AfterResult: 4},
@@ -270,7 +270,7 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "history with a join", method: "GET", path: "/v1/runs/run_01/history", rpc: "GetRunHistory",
 			answer: &enginev1.GetRunHistoryResponse{Entries: []*enginev1.HistoryEntry{{
-				RunVersion: 3, Time: noon, Actor: "agent", Type: "transitioned", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, WorkflowVersion: 1,
+				RunVersion: 3, Time: noon, Actor: "agent", Type: enginev1.HistoryType_HISTORY_TYPE_TRANSITIONED, Status: enginev1.RunStatus_RUN_STATUS_RUNNING, WorkflowVersion: 1,
 				Joins: []*enginev1.Join{{Event: "GO", To: "z", Branches: []*enginev1.BranchOutcome{
 					{Name: "lint", Status: enginev1.BranchStatus_BRANCH_STATUS_FAILED},
 				}}},

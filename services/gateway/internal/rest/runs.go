@@ -11,6 +11,8 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // StartRunRequest begins a run, or gives a branch of one to a session.
@@ -196,7 +198,11 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := e.Runs.ListRuns(c.ctx, &enginev1.ListRunsRequest{
-		Status: enginev1.RunStatus(status), Workflow: c.query.Get("workflow"), PageSize: c.size, PageToken: c.token,
+		PageSize: c.size, PageToken: c.token, View: enginev1.RunView_RUN_VIEW_FULL,
+		Filter: listing.Filter(
+			listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
+			listing.Term{Key: "workflow", Value: c.query.Get("workflow")},
+		),
 	})
 	if err != nil {
 		return nil, err

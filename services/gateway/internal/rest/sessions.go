@@ -10,6 +10,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // CreateSessionRequest makes a session. The same request again answers the same
@@ -136,8 +138,12 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := e.Sessions.ListSessions(c.ctx, &statev1.ListSessionsRequest{
-		Session: c.header(headerSession), Root: c.query.Get("root_session"), Parent: c.query.Get("parent_session"),
-		Status: statev1.SessionStatus(status), PageSize: c.size, PageToken: c.token,
+		Session: c.header(headerSession), PageSize: c.size, PageToken: c.token,
+		Filter: listing.Filter(
+			listing.Term{Key: "root", Value: c.query.Get("root_session")},
+			listing.Term{Key: "parent", Value: c.query.Get("parent_session")},
+			listing.Term{Key: "status", Value: protomap.Word(statev1.SessionStatus(status), "SESSION_STATUS_")},
+		),
 	})
 	if err != nil {
 		return nil, err
@@ -224,7 +230,11 @@ func (e *edge) listTasks(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := e.Tasks.ListTasks(c.ctx, &statev1.ListTasksRequest{
-		Session: c.query.Get("session"), Status: statev1.TaskStatus(status), PageSize: c.size, PageToken: c.token,
+		PageSize: c.size, PageToken: c.token,
+		Filter: listing.Filter(
+			listing.Term{Key: "session", Value: c.query.Get("session")},
+			listing.Term{Key: "status", Value: protomap.Word(statev1.TaskStatus(status), "TASK_STATUS_")},
+		),
 	})
 	if err != nil {
 		return nil, err

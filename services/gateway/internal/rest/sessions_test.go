@@ -47,7 +47,7 @@ func TestSessionAnswers(t *testing.T) {
 			name: "list", method: "GET", path: "/sessions?root_session=orchestrator&parent_session=p&status=finished&page_size=2&page_token=t", headers: session,
 			rpc: "ListSessions", answer: &statev1.ListSessionsResponse{Sessions: []*statev1.Session{root}, NextPageToken: "u"},
 			want: &statev1.ListSessionsRequest{
-				Session: "orchestrator", Root: "orchestrator", Parent: "p", Status: statev1.SessionStatus_SESSION_STATUS_FINISHED, PageSize: 2, PageToken: "t",
+				Session: "orchestrator", PageSize: 2, PageToken: "t", Filter: "root=orchestrator AND parent=p AND status=FINISHED",
 			},
 			status: 200, json: `{"sessions":[` + jsonRoot + `],"next_page_token":"u"}`,
 		},
@@ -109,7 +109,7 @@ func TestSessionAnswers(t *testing.T) {
 					Status: statev1.TaskStatus_TASK_STATUS_READY, Callbacks: root.GetCallbacks(), CreatedAt: noon,
 				},
 			}, NextPageToken: "u"},
-			want:   &statev1.ListTasksRequest{Session: "child 1", Status: statev1.TaskStatus_TASK_STATUS_LEASED, PageSize: 1, PageToken: "t"},
+			want:   &statev1.ListTasksRequest{PageSize: 1, PageToken: "t", Filter: `session="child 1" AND status=LEASED`},
 			status: 200,
 			json: `{"tasks":[{"task_id":"task_1","kind":"state_update","status":"leased","session_id":"ses_02","session_name":"child 1","parent_session_id":"ses_01",` +
 				`"root_session_id":"ses_01","workflow_state_id":"wfstate_01","prompt":"Update.","attempt":2,"labels":{"gpu":"yes"},"given":1,"runner":"r1",` +

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ import (
 // changed is a change as the state-store tells it.
 func changed(version int64, kind, session string) *statev1.WatchStateResponse {
 	return &statev1.WatchStateResponse{StateId: "wfstate_01", Change: &statev1.StateVersion{
-		Version: version, Time: noon, Type: kind, SessionName: session, Actor: "agent",
+		Version: version, Time: noon, Type: statev1.StateChangeType(statev1.StateChangeType_value["STATE_CHANGE_TYPE_"+strings.ToUpper(kind)]), SessionName: session, Actor: "agent",
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
 // headerState names a state where the path does not (S10).
@@ -177,8 +178,11 @@ func (e *edge) createState(c *call, in CreateStateRequest) (*answer, error) {
 
 func (e *edge) listStates(c *call) (*answer, error) {
 	resp, err := e.States.ListStates(c.ctx, &statev1.ListStatesRequest{
-		Session: c.header(headerSession), RootSession: c.query.Get("root_session"), Schema: c.query.Get("schema"),
-		PageSize: c.size, PageToken: c.token,
+		Session: c.header(headerSession), PageSize: c.size, PageToken: c.token,
+		Filter: listing.Filter(
+			listing.Term{Key: "root_session", Value: c.query.Get("root_session")},
+			listing.Term{Key: "schema", Value: c.query.Get("schema")},
+		),
 	})
 	if err != nil {
 		return nil, err

@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -95,7 +97,7 @@ func TestStateAnswers(t *testing.T) {
 			name: "states", method: "GET", path: "/workflow-states?root_session=orchestrator&schema=code%20review&page_size=1&page_token=t", headers: session,
 			rpc: "ListStates", answer: &statev1.ListStatesResponse{States: []*statev1.State{listed}, NextPageToken: "u"},
 			want: &statev1.ListStatesRequest{
-				Session: "child-1", RootSession: "orchestrator", Schema: "code review", PageSize: 1, PageToken: "t",
+				Session: "child-1", PageSize: 1, PageToken: "t", Filter: `root_session=orchestrator AND schema="code review"`,
 			},
 			status: 200, json: `{"states":[` + jsonListed + `],"next_page_token":"u"}`,
 		},
@@ -147,7 +149,7 @@ func TestStateAnswers(t *testing.T) {
 		{
 			name: "history", method: "GET", path: "/workflow-states/wfstate_01/history?after_version=3&page_size=2", headers: session, rpc: "GetStateHistory",
 			answer: &statev1.GetStateHistoryResponse{NextAfterVersion: 5, Versions: []*statev1.StateVersion{{
-				Version: 4, Time: noon, SessionId: "ses_02", SessionName: "child-1", Actor: "agent", Type: "updated", SchemaVersion: 2,
+				Version: 4, Time: noon, SessionId: "ses_02", SessionName: "child-1", Actor: "agent", Type: statev1.StateChangeType_STATE_CHANGE_TYPE_UPDATED, SchemaVersion: 2,
 				Patch: []byte(`[{"op":"add","path":"/n","value":1.10}]`),
 			}}},
 			want:   &statev1.GetStateHistoryRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 3, PageSize: 2},
@@ -162,12 +164,12 @@ func TestStateAnswers(t *testing.T) {
 		},
 		{
 			name: "lock", method: "POST", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30}`, headers: session, rpc: "LockState",
-			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Session: "child-1", Holder: "me", TtlSeconds: 30},
+			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Session: "child-1", Holder: "me", Ttl: durationpb.New(30 * time.Second)},
 			status: 201, json: `{"fencing_token":3,"expires_at":"2026-03-04T12:00:00.005Z"}`,
 		},
 		{
 			name: "renew", method: "PUT", path: "/workflow-states/wfstate_01/lock", body: `{"holder":"me","ttl_seconds":30,"fencing_token":3}`, rpc: "LockState",
-			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Holder: "me", TtlSeconds: 30, FencingToken: 3},
+			want:   &statev1.LockStateRequest{StateId: "wfstate_01", Holder: "me", Ttl: durationpb.New(30 * time.Second), FencingToken: 3},
 			status: 200, json: `{"fencing_token":3,"expires_at":"2026-03-04T12:00:00.005Z"}`,
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type DecisionQuery struct {
 	Since                  time.Time
 	// Shadowed selects those that a shadow would have decided otherwise.
 	Shadowed bool
-	// PageToken goes on where a page has ended; Limit is the most of a page.
+	// PageToken continues where a page has ended; Limit is the most of a page.
 	PageToken string
 	Limit     int
 }
@@ -39,21 +40,24 @@ func (q *DecisionQuery) matches(r *DecisionRecord) bool {
 // many ends, full or not.
 const scanned = 10_000
 
-// Decisions answers decisions: those of a partition in order, partitions by their
-// ids. A page may be short, or empty, and yet not be the last.
+// Decisions returns decisions, newest first: partitions by the start of their root run,
+// and of each the last record first. A page may be short, or empty, and not be the last.
 func (a *App) Decisions(ctx context.Context, namespace string, q DecisionQuery) (found []*DecisionRecord, next string, err error) {
 	from, err := readPlace(q.PageToken)
 	if err != nil {
 		return nil, "", err
 	}
-	end, err := a.scan(ctx, namespace, q, from, scanned, func(r *DecisionRecord) bool {
+	end, err := a.scanBack(ctx, namespace, q, from, scanned, func(r *DecisionRecord) bool {
 		found = append(found, r)
 		return len(found) < q.Limit
 	})
 	if err != nil {
 		return nil, "", fault.From(err)
 	}
-	if err := a.addHashes(ctx, namespace, found); err != nil {
+	slices.Reverse(found)
+	err = a.addHashes(ctx, namespace, found)
+	slices.Reverse(found)
+	if err != nil {
 		return nil, "", fault.From(err)
 	}
 	if end != nil {
@@ -89,10 +93,10 @@ func readPlace(token string) (place, error) {
 		Violate("/page_token", "FORMAT", "not a page token")
 }
 
-// scan yields the records that a query selects, after a place, until yield answers
-// false or so many were looked at. It answers the place of the last one that it has
-// looked at, and nil when there are no more.
-func (a *App) scan(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (*place, error) {
+// scanBack yields the records that a query selects, newest first, from before a place,
+// until yield returns false or so many were looked at. It returns the place of the last
+// one that it has looked at, and nil when there are no more.
+func (a *App) scanBack(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (*place, error) {
 	if q.RunID != "" {
 		partition, err := a.partitionOf(ctx, namespace, q.RunID)
 		if err != nil {
@@ -101,18 +105,18 @@ func (a *App) scan(ctx context.Context, namespace string, q DecisionQuery, from 
 		if from.partition != partition {
 			from = place{partition: partition}
 		}
-		end, _, err := a.scanPartition(ctx, namespace, q, from, most, yield)
+		end, _, err := a.scanPartitionBack(ctx, namespace, q, from, most, yield)
 		return end, err
 	}
 	for {
 		if from.partition != "" {
-			end, looked, err := a.scanPartition(ctx, namespace, q, from, most, yield)
+			end, looked, err := a.scanPartitionBack(ctx, namespace, q, from, most, yield)
 			if end != nil || err != nil {
 				return end, err
 			}
 			most -= looked
 		}
-		next, err := a.partitionAfter(ctx, namespace, from.partition, q.Since)
+		next, err := a.nextPartition(ctx, store.Query{Namespace: namespace, Descending: true, After: from.partition}, q.Since)
 		if next == "" || err != nil {
 			return nil, err
 		}
@@ -120,13 +124,65 @@ func (a *App) scan(ctx context.Context, namespace string, q DecisionQuery, from 
 	}
 }
 
+// scanPartitionBack is scanBack in the partition of a place, whose sequence is 0 for its
+// end; end is nil when there are no more in it.
+func (a *App) scanPartitionBack(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (end *place, looked int, err error) {
+	key := decisionsKey(namespace, from.partition)
+	if from.sequence == 0 {
+		record, err := a.store.Get(ctx, key)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, 0, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		from.sequence = record.Version + 1
+	}
+	dropped, err := a.forgottenOf(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	for from.sequence > dropped.Through+1 {
+		size := min(sealPage, most-looked)
+		if size <= 0 {
+			return &from, looked, nil
+		}
+		first := max(from.sequence-int64(size), dropped.Through+1)
+		entries, err := a.store.History(ctx, key, first-1, int(from.sequence-first))
+		if err != nil {
+			return nil, looked, err
+		}
+		for _, entry := range slices.Backward(entries) {
+			if entry.Version >= from.sequence {
+				continue // records between are missing
+			}
+			from.sequence = entry.Version
+			looked++
+			r, err := decodeDecision(from.partition, entry)
+			if err != nil {
+				// Whoever reads the log must see that there is one.
+				r.Message = "this record cannot be read; verify the log"
+			} else if r.Time.Before(q.Since.Add(-skew)) {
+				return nil, looked, nil
+			}
+			if (err != nil || q.matches(r)) && !yield(r) {
+				return &from, looked, nil
+			}
+		}
+		from.sequence = first
+	}
+	return nil, looked, nil
+}
+
 // skew is how far the clocks of a store and of an enforcer may be apart.
 const skew = 5 * time.Minute
 
-// partitionAfter is the next partition with records since a time; empty for none.
-func (a *App) partitionAfter(ctx context.Context, namespace, after string, since time.Time) (string, error) {
+// nextPartition is the next partition of a list with records since a time; empty for
+// none.
+func (a *App) nextPartition(ctx context.Context, query store.Query, since time.Time) (string, error) {
+	query.Kind, query.Limit = kindDecisions, 20
 	for {
-		page, err := a.store.List(ctx, store.Query{Namespace: namespace, Kind: kindDecisions, After: after, Limit: 20})
+		page, err := a.store.List(ctx, query)
 		if err != nil {
 			return "", err
 		}
@@ -135,38 +191,8 @@ func (a *App) partitionAfter(ctx context.Context, namespace, after string, since
 				return record.Key.ID, nil
 			}
 		}
-		if after = page.Next; after == "" {
+		if query.After = page.Next; query.After == "" {
 			return "", nil
-		}
-	}
-}
-
-// scanPartition is scan in the partition of a place; end is nil when there are no
-// more in it.
-func (a *App) scanPartition(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (end *place, looked int, err error) {
-	for {
-		size := min(sealPage, most-looked)
-		if size <= 0 {
-			return &from, looked, nil
-		}
-		entries, err := a.store.History(ctx, decisionsKey(namespace, from.partition), from.sequence, size)
-		if err != nil {
-			return nil, looked, err
-		}
-		for _, entry := range entries {
-			from.sequence = entry.Version
-			looked++
-			r, err := decodeDecision(from.partition, entry)
-			if err != nil {
-				// Whoever reads the log must see that there is one.
-				r.Message = "this record cannot be read; verify the log"
-			}
-			if (err != nil || q.matches(r)) && !yield(r) {
-				return &from, looked, nil
-			}
-		}
-		if len(entries) < size {
-			return nil, looked, nil
 		}
 	}
 }

@@ -103,15 +103,15 @@ func TestListDecisions(t *testing.T) {
 			query app.DecisionQuery
 			want  string
 		}{
-			"all":      {app.DecisionQuery{}, "1/0 1/3 1/6 1/9 2/1 2/4 2/7 2/10 3/2 3/5 3/8 3/11"},
-			"root run": {app.DecisionQuery{RunID: "run_2"}, "2/1 2/4 2/7 2/10"},
-			"child":    {app.DecisionQuery{RunID: "run_child"}, "2/4 2/10"},
-			"session":  {app.DecisionQuery{SessionID: "other"}, "1/6 2/10 3/2"},
-			"tool":     {app.DecisionQuery{Tool: "Edit"}, "1/9 2/1 3/5"},
-			"denied":   {app.DecisionQuery{Decision: toolcall.Deny}, "1/9 2/1 3/5"},
+			"all":      {app.DecisionQuery{}, "3/11 3/8 3/5 3/2 2/10 2/7 2/4 2/1 1/9 1/6 1/3 1/0"},
+			"root run": {app.DecisionQuery{RunID: "run_2"}, "2/10 2/7 2/4 2/1"},
+			"child":    {app.DecisionQuery{RunID: "run_child"}, "2/10 2/4"},
+			"session":  {app.DecisionQuery{SessionID: "other"}, "3/2 2/10 1/6"},
+			"tool":     {app.DecisionQuery{Tool: "Edit"}, "3/5 2/1 1/9"},
+			"denied":   {app.DecisionQuery{Decision: toolcall.Deny}, "3/5 2/1 1/9"},
 			"none":     {app.DecisionQuery{Decision: toolcall.Deny, Tool: "Bash"}, ""},
-			"since":    {app.DecisionQuery{Since: begin.Add(9 * time.Hour)}, "1/9 2/10 3/11"},
-			"shadowed": {app.DecisionQuery{Shadowed: true}, "1/3 2/7 3/11"},
+			"since":    {app.DecisionQuery{Since: begin.Add(9 * time.Hour)}, "3/11 2/10 1/9"},
+			"shadowed": {app.DecisionQuery{Shadowed: true}, "3/11 2/7 1/3"},
 		} {
 			for _, limit := range []int{1, 3, 100} {
 				c.query.Limit = limit
@@ -160,7 +160,7 @@ func TestListedHashes(t *testing.T) {
 			}
 		}
 		all := hashes(100)
-		if len(all) != 22 || all[14] != r.verified("run_1").Head || all[21] != r.verified("run_2").Head {
+		if len(all) != 22 || all[7] != r.verified("run_1").Head || all[0] != r.verified("run_2").Head {
 			r.Errorf("%d hashes: %v", len(all), all)
 		}
 		if !slices.Equal(hashes(4), all) {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,7 @@ func TestRetention(t *testing.T) {
 			if err != nil || int64(len(found)) != step.sealed {
 				r.Fatalf("%d records, want %d; %v", len(found), step.sealed, err)
 			}
+			slices.Reverse(found)
 			if step.first > 0 && (found[0].Sequence != step.first || found[2].Hash != step.hash) {
 				r.Errorf("begins with %d, whose seal is %s; want %d and %s", found[0].Sequence, found[2].Hash, step.first, step.hash)
 			}
@@ -49,7 +51,7 @@ func TestRetention(t *testing.T) {
 		r.log("run_1", 2)
 		r.sealed()
 		found, _, err := r.Decisions(r.Context(), ns, app.DecisionQuery{Limit: 100})
-		if report := r.verified("run_1"); !report.OK() || report.Sealed != 2 || err != nil || found[0].Sequence != 10 || found[1].Hash != report.Head {
+		if report := r.verified("run_1"); !report.OK() || report.Sealed != 2 || err != nil || found[1].Sequence != 10 || found[0].Hash != report.Head {
 			r.Errorf("later: %+v, %v", report, err)
 		}
 	})

@@ -36,7 +36,7 @@ func NewApprovals(service approvalv1.ApprovalServiceClient) *Approvals {
 // Request implements app.Approvals.
 func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) (app.Approval, error) {
 	req := &approvalv1.CreateApprovalRequest{
-		Kind: approvalv1.Kind_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
+		Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
 		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
 		UsedBy: ask.UsedBy,

@@ -2,13 +2,14 @@ package rpc
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -18,13 +19,14 @@ type Decisions struct {
 	App *app.App
 }
 
-// List implements DecisionService.
+// ListDecisions implements DecisionService.
 func (s *Decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisionsRequest) (*policyv1.ListDecisionsResponse, error) {
-	found, next, err := s.App.Decisions(ctx, rpc.Namespace(ctx), app.DecisionQuery{
-		RunID: req.GetRunId(), SessionID: req.GetSessionId(), Tool: req.GetTool(), Decision: decisionOf(req.GetDecision()),
-		Since: since(req.GetSince()), Shadowed: req.GetShadowed(),
-		PageToken: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
-	})
+	query, err := decisionQuery(req.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	query.PageToken, query.Limit = req.GetPageToken(), pageSize(req.GetPageSize())
+	found, next, err := s.App.Decisions(ctx, rpc.Namespace(ctx), query)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +37,7 @@ func (s *Decisions) ListDecisions(ctx context.Context, req *policyv1.ListDecisio
 	return resp, nil
 }
 
-// Verify implements DecisionService.
+// VerifyDecisions implements DecisionService.
 func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDecisionsRequest) (*policyv1.VerifyDecisionsResponse, error) {
 	reports, next, err := s.App.Verify(ctx, rpc.Namespace(ctx), req.GetPartition(), req.GetPageToken())
 	if err != nil {
@@ -51,13 +53,23 @@ func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDec
 	return resp, nil
 }
 
-// decisionOf is the core's word for a decision; empty for none. One that this version
-// does not know was never made.
-func decisionOf(d policyv1.Decision) toolcall.Decision {
-	if d == policyv1.Decision_DECISION_UNSPECIFIED {
-		return ""
+// decisionQuery reads the filter of a list of decisions.
+func decisionQuery(filter string) (q app.DecisionQuery, err error) {
+	terms, err := listing.Parse(filter, "run_id", "session_id", "tool", "decision", "since", "shadowed")
+	if err != nil {
+		return q, err
 	}
-	return toolcall.Decision(strings.TrimPrefix(d.String(), "DECISION_"))
+	q.RunID, q.SessionID, q.Tool = terms["run_id"], terms["session_id"], terms["tool"]
+	decision, err := terms.OneOf("decision", protomap.Names(policyv1.Decision_name, "DECISION_"))
+	if err != nil {
+		return q, err
+	}
+	q.Decision = toolcall.Decision(decision)
+	if q.Since, err = terms.Time("since"); err != nil {
+		return q, err
+	}
+	q.Shadowed, err = terms.True("shadowed")
+	return q, err
 }
 
 func recordProto(r *app.DecisionRecord) *policyv1.DecisionRecord {

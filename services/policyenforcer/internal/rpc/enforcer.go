@@ -233,7 +233,5 @@ func (s *Enforcer) checkOne(ctx context.Context, req *policyv1.CheckToolCallRequ
 }
 
 func errorResult(f *fault.Error) *policyv1.CheckToolCallsResult {
-	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Error{Error: &policyv1.CheckError{
-		Status: int32(f.Reason.Code()), Reason: string(f.Reason), Message: f.Message,
-	}}}
+	return &policyv1.CheckToolCallsResult{Result: &policyv1.CheckToolCallsResult_Error{Error: f.GRPCStatus().Proto()}}
 }

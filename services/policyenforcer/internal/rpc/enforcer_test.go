@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/status"
+
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -57,7 +59,7 @@ func TestCallsAtOnceAreBounded(t *testing.T) {
 		for range messages {
 			group.Go(func() {
 				for _, r := range s.checkAll(t.Context(), &policyv1.CheckToolCallsRequest{Calls: calls}).GetResults() {
-					if r.GetError().GetReason() == string(fault.NotFound) {
+					if fault.ReasonOf(status.ErrorProto(r.GetError())) == fault.NotFound {
 						answered.Add(1)
 					}
 				}

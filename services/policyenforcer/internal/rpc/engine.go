@@ -35,6 +35,7 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.View, superseded string, err error) {
 	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
 		RunId: target.RunID, SessionId: target.SessionID, Branch: target.Branch, Active: true,
+		View: enginev1.RunView_RUN_VIEW_BASIC,
 	})
 	if err != nil {
 		return nil, "", err
@@ -44,7 +45,9 @@ func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *wor
 
 // Lane implements app.Runs.
 func (e *Engine) Lane(ctx context.Context, _, runID, branch string) (*workflow.View, error) {
-	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{RunId: runID, Branch: branch})
+	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{
+		RunId: runID, Branch: branch, View: enginev1.RunView_RUN_VIEW_BASIC,
+	})
 	if err != nil {
 		return nil, err
 	}

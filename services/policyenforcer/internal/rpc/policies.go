@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
@@ -11,7 +12,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -23,15 +26,15 @@ type Policies struct {
 	App *app.App
 }
 
-// kinds are what a policy can be attached to, in the contract's words.
-var kinds = map[app.AttachmentKind]policyv1.AttachmentKind{
-	app.AttachedToWorkflow: policyv1.AttachmentKind_ATTACHMENT_KIND_WORKFLOW,
-	app.AttachedToProcess:  policyv1.AttachmentKind_ATTACHMENT_KIND_PROCESS,
-	app.AttachedToSession:  policyv1.AttachmentKind_ATTACHMENT_KIND_SESSION,
-	app.AttachedToRole:     policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE,
-}
+// The core's words in the contract's: kinds are what a policy can be attached to.
+var (
+	kinds    = protomap.LowerEnums[app.AttachmentKind, policyv1.AttachmentKind](policyv1.AttachmentKind_value, "ATTACHMENT_KIND_")
+	measures = protomap.LowerEnums[rules.Measure, policyv1.Measure](policyv1.Measure_value, "MEASURE_")
+	scopes   = protomap.LowerEnums[rules.Scope, policyv1.LimitScope](policyv1.LimitScope_value, "LIMIT_SCOPE_")
+	periods  = protomap.LowerEnums[rules.Period, policyv1.Period](policyv1.Period_value, "PERIOD_")
+)
 
-// Put implements PolicyService.
+// RegisterPolicy implements PolicyService.
 func (s *Policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPolicyRequest) (*policyv1.RegisterPolicyResponse, error) {
 	p, created, warnings, err := s.App.PutPolicy(ctx, caller(ctx), app.PutPolicy{
 		Name: req.GetName(), Definition: req.GetDefinition(), Shadow: req.GetShadow(), IdempotencyKey: req.GetIdempotencyKey(),
@@ -42,7 +45,7 @@ func (s *Policies) RegisterPolicy(ctx context.Context, req *policyv1.RegisterPol
 	return &policyv1.RegisterPolicyResponse{Policy: policyProto(p), Created: created, Warnings: policyProblems(warnings)}, nil
 }
 
-// Get implements PolicyService.
+// GetPolicy implements PolicyService.
 func (s *Policies) GetPolicy(ctx context.Context, req *policyv1.GetPolicyRequest) (*policyv1.GetPolicyResponse, error) {
 	p, err := s.App.Policy(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
@@ -51,7 +54,7 @@ func (s *Policies) GetPolicy(ctx context.Context, req *policyv1.GetPolicyRequest
 	return &policyv1.GetPolicyResponse{Policy: policyProto(p)}, nil
 }
 
-// List implements PolicyService.
+// ListPolicies implements PolicyService.
 func (s *Policies) ListPolicies(ctx context.Context, req *policyv1.ListPoliciesRequest) (*policyv1.ListPoliciesResponse, error) {
 	page, next, err := s.App.Policies(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
@@ -66,7 +69,7 @@ func (s *Policies) ListPolicies(ctx context.Context, req *policyv1.ListPoliciesR
 	return resp, nil
 }
 
-// Promote implements PolicyService.
+// PromotePolicy implements PolicyService.
 func (s *Policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolicyRequest) (*policyv1.PromotePolicyResponse, error) {
 	p, err := s.App.Promote(ctx, caller(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
@@ -75,7 +78,7 @@ func (s *Policies) PromotePolicy(ctx context.Context, req *policyv1.PromotePolic
 	return &policyv1.PromotePolicyResponse{Policy: policyProto(p)}, nil
 }
 
-// Delete implements PolicyService.
+// DeletePolicy implements PolicyService.
 func (s *Policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyRequest) (*policyv1.DeletePolicyResponse, error) {
 	if err := s.App.DeletePolicy(ctx, caller(ctx), req.GetName()); err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ func (s *Policies) DeletePolicy(ctx context.Context, req *policyv1.DeletePolicyR
 	return &policyv1.DeletePolicyResponse{}, nil
 }
 
-// Attach implements PolicyService.
+// AttachPolicy implements PolicyService.
 func (s *Policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyRequest) (*policyv1.AttachPolicyResponse, error) {
 	p, err := s.App.Attach(ctx, caller(ctx), req.GetName(), attachment(req.GetTo()))
 	if err != nil {
@@ -92,7 +95,7 @@ func (s *Policies) AttachPolicy(ctx context.Context, req *policyv1.AttachPolicyR
 	return &policyv1.AttachPolicyResponse{Policy: policyProto(p)}, nil
 }
 
-// Detach implements PolicyService.
+// DetachPolicy implements PolicyService.
 func (s *Policies) DetachPolicy(ctx context.Context, req *policyv1.DetachPolicyRequest) (*policyv1.DetachPolicyResponse, error) {
 	p, err := s.App.Detach(ctx, caller(ctx), req.GetName(), attachment(req.GetFrom()))
 	if err != nil {
@@ -110,7 +113,7 @@ func (s *Policies) ShadowWorkflow(ctx context.Context, req *policyv1.ShadowWorkf
 	return &policyv1.ShadowWorkflowResponse{Digest: digest}, nil
 }
 
-// Usage implements PolicyService.
+// GetPolicyUsage implements PolicyService.
 func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUsageRequest) (*policyv1.GetPolicyUsageResponse, error) {
 	usages, err := s.App.Usage(ctx, caller(ctx), req.GetName(), req.GetPrincipal(), req.GetSessionId())
 	if err != nil {
@@ -123,7 +126,7 @@ func (s *Policies) GetPolicyUsage(ctx context.Context, req *policyv1.GetPolicyUs
 	return resp, nil
 }
 
-// Simulate implements PolicyService.
+// SimulatePolicy implements PolicyService.
 func (s *Policies) SimulatePolicy(ctx context.Context, req *policyv1.SimulatePolicyRequest) (*policyv1.SimulatePolicyResponse, error) {
 	simulated, err := s.App.Simulate(ctx, caller(ctx), app.Simulation{
 		Definition: req.GetDefinition(), Since: since(req.GetSince()), RunID: req.GetRunId(),
@@ -178,8 +181,11 @@ func attachment(a *policyv1.Attachment) app.Attachment {
 
 func usageProto(u *app.Usage) *policyv1.Usage {
 	out := &policyv1.Usage{
-		Capability: u.Pattern, Measure: string(u.Measure), Scope: string(u.Scope), Subject: u.Subject,
-		Used: u.Used, Max: u.Max, WindowSeconds: int64(u.Window / time.Second), Period: string(u.Period),
+		Capability: u.Pattern, Measure: measures[u.Measure], Scope: scopes[u.Scope], Subject: u.Subject,
+		Used: u.Used, Max: u.Max, Period: periods[u.Period],
+	}
+	if u.Window > 0 {
+		out.Window = durationpb.New(u.Window)
 	}
 	if !u.ResetsAt.IsZero() {
 		out.ResetsAt = timestamppb.New(u.ResetsAt)

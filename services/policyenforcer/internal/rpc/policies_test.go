@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -69,11 +70,11 @@ func TestPolicyService(t *testing.T) {
 	if err != nil || len(usage.GetUsages()) != 2 {
 		t.Fatalf("%v, %v", usage, err)
 	}
-	want := &policyv1.Usage{Capability: "*", Measure: "calls", Scope: "policy", Max: 5, WindowSeconds: 60}
+	want := &policyv1.Usage{Capability: "*", Measure: policyv1.Measure_MEASURE_CALLS, Scope: policyv1.LimitScope_LIMIT_SCOPE_POLICY, Max: 5, Window: durationpb.New(time.Minute)}
 	if !proto.Equal(usage.GetUsages()[0], want) {
 		t.Errorf("%v, want %v", usage.GetUsages()[0], want)
 	}
-	if u := usage.GetUsages()[1]; u.GetMeasure() != "money" || u.GetMax() != 1_500_000 || u.GetPeriod() != "daily" || u.GetResetsAt().AsTime().Before(time.Now()) {
+	if u := usage.GetUsages()[1]; u.GetMeasure() != policyv1.Measure_MEASURE_MONEY || u.GetMax() != 1_500_000 || u.GetPeriod() != policyv1.Period_PERIOD_DAILY || u.GetResetsAt().AsTime().Before(time.Now()) {
 		t.Errorf("%v", u)
 	}
 	if _, err := s.PromotePolicy(ctx, &policyv1.PromotePolicyRequest{Name: "p", Version: 2}); err != nil {
@@ -105,14 +106,25 @@ func TestDecisionService(t *testing.T) {
 	if err != nil || len(verified.GetChains()) != 0 {
 		t.Errorf("%v, %v", verified, err)
 	}
-	if got := decisionOf(policyv1.Decision_DECISION_ASK); got != toolcall.Ask {
-		t.Errorf("ASK is %q", got)
+}
+
+func TestDecisionQuery(t *testing.T) {
+	t.Parallel()
+	got, err := decisionQuery(`run_id=r AND session_id="s 1" AND tool=Bash AND decision=ASK AND since=2026-01-31T08:00:00Z AND shadowed=true`)
+	want := app.DecisionQuery{
+		RunID: "r", SessionID: "s 1", Tool: "Bash", Decision: toolcall.Ask,
+		Since: time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC), Shadowed: true,
 	}
-	if got := decisionOf(policyv1.Decision_DECISION_UNSPECIFIED); got != "" {
-		t.Errorf("no decision is %q", got)
+	if err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
 	}
-	if got := decisionOf(77); got == "" {
-		t.Error("a decision that is not known selects all")
+	if got, err := decisionQuery(""); err != nil || got != (app.DecisionQuery{}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, filter := range []string{"decision=MAYBE", "decision=UNSPECIFIED", "since=today", "shadowed=no", "run=r"} {
+		if got, err := decisionQuery(filter); fault.ReasonOf(err) != fault.InvalidRequest {
+			t.Errorf("%s: %+v, %v", filter, got, err)
+		}
 	}
 }
 
@@ -203,7 +215,7 @@ func TestPolicyEvents(t *testing.T) {
 func TestUsageWithoutPeriod(t *testing.T) {
 	t.Parallel()
 	u := usageProto(&app.Usage{Account: rules.Account{Measure: rules.Emails, Scope: rules.PerSession, Subject: "s"}, Used: 1, Max: 2})
-	if want := (&policyv1.Usage{Measure: "emails", Scope: "session", Subject: "s", Used: 1, Max: 2}); !proto.Equal(u, want) {
+	if want := (&policyv1.Usage{Measure: policyv1.Measure_MEASURE_EMAILS, Scope: policyv1.LimitScope_LIMIT_SCOPE_SESSION, Subject: "s", Used: 1, Max: 2}); !proto.Equal(u, want) {
 		t.Errorf("%v, want %v", u, want)
 	}
 }

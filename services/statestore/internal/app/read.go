@@ -200,14 +200,14 @@ type StateQuery struct {
 	Limit        int
 }
 
-// States answers a page of states, oldest first. A session that acts sees its own
+// States returns a page of states, newest first. A session that acts sees its own
 // tree's.
 func (a *App) States(ctx context.Context, caller Caller, q StateQuery) ([]*State, string, error) {
 	acting, err := a.actor(ctx, caller)
 	if err != nil {
 		return nil, "", err
 	}
-	query := store.Query{Namespace: caller.Namespace, Kind: KindState, Labels: map[string]string{}, After: q.After, Limit: min(q.Limit, 100)}
+	query := store.Query{Namespace: caller.Namespace, Kind: KindState, Labels: map[string]string{}, Descending: true, After: q.After, Limit: min(q.Limit, 100)}
 	if acting != nil {
 		query.Labels["root"] = acting.RootID
 	}

@@ -205,29 +205,36 @@ func (a *App) Schemas(ctx context.Context, namespace, after string, limit int) (
 	return versions, page.Next, nil
 }
 
-// SchemaVersions answers a page of the versions of one schema, oldest first, and
-// after which the next one begins: 0 when there is none.
-func (a *App) SchemaVersions(ctx context.Context, namespace, name string, after int64, limit int) ([]*Schema, int64, error) {
+// SchemaVersions returns a page of the versions of one schema that are older than one,
+// or of all for 0, newest first, and which the next page must be older than: 0 when
+// there is none.
+func (a *App) SchemaVersions(ctx context.Context, namespace, name string, before int64, limit int) ([]*Schema, int64, error) {
 	key := schemaRecord(namespace, name)
-	if _, err := a.latestSchema(ctx, key); err != nil {
+	latest, err := a.latestSchema(ctx, key)
+	if err != nil {
 		return nil, 0, err
 	}
-	entries, err := a.store.History(ctx, key, after, limit+1)
+	if before == 0 || before > latest.Number {
+		before = latest.Number + 1
+	}
+	if before == 1 {
+		return nil, 0, nil
+	}
+	oldest := max(before-int64(limit), 1)
+	entries, err := a.store.History(ctx, key, oldest-1, int(before-oldest))
 	if err != nil {
 		return nil, 0, fault.From(err)
 	}
-	var next int64
-	if len(entries) > limit {
-		entries = entries[:limit]
-		next = entries[limit-1].Version
-	}
 	versions := make([]*Schema, len(entries))
 	for i, entry := range entries {
-		if versions[i], err = decodeSchema(entry.Data, entry.Version); err != nil {
+		if versions[len(entries)-1-i], err = decodeSchema(entry.Data, entry.Version); err != nil {
 			return nil, 0, err
 		}
 	}
-	return versions, next, nil
+	if oldest == 1 {
+		return versions, 0, nil
+	}
+	return versions, oldest, nil
 }
 
 // compile answers a version ready to use. Versions are immutable, so the cache is

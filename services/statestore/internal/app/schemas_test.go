@@ -72,19 +72,29 @@ func TestSchemaLists(t *testing.T) {
 			r.Errorf("schemas: %s", got)
 		}
 		var numbers []int64
-		for after := int64(0); ; {
-			page, next, err := r.SchemaVersions(r.Context(), "default", "many", after, 2)
+		for before := int64(0); ; {
+			page, next, err := r.SchemaVersions(r.Context(), "default", "many", before, 2)
 			if err != nil {
 				r.Fatal(err)
 			}
 			for _, v := range page {
 				numbers = append(numbers, v.Number)
 			}
-			if after = next; next == 0 {
+			if before = next; next == 0 {
 				break
 			}
 		}
-		if fmt.Sprint(numbers) != "[1 2 3 4 5]" {
+		for before, want := range map[int64]string{1: "[]", 2: "[1]", 3: "[2 1]", 99: "[5 4]"} {
+			page, next, err := r.SchemaVersions(r.Context(), "default", "many", before, 2)
+			got := []int64{}
+			for _, v := range page {
+				got = append(got, v.Number)
+			}
+			if err != nil || fmt.Sprint(got) != want || (next != 0) != (before == 99) {
+				r.Errorf("before %d: %v, next %d, %v", before, got, next, err)
+			}
+		}
+		if fmt.Sprint(numbers) != "[5 4 3 2 1]" {
 			r.Errorf("versions: %v", numbers)
 		}
 		_, _, err := r.SchemaVersions(r.Context(), "default", "none", 0, 2)

@@ -184,9 +184,9 @@ type SessionQuery struct {
 	Limit        int
 }
 
-// Sessions answers a page of sessions, oldest first. An agent sees its own tree.
+// Sessions returns a page of sessions, newest first. An agent sees its own tree.
 func (a *App) Sessions(ctx context.Context, caller Caller, q SessionQuery) ([]*Member, string, error) {
-	query := store.Query{Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{}, After: q.After, Limit: q.Limit}
+	query := store.Query{Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{}, Descending: true, After: q.After, Limit: q.Limit}
 	acting, err := a.actor(ctx, caller)
 	if err != nil {
 		return nil, "", err

@@ -92,13 +92,13 @@ func TestSessionAndStateLists(t *testing.T) {
 			query  app.SessionQuery
 			want   string
 		}{
-			"all":                 {operator, app.SessionQuery{}, "b b1 b2 a a1 c"},
-			"a tree":              {operator, app.SessionQuery{Root: "b"}, "b b1 b2"},
+			"all":                 {operator, app.SessionQuery{}, "c a1 a b2 b1 b"},
+			"a tree":              {operator, app.SessionQuery{Root: "b"}, "b2 b1 b"},
 			"children":            {operator, app.SessionQuery{Parent: "b"}, "b1"},
 			"ended":               {operator, app.SessionQuery{Status: session.Ended}, "b2"},
-			"running of a tree":   {operator, app.SessionQuery{Root: "b", Status: session.Running}, "b b1"},
-			"an agent":            {agent("a1"), app.SessionQuery{}, "a a1"},
-			"an operator as one":  {as("b2"), app.SessionQuery{}, "b b1 b2"},
+			"running of a tree":   {operator, app.SessionQuery{Root: "b", Status: session.Running}, "b1 b"},
+			"an agent":            {agent("a1"), app.SessionQuery{}, "a1 a"},
+			"an operator as one":  {as("b2"), app.SessionQuery{}, "b2 b1 b"},
 			"of none":             {operator, app.SessionQuery{Root: "none"}, "NOT_FOUND"},
 			"an agent, elsewhere": {agent("a1"), app.SessionQuery{Parent: "b"}, "PERMISSION_DENIED"},
 		} {
@@ -131,7 +131,7 @@ func TestSessionAndStateLists(t *testing.T) {
 			query  app.StateQuery
 			want   string
 		}{
-			"all":                 {operator, app.StateQuery{}, "b a"},
+			"all":                 {operator, app.StateQuery{}, "a b"},
 			"of a root":           {operator, app.StateQuery{Root: "a"}, "a"},
 			"by schema":           {operator, app.StateQuery{Schema: "of b"}, "b"},
 			"of another's schema": {operator, app.StateQuery{Schema: "of b", Root: "a"}, ""},

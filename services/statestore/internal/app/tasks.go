@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -283,7 +285,7 @@ type TaskQuery struct {
 	Limit   int
 }
 
-// Tasks answers a page of open tasks, by session.
+// Tasks returns a page of open tasks, newest session first.
 func (a *App) Tasks(ctx context.Context, caller Caller, q TaskQuery) ([]*Task, string, error) {
 	if q.Session != "" {
 		m, err := a.Member(ctx, caller.Namespace, q.Session)
@@ -296,35 +298,37 @@ func (a *App) Tasks(ctx context.Context, caller Caller, q TaskQuery) ([]*Task, s
 	if q.Status != "" {
 		statuses = []string{q.Status}
 	}
-	// A page is of one status; the token says of which.
-	at, after := 0, q.After
-	if len(after) > 0 {
-		at, after = int(after[0]-'0'), after[1:]
-	}
-	var tasks []*Task
-	for ; at >= 0 && at < len(statuses) && len(tasks) < q.Limit; at++ {
+	// Each status is listed by itself, and the newest of all are the page.
+	owners, more := map[string]*Member{}, false
+	for _, status := range statuses {
 		page, err := a.store.List(ctx, store.Query{
-			Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{"task": statuses[at]}, After: after, Limit: q.Limit - len(tasks),
+			Namespace: caller.Namespace, Kind: KindSession, Labels: map[string]string{"task": status},
+			Descending: true, After: q.After, Limit: q.Limit,
 		})
 		if err != nil {
 			return nil, "", fault.From(err)
 		}
+		more = more || page.Next != ""
 		for _, record := range page.Records {
 			m, err := decodeMember(record)
 			if err != nil {
 				return nil, "", err
 			}
-			if m.Task != nil {
-				tasks = append(tasks, &Task{Task: m.Task, Member: m})
-			}
+			owners[m.Key.ID] = m // one that has changed its status since is there once
 		}
-		if page.Next != "" {
-			return tasks, string(rune('0'+at)) + page.Next, nil
+	}
+	ids := slices.Sorted(maps.Keys(owners))
+	slices.Reverse(ids)
+	next := ""
+	if more || len(ids) > q.Limit {
+		ids = ids[:min(len(ids), q.Limit)]
+		next = ids[len(ids)-1]
+	}
+	var tasks []*Task
+	for _, id := range ids {
+		if m := owners[id]; m.Task != nil {
+			tasks = append(tasks, &Task{Task: m.Task, Member: m})
 		}
-		after = ""
 	}
-	if at >= 0 && at < len(statuses) {
-		return tasks, string(rune('0' + at)), nil // the page is full, and there may be more of the next status
-	}
-	return tasks, "", nil
+	return tasks, next, nil
 }

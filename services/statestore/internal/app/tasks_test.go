@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -263,8 +264,8 @@ func TestCallbacksAreDeliveredTogether(t *testing.T) {
 	})
 }
 
-// Pages of tasks hold each open task once, whatever their statuses and the size of a
-// page.
+// Pages of tasks hold each open task once, newest session first, whatever their statuses
+// and the size of a page.
 func TestTaskLists(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
@@ -288,7 +289,7 @@ func TestTaskLists(t *testing.T) {
 		}
 		for _, status := range []string{"", app.TaskDelayed, app.TaskReady, app.TaskLeased} {
 			for limit := 1; limit <= 10; limit++ {
-				got := map[string]string{}
+				got, order := map[string]string{}, []string{}
 				for after := ""; ; {
 					page, next, err := r.Tasks(r.Context(), operator, app.TaskQuery{Status: status, After: after, Limit: limit})
 					if err != nil || len(page) > limit {
@@ -299,10 +300,15 @@ func TestTaskLists(t *testing.T) {
 							r.Errorf("by %d, %s is there twice", limit, task.Member.Name)
 						}
 						got[task.Member.Name] = app.StatusOf(task.Task)
+						order = append(order, task.Member.Name)
 					}
 					if after = next; next == "" {
 						break
 					}
+				}
+				slices.Reverse(order)
+				if !slices.IsSorted(order) {
+					r.Errorf("%q by %d: from the oldest they are %v", status, limit, order)
 				}
 				for name, is := range want {
 					if (status == "" || status == is) != (got[name] == is) {

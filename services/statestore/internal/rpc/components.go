@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
@@ -16,7 +17,7 @@ type Components struct {
 	App *app.App
 }
 
-// Create implements ComponentService.
+// CreateComponent implements ComponentService.
 func (s *Components) CreateComponent(ctx context.Context, req *statev1.CreateComponentRequest) (*statev1.CreateComponentResponse, error) {
 	c, err := s.App.CreateComponent(ctx, caller(ctx, ""), req.GetDefinition(), req.GetIdempotencyKey())
 	if err != nil {
@@ -25,7 +26,7 @@ func (s *Components) CreateComponent(ctx context.Context, req *statev1.CreateCom
 	return &statev1.CreateComponentResponse{Component: componentProto(c)}, nil
 }
 
-// Get implements ComponentService.
+// GetComponent implements ComponentService.
 func (s *Components) GetComponent(ctx context.Context, req *statev1.GetComponentRequest) (*statev1.GetComponentResponse, error) {
 	c, err := s.App.Component(ctx, rpc.Namespace(ctx), req.GetSlug())
 	if err != nil {
@@ -34,9 +35,13 @@ func (s *Components) GetComponent(ctx context.Context, req *statev1.GetComponent
 	return &statev1.GetComponentResponse{Component: componentProto(c)}, nil
 }
 
-// List implements ComponentService.
+// ListComponents implements ComponentService.
 func (s *Components) ListComponents(ctx context.Context, req *statev1.ListComponentsRequest) (*statev1.ListComponentsResponse, error) {
-	components, next, err := s.App.Components(ctx, rpc.Namespace(ctx), req.GetTag(), req.GetPageToken(), pageSize(req.GetPageSize()))
+	terms, err := listing.Parse(req.GetFilter(), "tag")
+	if err != nil {
+		return nil, err
+	}
+	components, next, err := s.App.Components(ctx, rpc.Namespace(ctx), terms["tag"], req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +52,7 @@ func (s *Components) ListComponents(ctx context.Context, req *statev1.ListCompon
 	return resp, nil
 }
 
-// Update implements ComponentService.
+// UpdateComponent implements ComponentService.
 func (s *Components) UpdateComponent(ctx context.Context, req *statev1.UpdateComponentRequest) (*statev1.UpdateComponentResponse, error) {
 	c, err := s.App.UpdateComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetDefinition(), req.GetExpectedVersion())
 	if err != nil {
@@ -56,7 +61,7 @@ func (s *Components) UpdateComponent(ctx context.Context, req *statev1.UpdateCom
 	return &statev1.UpdateComponentResponse{Component: componentProto(c)}, nil
 }
 
-// Delete implements ComponentService.
+// DeleteComponent implements ComponentService.
 func (s *Components) DeleteComponent(ctx context.Context, req *statev1.DeleteComponentRequest) (*statev1.DeleteComponentResponse, error) {
 	if err := s.App.DeleteComponent(ctx, caller(ctx, ""), req.GetSlug(), req.GetExpectedVersion()); err != nil {
 		return nil, err
@@ -64,7 +69,7 @@ func (s *Components) DeleteComponent(ctx context.Context, req *statev1.DeleteCom
 	return &statev1.DeleteComponentResponse{}, nil
 }
 
-// Begin implements ComponentService.
+// BeginExecution implements ComponentService.
 func (s *Components) BeginExecution(ctx context.Context, req *statev1.BeginExecutionRequest) (*statev1.BeginExecutionResponse, error) {
 	ex, err := s.App.Begin(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
 	if err != nil {
@@ -73,7 +78,7 @@ func (s *Components) BeginExecution(ctx context.Context, req *statev1.BeginExecu
 	return &statev1.BeginExecutionResponse{Execution: executionProto(ex)}, nil
 }
 
-// Commit implements ComponentService.
+// CommitExecution implements ComponentService.
 func (s *Components) CommitExecution(ctx context.Context, req *statev1.CommitExecutionRequest) (*statev1.CommitExecutionResponse, error) {
 	var out app.Outcome
 	switch change := req.GetChange().(type) {
@@ -91,7 +96,7 @@ func (s *Components) CommitExecution(ctx context.Context, req *statev1.CommitExe
 	return &statev1.CommitExecutionResponse{Execution: executionProto(ex)}, nil
 }
 
-// Read implements ComponentService.
+// GetComponentValues implements ComponentService.
 func (s *Components) GetComponentValues(ctx context.Context, req *statev1.GetComponentValuesRequest) (*statev1.GetComponentValuesResponse, error) {
 	ex, err := s.App.ReadValues(ctx, caller(ctx, req.GetSession()), app.Scope{Slug: req.GetSlug(), Subject: req.GetSubject()})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
@@ -109,7 +110,7 @@ func TestUpdateIsTheChangeThatWasMeant(t *testing.T) {
 		t.Errorf("list: %v", list)
 	}
 	history, err := d.states.GetStateHistory(d.ctx, &statev1.GetStateHistoryRequest{StateId: id, AfterVersion: 1, PageSize: 2})
-	if ok(d, history, err); len(history.Versions) != 2 || history.NextAfterVersion != 3 || history.Versions[1].Type != "updated" {
+	if ok(d, history, err); len(history.Versions) != 2 || history.NextAfterVersion != 3 || history.Versions[1].Type != statev1.StateChangeType_STATE_CHANGE_TYPE_UPDATED {
 		t.Errorf("history: %v", history)
 	}
 }
@@ -118,7 +119,7 @@ func TestLockOverTheContract(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	id := d.state("root", `{}`).StateId
-	lock, err := d.states.LockState(d.ctx, &statev1.LockStateRequest{StateId: id, Holder: "me", TtlSeconds: 60})
+	lock, err := d.states.LockState(d.ctx, &statev1.LockStateRequest{StateId: id, Holder: "me", Ttl: durationpb.New(time.Minute)})
 	if ok(d, lock, err); lock.FencingToken < 1 || time.Until(lock.ExpiresAt.AsTime()) > time.Minute {
 		t.Errorf("lock: %v", lock)
 	}
@@ -157,7 +158,7 @@ func TestSessionsInTheContractsWords(t *testing.T) {
 	}
 	stop, err = d.sessions.StopSession(d.ctx, &statev1.StopSessionRequest{SessionId: "child"})
 	is(ok(d, stop, err).Session, statev1.SessionStatus_SESSION_STATUS_FINISHED, statev1.StateUpdateStatus_STATE_UPDATE_STATUS_PENDING)
-	tasks, err := d.tasks.ListTasks(d.ctx, &statev1.ListTasksRequest{Session: "child"})
+	tasks, err := d.tasks.ListTasks(d.ctx, &statev1.ListTasksRequest{Filter: "session=child"})
 	ok(d, tasks, err)
 	if task := tasks.Tasks[0]; task.TaskId != stop.Session.TaskId || task.Kind != statev1.TaskKind_TASK_KIND_STATE_UPDATE || task.Attempt != 2 ||
 		task.Status != statev1.TaskStatus_TASK_STATUS_DELAYED || task.Labels["os"] != "linux" {
@@ -168,7 +169,7 @@ func TestSessionsInTheContractsWords(t *testing.T) {
 	if s := stop.Session; s.Error != "enough" || s.EndedAt == nil || s.TaskId != "" {
 		t.Errorf("it has ended as %v", s)
 	}
-	list, err := d.sessions.ListSessions(d.ctx, &statev1.ListSessionsRequest{Status: statev1.SessionStatus_SESSION_STATUS_ENDED})
+	list, err := d.sessions.ListSessions(d.ctx, &statev1.ListSessionsRequest{Filter: "status=ENDED"})
 	if ok(d, list, err); len(list.Sessions) != 1 || list.Sessions[0].Name != "child" {
 		t.Errorf("ended: %v", list)
 	}

@@ -65,14 +65,14 @@ func (s *Schemas) ListSchemas(ctx context.Context, req *statev1.ListSchemasReque
 
 // ListVersions implements SchemaService.
 func (s *Schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchemaVersionsRequest) (*statev1.ListSchemaVersionsResponse, error) {
-	var after int64
+	var before int64
 	if token := req.GetPageToken(); token != "" {
 		var err error
-		if after, err = strconv.ParseInt(token, 10, 64); err != nil || after < 0 {
+		if before, err = strconv.ParseInt(token, 10, 64); err != nil || before < 1 {
 			return nil, fault.New(fault.InvalidRequest, "page_token was not returned by this list").Violate("/page_token", "INVALID", "use next_page_token of the previous page")
 		}
 	}
-	versions, next, err := s.App.SchemaVersions(ctx, rpc.Namespace(ctx), req.GetName(), after, pageSize(req.GetPageSize()))
+	versions, next, err := s.App.SchemaVersions(ctx, rpc.Namespace(ctx), req.GetName(), before, pageSize(req.GetPageSize()))
 	if err != nil {
 		return nil, err
 	}

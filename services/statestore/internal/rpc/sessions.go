@@ -8,6 +8,7 @@ import (
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/session"
+	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
@@ -24,26 +25,11 @@ var (
 	updateStatuses  = protomap.Enums[session.UpdateStatus, statev1.StateUpdateStatus](statev1.StateUpdateStatus_value, "STATE_UPDATE_STATUS_")
 	taskKinds       = protomap.Enums[session.Kind, statev1.TaskKind](statev1.TaskKind_value, "TASK_KIND_")
 	taskStatuses    = protomap.Enums[string, statev1.TaskStatus](statev1.TaskStatus_value, "TASK_STATUS_")
-	persistenceMode = map[string]statev1.Persistence{
-		"none": statev1.Persistence_PERSISTENCE_NONE, "session": statev1.Persistence_PERSISTENCE_SESSION,
-		"long_term": statev1.Persistence_PERSISTENCE_LONG_TERM,
-	}
+	persistenceMode = protomap.LowerEnums[string, statev1.Persistence](statev1.Persistence_value, "PERSISTENCE_")
+	changeTypes     = protomap.LowerEnums[string, statev1.StateChangeType](statev1.StateChangeType_value, "STATE_CHANGE_TYPE_")
 )
 
-// word is the core's word for an enum of the contract; "" for unspecified.
-func word[From ~string, To ~int32](words map[From]To, value To) From {
-	if value == 0 {
-		return ""
-	}
-	for name, v := range words {
-		if v == value {
-			return name
-		}
-	}
-	return ""
-}
-
-// Create implements SessionService.
+// CreateSession implements SessionService.
 func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSessionRequest) (*statev1.CreateSessionResponse, error) {
 	m, created, err := s.App.CreateSession(ctx, caller(ctx, req.GetSession()), app.NewSession{
 		ID: req.GetSessionId(), Name: req.GetName(), Parent: req.GetParent(), StateID: req.GetWorkflowStateId(),
@@ -56,7 +42,7 @@ func (s *Sessions) CreateSession(ctx context.Context, req *statev1.CreateSession
 	return &statev1.CreateSessionResponse{Session: sessionProto(m), Created: created}, nil
 }
 
-// Get implements SessionService.
+// GetSession implements SessionService.
 func (s *Sessions) GetSession(ctx context.Context, req *statev1.GetSessionRequest) (*statev1.GetSessionResponse, error) {
 	m, err := s.App.Session(ctx, caller(ctx, req.GetSession()), req.GetSessionId())
 	if err != nil {
@@ -65,10 +51,18 @@ func (s *Sessions) GetSession(ctx context.Context, req *statev1.GetSessionReques
 	return &statev1.GetSessionResponse{Session: sessionProto(m)}, nil
 }
 
-// List implements SessionService.
+// ListSessions implements SessionService.
 func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRequest) (*statev1.ListSessionsResponse, error) {
+	terms, err := listing.Parse(req.GetFilter(), "root", "parent", "status")
+	if err != nil {
+		return nil, err
+	}
+	status, err := terms.OneOf("status", protomap.Names(statev1.SessionStatus_name, "SESSION_STATUS_"))
+	if err != nil {
+		return nil, err
+	}
 	members, next, err := s.App.Sessions(ctx, caller(ctx, req.GetSession()), app.SessionQuery{
-		Root: req.GetRoot(), Parent: req.GetParent(), Status: word(statuses, req.GetStatus()),
+		Root: terms["root"], Parent: terms["parent"], Status: session.Status(status),
 		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
@@ -81,7 +75,7 @@ func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRe
 	return resp, nil
 }
 
-// Stop implements SessionService.
+// StopSession implements SessionService.
 func (s *Sessions) StopSession(ctx context.Context, req *statev1.StopSessionRequest) (*statev1.StopSessionResponse, error) {
 	m, prompt, err := s.App.StopSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), session.Stop{
 		InPlace: req.GetInPlace(), End: req.GetEnd(), Error: req.GetError(),
@@ -92,7 +86,7 @@ func (s *Sessions) StopSession(ctx context.Context, req *statev1.StopSessionRequ
 	return &statev1.StopSessionResponse{Session: sessionProto(m), Prompt: prompt}, nil
 }
 
-// Resume implements SessionService.
+// ResumeSession implements SessionService.
 func (s *Sessions) ResumeSession(ctx context.Context, req *statev1.ResumeSessionRequest) (*statev1.ResumeSessionResponse, error) {
 	m, err := s.App.ResumeSession(ctx, caller(ctx, req.GetSession()), req.GetSessionId(), req.GetPrompt(), req.GetIdempotencyKey())
 	if err != nil {
@@ -101,7 +95,7 @@ func (s *Sessions) ResumeSession(ctx context.Context, req *statev1.ResumeSession
 	return &statev1.ResumeSessionResponse{Session: sessionProto(m)}, nil
 }
 
-// Grant implements SessionService.
+// GrantStateAccess implements SessionService.
 func (s *Sessions) GrantStateAccess(ctx context.Context, req *statev1.GrantStateAccessRequest) (*statev1.GrantStateAccessResponse, error) {
 	m, err := s.App.Grant(ctx, caller(ctx, ""), req.GetSessionId(), req.GetStateId(), req.GetRevoke())
 	if err != nil {

@@ -2,12 +2,12 @@ package rpc
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
@@ -17,7 +17,7 @@ type States struct {
 	App *app.App
 }
 
-// Create implements StateService.
+// CreateState implements StateService.
 func (s *States) CreateState(ctx context.Context, req *statev1.CreateStateRequest) (*statev1.CreateStateResponse, error) {
 	st, err := s.App.CreateState(ctx, caller(ctx, req.GetSession()), app.NewState{
 		Schema: req.GetSchemaName(), SchemaVersion: req.GetSchemaVersion(), Data: req.GetData(),
@@ -29,7 +29,7 @@ func (s *States) CreateState(ctx context.Context, req *statev1.CreateStateReques
 	return &statev1.CreateStateResponse{State: stateProto(st, true)}, nil
 }
 
-// Get implements StateService.
+// GetState implements StateService.
 func (s *States) GetState(ctx context.Context, req *statev1.GetStateRequest) (*statev1.GetStateResponse, error) {
 	st, parts, err := s.App.State(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetVersion(), req.GetPointers())
 	if err != nil {
@@ -46,10 +46,14 @@ func (s *States) GetState(ctx context.Context, req *statev1.GetStateRequest) (*s
 	return resp, nil
 }
 
-// List implements StateService.
+// ListStates implements StateService.
 func (s *States) ListStates(ctx context.Context, req *statev1.ListStatesRequest) (*statev1.ListStatesResponse, error) {
+	terms, err := listing.Parse(req.GetFilter(), "root_session", "schema")
+	if err != nil {
+		return nil, err
+	}
 	states, next, err := s.App.States(ctx, caller(ctx, req.GetSession()), app.StateQuery{
-		Root: req.GetRootSession(), Schema: req.GetSchema(), After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+		Root: terms["root_session"], Schema: terms["schema"], After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func (s *States) ListStates(ctx context.Context, req *statev1.ListStatesRequest)
 	return resp, nil
 }
 
-// Update implements StateService.
+// UpdateState implements StateService.
 func (s *States) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
 	u := app.Update{
 		StateID: req.GetStateId(), Expected: req.GetExpectedVersion(), Token: req.GetFencingToken(), Key: req.GetIdempotencyKey(),
@@ -90,7 +94,7 @@ func given(text []byte) []byte {
 	return text
 }
 
-// Migrate implements StateService.
+// MigrateState implements StateService.
 func (s *States) MigrateState(ctx context.Context, req *statev1.MigrateStateRequest) (*statev1.MigrateStateResponse, error) {
 	u := app.Update{
 		StateID: req.GetStateId(), Migrate: true, SchemaVersion: req.GetSchemaVersion(),
@@ -106,7 +110,7 @@ func (s *States) MigrateState(ctx context.Context, req *statev1.MigrateStateRequ
 	return &statev1.MigrateStateResponse{State: stateProto(st, true)}, nil
 }
 
-// Delete implements StateService.
+// DeleteState implements StateService.
 func (s *States) DeleteState(ctx context.Context, req *statev1.DeleteStateRequest) (*statev1.DeleteStateResponse, error) {
 	err := s.App.DeleteState(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetExpectedVersion(), req.GetForce())
 	if err != nil {
@@ -115,7 +119,7 @@ func (s *States) DeleteState(ctx context.Context, req *statev1.DeleteStateReques
 	return &statev1.DeleteStateResponse{}, nil
 }
 
-// History implements StateService.
+// GetStateHistory implements StateService.
 func (s *States) GetStateHistory(ctx context.Context, req *statev1.GetStateHistoryRequest) (*statev1.GetStateHistoryResponse, error) {
 	changes, next, err := s.App.History(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), pageSize(req.GetPageSize()))
 	if err != nil {
@@ -128,17 +132,17 @@ func (s *States) GetStateHistory(ctx context.Context, req *statev1.GetStateHisto
 	return resp, nil
 }
 
-// Lock implements StateService.
+// LockState implements StateService.
 func (s *States) LockState(ctx context.Context, req *statev1.LockStateRequest) (*statev1.LockStateResponse, error) {
 	lease, err := s.App.Lock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetHolder(),
-		time.Duration(req.GetTtlSeconds())*time.Second, req.GetFencingToken(), req.GetIdempotencyKey())
+		req.GetTtl().AsDuration(), req.GetFencingToken(), req.GetIdempotencyKey())
 	if err != nil {
 		return nil, err
 	}
 	return &statev1.LockStateResponse{FencingToken: lease.Token, ExpiresAt: timestamppb.New(lease.Expires)}, nil
 }
 
-// Unlock implements StateService.
+// UnlockState implements StateService.
 func (s *States) UnlockState(ctx context.Context, req *statev1.UnlockStateRequest) (*statev1.UnlockStateResponse, error) {
 	if err := s.App.Unlock(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetFencingToken()); err != nil {
 		return nil, err
@@ -146,7 +150,7 @@ func (s *States) UnlockState(ctx context.Context, req *statev1.UnlockStateReques
 	return &statev1.UnlockStateResponse{}, nil
 }
 
-// Watch implements StateService.
+// WatchState implements StateService.
 func (s *States) WatchState(req *statev1.WatchStateRequest, stream grpc.ServerStreamingServer[statev1.WatchStateResponse]) error {
 	ctx := stream.Context()
 	return s.App.Watch(ctx, caller(ctx, req.GetSession()), req.GetStateId(), req.GetAfterVersion(), func(id string, c *app.Change) error {
@@ -175,6 +179,6 @@ func stateProto(st *app.State, data bool) *statev1.State {
 func changeProto(c *app.Change) *statev1.StateVersion {
 	return &statev1.StateVersion{
 		Version: c.Version, Time: timestamppb.New(c.At), SessionId: c.SessionID, SessionName: c.SessionName, Actor: c.Actor,
-		Patch: c.Patch, Type: c.Type, SchemaVersion: c.SchemaVersion,
+		Patch: c.Patch, Type: changeTypes[c.Type], SchemaVersion: c.SchemaVersion,
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 )
 
@@ -16,7 +18,7 @@ type Tasks struct {
 	App *app.App
 }
 
-// Lease implements TaskService.
+// LeaseTasks implements TaskService.
 func (s *Tasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStreamingServer[statev1.LeaseTasksResponse]) error {
 	ctx := stream.Context()
 	runner := app.Runner{Name: req.GetRunner(), Labels: req.GetLabels(), MaxInFlight: int(req.GetMaxInFlight())}
@@ -25,7 +27,7 @@ func (s *Tasks) LeaseTasks(req *statev1.LeaseTasksRequest, stream grpc.ServerStr
 	})
 }
 
-// Extend implements TaskService.
+// ExtendTask implements TaskService.
 func (s *Tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) (*statev1.ExtendTaskResponse, error) {
 	expires, err := s.App.ExtendTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
 	if err != nil {
@@ -34,7 +36,7 @@ func (s *Tasks) ExtendTask(ctx context.Context, req *statev1.ExtendTaskRequest) 
 	return &statev1.ExtendTaskResponse{LeaseExpiresAt: timestamppb.New(expires)}, nil
 }
 
-// Ack implements TaskService.
+// CompleteTask implements TaskService.
 func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskRequest) (*statev1.CompleteTaskResponse, error) {
 	m, err := s.App.AckTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken())
 	if err != nil {
@@ -43,7 +45,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req *statev1.CompleteTaskReque
 	return &statev1.CompleteTaskResponse{Session: sessionProto(m)}, nil
 }
 
-// Fail implements TaskService.
+// FailTask implements TaskService.
 func (s *Tasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) (*statev1.FailTaskResponse, error) {
 	m, err := s.App.FailTask(ctx, caller(ctx, ""), req.GetTaskId(), req.GetLeaseToken(), req.GetError(), req.GetRetry())
 	if err != nil {
@@ -52,10 +54,18 @@ func (s *Tasks) FailTask(ctx context.Context, req *statev1.FailTaskRequest) (*st
 	return &statev1.FailTaskResponse{Session: sessionProto(m)}, nil
 }
 
-// List implements TaskService.
+// ListTasks implements TaskService.
 func (s *Tasks) ListTasks(ctx context.Context, req *statev1.ListTasksRequest) (*statev1.ListTasksResponse, error) {
+	terms, err := listing.Parse(req.GetFilter(), "session", "status")
+	if err != nil {
+		return nil, err
+	}
+	status, err := terms.OneOf("status", protomap.Names(statev1.TaskStatus_name, "TASK_STATUS_"))
+	if err != nil {
+		return nil, err
+	}
 	tasks, next, err := s.App.Tasks(ctx, caller(ctx, ""), app.TaskQuery{
-		Session: req.GetSession(), Status: word(taskStatuses, req.GetStatus()), After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+		Session: terms["session"], Status: status, After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
@@ -74,7 +84,7 @@ func taskProto(t *app.Task) *statev1.Task {
 		Prompt: t.Prompt, Attempt: int32(t.Attempt), Callbacks: callbackProtos(t.Callbacks), Labels: m.Labels, // bounded
 		Status: taskStatuses[app.StatusOf(t.Task)], Given: int32(t.Given), Runner: t.Runner, LeaseToken: t.Token, // bounded
 		LeaseExpiresAt: stamp(t.Expires), CreatedAt: timestamppb.New(t.CreatedAt), Error: t.Error,
-		ParentSessionId: m.ParentID, RootSessionId: m.RootID, DueAt: timestamppb.New(t.Due),
+		ParentSessionId: m.ParentID, RootSessionId: m.RootID, DueAt: stamp(t.Due),
 	}
 	if t.Execution != nil {
 		out.Execution = executionProto(t.Execution)

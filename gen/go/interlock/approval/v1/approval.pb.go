@@ -4,12 +4,16 @@
 // 	protoc        (unknown)
 // source: interlock/approval/v1/approval.proto
 
+// Package interlock.approval.v1 is the contract of the approval service: questions to
+// humans, and what they decided.
+
 package approvalv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -27,16 +31,21 @@ const (
 type ApprovalStatus int32
 
 const (
+	// Not set.
 	ApprovalStatus_APPROVAL_STATUS_UNSPECIFIED ApprovalStatus = 0
-	ApprovalStatus_APPROVAL_STATUS_PENDING     ApprovalStatus = 1
-	ApprovalStatus_APPROVAL_STATUS_GRANTED     ApprovalStatus = 2
-	ApprovalStatus_APPROVAL_STATUS_REJECTED    ApprovalStatus = 3
-	// Nobody has decided in time, which is no rejection.
-	ApprovalStatus_APPROVAL_STATUS_EXPIRED   ApprovalStatus = 4
+	// It waits for votes.
+	ApprovalStatus_APPROVAL_STATUS_PENDING ApprovalStatus = 1
+	// The approvers granted it.
+	ApprovalStatus_APPROVAL_STATUS_GRANTED ApprovalStatus = 2
+	// The approvers rejected it.
+	ApprovalStatus_APPROVAL_STATUS_REJECTED ApprovalStatus = 3
+	// Nobody decided in time, which is not a rejection.
+	ApprovalStatus_APPROVAL_STATUS_EXPIRED ApprovalStatus = 4
+	// The question was withdrawn.
 	ApprovalStatus_APPROVAL_STATUS_CANCELLED ApprovalStatus = 5
-	// Granted, and used for what it was granted for.
+	// It was granted, and used for what it was granted for.
 	ApprovalStatus_APPROVAL_STATUS_USED ApprovalStatus = 6
-	// Granted, and what was asked for could not be done any more.
+	// It was granted, and what was asked for could not be done any more.
 	ApprovalStatus_APPROVAL_STATUS_STALE ApprovalStatus = 7
 )
 
@@ -91,64 +100,123 @@ func (ApprovalStatus) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{0}
 }
 
-// Kind is what kind of action is asked for.
-type Kind int32
+// ApprovalKind is what kind of action is asked for.
+type ApprovalKind int32
 
 const (
-	Kind_KIND_UNSPECIFIED  Kind = 0
-	Kind_KIND_TRANSITION   Kind = 1
-	Kind_KIND_TOOL_CALL    Kind = 2
-	Kind_KIND_PROCESS_STEP Kind = 3
+	// Not set.
+	ApprovalKind_APPROVAL_KIND_UNSPECIFIED ApprovalKind = 0
+	// A transition of a workflow.
+	ApprovalKind_APPROVAL_KIND_TRANSITION ApprovalKind = 1
+	// A tool call.
+	ApprovalKind_APPROVAL_KIND_TOOL_CALL ApprovalKind = 2
+	// An answer in a process.
+	ApprovalKind_APPROVAL_KIND_PROCESS_STEP ApprovalKind = 3
 )
 
-// Enum value maps for Kind.
+// Enum value maps for ApprovalKind.
 var (
-	Kind_name = map[int32]string{
-		0: "KIND_UNSPECIFIED",
-		1: "KIND_TRANSITION",
-		2: "KIND_TOOL_CALL",
-		3: "KIND_PROCESS_STEP",
+	ApprovalKind_name = map[int32]string{
+		0: "APPROVAL_KIND_UNSPECIFIED",
+		1: "APPROVAL_KIND_TRANSITION",
+		2: "APPROVAL_KIND_TOOL_CALL",
+		3: "APPROVAL_KIND_PROCESS_STEP",
 	}
-	Kind_value = map[string]int32{
-		"KIND_UNSPECIFIED":  0,
-		"KIND_TRANSITION":   1,
-		"KIND_TOOL_CALL":    2,
-		"KIND_PROCESS_STEP": 3,
+	ApprovalKind_value = map[string]int32{
+		"APPROVAL_KIND_UNSPECIFIED":  0,
+		"APPROVAL_KIND_TRANSITION":   1,
+		"APPROVAL_KIND_TOOL_CALL":    2,
+		"APPROVAL_KIND_PROCESS_STEP": 3,
 	}
 )
 
-func (x Kind) Enum() *Kind {
-	p := new(Kind)
+func (x ApprovalKind) Enum() *ApprovalKind {
+	p := new(ApprovalKind)
 	*p = x
 	return p
 }
 
-func (x Kind) String() string {
+func (x ApprovalKind) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Kind) Descriptor() protoreflect.EnumDescriptor {
+func (ApprovalKind) Descriptor() protoreflect.EnumDescriptor {
 	return file_interlock_approval_v1_approval_proto_enumTypes[1].Descriptor()
 }
 
-func (Kind) Type() protoreflect.EnumType {
+func (ApprovalKind) Type() protoreflect.EnumType {
 	return &file_interlock_approval_v1_approval_proto_enumTypes[1]
 }
 
-func (x Kind) Number() protoreflect.EnumNumber {
+func (x ApprovalKind) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Kind.Descriptor instead.
-func (Kind) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use ApprovalKind.Descriptor instead.
+func (ApprovalKind) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{1}
 }
 
-// Approvers are people by roles or by names; either is enough.
+// ApproverRole is the role of a principal that votes. Other roles cannot.
+type ApproverRole int32
+
+const (
+	// Not set.
+	ApproverRole_APPROVER_ROLE_UNSPECIFIED ApproverRole = 0
+	// An operator.
+	ApproverRole_APPROVER_ROLE_OPERATOR ApproverRole = 1
+	// An approver.
+	ApproverRole_APPROVER_ROLE_APPROVER ApproverRole = 2
+)
+
+// Enum value maps for ApproverRole.
+var (
+	ApproverRole_name = map[int32]string{
+		0: "APPROVER_ROLE_UNSPECIFIED",
+		1: "APPROVER_ROLE_OPERATOR",
+		2: "APPROVER_ROLE_APPROVER",
+	}
+	ApproverRole_value = map[string]int32{
+		"APPROVER_ROLE_UNSPECIFIED": 0,
+		"APPROVER_ROLE_OPERATOR":    1,
+		"APPROVER_ROLE_APPROVER":    2,
+	}
+)
+
+func (x ApproverRole) Enum() *ApproverRole {
+	p := new(ApproverRole)
+	*p = x
+	return p
+}
+
+func (x ApproverRole) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ApproverRole) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_approval_v1_approval_proto_enumTypes[2].Descriptor()
+}
+
+func (ApproverRole) Type() protoreflect.EnumType {
+	return &file_interlock_approval_v1_approval_proto_enumTypes[2]
+}
+
+func (x ApproverRole) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ApproverRole.Descriptor instead.
+func (ApproverRole) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_approval_v1_approval_proto_rawDescGZIP(), []int{2}
+}
+
+// Approvers are people by roles or by names: either is enough. Both match exactly.
 type Approvers struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Roles         []string               `protobuf:"bytes,1,rep,name=roles,proto3" json:"roles,omitempty"`
-	Names         []string               `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of roles, as the definition has them.
+	Roles []string `protobuf:"bytes,1,rep,name=roles,proto3" json:"roles,omitempty"`
+	// Names of principals.
+	Names         []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -197,20 +265,25 @@ func (x *Approvers) GetNames() []string {
 	return nil
 }
 
-// Terms say who decides, how many, and until when. The zero value is one approver
+// Terms say who decides, how many, and until when. Without any it is one approver
 // within 24 hours.
 type Terms struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Required int32                  `protobuf:"varint,1,opt,name=required,proto3" json:"required,omitempty"`
-	// Rejections that reject; 0 means one.
-	DenyThreshold  int32      `protobuf:"varint,2,opt,name=deny_threshold,json=denyThreshold,proto3" json:"deny_threshold,omitempty"`
-	Eligible       *Approvers `protobuf:"bytes,3,opt,name=eligible,proto3" json:"eligible,omitempty"`
-	ExpiresSeconds int64      `protobuf:"varint,4,opt,name=expires_seconds,json=expiresSeconds,proto3" json:"expires_seconds,omitempty"`
-	// 0 for no escalation.
-	EscalateAfterSeconds int64      `protobuf:"varint,5,opt,name=escalate_after_seconds,json=escalateAfterSeconds,proto3" json:"escalate_after_seconds,omitempty"`
-	EscalateTo           *Approvers `protobuf:"bytes,6,opt,name=escalate_to,json=escalateTo,proto3" json:"escalate_to,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Votes that grant it; 0 means one.
+	Required int32 `protobuf:"varint,1,opt,name=required,proto3" json:"required,omitempty"`
+	// Votes that reject it; 0 means one.
+	DenyThreshold int32 `protobuf:"varint,2,opt,name=deny_threshold,json=denyThreshold,proto3" json:"deny_threshold,omitempty"`
+	// Who may decide. Absent for everybody with the role approver.
+	Eligible *Approvers `protobuf:"bytes,3,opt,name=eligible,proto3" json:"eligible,omitempty"`
+	// Age at which it expires. Absent or 0 for 24 hours.
+	ExpiresAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=expires_after,json=expiresAfter,proto3" json:"expires_after,omitempty"`
+	// Age at which it escalates. Absent or 0 for never.
+	EscalateAfter *durationpb.Duration `protobuf:"bytes,5,opt,name=escalate_after,json=escalateAfter,proto3" json:"escalate_after,omitempty"`
+	// Who may decide too once it has escalated. Absent for nobody: the escalation only
+	// announces the question again.
+	EscalateTo    *Approvers `protobuf:"bytes,6,opt,name=escalate_to,json=escalateTo,proto3" json:"escalate_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Terms) Reset() {
@@ -264,18 +337,18 @@ func (x *Terms) GetEligible() *Approvers {
 	return nil
 }
 
-func (x *Terms) GetExpiresSeconds() int64 {
+func (x *Terms) GetExpiresAfter() *durationpb.Duration {
 	if x != nil {
-		return x.ExpiresSeconds
+		return x.ExpiresAfter
 	}
-	return 0
+	return nil
 }
 
-func (x *Terms) GetEscalateAfterSeconds() int64 {
+func (x *Terms) GetEscalateAfter() *durationpb.Duration {
 	if x != nil {
-		return x.EscalateAfterSeconds
+		return x.EscalateAfter
 	}
-	return 0
+	return nil
 }
 
 func (x *Terms) GetEscalateTo() *Approvers {
@@ -285,12 +358,15 @@ func (x *Terms) GetEscalateTo() *Approvers {
 	return nil
 }
 
-// Asker is who wants something done. Neither it nor a session of its tree decides.
+// Asker is who wants something done. Neither it nor a session of its tree can decide.
 type Asker struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Principal     string                 `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	SessionId     string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	RootSessionId string                 `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the principal.
+	Principal string `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The session that asks; empty for none.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Root of the session's tree; empty for none.
+	RootSessionId string `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -346,13 +422,18 @@ func (x *Asker) GetRootSessionId() string {
 	return ""
 }
 
-// Vote is what one approver has said.
+// Vote is what one approver said.
 type Vote struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	By            string                 `protobuf:"bytes,1,opt,name=by,proto3" json:"by,omitempty"`
-	Role          string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
-	Approve       bool                   `protobuf:"varint,3,opt,name=approve,proto3" json:"approve,omitempty"`
-	Note          string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the approver.
+	By string `protobuf:"bytes,1,opt,name=by,proto3" json:"by,omitempty"`
+	// Role of the approver.
+	Role ApproverRole `protobuf:"varint,2,opt,name=role,proto3,enum=interlock.approval.v1.ApproverRole" json:"role,omitempty"`
+	// True to grant, false to reject.
+	Approve bool `protobuf:"varint,3,opt,name=approve,proto3" json:"approve,omitempty"`
+	// What the approver tells the agent; may be empty.
+	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	// When the vote was cast.
 	Time          *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -395,11 +476,11 @@ func (x *Vote) GetBy() string {
 	return ""
 }
 
-func (x *Vote) GetRole() string {
+func (x *Vote) GetRole() ApproverRole {
 	if x != nil {
 		return x.Role
 	}
-	return ""
+	return ApproverRole_APPROVER_ROLE_UNSPECIFIED
 }
 
 func (x *Vote) GetApprove() bool {
@@ -423,43 +504,61 @@ func (x *Vote) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Approval is one question to humans.
+// Approval is one question to humans (S9).
 type Approval struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Kind       Kind                   `protobuf:"varint,2,opt,name=kind,proto3,enum=interlock.approval.v1.Kind" json:"kind,omitempty"`
-	Status     ApprovalStatus         `protobuf:"varint,3,opt,name=status,proto3,enum=interlock.approval.v1.ApprovalStatus" json:"status,omitempty"`
-	// What is asked for, exactly: a JSON object that names the run, its version, and
-	// the event or the capability.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// What kind of action is asked for.
+	Kind ApprovalKind `protobuf:"varint,2,opt,name=kind,proto3,enum=interlock.approval.v1.ApprovalKind" json:"kind,omitempty"`
+	// How it stands.
+	Status ApprovalStatus `protobuf:"varint,3,opt,name=status,proto3,enum=interlock.approval.v1.ApprovalStatus" json:"status,omitempty"`
+	// What is asked for, exactly: a JSON object that names the run, its version, and the
+	// event or the capability.
 	Subject []byte `protobuf:"bytes,4,opt,name=subject,proto3" json:"subject,omitempty"`
 	// What goes with it as it was asked: JSON, the data of an event or the input of a
-	// tool; may be empty.
+	// tool. Empty for none.
 	Data []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
-	// Set when an approver has edited it: JSON, and the change as JSON Patch.
+	// What an approver made of data: JSON. Empty when nobody edited it.
 	EditedData []byte `protobuf:"bytes,6,opt,name=edited_data,json=editedData,proto3" json:"edited_data,omitempty"`
-	EditPatch  []byte `protobuf:"bytes,7,opt,name=edit_patch,json=editPatch,proto3" json:"edit_patch,omitempty"`
-	EditedBy   string `protobuf:"bytes,8,opt,name=edited_by,json=editedBy,proto3" json:"edited_by,omitempty"`
-	Editable   bool   `protobuf:"varint,9,opt,name=editable,proto3" json:"editable,omitempty"`
-	// Hex SHA-256 of exactly what can be done with it.
+	// The edit as a JSON Patch (RFC 6902) from data to edited_data. Empty when nobody
+	// edited it.
+	EditPatch []byte `protobuf:"bytes,7,opt,name=edit_patch,json=editPatch,proto3" json:"edit_patch,omitempty"`
+	// Name of the approver that edited the data; empty for none.
+	EditedBy string `protobuf:"bytes,8,opt,name=edited_by,json=editedBy,proto3" json:"edited_by,omitempty"`
+	// True when approvers may edit the data.
+	Editable bool `protobuf:"varint,9,opt,name=editable,proto3" json:"editable,omitempty"`
+	// Hex SHA-256 of exactly what can be done with the approval.
 	Digest string `protobuf:"bytes,10,opt,name=digest,proto3" json:"digest,omitempty"`
-	Asker  *Asker `protobuf:"bytes,11,opt,name=asker,proto3" json:"asker,omitempty"`
-	// For the approvers. An agent may have written it: show it as data.
-	Message   string  `protobuf:"bytes,12,opt,name=message,proto3" json:"message,omitempty"`
-	Terms     *Terms  `protobuf:"bytes,13,opt,name=terms,proto3" json:"terms,omitempty"`
-	Votes     []*Vote `protobuf:"bytes,14,rep,name=votes,proto3" json:"votes,omitempty"`
-	Escalated bool    `protobuf:"varint,15,opt,name=escalated,proto3" json:"escalated,omitempty"`
-	// Why it was cancelled or has become stale, and by whom.
-	Reason    string                 `protobuf:"bytes,16,opt,name=reason,proto3" json:"reason,omitempty"`
-	By        string                 `protobuf:"bytes,17,opt,name=by,proto3" json:"by,omitempty"`
+	// Who asks.
+	Asker *Asker `protobuf:"bytes,11,opt,name=asker,proto3" json:"asker,omitempty"`
+	// What the approvers read. An agent may have written it: show it as data.
+	Message string `protobuf:"bytes,12,opt,name=message,proto3" json:"message,omitempty"`
+	// Who decides, how many, and until when.
+	Terms *Terms `protobuf:"bytes,13,opt,name=terms,proto3" json:"terms,omitempty"`
+	// The votes in the order in which they were cast, one per approver.
+	Votes []*Vote `protobuf:"bytes,14,rep,name=votes,proto3" json:"votes,omitempty"`
+	// True once it has escalated.
+	Escalated bool `protobuf:"varint,15,opt,name=escalated,proto3" json:"escalated,omitempty"`
+	// Why it was cancelled or became stale; empty otherwise.
+	Reason string `protobuf:"bytes,16,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Name of the principal that cancelled it or made it stale; empty otherwise.
+	By string `protobuf:"bytes,17,opt,name=by,proto3" json:"by,omitempty"`
+	// When it was asked.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When it expires, or expired.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// When it was decided. Absent before.
 	DecidedAt *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=decided_at,json=decidedAt,proto3" json:"decided_at,omitempty"`
-	UsedAt    *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
-	// What it was used for, such as a call's id.
-	UsedBy  string `protobuf:"bytes,22,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
-	RunId   string `protobuf:"bytes,23,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Version int64  `protobuf:"varint,24,opt,name=version,proto3" json:"version,omitempty"`
-	// One sentence for the agent that waits.
+	// When it was used. Absent before.
+	UsedAt *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
+	// What it was used for, such as the id of a call; empty before.
+	UsedBy string `protobuf:"bytes,22,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
+	// The run that it is about; empty for none.
+	RunId string `protobuf:"bytes,23,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Counts its changes, from 1.
+	Version int64 `protobuf:"varint,24,opt,name=version,proto3" json:"version,omitempty"`
+	// How it stands, in one sentence for the agent that waits.
 	Outcome       string `protobuf:"bytes,25,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -502,11 +601,11 @@ func (x *Approval) GetApprovalId() string {
 	return ""
 }
 
-func (x *Approval) GetKind() Kind {
+func (x *Approval) GetKind() ApprovalKind {
 	if x != nil {
 		return x.Kind
 	}
-	return Kind_KIND_UNSPECIFIED
+	return ApprovalKind_APPROVAL_KIND_UNSPECIFIED
 }
 
 func (x *Approval) GetStatus() ApprovalStatus {
@@ -674,33 +773,33 @@ var File_interlock_approval_v1_approval_proto protoreflect.FileDescriptor
 
 const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\n" +
-	"$interlock/approval/v1/approval.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n" +
+	"$interlock/approval/v1/approval.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n" +
 	"\tApprovers\x12\x1f\n" +
 	"\x05roles\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05roles\x12\x1f\n" +
-	"\x05names\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\"\xce\x02\n" +
+	"\x05names\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\"\xf3\x02\n" +
 	"\x05Terms\x12#\n" +
 	"\brequired\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\brequired\x12.\n" +
 	"\x0edeny_threshold\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\rdenyThreshold\x12<\n" +
-	"\beligible\x18\x03 \x01(\v2 .interlock.approval.v1.ApproversR\beligible\x120\n" +
-	"\x0fexpires_seconds\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0eexpiresSeconds\x12=\n" +
-	"\x16escalate_after_seconds\x18\x05 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x14escalateAfterSeconds\x12A\n" +
+	"\beligible\x18\x03 \x01(\v2 .interlock.approval.v1.ApproversR\beligible\x12H\n" +
+	"\rexpires_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\fexpiresAfter\x12J\n" +
+	"\x0eescalate_after\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\rescalateAfter\x12A\n" +
 	"\vescalate_to\x18\x06 \x01(\v2 .interlock.approval.v1.ApproversR\n" +
 	"escalateTo\"\x8a\x01\n" +
 	"\x05Asker\x12&\n" +
 	"\tprincipal\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tprincipal\x12'\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x120\n" +
-	"\x0froot_session_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\rrootSessionId\"\x88\x01\n" +
+	"\x0froot_session_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\rrootSessionId\"\xad\x01\n" +
 	"\x04Vote\x12\x0e\n" +
-	"\x02by\x18\x01 \x01(\tR\x02by\x12\x12\n" +
-	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
+	"\x02by\x18\x01 \x01(\tR\x02by\x127\n" +
+	"\x04role\x18\x02 \x01(\x0e2#.interlock.approval.v1.ApproverRoleR\x04role\x12\x18\n" +
 	"\aapprove\x18\x03 \x01(\bR\aapprove\x12\x12\n" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x12.\n" +
-	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x9f\a\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xa7\a\n" +
 	"\bApproval\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
-	"approvalId\x12/\n" +
-	"\x04kind\x18\x02 \x01(\x0e2\x1b.interlock.approval.v1.KindR\x04kind\x12=\n" +
+	"approvalId\x127\n" +
+	"\x04kind\x18\x02 \x01(\x0e2#.interlock.approval.v1.ApprovalKindR\x04kind\x12=\n" +
 	"\x06status\x18\x03 \x01(\x0e2%.interlock.approval.v1.ApprovalStatusR\x06status\x12\x18\n" +
 	"\asubject\x18\x04 \x01(\fR\asubject\x12\x12\n" +
 	"\x04data\x18\x05 \x01(\fR\x04data\x12\x1f\n" +
@@ -738,12 +837,16 @@ const file_interlock_approval_v1_approval_proto_rawDesc = "" +
 	"\x17APPROVAL_STATUS_EXPIRED\x10\x04\x12\x1d\n" +
 	"\x19APPROVAL_STATUS_CANCELLED\x10\x05\x12\x18\n" +
 	"\x14APPROVAL_STATUS_USED\x10\x06\x12\x19\n" +
-	"\x15APPROVAL_STATUS_STALE\x10\a*\\\n" +
-	"\x04Kind\x12\x14\n" +
-	"\x10KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fKIND_TRANSITION\x10\x01\x12\x12\n" +
-	"\x0eKIND_TOOL_CALL\x10\x02\x12\x15\n" +
-	"\x11KIND_PROCESS_STEP\x10\x03BLZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1b\x06proto3"
+	"\x15APPROVAL_STATUS_STALE\x10\a*\x88\x01\n" +
+	"\fApprovalKind\x12\x1d\n" +
+	"\x19APPROVAL_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18APPROVAL_KIND_TRANSITION\x10\x01\x12\x1b\n" +
+	"\x17APPROVAL_KIND_TOOL_CALL\x10\x02\x12\x1e\n" +
+	"\x1aAPPROVAL_KIND_PROCESS_STEP\x10\x03*e\n" +
+	"\fApproverRole\x12\x1d\n" +
+	"\x19APPROVER_ROLE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16APPROVER_ROLE_OPERATOR\x10\x01\x12\x1a\n" +
+	"\x16APPROVER_ROLE_APPROVER\x10\x02BLZJgithub.com/interlock-run/interlock/gen/go/interlock/approval/v1;approvalv1b\x06proto3"
 
 var (
 	file_interlock_approval_v1_approval_proto_rawDescOnce sync.Once
@@ -757,36 +860,41 @@ func file_interlock_approval_v1_approval_proto_rawDescGZIP() []byte {
 	return file_interlock_approval_v1_approval_proto_rawDescData
 }
 
-var file_interlock_approval_v1_approval_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_interlock_approval_v1_approval_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_interlock_approval_v1_approval_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_interlock_approval_v1_approval_proto_goTypes = []any{
 	(ApprovalStatus)(0),           // 0: interlock.approval.v1.ApprovalStatus
-	(Kind)(0),                     // 1: interlock.approval.v1.Kind
-	(*Approvers)(nil),             // 2: interlock.approval.v1.Approvers
-	(*Terms)(nil),                 // 3: interlock.approval.v1.Terms
-	(*Asker)(nil),                 // 4: interlock.approval.v1.Asker
-	(*Vote)(nil),                  // 5: interlock.approval.v1.Vote
-	(*Approval)(nil),              // 6: interlock.approval.v1.Approval
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(ApprovalKind)(0),             // 1: interlock.approval.v1.ApprovalKind
+	(ApproverRole)(0),             // 2: interlock.approval.v1.ApproverRole
+	(*Approvers)(nil),             // 3: interlock.approval.v1.Approvers
+	(*Terms)(nil),                 // 4: interlock.approval.v1.Terms
+	(*Asker)(nil),                 // 5: interlock.approval.v1.Asker
+	(*Vote)(nil),                  // 6: interlock.approval.v1.Vote
+	(*Approval)(nil),              // 7: interlock.approval.v1.Approval
+	(*durationpb.Duration)(nil),   // 8: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
 }
 var file_interlock_approval_v1_approval_proto_depIdxs = []int32{
-	2,  // 0: interlock.approval.v1.Terms.eligible:type_name -> interlock.approval.v1.Approvers
-	2,  // 1: interlock.approval.v1.Terms.escalate_to:type_name -> interlock.approval.v1.Approvers
-	7,  // 2: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
-	1,  // 3: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.Kind
-	0,  // 4: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
-	4,  // 5: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
-	3,  // 6: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
-	5,  // 7: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
-	7,  // 8: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
-	7,  // 9: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
-	7,  // 10: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
-	7,  // 11: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	3,  // 0: interlock.approval.v1.Terms.eligible:type_name -> interlock.approval.v1.Approvers
+	8,  // 1: interlock.approval.v1.Terms.expires_after:type_name -> google.protobuf.Duration
+	8,  // 2: interlock.approval.v1.Terms.escalate_after:type_name -> google.protobuf.Duration
+	3,  // 3: interlock.approval.v1.Terms.escalate_to:type_name -> interlock.approval.v1.Approvers
+	2,  // 4: interlock.approval.v1.Vote.role:type_name -> interlock.approval.v1.ApproverRole
+	9,  // 5: interlock.approval.v1.Vote.time:type_name -> google.protobuf.Timestamp
+	1,  // 6: interlock.approval.v1.Approval.kind:type_name -> interlock.approval.v1.ApprovalKind
+	0,  // 7: interlock.approval.v1.Approval.status:type_name -> interlock.approval.v1.ApprovalStatus
+	5,  // 8: interlock.approval.v1.Approval.asker:type_name -> interlock.approval.v1.Asker
+	4,  // 9: interlock.approval.v1.Approval.terms:type_name -> interlock.approval.v1.Terms
+	6,  // 10: interlock.approval.v1.Approval.votes:type_name -> interlock.approval.v1.Vote
+	9,  // 11: interlock.approval.v1.Approval.created_at:type_name -> google.protobuf.Timestamp
+	9,  // 12: interlock.approval.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
+	9,  // 13: interlock.approval.v1.Approval.decided_at:type_name -> google.protobuf.Timestamp
+	9,  // 14: interlock.approval.v1.Approval.used_at:type_name -> google.protobuf.Timestamp
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_proto_init() }
@@ -799,7 +907,7 @@ func file_interlock_approval_v1_approval_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_approval_v1_approval_proto_rawDesc), len(file_interlock_approval_v1_approval_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -22,24 +22,32 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CreateApprovalRequest is a question to humans.
 type CreateApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minted when empty.
+	// Id of the approval. Minted when empty.
 	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Kind       Kind   `protobuf:"varint,2,opt,name=kind,proto3,enum=interlock.approval.v1.Kind" json:"kind,omitempty"`
-	// A JSON object.
-	Subject  []byte `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
-	Data     []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
-	Editable bool   `protobuf:"varint,5,opt,name=editable,proto3" json:"editable,omitempty"`
-	Asker    *Asker `protobuf:"bytes,6,opt,name=asker,proto3" json:"asker,omitempty"`
-	Message  string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	Terms    *Terms `protobuf:"bytes,8,opt,name=terms,proto3" json:"terms,omitempty"`
-	RunId    string `protobuf:"bytes,9,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Answer an approval of exactly this action that still waits, or was granted and
-	// not used, or was rejected, instead of asking again (S7.6).
+	// What kind of action is asked for.
+	Kind ApprovalKind `protobuf:"varint,2,opt,name=kind,proto3,enum=interlock.approval.v1.ApprovalKind" json:"kind,omitempty"`
+	// What is asked for, exactly: a UTF-8 JSON object.
+	Subject []byte `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	// What goes with it: UTF-8 JSON. Empty for none.
+	Data []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	// True when approvers may edit the data.
+	Editable bool `protobuf:"varint,5,opt,name=editable,proto3" json:"editable,omitempty"`
+	// Who asks.
+	Asker *Asker `protobuf:"bytes,6,opt,name=asker,proto3" json:"asker,omitempty"`
+	// What the approvers read; may be empty.
+	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	// Who decides, how many, and until when. Absent for the default terms.
+	Terms *Terms `protobuf:"bytes,8,opt,name=terms,proto3" json:"terms,omitempty"`
+	// The run that it is about; empty for none.
+	RunId string `protobuf:"bytes,9,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// True to return an approval of exactly this action instead of asking again, when one
+	// still waits, was granted and not used, or was rejected (S7.6).
 	Reuse bool `protobuf:"varint,10,opt,name=reuse,proto3" json:"reuse,omitempty"`
-	// What would use it: with reuse an approval that this has used already is answered
-	// again, so that a use that was cut short can be repeated.
+	// What would use it. With reuse it also returns an approval that the same used_by used
+	// already, so that an interrupted use can be repeated. Empty for nothing.
 	UsedBy        string `protobuf:"bytes,11,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -82,11 +90,11 @@ func (x *CreateApprovalRequest) GetApprovalId() string {
 	return ""
 }
 
-func (x *CreateApprovalRequest) GetKind() Kind {
+func (x *CreateApprovalRequest) GetKind() ApprovalKind {
 	if x != nil {
 		return x.Kind
 	}
-	return Kind_KIND_UNSPECIFIED
+	return ApprovalKind_APPROVAL_KIND_UNSPECIFIED
 }
 
 func (x *CreateApprovalRequest) GetSubject() []byte {
@@ -152,10 +160,13 @@ func (x *CreateApprovalRequest) GetUsedBy() string {
 	return ""
 }
 
+// CreateApprovalResponse is the question as it stands.
 type CreateApprovalResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
-	Created       bool                   `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new approval, or the existing one.
+	Approval *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	// False when the approval was there already.
+	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -204,9 +215,11 @@ func (x *CreateApprovalResponse) GetCreated() bool {
 	return false
 }
 
+// GetApprovalRequest names one approval.
 type GetApprovalRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId    string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId    string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -248,9 +261,11 @@ func (x *GetApprovalRequest) GetApprovalId() string {
 	return ""
 }
 
+// GetApprovalResponse is one approval.
 type GetApprovalResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval as it stands.
+	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -292,12 +307,17 @@ func (x *GetApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
+// ListApprovalsRequest asks for one page of the namespace's approvals.
 type ListApprovalsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Status        ApprovalStatus         `protobuf:"varint,1,opt,name=status,proto3,enum=interlock.approval.v1.ApprovalStatus" json:"status,omitempty"`
-	RunId         string                 `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	PageSize      int32                  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most approvals to return; 0 for 100. A page of large approvals holds less.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which approvals to return: key=value terms joined by " AND "; empty for all. A value
+	// may be quoted, as a JSON string. Keys: status (an ApprovalStatus without its prefix,
+	// such as PENDING) and run_id.
+	Filter        string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -332,20 +352,6 @@ func (*ListApprovalsRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ListApprovalsRequest) GetStatus() ApprovalStatus {
-	if x != nil {
-		return x.Status
-	}
-	return ApprovalStatus_APPROVAL_STATUS_UNSPECIFIED
-}
-
-func (x *ListApprovalsRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
 func (x *ListApprovalsRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -360,10 +366,20 @@ func (x *ListApprovalsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListApprovalsRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+// ListApprovalsResponse is one page of approvals.
 type ListApprovalsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approvals     []*Approval            `protobuf:"bytes,1,rep,name=approvals,proto3" json:"approvals,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approvals, newest first.
+	Approvals []*Approval `protobuf:"bytes,1,rep,name=approvals,proto3" json:"approvals,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -412,17 +428,22 @@ func (x *ListApprovalsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// DecideApprovalRequest is the caller's vote.
 type DecideApprovalRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Approve    bool                   `protobuf:"varint,2,opt,name=approve,proto3" json:"approve,omitempty"`
-	Note       string                 `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
-	// JSON that replaces the data; only with approve.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// True to grant, false to reject.
+	Approve bool `protobuf:"varint,2,opt,name=approve,proto3" json:"approve,omitempty"`
+	// What the agent is told; may be empty.
+	Note string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	// UTF-8 JSON that replaces the data; only with approve. Empty to leave it.
 	EditedData []byte `protobuf:"bytes,4,opt,name=edited_data,json=editedData,proto3" json:"edited_data,omitempty"`
-	// The digest that the approver was shown; may be empty as long as nobody has
-	// edited the data.
+	// The digest that the approver was shown. May be empty as long as nobody has edited
+	// the data.
 	Digest string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
-	// A repeat of one's own vote with the same key answers the first.
+	// A repeated vote of the caller with the same key returns the first response. Empty
+	// for none.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -500,9 +521,11 @@ func (x *DecideApprovalRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// DecideApprovalResponse is the approval after the vote.
 type DecideApprovalResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval as it stands.
+	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -544,10 +567,13 @@ func (x *DecideApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
+// CancelApprovalRequest names the approval to withdraw.
 type CancelApprovalRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId    string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// Why; may be empty.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -596,9 +622,11 @@ func (x *CancelApprovalRequest) GetReason() string {
 	return ""
 }
 
+// CancelApprovalResponse is the approval after it was withdrawn.
 type CancelApprovalResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval as it stands.
+	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -640,11 +668,14 @@ func (x *CancelApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
+// ConsumeApprovalRequest uses a granted approval.
 type ConsumeApprovalRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Digest     string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// What uses it: the same again succeeds again.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// Hex SHA-256 of exactly what is to be done.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// What uses it, such as the id of a call.
 	UsedBy        string `protobuf:"bytes,3,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -701,9 +732,11 @@ func (x *ConsumeApprovalRequest) GetUsedBy() string {
 	return ""
 }
 
+// ConsumeApprovalResponse is the approval after it was used.
 type ConsumeApprovalResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval as it stands.
+	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -745,10 +778,13 @@ func (x *ConsumeApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
+// VoidApprovalRequest names an approval that cannot be used any more.
 type VoidApprovalRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId    string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// Why; may be empty.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -797,9 +833,11 @@ func (x *VoidApprovalRequest) GetReason() string {
 	return ""
 }
 
+// VoidApprovalResponse is the approval after it became stale.
 type VoidApprovalResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval as it stands.
+	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -841,9 +879,11 @@ func (x *VoidApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
+// WatchApprovalRequest names the approval to watch.
 type WatchApprovalRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId    string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId    string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -885,9 +925,11 @@ func (x *WatchApprovalRequest) GetApprovalId() string {
 	return ""
 }
 
+// WatchApprovalResponse is the approval after a change.
 type WatchApprovalResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval as it stands.
+	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -929,6 +971,7 @@ func (x *WatchApprovalResponse) GetApproval() *Approval {
 	return nil
 }
 
+// WatchApprovalsRequest asks for the approvals of the namespace that change from now on.
 type WatchApprovalsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -965,9 +1008,11 @@ func (*WatchApprovalsRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_approval_v1_approval_service_proto_rawDescGZIP(), []int{16}
 }
 
+// WatchApprovalsResponse is an approval that changed.
 type WatchApprovalsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Approval      *Approval              `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval as it stands.
+	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1013,11 +1058,11 @@ var File_interlock_approval_v1_approval_service_proto protoreflect.FileDescripto
 
 const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\n" +
-	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\xbc\x03\n" +
+	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\xc4\x03\n" +
 	"\x15CreateApprovalRequest\x12)\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\n" +
-	"approvalId\x12;\n" +
-	"\x04kind\x18\x02 \x01(\x0e2\x1b.interlock.approval.v1.KindB\n" +
+	"approvalId\x12C\n" +
+	"\x04kind\x18\x02 \x01(\x0e2#.interlock.approval.v1.ApprovalKindB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12%\n" +
 	"\asubject\x18\x03 \x01(\fB\v\xbaH\bz\x06\x10\x02\x18\x80\x80\x04R\asubject\x12\x12\n" +
 	"\x04data\x18\x04 \x01(\fR\x04data\x12\x1a\n" +
@@ -1037,14 +1082,13 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
 	"approvalId\"R\n" +
 	"\x13GetApprovalResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\xc8\x01\n" +
-	"\x14ListApprovalsRequest\x12=\n" +
-	"\x06status\x18\x01 \x01(\x0e2%.interlock.approval.v1.ApprovalStatusR\x06status\x12\x1f\n" +
-	"\x06run_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\x8a\x01\n" +
+	"\x14ListApprovalsRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"~\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12 \n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"~\n" +
 	"\x15ListApprovalsResponse\x12=\n" +
 	"\tapprovals\x18\x01 \x03(\v2\x1f.interlock.approval.v1.ApprovalR\tapprovals\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf1\x01\n" +
@@ -1135,49 +1179,47 @@ var file_interlock_approval_v1_approval_service_proto_goTypes = []any{
 	(*WatchApprovalResponse)(nil),   // 15: interlock.approval.v1.WatchApprovalResponse
 	(*WatchApprovalsRequest)(nil),   // 16: interlock.approval.v1.WatchApprovalsRequest
 	(*WatchApprovalsResponse)(nil),  // 17: interlock.approval.v1.WatchApprovalsResponse
-	(Kind)(0),                       // 18: interlock.approval.v1.Kind
+	(ApprovalKind)(0),               // 18: interlock.approval.v1.ApprovalKind
 	(*Asker)(nil),                   // 19: interlock.approval.v1.Asker
 	(*Terms)(nil),                   // 20: interlock.approval.v1.Terms
 	(*Approval)(nil),                // 21: interlock.approval.v1.Approval
-	(ApprovalStatus)(0),             // 22: interlock.approval.v1.ApprovalStatus
 }
 var file_interlock_approval_v1_approval_service_proto_depIdxs = []int32{
-	18, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.Kind
+	18, // 0: interlock.approval.v1.CreateApprovalRequest.kind:type_name -> interlock.approval.v1.ApprovalKind
 	19, // 1: interlock.approval.v1.CreateApprovalRequest.asker:type_name -> interlock.approval.v1.Asker
 	20, // 2: interlock.approval.v1.CreateApprovalRequest.terms:type_name -> interlock.approval.v1.Terms
 	21, // 3: interlock.approval.v1.CreateApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
 	21, // 4: interlock.approval.v1.GetApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	22, // 5: interlock.approval.v1.ListApprovalsRequest.status:type_name -> interlock.approval.v1.ApprovalStatus
-	21, // 6: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
-	21, // 7: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 8: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 9: interlock.approval.v1.ConsumeApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 10: interlock.approval.v1.VoidApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 11: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
-	21, // 12: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
-	0,  // 13: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
-	2,  // 14: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
-	4,  // 15: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
-	6,  // 16: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
-	8,  // 17: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
-	10, // 18: interlock.approval.v1.ApprovalService.ConsumeApproval:input_type -> interlock.approval.v1.ConsumeApprovalRequest
-	12, // 19: interlock.approval.v1.ApprovalService.VoidApproval:input_type -> interlock.approval.v1.VoidApprovalRequest
-	14, // 20: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
-	16, // 21: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
-	1,  // 22: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
-	3,  // 23: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
-	5,  // 24: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
-	7,  // 25: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
-	9,  // 26: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
-	11, // 27: interlock.approval.v1.ApprovalService.ConsumeApproval:output_type -> interlock.approval.v1.ConsumeApprovalResponse
-	13, // 28: interlock.approval.v1.ApprovalService.VoidApproval:output_type -> interlock.approval.v1.VoidApprovalResponse
-	15, // 29: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
-	17, // 30: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
-	22, // [22:31] is the sub-list for method output_type
-	13, // [13:22] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	21, // 5: interlock.approval.v1.ListApprovalsResponse.approvals:type_name -> interlock.approval.v1.Approval
+	21, // 6: interlock.approval.v1.DecideApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	21, // 7: interlock.approval.v1.CancelApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	21, // 8: interlock.approval.v1.ConsumeApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	21, // 9: interlock.approval.v1.VoidApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	21, // 10: interlock.approval.v1.WatchApprovalResponse.approval:type_name -> interlock.approval.v1.Approval
+	21, // 11: interlock.approval.v1.WatchApprovalsResponse.approval:type_name -> interlock.approval.v1.Approval
+	0,  // 12: interlock.approval.v1.ApprovalService.CreateApproval:input_type -> interlock.approval.v1.CreateApprovalRequest
+	2,  // 13: interlock.approval.v1.ApprovalService.GetApproval:input_type -> interlock.approval.v1.GetApprovalRequest
+	4,  // 14: interlock.approval.v1.ApprovalService.ListApprovals:input_type -> interlock.approval.v1.ListApprovalsRequest
+	6,  // 15: interlock.approval.v1.ApprovalService.DecideApproval:input_type -> interlock.approval.v1.DecideApprovalRequest
+	8,  // 16: interlock.approval.v1.ApprovalService.CancelApproval:input_type -> interlock.approval.v1.CancelApprovalRequest
+	10, // 17: interlock.approval.v1.ApprovalService.ConsumeApproval:input_type -> interlock.approval.v1.ConsumeApprovalRequest
+	12, // 18: interlock.approval.v1.ApprovalService.VoidApproval:input_type -> interlock.approval.v1.VoidApprovalRequest
+	14, // 19: interlock.approval.v1.ApprovalService.WatchApproval:input_type -> interlock.approval.v1.WatchApprovalRequest
+	16, // 20: interlock.approval.v1.ApprovalService.WatchApprovals:input_type -> interlock.approval.v1.WatchApprovalsRequest
+	1,  // 21: interlock.approval.v1.ApprovalService.CreateApproval:output_type -> interlock.approval.v1.CreateApprovalResponse
+	3,  // 22: interlock.approval.v1.ApprovalService.GetApproval:output_type -> interlock.approval.v1.GetApprovalResponse
+	5,  // 23: interlock.approval.v1.ApprovalService.ListApprovals:output_type -> interlock.approval.v1.ListApprovalsResponse
+	7,  // 24: interlock.approval.v1.ApprovalService.DecideApproval:output_type -> interlock.approval.v1.DecideApprovalResponse
+	9,  // 25: interlock.approval.v1.ApprovalService.CancelApproval:output_type -> interlock.approval.v1.CancelApprovalResponse
+	11, // 26: interlock.approval.v1.ApprovalService.ConsumeApproval:output_type -> interlock.approval.v1.ConsumeApprovalResponse
+	13, // 27: interlock.approval.v1.ApprovalService.VoidApproval:output_type -> interlock.approval.v1.VoidApprovalResponse
+	15, // 28: interlock.approval.v1.ApprovalService.WatchApproval:output_type -> interlock.approval.v1.WatchApprovalResponse
+	17, // 29: interlock.approval.v1.ApprovalService.WatchApprovals:output_type -> interlock.approval.v1.WatchApprovalsResponse
+	21, // [21:30] is the sub-list for method output_type
+	12, // [12:21] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_interlock_approval_v1_approval_service_proto_init() }

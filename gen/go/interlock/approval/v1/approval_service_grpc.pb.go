@@ -34,27 +34,27 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ApprovalService asks humans, and keeps what they have decided (S9).
+// ApprovalService asks humans and keeps what they decide (S9).
 type ApprovalServiceClient interface {
-	// CreateApproval asks. The same approval_id, or the same reuse of an action that still
-	// waits or was granted and not used, answers the first with created = false.
+	// CreateApproval asks. The same approval_id returns the first with created = false, as
+	// does reuse of an action.
 	CreateApproval(ctx context.Context, in *CreateApprovalRequest, opts ...grpc.CallOption) (*CreateApprovalResponse, error)
-	// GetApproval answers one approval. NOT_FOUND when absent.
+	// GetApproval returns one approval. NOT_FOUND when there is none.
 	GetApproval(ctx context.Context, in *GetApprovalRequest, opts ...grpc.CallOption) (*GetApprovalResponse, error)
-	// ListApprovals answers approvals, newest last.
+	// ListApprovals returns approvals, newest first.
 	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
-	// DecideApproval casts the caller's vote. It is durable when it is answered.
-	// FAILED_PRECONDITION with the approval as it stands when it was decided before;
-	// PERMISSION_DENIED to whoever may not decide it.
+	// DecideApproval casts the caller's vote. It is durable before it is returned.
+	// FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
+	// caller may not decide it.
 	DecideApproval(ctx context.Context, in *DecideApprovalRequest, opts ...grpc.CallOption) (*DecideApprovalResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(ctx context.Context, in *CancelApprovalRequest, opts ...grpc.CallOption) (*CancelApprovalResponse, error)
-	// ConsumeApproval uses a granted approval for exactly the action of a digest, once. It is
-	// repeatable by the same used_by.
+	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
+	// repeated request with the same used_by succeeds again.
 	ConsumeApproval(ctx context.Context, in *ConsumeApprovalRequest, opts ...grpc.CallOption) (*ConsumeApprovalResponse, error)
-	// VoidApproval notes that what was granted cannot be done any more (S9.1).
+	// VoidApproval records that what was granted cannot be done any more (S9.1).
 	VoidApproval(ctx context.Context, in *VoidApprovalRequest, opts ...grpc.CallOption) (*VoidApprovalResponse, error)
-	// WatchApproval streams the approval now and after every change until it is final.
+	// WatchApproval streams one approval now and after every change until it is final.
 	WatchApproval(ctx context.Context, in *WatchApprovalRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchApprovalResponse], error)
 	// WatchApprovals streams every approval of the namespace that changes.
 	WatchApprovals(ctx context.Context, in *WatchApprovalsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchApprovalsResponse], error)
@@ -180,27 +180,27 @@ type ApprovalService_WatchApprovalsClient = grpc.ServerStreamingClient[WatchAppr
 // All implementations must embed UnimplementedApprovalServiceServer
 // for forward compatibility.
 //
-// ApprovalService asks humans, and keeps what they have decided (S9).
+// ApprovalService asks humans and keeps what they decide (S9).
 type ApprovalServiceServer interface {
-	// CreateApproval asks. The same approval_id, or the same reuse of an action that still
-	// waits or was granted and not used, answers the first with created = false.
+	// CreateApproval asks. The same approval_id returns the first with created = false, as
+	// does reuse of an action.
 	CreateApproval(context.Context, *CreateApprovalRequest) (*CreateApprovalResponse, error)
-	// GetApproval answers one approval. NOT_FOUND when absent.
+	// GetApproval returns one approval. NOT_FOUND when there is none.
 	GetApproval(context.Context, *GetApprovalRequest) (*GetApprovalResponse, error)
-	// ListApprovals answers approvals, newest last.
+	// ListApprovals returns approvals, newest first.
 	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)
-	// DecideApproval casts the caller's vote. It is durable when it is answered.
-	// FAILED_PRECONDITION with the approval as it stands when it was decided before;
-	// PERMISSION_DENIED to whoever may not decide it.
+	// DecideApproval casts the caller's vote. It is durable before it is returned.
+	// FAILED_PRECONDITION when the approval was decided before, PERMISSION_DENIED when the
+	// caller may not decide it.
 	DecideApproval(context.Context, *DecideApprovalRequest) (*DecideApprovalResponse, error)
 	// CancelApproval withdraws the question.
 	CancelApproval(context.Context, *CancelApprovalRequest) (*CancelApprovalResponse, error)
-	// ConsumeApproval uses a granted approval for exactly the action of a digest, once. It is
-	// repeatable by the same used_by.
+	// ConsumeApproval uses a granted approval once, for exactly the action of a digest. A
+	// repeated request with the same used_by succeeds again.
 	ConsumeApproval(context.Context, *ConsumeApprovalRequest) (*ConsumeApprovalResponse, error)
-	// VoidApproval notes that what was granted cannot be done any more (S9.1).
+	// VoidApproval records that what was granted cannot be done any more (S9.1).
 	VoidApproval(context.Context, *VoidApprovalRequest) (*VoidApprovalResponse, error)
-	// WatchApproval streams the approval now and after every change until it is final.
+	// WatchApproval streams one approval now and after every change until it is final.
 	WatchApproval(*WatchApprovalRequest, grpc.ServerStreamingServer[WatchApprovalResponse]) error
 	// WatchApprovals streams every approval of the namespace that changes.
 	WatchApprovals(*WatchApprovalsRequest, grpc.ServerStreamingServer[WatchApprovalsResponse]) error

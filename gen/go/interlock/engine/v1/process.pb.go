@@ -22,17 +22,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Process is one immutable version of a process.
+// Process is one immutable version of a process definition (S8).
 type Process struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	// Hex SHA-256 of the canonical JSON (RFC 8785).
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the process, unique in the namespace among workflows and processes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of this version, from 1.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Hex SHA-256 of the canonical JSON (RFC 8785) of the definition.
 	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
-	// As it was written: UTF-8 JSON.
-	Definition []byte                 `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
-	CreatedAt  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	CreatedBy  string                 `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// The definition as it was written: UTF-8 JSON. Empty in lists.
+	Definition []byte `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
+	// When this version was registered.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Name of the principal that registered this version.
+	CreatedBy string `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// The tools that its sessions may use at an endpoint for processes (S7.8).
 	Tools         []string `protobuf:"bytes,7,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -121,14 +125,17 @@ func (x *Process) GetTools() []string {
 // Turn is where a session of a process stands, as its agent is told.
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Given before the first turn; empty afterwards.
+	// The instructions before the first turn; empty afterwards.
 	InitialPrompt string `protobuf:"bytes,1,opt,name=initial_prompt,json=initialPrompt,proto3" json:"initial_prompt,omitempty"`
-	// Empty when the session has ended.
-	Question string    `protobuf:"bytes,2,opt,name=question,proto3" json:"question,omitempty"`
-	Answers  []string  `protobuf:"bytes,3,rep,name=answers,proto3" json:"answers,omitempty"`
-	Status   RunStatus `protobuf:"varint,4,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
-	State    string    `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
-	// What the agent reads: what has become of its answer, and the next question with
+	// The present question; empty when the session has ended.
+	Question string `protobuf:"bytes,2,opt,name=question,proto3" json:"question,omitempty"`
+	// The valid answers to the question, in definition order.
+	Answers []string `protobuf:"bytes,3,rep,name=answers,proto3" json:"answers,omitempty"`
+	// Status of the run.
+	Status RunStatus `protobuf:"varint,4,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
+	// State of the run.
+	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
+	// What the agent reads: the outcome of its answer, and then the next question with
 	// its answers, or the end.
 	Text          string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -22,10 +22,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RegisterProcessRequest is the definition to register.
 type RegisterProcessRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Definition     []byte                 `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The definition: UTF-8 JSON of at most 1 MiB.
+	Definition []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -74,11 +77,15 @@ func (x *RegisterProcessRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// RegisterProcessResponse is the version that the definition has.
 type RegisterProcessResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Process       *Process               `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
-	Created       bool                   `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
-	Warnings      []*Problem             `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new version, or the existing one with this content.
+	Process *Process `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	// False when exactly this content was the latest version already.
+	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
+	// Warnings only: a definition with errors is refused.
+	Warnings      []*Problem `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -134,10 +141,13 @@ func (x *RegisterProcessResponse) GetWarnings() []*Problem {
 	return nil
 }
 
+// GetProcessRequest names one version.
 type GetProcessRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the process.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of the version; 0 for the latest.
+	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,9 +196,11 @@ func (x *GetProcessRequest) GetVersion() int64 {
 	return 0
 }
 
+// GetProcessResponse is one version.
 type GetProcessResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Process       *Process               `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version, with its definition.
+	Process       *Process `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -230,10 +242,13 @@ func (x *GetProcessResponse) GetProcess() *Process {
 	return nil
 }
 
+// ListProcessesRequest asks for one page of the registry.
 type ListProcessesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PageSize      int32                  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most processes to return; 0 for 100.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -282,10 +297,13 @@ func (x *ListProcessesRequest) GetPageToken() string {
 	return ""
 }
 
+// ListProcessesResponse is one page of the registry.
 type ListProcessesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Processes     []*Process             `protobuf:"bytes,1,rep,name=processes,proto3" json:"processes,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The latest version of each process, by name, without definitions.
+	Processes []*Process `protobuf:"bytes,1,rep,name=processes,proto3" json:"processes,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,13 +352,19 @@ func (x *ListProcessesResponse) GetNextPageToken() string {
 	return ""
 }
 
+// StartProcessRequest says what to start, and for which session.
 type StartProcessRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Process        string                 `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
-	Version        int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	SessionId      string                 `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Workspace      string                 `protobuf:"bytes,4,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the process.
+	Process string `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	// Number of the version; 0 for the latest.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// The session that drives the run; empty for none.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Root that file patterns are relative to; empty for none.
+	Workspace string `protobuf:"bytes,4,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -410,10 +434,13 @@ func (x *StartProcessRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// StartProcessResponse is the run and its first question.
 type StartProcessResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	Turn          *Turn                  `protobuf:"bytes,2,opt,name=turn,proto3" json:"turn,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run, in full.
+	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The initial prompt and the first question.
+	Turn          *Turn `protobuf:"bytes,2,opt,name=turn,proto3" json:"turn,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -462,18 +489,23 @@ func (x *StartProcessResponse) GetTurn() *Turn {
 	return nil
 }
 
+// AnswerQuestionRequest is an answer to the present question of a run.
 type AnswerQuestionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
+	// The run; empty for the run that session_id drives.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the session that drives the run.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Empty to be told the present question again.
-	Answer          string `protobuf:"bytes,3,opt,name=answer,proto3" json:"answer,omitempty"`
-	Note            string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
-	ExpectedVersion int64  `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
-	IdempotencyKey  string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// One of the valid answers. Empty to read the present question again.
+	Answer string `protobuf:"bytes,3,opt,name=answer,proto3" json:"answer,omitempty"`
+	// A remark for the history and the approvers; may be empty.
+	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	// The version that the run must have, else ABORTED; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AnswerQuestionRequest) Reset() {
@@ -548,14 +580,18 @@ func (x *AnswerQuestionRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// AnswerQuestionResponse is the outcome of an answer.
 type AnswerQuestionResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Accepted bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Run      *Run                   `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	Turn     *Turn                  `protobuf:"bytes,3,opt,name=turn,proto3" json:"turn,omitempty"`
-	// Set when not accepted.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True when the answer was taken, or parked until a human approves it.
+	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// The run as it stands now, in full.
+	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// The question that follows, or the present one again.
+	Turn *Turn `protobuf:"bytes,3,opt,name=turn,proto3" json:"turn,omitempty"`
+	// Set when the answer was not accepted.
 	Rejection *Rejection `protobuf:"bytes,4,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	// Set when a human is asked first.
+	// The approval that must be granted first; empty when no human is asked.
 	ApprovalId    string `protobuf:"bytes,5,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

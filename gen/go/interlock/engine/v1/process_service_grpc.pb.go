@@ -30,20 +30,23 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ProcessService owns processes: machines in question form, on the same engine
-// (S8). Their runs are runs like any other.
+// ProcessService owns processes: machines in question form, on the same engine (S8).
+// Their runs are runs like any other.
 type ProcessServiceClient interface {
-	// RegisterProcess validates and stores a definition, like WorkflowService.Register.
-	// Workflows and processes share one set of names.
+	// RegisterProcess validates and stores a definition, as
+	// WorkflowService.RegisterWorkflow does. Workflows and processes share one set of
+	// names.
 	RegisterProcess(ctx context.Context, in *RegisterProcessRequest, opts ...grpc.CallOption) (*RegisterProcessResponse, error)
-	// GetProcess answers one version, by default the latest. NOT_FOUND when absent.
+	// GetProcess returns one version, by default the latest. NOT_FOUND when there is
+	// none.
 	GetProcess(ctx context.Context, in *GetProcessRequest, opts ...grpc.CallOption) (*GetProcessResponse, error)
-	// ListProcesses answers the latest version of every process, by name.
+	// ListProcesses returns the latest version of every process. It is a registry:
+	// ordered by name, without a filter.
 	ListProcesses(ctx context.Context, in *ListProcessesRequest, opts ...grpc.CallOption) (*ListProcessesResponse, error)
-	// StartProcess begins a run and answers the first question, after the initial prompt.
+	// StartProcess starts a run and returns the initial prompt with the first question.
 	StartProcess(ctx context.Context, in *StartProcessRequest, opts ...grpc.CallOption) (*StartProcessResponse, error)
-	// AnswerQuestion answers the present question (S8.1). A refusal is an OK response with
-	// accepted = false that lists the valid answers.
+	// AnswerQuestion answers the present question (S8.1). A refused answer is an OK
+	// response with accepted = false that lists the valid answers.
 	AnswerQuestion(ctx context.Context, in *AnswerQuestionRequest, opts ...grpc.CallOption) (*AnswerQuestionResponse, error)
 }
 
@@ -109,20 +112,23 @@ func (c *processServiceClient) AnswerQuestion(ctx context.Context, in *AnswerQue
 // All implementations must embed UnimplementedProcessServiceServer
 // for forward compatibility.
 //
-// ProcessService owns processes: machines in question form, on the same engine
-// (S8). Their runs are runs like any other.
+// ProcessService owns processes: machines in question form, on the same engine (S8).
+// Their runs are runs like any other.
 type ProcessServiceServer interface {
-	// RegisterProcess validates and stores a definition, like WorkflowService.Register.
-	// Workflows and processes share one set of names.
+	// RegisterProcess validates and stores a definition, as
+	// WorkflowService.RegisterWorkflow does. Workflows and processes share one set of
+	// names.
 	RegisterProcess(context.Context, *RegisterProcessRequest) (*RegisterProcessResponse, error)
-	// GetProcess answers one version, by default the latest. NOT_FOUND when absent.
+	// GetProcess returns one version, by default the latest. NOT_FOUND when there is
+	// none.
 	GetProcess(context.Context, *GetProcessRequest) (*GetProcessResponse, error)
-	// ListProcesses answers the latest version of every process, by name.
+	// ListProcesses returns the latest version of every process. It is a registry:
+	// ordered by name, without a filter.
 	ListProcesses(context.Context, *ListProcessesRequest) (*ListProcessesResponse, error)
-	// StartProcess begins a run and answers the first question, after the initial prompt.
+	// StartProcess starts a run and returns the initial prompt with the first question.
 	StartProcess(context.Context, *StartProcessRequest) (*StartProcessResponse, error)
-	// AnswerQuestion answers the present question (S8.1). A refusal is an OK response with
-	// accepted = false that lists the valid answers.
+	// AnswerQuestion answers the present question (S8.1). A refused answer is an OK
+	// response with accepted = false that lists the valid answers.
 	AnswerQuestion(context.Context, *AnswerQuestionRequest) (*AnswerQuestionResponse, error)
 	mustEmbedUnimplementedProcessServiceServer()
 }

@@ -9,6 +9,7 @@ package enginev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -22,19 +23,28 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// RunStatus says what a run is doing (S6.1).
+// RunStatus is what a run is doing (S6.1).
 type RunStatus int32
 
 const (
-	RunStatus_RUN_STATUS_UNSPECIFIED       RunStatus = 0
-	RunStatus_RUN_STATUS_RUNNING           RunStatus = 1
-	RunStatus_RUN_STATUS_WAITING           RunStatus = 2
+	// Not set.
+	RunStatus_RUN_STATUS_UNSPECIFIED RunStatus = 0
+	// Its agent works: tool calls are judged and events are taken.
+	RunStatus_RUN_STATUS_RUNNING RunStatus = 1
+	// It waits for branches of other sessions, or for a run that it invoked.
+	RunStatus_RUN_STATUS_WAITING RunStatus = 2
+	// A transition waits for humans. Tool calls are judged, and no event is taken.
 	RunStatus_RUN_STATUS_AWAITING_APPROVAL RunStatus = 3
-	RunStatus_RUN_STATUS_PAUSED            RunStatus = 4
-	RunStatus_RUN_STATUS_COMPLETED         RunStatus = 5
-	RunStatus_RUN_STATUS_FAILED            RunStatus = 6
-	RunStatus_RUN_STATUS_BLOCKED           RunStatus = 7
-	RunStatus_RUN_STATUS_CANCELLED         RunStatus = 8
+	// It was paused and can be resumed.
+	RunStatus_RUN_STATUS_PAUSED RunStatus = 4
+	// It reached a final state.
+	RunStatus_RUN_STATUS_COMPLETED RunStatus = 5
+	// It ended because it could not continue, such as by a fork that failed.
+	RunStatus_RUN_STATUS_FAILED RunStatus = 6
+	// It ended as a process whose answer stops the agent (S8.4).
+	RunStatus_RUN_STATUS_BLOCKED RunStatus = 7
+	// It was cancelled.
+	RunStatus_RUN_STATUS_CANCELLED RunStatus = 8
 )
 
 // Enum value maps for RunStatus.
@@ -90,32 +100,98 @@ func (RunStatus) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{0}
 }
 
-// RejectionCode says why a transition was refused (S2.7).
+// RunView is how much of a run a response holds.
+type RunView int32
+
+const (
+	// The default of the request: BASIC for lists, FULL otherwise.
+	RunView_RUN_VIEW_UNSPECIFIED RunView = 0
+	// Identity, standing and workflow_meta: without context, rules and usage.
+	RunView_RUN_VIEW_BASIC RunView = 1
+	// All fields.
+	RunView_RUN_VIEW_FULL RunView = 2
+)
+
+// Enum value maps for RunView.
+var (
+	RunView_name = map[int32]string{
+		0: "RUN_VIEW_UNSPECIFIED",
+		1: "RUN_VIEW_BASIC",
+		2: "RUN_VIEW_FULL",
+	}
+	RunView_value = map[string]int32{
+		"RUN_VIEW_UNSPECIFIED": 0,
+		"RUN_VIEW_BASIC":       1,
+		"RUN_VIEW_FULL":        2,
+	}
+)
+
+func (x RunView) Enum() *RunView {
+	p := new(RunView)
+	*p = x
+	return p
+}
+
+func (x RunView) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RunView) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_run_proto_enumTypes[1].Descriptor()
+}
+
+func (RunView) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_run_proto_enumTypes[1]
+}
+
+func (x RunView) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RunView.Descriptor instead.
+func (RunView) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{1}
+}
+
+// RejectionCode is why a transition was refused (S2.7).
 type RejectionCode int32
 
 const (
-	RejectionCode_REJECTION_CODE_UNSPECIFIED              RejectionCode = 0
-	RejectionCode_REJECTION_CODE_UNKNOWN_EVENT            RejectionCode = 1
-	RejectionCode_REJECTION_CODE_GUARD_FAILED             RejectionCode = 2
-	RejectionCode_REJECTION_CODE_NO_BRANCH_MATCHED        RejectionCode = 3
-	RejectionCode_REJECTION_CODE_RUN_NOT_RUNNING          RejectionCode = 4
-	RejectionCode_REJECTION_CODE_APPROVAL_PENDING         RejectionCode = 5
+	// Not set.
+	RejectionCode_REJECTION_CODE_UNSPECIFIED RejectionCode = 0
+	// The state defines no such event.
+	RejectionCode_REJECTION_CODE_UNKNOWN_EVENT RejectionCode = 1
+	// A guard of the transition failed.
+	RejectionCode_REJECTION_CODE_GUARD_FAILED RejectionCode = 2
+	// No case of a branched transition matched.
+	RejectionCode_REJECTION_CODE_NO_BRANCH_MATCHED RejectionCode = 3
+	// The run takes no events: it is paused, waits or has ended.
+	RejectionCode_REJECTION_CODE_RUN_NOT_RUNNING RejectionCode = 4
+	// Another transition waits for humans.
+	RejectionCode_REJECTION_CODE_APPROVAL_PENDING RejectionCode = 5
+	// $return leads back only while the handler of an interrupt is at work.
 	RejectionCode_REJECTION_CODE_RETURN_OUTSIDE_INTERRUPT RejectionCode = 6
-	RejectionCode_REJECTION_CODE_BRANCH_NOT_DONE          RejectionCode = 7
-	RejectionCode_REJECTION_CODE_UNKNOWN_BRANCH           RejectionCode = 8
-	RejectionCode_REJECTION_CODE_UNKNOWN_WORKFLOW         RejectionCode = 9
-	RejectionCode_REJECTION_CODE_INVOKE_TOO_DEEP          RejectionCode = 10
-	RejectionCode_REJECTION_CODE_RESERVED_KEY             RejectionCode = 11
-	RejectionCode_REJECTION_CODE_DEBUG_DISABLED           RejectionCode = 12
+	// The branch has not reached its terminal state.
+	RejectionCode_REJECTION_CODE_BRANCH_NOT_DONE RejectionCode = 7
+	// The run has no such branch.
+	RejectionCode_REJECTION_CODE_UNKNOWN_BRANCH RejectionCode = 8
+	// The workflow to invoke is not registered.
+	RejectionCode_REJECTION_CODE_UNKNOWN_WORKFLOW RejectionCode = 9
+	// Runs that invoke each other are nested too deep.
+	RejectionCode_REJECTION_CODE_INVOKE_TOO_DEEP RejectionCode = 10
+	// The data names a key that is Interlock's own.
+	RejectionCode_REJECTION_CODE_RESERVED_KEY RejectionCode = 11
+	// ForceState needs a workflow with meta.debug.
+	RejectionCode_REJECTION_CODE_DEBUG_DISABLED RejectionCode = 12
 	// The transition needs a part of the workflow language that this version of
-	// Interlock validates but does not execute yet.
+	// Interlock validates but does not execute.
 	RejectionCode_REJECTION_CODE_UNSUPPORTED RejectionCode = 13
-	// The data cannot be merged: not an object, or the context would grow over
-	// its limit.
+	// The data cannot be merged: it is not an object, or the context would exceed its
+	// limit.
 	RejectionCode_REJECTION_CODE_INVALID_DATA RejectionCode = 14
 	// Only a paused run can be resumed.
 	RejectionCode_REJECTION_CODE_RUN_NOT_PAUSED RejectionCode = 15
-	// Nothing in the run waits for that approval any more.
+	// Nothing in the run waits for that approval.
 	RejectionCode_REJECTION_CODE_NOT_PARKED RejectionCode = 16
 )
 
@@ -172,11 +248,11 @@ func (x RejectionCode) String() string {
 }
 
 func (RejectionCode) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_engine_v1_run_proto_enumTypes[1].Descriptor()
+	return file_interlock_engine_v1_run_proto_enumTypes[2].Descriptor()
 }
 
 func (RejectionCode) Type() protoreflect.EnumType {
-	return &file_interlock_engine_v1_run_proto_enumTypes[1]
+	return &file_interlock_engine_v1_run_proto_enumTypes[2]
 }
 
 func (x RejectionCode) Number() protoreflect.EnumNumber {
@@ -185,18 +261,222 @@ func (x RejectionCode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RejectionCode.Descriptor instead.
 func (RejectionCode) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{1}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{2}
+}
+
+// GuardOperator compares a field of the context with the value of a guard (S2.5).
+type GuardOperator int32
+
+const (
+	// Not set.
+	GuardOperator_GUARD_OPERATOR_UNSPECIFIED GuardOperator = 0
+	// Equal.
+	GuardOperator_GUARD_OPERATOR_EQ GuardOperator = 1
+	// Not equal.
+	GuardOperator_GUARD_OPERATOR_NEQ GuardOperator = 2
+	// Greater.
+	GuardOperator_GUARD_OPERATOR_GT GuardOperator = 3
+	// Greater or equal.
+	GuardOperator_GUARD_OPERATOR_GTE GuardOperator = 4
+	// Less.
+	GuardOperator_GUARD_OPERATOR_LT GuardOperator = 5
+	// Less or equal.
+	GuardOperator_GUARD_OPERATOR_LTE GuardOperator = 6
+	// The field is one of the values.
+	GuardOperator_GUARD_OPERATOR_IN GuardOperator = 7
+	// The field contains the value.
+	GuardOperator_GUARD_OPERATOR_CONTAINS GuardOperator = 8
+	// The field is there.
+	GuardOperator_GUARD_OPERATOR_EXISTS GuardOperator = 9
+	// The field is missing.
+	GuardOperator_GUARD_OPERATOR_NOT_EXISTS GuardOperator = 10
+)
+
+// Enum value maps for GuardOperator.
+var (
+	GuardOperator_name = map[int32]string{
+		0:  "GUARD_OPERATOR_UNSPECIFIED",
+		1:  "GUARD_OPERATOR_EQ",
+		2:  "GUARD_OPERATOR_NEQ",
+		3:  "GUARD_OPERATOR_GT",
+		4:  "GUARD_OPERATOR_GTE",
+		5:  "GUARD_OPERATOR_LT",
+		6:  "GUARD_OPERATOR_LTE",
+		7:  "GUARD_OPERATOR_IN",
+		8:  "GUARD_OPERATOR_CONTAINS",
+		9:  "GUARD_OPERATOR_EXISTS",
+		10: "GUARD_OPERATOR_NOT_EXISTS",
+	}
+	GuardOperator_value = map[string]int32{
+		"GUARD_OPERATOR_UNSPECIFIED": 0,
+		"GUARD_OPERATOR_EQ":          1,
+		"GUARD_OPERATOR_NEQ":         2,
+		"GUARD_OPERATOR_GT":          3,
+		"GUARD_OPERATOR_GTE":         4,
+		"GUARD_OPERATOR_LT":          5,
+		"GUARD_OPERATOR_LTE":         6,
+		"GUARD_OPERATOR_IN":          7,
+		"GUARD_OPERATOR_CONTAINS":    8,
+		"GUARD_OPERATOR_EXISTS":      9,
+		"GUARD_OPERATOR_NOT_EXISTS":  10,
+	}
+)
+
+func (x GuardOperator) Enum() *GuardOperator {
+	p := new(GuardOperator)
+	*p = x
+	return p
+}
+
+func (x GuardOperator) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GuardOperator) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_run_proto_enumTypes[3].Descriptor()
+}
+
+func (GuardOperator) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_run_proto_enumTypes[3]
+}
+
+func (x GuardOperator) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GuardOperator.Descriptor instead.
+func (GuardOperator) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{3}
+}
+
+// ApprovalOutcome is why a transition that waited for humans did not fire.
+type ApprovalOutcome int32
+
+const (
+	// It waits, or it fired.
+	ApprovalOutcome_APPROVAL_OUTCOME_UNSPECIFIED ApprovalOutcome = 0
+	// The approvers rejected it.
+	ApprovalOutcome_APPROVAL_OUTCOME_REJECTED ApprovalOutcome = 1
+	// Nobody decided in time.
+	ApprovalOutcome_APPROVAL_OUTCOME_EXPIRED ApprovalOutcome = 2
+	// The question was withdrawn.
+	ApprovalOutcome_APPROVAL_OUTCOME_CANCELLED ApprovalOutcome = 3
+	// It was granted, and the transition could not fire any more.
+	ApprovalOutcome_APPROVAL_OUTCOME_STALE ApprovalOutcome = 4
+)
+
+// Enum value maps for ApprovalOutcome.
+var (
+	ApprovalOutcome_name = map[int32]string{
+		0: "APPROVAL_OUTCOME_UNSPECIFIED",
+		1: "APPROVAL_OUTCOME_REJECTED",
+		2: "APPROVAL_OUTCOME_EXPIRED",
+		3: "APPROVAL_OUTCOME_CANCELLED",
+		4: "APPROVAL_OUTCOME_STALE",
+	}
+	ApprovalOutcome_value = map[string]int32{
+		"APPROVAL_OUTCOME_UNSPECIFIED": 0,
+		"APPROVAL_OUTCOME_REJECTED":    1,
+		"APPROVAL_OUTCOME_EXPIRED":     2,
+		"APPROVAL_OUTCOME_CANCELLED":   3,
+		"APPROVAL_OUTCOME_STALE":       4,
+	}
+)
+
+func (x ApprovalOutcome) Enum() *ApprovalOutcome {
+	p := new(ApprovalOutcome)
+	*p = x
+	return p
+}
+
+func (x ApprovalOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ApprovalOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_run_proto_enumTypes[4].Descriptor()
+}
+
+func (ApprovalOutcome) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_run_proto_enumTypes[4]
+}
+
+func (x ApprovalOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ApprovalOutcome.Descriptor instead.
+func (ApprovalOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+}
+
+// JoinMode is when a fork joins (S5.4).
+type JoinMode int32
+
+const (
+	// Not set.
+	JoinMode_JOIN_MODE_UNSPECIFIED JoinMode = 0
+	// When all branches have succeeded, or one has failed.
+	JoinMode_JOIN_MODE_ALL JoinMode = 1
+	// When one branch has succeeded, or all have failed.
+	JoinMode_JOIN_MODE_ANY JoinMode = 2
+)
+
+// Enum value maps for JoinMode.
+var (
+	JoinMode_name = map[int32]string{
+		0: "JOIN_MODE_UNSPECIFIED",
+		1: "JOIN_MODE_ALL",
+		2: "JOIN_MODE_ANY",
+	}
+	JoinMode_value = map[string]int32{
+		"JOIN_MODE_UNSPECIFIED": 0,
+		"JOIN_MODE_ALL":         1,
+		"JOIN_MODE_ANY":         2,
+	}
+)
+
+func (x JoinMode) Enum() *JoinMode {
+	p := new(JoinMode)
+	*p = x
+	return p
+}
+
+func (x JoinMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_run_proto_enumTypes[5].Descriptor()
+}
+
+func (JoinMode) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_run_proto_enumTypes[5]
+}
+
+func (x JoinMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use JoinMode.Descriptor instead.
+func (JoinMode) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 // BranchStatus is how a branch stands.
 type BranchStatus int32
 
 const (
+	// Not set.
 	BranchStatus_BRANCH_STATUS_UNSPECIFIED BranchStatus = 0
-	BranchStatus_BRANCH_STATUS_ACTIVE      BranchStatus = 1
-	BranchStatus_BRANCH_STATUS_SUCCEEDED   BranchStatus = 2
-	BranchStatus_BRANCH_STATUS_FAILED      BranchStatus = 3
-	BranchStatus_BRANCH_STATUS_CANCELLED   BranchStatus = 4
+	// Work in it continues.
+	BranchStatus_BRANCH_STATUS_ACTIVE BranchStatus = 1
+	// It reached its terminal state.
+	BranchStatus_BRANCH_STATUS_SUCCEEDED BranchStatus = 2
+	// It ended elsewhere.
+	BranchStatus_BRANCH_STATUS_FAILED BranchStatus = 3
+	// The fork joined without it.
+	BranchStatus_BRANCH_STATUS_CANCELLED BranchStatus = 4
 )
 
 // Enum value maps for BranchStatus.
@@ -228,11 +508,11 @@ func (x BranchStatus) String() string {
 }
 
 func (BranchStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_engine_v1_run_proto_enumTypes[2].Descriptor()
+	return file_interlock_engine_v1_run_proto_enumTypes[6].Descriptor()
 }
 
 func (BranchStatus) Type() protoreflect.EnumType {
-	return &file_interlock_engine_v1_run_proto_enumTypes[2]
+	return &file_interlock_engine_v1_run_proto_enumTypes[6]
 }
 
 func (x BranchStatus) Number() protoreflect.EnumNumber {
@@ -241,18 +521,133 @@ func (x BranchStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BranchStatus.Descriptor instead.
 func (BranchStatus) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{2}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
-// LegalEvent is one event that the current state defines.
+// HistoryType is what a history entry records.
+type HistoryType int32
+
+const (
+	// Not set.
+	HistoryType_HISTORY_TYPE_UNSPECIFIED HistoryType = 0
+	// "started": the run began.
+	HistoryType_HISTORY_TYPE_STARTED HistoryType = 1
+	// "transitioned": an event was accepted.
+	HistoryType_HISTORY_TYPE_TRANSITIONED HistoryType = 2
+	// "interrupt.fired": a changed file led to the handler of an interrupt.
+	HistoryType_HISTORY_TYPE_INTERRUPT_FIRED HistoryType = 3
+	// "fork.started": the run works in branches.
+	HistoryType_HISTORY_TYPE_FORK_STARTED HistoryType = 4
+	// "fork.branch_bound": a session works in a branch.
+	HistoryType_HISTORY_TYPE_FORK_BRANCH_BOUND HistoryType = 5
+	// "invoke.started": the run waits for a child run.
+	HistoryType_HISTORY_TYPE_INVOKE_STARTED HistoryType = 6
+	// "invoke.ended": the child run ended.
+	HistoryType_HISTORY_TYPE_INVOKE_ENDED HistoryType = 7
+	// "forced": an operator set the state.
+	HistoryType_HISTORY_TYPE_FORCED HistoryType = 8
+	// "paused": the run was paused.
+	HistoryType_HISTORY_TYPE_PAUSED HistoryType = 9
+	// "resumed": the run was resumed.
+	HistoryType_HISTORY_TYPE_RESUMED HistoryType = 10
+	// "cancelled": the run was cancelled.
+	HistoryType_HISTORY_TYPE_CANCELLED HistoryType = 11
+	// "approval.parked": a transition waits for humans.
+	HistoryType_HISTORY_TYPE_APPROVAL_PARKED HistoryType = 12
+	// "approval.rejected": the approvers rejected the transition.
+	HistoryType_HISTORY_TYPE_APPROVAL_REJECTED HistoryType = 13
+	// "approval.expired": nobody decided about the transition in time.
+	HistoryType_HISTORY_TYPE_APPROVAL_EXPIRED HistoryType = 14
+	// "approval.cancelled": the question about the transition was withdrawn.
+	HistoryType_HISTORY_TYPE_APPROVAL_CANCELLED HistoryType = 15
+	// "approval.stale": the transition was approved and could not fire any more.
+	HistoryType_HISTORY_TYPE_APPROVAL_STALE HistoryType = 16
+	// "tool_result": a tool reported its result. It does not change the run.
+	HistoryType_HISTORY_TYPE_TOOL_RESULT HistoryType = 17
+)
+
+// Enum value maps for HistoryType.
+var (
+	HistoryType_name = map[int32]string{
+		0:  "HISTORY_TYPE_UNSPECIFIED",
+		1:  "HISTORY_TYPE_STARTED",
+		2:  "HISTORY_TYPE_TRANSITIONED",
+		3:  "HISTORY_TYPE_INTERRUPT_FIRED",
+		4:  "HISTORY_TYPE_FORK_STARTED",
+		5:  "HISTORY_TYPE_FORK_BRANCH_BOUND",
+		6:  "HISTORY_TYPE_INVOKE_STARTED",
+		7:  "HISTORY_TYPE_INVOKE_ENDED",
+		8:  "HISTORY_TYPE_FORCED",
+		9:  "HISTORY_TYPE_PAUSED",
+		10: "HISTORY_TYPE_RESUMED",
+		11: "HISTORY_TYPE_CANCELLED",
+		12: "HISTORY_TYPE_APPROVAL_PARKED",
+		13: "HISTORY_TYPE_APPROVAL_REJECTED",
+		14: "HISTORY_TYPE_APPROVAL_EXPIRED",
+		15: "HISTORY_TYPE_APPROVAL_CANCELLED",
+		16: "HISTORY_TYPE_APPROVAL_STALE",
+		17: "HISTORY_TYPE_TOOL_RESULT",
+	}
+	HistoryType_value = map[string]int32{
+		"HISTORY_TYPE_UNSPECIFIED":        0,
+		"HISTORY_TYPE_STARTED":            1,
+		"HISTORY_TYPE_TRANSITIONED":       2,
+		"HISTORY_TYPE_INTERRUPT_FIRED":    3,
+		"HISTORY_TYPE_FORK_STARTED":       4,
+		"HISTORY_TYPE_FORK_BRANCH_BOUND":  5,
+		"HISTORY_TYPE_INVOKE_STARTED":     6,
+		"HISTORY_TYPE_INVOKE_ENDED":       7,
+		"HISTORY_TYPE_FORCED":             8,
+		"HISTORY_TYPE_PAUSED":             9,
+		"HISTORY_TYPE_RESUMED":            10,
+		"HISTORY_TYPE_CANCELLED":          11,
+		"HISTORY_TYPE_APPROVAL_PARKED":    12,
+		"HISTORY_TYPE_APPROVAL_REJECTED":  13,
+		"HISTORY_TYPE_APPROVAL_EXPIRED":   14,
+		"HISTORY_TYPE_APPROVAL_CANCELLED": 15,
+		"HISTORY_TYPE_APPROVAL_STALE":     16,
+		"HISTORY_TYPE_TOOL_RESULT":        17,
+	}
+)
+
+func (x HistoryType) Enum() *HistoryType {
+	p := new(HistoryType)
+	*p = x
+	return p
+}
+
+func (x HistoryType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HistoryType) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_run_proto_enumTypes[7].Descriptor()
+}
+
+func (HistoryType) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_run_proto_enumTypes[7]
+}
+
+func (x HistoryType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HistoryType.Descriptor instead.
+func (HistoryType) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+}
+
+// LegalEvent is one event that a state defines.
 type LegalEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Event string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// Name of the event.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
 	// Every state that it may lead to, in definition order.
 	Targets []string `protobuf:"bytes,2,rep,name=targets,proto3" json:"targets,omitempty"`
-	// Every guard that it may evaluate, in order, without repeats.
-	Guards           []string `protobuf:"bytes,3,rep,name=guards,proto3" json:"guards,omitempty"`
-	RequiresApproval bool     `protobuf:"varint,4,opt,name=requires_approval,json=requiresApproval,proto3" json:"requires_approval,omitempty"`
+	// Names of every guard that it may evaluate, in order, without repeats.
+	Guards []string `protobuf:"bytes,3,rep,name=guards,proto3" json:"guards,omitempty"`
+	// True when humans must approve the transition.
+	RequiresApproval bool `protobuf:"varint,4,opt,name=requires_approval,json=requiresApproval,proto3" json:"requires_approval,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -318,14 +713,18 @@ func (x *LegalEvent) GetRequiresApproval() bool {
 // GuardResult is the outcome of one guard (S2.3).
 type GuardResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Field string                 `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
-	Op    string                 `protobuf:"bytes,3,opt,name=op,proto3" json:"op,omitempty"`
+	// Name of the guard.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Path of the field in the context.
+	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	// How the field was compared.
+	Operator GuardOperator `protobuf:"varint,3,opt,name=operator,proto3,enum=interlock.engine.v1.GuardOperator" json:"operator,omitempty"`
 	// JSON of the guard's value; empty when the operator takes none.
 	Expected []byte `protobuf:"bytes,4,opt,name=expected,proto3" json:"expected,omitempty"`
 	// JSON of the field's value; empty when the field is missing.
-	Actual        []byte `protobuf:"bytes,5,opt,name=actual,proto3" json:"actual,omitempty"`
-	Passed        bool   `protobuf:"varint,6,opt,name=passed,proto3" json:"passed,omitempty"`
+	Actual []byte `protobuf:"bytes,5,opt,name=actual,proto3" json:"actual,omitempty"`
+	// True when the guard passed.
+	Passed        bool `protobuf:"varint,6,opt,name=passed,proto3" json:"passed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -374,11 +773,11 @@ func (x *GuardResult) GetField() string {
 	return ""
 }
 
-func (x *GuardResult) GetOp() string {
+func (x *GuardResult) GetOperator() GuardOperator {
 	if x != nil {
-		return x.Op
+		return x.Operator
 	}
-	return ""
+	return GuardOperator_GUARD_OPERATOR_UNSPECIFIED
 }
 
 func (x *GuardResult) GetExpected() []byte {
@@ -405,14 +804,18 @@ func (x *GuardResult) GetPassed() bool {
 // Rejection says why a transition was refused and what would be legal (S2.7).
 type Rejection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Code  RejectionCode          `protobuf:"varint,1,opt,name=code,proto3,enum=interlock.engine.v1.RejectionCode" json:"code,omitempty"`
-	// One sentence that an agent can act on.
+	// Why, for programs.
+	Code RejectionCode `protobuf:"varint,1,opt,name=code,proto3,enum=interlock.engine.v1.RejectionCode" json:"code,omitempty"`
+	// Why, in one sentence that an agent can act on.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Every failing guard.
-	Guards        []*GuardResult `protobuf:"bytes,3,rep,name=guards,proto3" json:"guards,omitempty"`
-	LegalEvents   []*LegalEvent  `protobuf:"bytes,4,rep,name=legal_events,json=legalEvents,proto3" json:"legal_events,omitempty"`
-	State         string         `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
-	Status        RunStatus      `protobuf:"varint,6,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
+	// Every failing guard; empty when no guard was the cause.
+	Guards []*GuardResult `protobuf:"bytes,3,rep,name=guards,proto3" json:"guards,omitempty"`
+	// The events that the state defines.
+	LegalEvents []*LegalEvent `protobuf:"bytes,4,rep,name=legal_events,json=legalEvents,proto3" json:"legal_events,omitempty"`
+	// The state that the event was refused in.
+	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
+	// The status that the event was refused with.
+	Status        RunStatus `protobuf:"varint,6,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -489,89 +892,67 @@ func (x *Rejection) GetStatus() RunStatus {
 	return RunStatus_RUN_STATUS_UNSPECIFIED
 }
 
-// Run is one instance of a workflow.
+// Run is one instance of a workflow or process. A branch of a fork is seen as a run
+// too: state, entry, context, rules and usage are then those of the branch.
 type Run struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	RunId           string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Workflow        string                 `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	WorkflowVersion int64                  `protobuf:"varint,3,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
-	Status          RunStatus              `protobuf:"varint,4,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
-	State           string                 `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
-	// The context: a UTF-8 JSON object.
-	Context []byte `protobuf:"bytes,6,opt,name=context,proto3" json:"context,omitempty"`
-	// Allowed tool calls in this entry of the state.
-	Iterations      int64 `protobuf:"varint,7,opt,name=iterations,proto3" json:"iterations,omitempty"`
-	TransitionCount int64 `protobuf:"varint,8,opt,name=transition_count,json=transitionCount,proto3" json:"transition_count,omitempty"`
-	// Bumped by every change.
-	Version   int64  `protobuf:"varint,9,opt,name=version,proto3" json:"version,omitempty"`
-	SessionId string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// False when the state does not restrict tools: all pass.
-	ToolsRestricted bool                   `protobuf:"varint,11,opt,name=tools_restricted,json=toolsRestricted,proto3" json:"tools_restricted,omitempty"`
-	AllowedTools    []string               `protobuf:"bytes,12,rep,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
-	Instructions    string                 `protobuf:"bytes,13,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	LegalEvents     []*LegalEvent          `protobuf:"bytes,14,rep,name=legal_events,json=legalEvents,proto3" json:"legal_events,omitempty"`
-	CreatedAt       *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt       *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	// The workspace root that file globs are relative to.
-	Workspace string `protobuf:"bytes,17,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	// Counts entries of states; counters belong to one entry (S2.10).
-	Entry int64 `protobuf:"varint,18,opt,name=entry,proto3" json:"entry,omitempty"`
-	// True while an operator holds the run (S6.2).
-	Held bool `protobuf:"varint,19,opt,name=held,proto3" json:"held,omitempty"`
-	// 0 when the state has no max_iterations.
-	MaxIterations   int64    `protobuf:"varint,20,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
-	DisallowedTools []string `protobuf:"bytes,21,rep,name=disallowed_tools,json=disallowedTools,proto3" json:"disallowed_tools,omitempty"`
-	// The branch that state, context, entry, counters and limits are of; empty
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Name of its workflow or process.
+	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Version of the workflow that the run is pinned to.
+	WorkflowVersion int64 `protobuf:"varint,3,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	// The session that drives it; empty for none.
+	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Root that file patterns are relative to; empty for none.
+	Workspace string `protobuf:"bytes,5,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	// The run that invoked it; empty for none.
+	ParentRunId string `protobuf:"bytes,6,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
+	// The outermost of the runs that wait for each other down to this one: run_id
+	// itself when no run invoked it.
+	RootRunId string `protobuf:"bytes,7,opt,name=root_run_id,json=rootRunId,proto3" json:"root_run_id,omitempty"`
+	// When it was started.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When it changed last.
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// Counts its changes, from 1.
+	Version int64 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
+	// What it is doing.
+	Status RunStatus `protobuf:"varint,11,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
+	// The state that it is in.
+	State string `protobuf:"bytes,12,opt,name=state,proto3" json:"state,omitempty"`
+	// Numbers the present entry of the state, from 1. Usage counts per entry (S2.10).
+	Entry int64 `protobuf:"varint,13,opt,name=entry,proto3" json:"entry,omitempty"`
+	// Accepted transitions so far.
+	TransitionCount int64 `protobuf:"varint,14,opt,name=transition_count,json=transitionCount,proto3" json:"transition_count,omitempty"`
+	// True while somebody holds the run: tool calls are denied until it is resumed
+	// (S6.2).
+	Held bool `protobuf:"varint,15,opt,name=held,proto3" json:"held,omitempty"`
+	// The branch that this is a view of, as a path of names such as "ci/lint"; empty
 	// outside of forks.
-	Branch string `protobuf:"bytes,22,opt,name=branch,proto3" json:"branch,omitempty"`
-	// True when that branch has ended: nothing is allowed in it any more.
-	BranchOver bool `protobuf:"varint,23,opt,name=branch_over,json=branchOver,proto3" json:"branch_over,omitempty"`
+	Branch string `protobuf:"bytes,17,opt,name=branch,proto3" json:"branch,omitempty"`
+	// True when that branch has ended: nothing is allowed in it.
+	BranchOver bool `protobuf:"varint,18,opt,name=branch_over,json=branchOver,proto3" json:"branch_over,omitempty"`
 	// Set while the handler of an interrupt is at work (S4).
-	Interrupt *Interruption `protobuf:"bytes,24,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	Interrupt *Interruption `protobuf:"bytes,19,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
 	// Set while the run is in branches (S5.1).
-	Fork *Fork `protobuf:"bytes,25,opt,name=fork,proto3" json:"fork,omitempty"`
+	Fork *Fork `protobuf:"bytes,20,opt,name=fork,proto3" json:"fork,omitempty"`
 	// Set while the run, or this branch of it, waits for a run that it invoked.
-	Child *Invocation `protobuf:"bytes,26,opt,name=child,proto3" json:"child,omitempty"`
-	// The run that invoked this one; empty for none.
-	ParentRunId string `protobuf:"bytes,27,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
-	// Limits of the state; 0 for none.
-	MaxEditLines       int64 `protobuf:"varint,28,opt,name=max_edit_lines,json=maxEditLines,proto3" json:"max_edit_lines,omitempty"`
-	MaxFilesPerState   int64 `protobuf:"varint,29,opt,name=max_files_per_state,json=maxFilesPerState,proto3" json:"max_files_per_state,omitempty"`
-	ContextBudgetBytes int64 `protobuf:"varint,30,opt,name=context_budget_bytes,json=contextBudgetBytes,proto3" json:"context_budget_bytes,omitempty"`
-	// Result bytes reported in this entry of the state.
-	ContextBytes int64 `protobuf:"varint,31,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
-	// Distinct files changed in this entry, where the state limits them.
-	FilesChanged int64 `protobuf:"varint,32,opt,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	// Variables that tools get instead of their own (S3.4).
-	EnvOverrides []*EnvVar `protobuf:"bytes,33,rep,name=env_overrides,json=envOverrides,proto3" json:"env_overrides,omitempty"`
-	// Variables that tools must not read (S3.4).
-	BlockedEnv []string `protobuf:"bytes,34,rep,name=blocked_env,json=blockedEnv,proto3" json:"blocked_env,omitempty"`
-	// False when the state does not restrict commands.
-	CommandsRestricted bool     `protobuf:"varint,35,opt,name=commands_restricted,json=commandsRestricted,proto3" json:"commands_restricted,omitempty"`
-	AllowedCommands    []string `protobuf:"bytes,36,rep,name=allowed_commands,json=allowedCommands,proto3" json:"allowed_commands,omitempty"`
-	// True when the workflow allows ForceState (meta.debug).
-	Debug bool `protobuf:"varint,37,opt,name=debug,proto3" json:"debug,omitempty"`
-	// True when history keeps tool results (meta.capture_output).
-	CaptureOutput bool `protobuf:"varint,38,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`
-	// The outermost of the runs that wait for each other down to this one: itself
-	// when nobody has invoked it.
-	RootRunId string `protobuf:"bytes,39,opt,name=root_run_id,json=rootRunId,proto3" json:"root_run_id,omitempty"`
-	// True when the workflow enforces always (meta.enforcement): neither the agent's
-	// pause nor the end of the run opens its tools.
-	AlwaysEnforced bool `protobuf:"varint,40,opt,name=always_enforced,json=alwaysEnforced,proto3" json:"always_enforced,omitempty"`
-	// The transition that waits for humans in this branch, or what has become of the
-	// last one that did, until the branch moves on (S9.1).
-	Approval *RunApproval `protobuf:"bytes,41,opt,name=approval,proto3" json:"approval,omitempty"`
-	// True when the workflow is a process (S8).
-	Process bool `protobuf:"varint,42,opt,name=process,proto3" json:"process,omitempty"`
-	// How long a hook or tool may wait for a decision before it denies
-	// (meta.approval.wait_seconds); 0 for not at all.
-	ApprovalWaitSeconds int64 `protobuf:"varint,43,opt,name=approval_wait_seconds,json=approvalWaitSeconds,proto3" json:"approval_wait_seconds,omitempty"`
-	// Policies of the registry that the workflow names (meta.policy).
-	Policies []string `protobuf:"bytes,44,rep,name=policies,proto3" json:"policies,omitempty"`
-	// The run that the session drives now, when that is another: nothing is judged by
-	// this one any more. Only set by Get.
-	SupersededBy  string `protobuf:"bytes,45,opt,name=superseded_by,json=supersededBy,proto3" json:"superseded_by,omitempty"`
+	Child *Invocation `protobuf:"bytes,21,opt,name=child,proto3" json:"child,omitempty"`
+	// The transition that waits for humans in this branch, or the last one that humans
+	// stopped, until the branch leaves its state (S9.1). Absent for none.
+	Approval *RunApproval `protobuf:"bytes,22,opt,name=approval,proto3" json:"approval,omitempty"`
+	// The run that the session drives instead, when there is one: this run judges
+	// nothing then. Only set by GetRun.
+	SupersededBy string `protobuf:"bytes,23,opt,name=superseded_by,json=supersededBy,proto3" json:"superseded_by,omitempty"`
+	// What its workflow says about all of its states.
+	WorkflowMeta *WorkflowMeta `protobuf:"bytes,24,opt,name=workflow_meta,json=workflowMeta,proto3" json:"workflow_meta,omitempty"`
+	// The context: a UTF-8 JSON object. Only in the FULL view.
+	Context []byte `protobuf:"bytes,25,opt,name=context,proto3" json:"context,omitempty"`
+	// What the state allows. Only in the FULL view.
+	Rules *StateRules `protobuf:"bytes,26,opt,name=rules,proto3" json:"rules,omitempty"`
+	// What this entry of the state has used. Only in the FULL view.
+	Usage         *Usage `protobuf:"bytes,27,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -627,48 +1008,6 @@ func (x *Run) GetWorkflowVersion() int64 {
 	return 0
 }
 
-func (x *Run) GetStatus() RunStatus {
-	if x != nil {
-		return x.Status
-	}
-	return RunStatus_RUN_STATUS_UNSPECIFIED
-}
-
-func (x *Run) GetState() string {
-	if x != nil {
-		return x.State
-	}
-	return ""
-}
-
-func (x *Run) GetContext() []byte {
-	if x != nil {
-		return x.Context
-	}
-	return nil
-}
-
-func (x *Run) GetIterations() int64 {
-	if x != nil {
-		return x.Iterations
-	}
-	return 0
-}
-
-func (x *Run) GetTransitionCount() int64 {
-	if x != nil {
-		return x.TransitionCount
-	}
-	return 0
-}
-
-func (x *Run) GetVersion() int64 {
-	if x != nil {
-		return x.Version
-	}
-	return 0
-}
-
 func (x *Run) GetSessionId() string {
 	if x != nil {
 		return x.SessionId
@@ -676,32 +1015,25 @@ func (x *Run) GetSessionId() string {
 	return ""
 }
 
-func (x *Run) GetToolsRestricted() bool {
+func (x *Run) GetWorkspace() string {
 	if x != nil {
-		return x.ToolsRestricted
-	}
-	return false
-}
-
-func (x *Run) GetAllowedTools() []string {
-	if x != nil {
-		return x.AllowedTools
-	}
-	return nil
-}
-
-func (x *Run) GetInstructions() string {
-	if x != nil {
-		return x.Instructions
+		return x.Workspace
 	}
 	return ""
 }
 
-func (x *Run) GetLegalEvents() []*LegalEvent {
+func (x *Run) GetParentRunId() string {
 	if x != nil {
-		return x.LegalEvents
+		return x.ParentRunId
 	}
-	return nil
+	return ""
+}
+
+func (x *Run) GetRootRunId() string {
+	if x != nil {
+		return x.RootRunId
+	}
+	return ""
 }
 
 func (x *Run) GetCreatedAt() *timestamppb.Timestamp {
@@ -718,9 +1050,23 @@ func (x *Run) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Run) GetWorkspace() string {
+func (x *Run) GetVersion() int64 {
 	if x != nil {
-		return x.Workspace
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Run) GetStatus() RunStatus {
+	if x != nil {
+		return x.Status
+	}
+	return RunStatus_RUN_STATUS_UNSPECIFIED
+}
+
+func (x *Run) GetState() string {
+	if x != nil {
+		return x.State
 	}
 	return ""
 }
@@ -732,25 +1078,18 @@ func (x *Run) GetEntry() int64 {
 	return 0
 }
 
+func (x *Run) GetTransitionCount() int64 {
+	if x != nil {
+		return x.TransitionCount
+	}
+	return 0
+}
+
 func (x *Run) GetHeld() bool {
 	if x != nil {
 		return x.Held
 	}
 	return false
-}
-
-func (x *Run) GetMaxIterations() int64 {
-	if x != nil {
-		return x.MaxIterations
-	}
-	return 0
-}
-
-func (x *Run) GetDisallowedTools() []string {
-	if x != nil {
-		return x.DisallowedTools
-	}
-	return nil
 }
 
 func (x *Run) GetBranch() string {
@@ -788,128 +1127,9 @@ func (x *Run) GetChild() *Invocation {
 	return nil
 }
 
-func (x *Run) GetParentRunId() string {
-	if x != nil {
-		return x.ParentRunId
-	}
-	return ""
-}
-
-func (x *Run) GetMaxEditLines() int64 {
-	if x != nil {
-		return x.MaxEditLines
-	}
-	return 0
-}
-
-func (x *Run) GetMaxFilesPerState() int64 {
-	if x != nil {
-		return x.MaxFilesPerState
-	}
-	return 0
-}
-
-func (x *Run) GetContextBudgetBytes() int64 {
-	if x != nil {
-		return x.ContextBudgetBytes
-	}
-	return 0
-}
-
-func (x *Run) GetContextBytes() int64 {
-	if x != nil {
-		return x.ContextBytes
-	}
-	return 0
-}
-
-func (x *Run) GetFilesChanged() int64 {
-	if x != nil {
-		return x.FilesChanged
-	}
-	return 0
-}
-
-func (x *Run) GetEnvOverrides() []*EnvVar {
-	if x != nil {
-		return x.EnvOverrides
-	}
-	return nil
-}
-
-func (x *Run) GetBlockedEnv() []string {
-	if x != nil {
-		return x.BlockedEnv
-	}
-	return nil
-}
-
-func (x *Run) GetCommandsRestricted() bool {
-	if x != nil {
-		return x.CommandsRestricted
-	}
-	return false
-}
-
-func (x *Run) GetAllowedCommands() []string {
-	if x != nil {
-		return x.AllowedCommands
-	}
-	return nil
-}
-
-func (x *Run) GetDebug() bool {
-	if x != nil {
-		return x.Debug
-	}
-	return false
-}
-
-func (x *Run) GetCaptureOutput() bool {
-	if x != nil {
-		return x.CaptureOutput
-	}
-	return false
-}
-
-func (x *Run) GetRootRunId() string {
-	if x != nil {
-		return x.RootRunId
-	}
-	return ""
-}
-
-func (x *Run) GetAlwaysEnforced() bool {
-	if x != nil {
-		return x.AlwaysEnforced
-	}
-	return false
-}
-
 func (x *Run) GetApproval() *RunApproval {
 	if x != nil {
 		return x.Approval
-	}
-	return nil
-}
-
-func (x *Run) GetProcess() bool {
-	if x != nil {
-		return x.Process
-	}
-	return false
-}
-
-func (x *Run) GetApprovalWaitSeconds() int64 {
-	if x != nil {
-		return x.ApprovalWaitSeconds
-	}
-	return 0
-}
-
-func (x *Run) GetPolicies() []string {
-	if x != nil {
-		return x.Policies
 	}
 	return nil
 }
@@ -921,22 +1141,369 @@ func (x *Run) GetSupersededBy() string {
 	return ""
 }
 
+func (x *Run) GetWorkflowMeta() *WorkflowMeta {
+	if x != nil {
+		return x.WorkflowMeta
+	}
+	return nil
+}
+
+func (x *Run) GetContext() []byte {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+func (x *Run) GetRules() *StateRules {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *Run) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// StateRules is what a state allows.
+type StateRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the agent is to do in the state: for a process its question. May be empty.
+	Instructions string `protobuf:"bytes,1,opt,name=instructions,proto3" json:"instructions,omitempty"`
+	// The events that the state defines, in definition order.
+	LegalEvents []*LegalEvent `protobuf:"bytes,2,rep,name=legal_events,json=legalEvents,proto3" json:"legal_events,omitempty"`
+	// True when only allowed_tools may be called, false when every tool may.
+	ToolsRestricted bool `protobuf:"varint,3,opt,name=tools_restricted,json=toolsRestricted,proto3" json:"tools_restricted,omitempty"`
+	// The tools that may be called, as patterns, when tools_restricted.
+	AllowedTools []string `protobuf:"bytes,4,rep,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
+	// The tools that may not be called, as patterns.
+	DisallowedTools []string `protobuf:"bytes,5,rep,name=disallowed_tools,json=disallowedTools,proto3" json:"disallowed_tools,omitempty"`
+	// True when shells may only run allowed_commands, false when every command is
+	// allowed.
+	CommandsRestricted bool `protobuf:"varint,6,opt,name=commands_restricted,json=commandsRestricted,proto3" json:"commands_restricted,omitempty"`
+	// The commands that may run, as patterns, when commands_restricted.
+	AllowedCommands []string `protobuf:"bytes,7,rep,name=allowed_commands,json=allowedCommands,proto3" json:"allowed_commands,omitempty"`
+	// Environment variables that tools must not read (S3.4).
+	BlockedEnv []string `protobuf:"bytes,8,rep,name=blocked_env,json=blockedEnv,proto3" json:"blocked_env,omitempty"`
+	// Environment variables that tools get instead of their own (S3.4).
+	EnvOverrides []*EnvVar `protobuf:"bytes,9,rep,name=env_overrides,json=envOverrides,proto3" json:"env_overrides,omitempty"`
+	// The most tool calls of one entry of the state; 0 for no limit.
+	MaxIterations int64 `protobuf:"varint,10,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
+	// The most lines of one edit; 0 for no limit.
+	MaxEditLines int64 `protobuf:"varint,11,opt,name=max_edit_lines,json=maxEditLines,proto3" json:"max_edit_lines,omitempty"`
+	// The most distinct files that one entry of the state may change; 0 for no limit.
+	MaxFilesPerState int64 `protobuf:"varint,12,opt,name=max_files_per_state,json=maxFilesPerState,proto3" json:"max_files_per_state,omitempty"`
+	// The most bytes of tool results of one entry of the state; 0 for no limit.
+	ContextBudgetBytes int64 `protobuf:"varint,13,opt,name=context_budget_bytes,json=contextBudgetBytes,proto3" json:"context_budget_bytes,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *StateRules) Reset() {
+	*x = StateRules{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateRules) ProtoMessage() {}
+
+func (x *StateRules) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateRules.ProtoReflect.Descriptor instead.
+func (*StateRules) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *StateRules) GetInstructions() string {
+	if x != nil {
+		return x.Instructions
+	}
+	return ""
+}
+
+func (x *StateRules) GetLegalEvents() []*LegalEvent {
+	if x != nil {
+		return x.LegalEvents
+	}
+	return nil
+}
+
+func (x *StateRules) GetToolsRestricted() bool {
+	if x != nil {
+		return x.ToolsRestricted
+	}
+	return false
+}
+
+func (x *StateRules) GetAllowedTools() []string {
+	if x != nil {
+		return x.AllowedTools
+	}
+	return nil
+}
+
+func (x *StateRules) GetDisallowedTools() []string {
+	if x != nil {
+		return x.DisallowedTools
+	}
+	return nil
+}
+
+func (x *StateRules) GetCommandsRestricted() bool {
+	if x != nil {
+		return x.CommandsRestricted
+	}
+	return false
+}
+
+func (x *StateRules) GetAllowedCommands() []string {
+	if x != nil {
+		return x.AllowedCommands
+	}
+	return nil
+}
+
+func (x *StateRules) GetBlockedEnv() []string {
+	if x != nil {
+		return x.BlockedEnv
+	}
+	return nil
+}
+
+func (x *StateRules) GetEnvOverrides() []*EnvVar {
+	if x != nil {
+		return x.EnvOverrides
+	}
+	return nil
+}
+
+func (x *StateRules) GetMaxIterations() int64 {
+	if x != nil {
+		return x.MaxIterations
+	}
+	return 0
+}
+
+func (x *StateRules) GetMaxEditLines() int64 {
+	if x != nil {
+		return x.MaxEditLines
+	}
+	return 0
+}
+
+func (x *StateRules) GetMaxFilesPerState() int64 {
+	if x != nil {
+		return x.MaxFilesPerState
+	}
+	return 0
+}
+
+func (x *StateRules) GetContextBudgetBytes() int64 {
+	if x != nil {
+		return x.ContextBudgetBytes
+	}
+	return 0
+}
+
+// Usage is what one entry of a state has used of its limits.
+type Usage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Allowed tool calls.
+	Iterations int64 `protobuf:"varint,1,opt,name=iterations,proto3" json:"iterations,omitempty"`
+	// Bytes of reported tool results.
+	ContextBytes int64 `protobuf:"varint,2,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	// Distinct files changed; counted where the state limits them, else 0.
+	FilesChanged  int64 `protobuf:"varint,3,opt,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Usage) GetIterations() int64 {
+	if x != nil {
+		return x.Iterations
+	}
+	return 0
+}
+
+func (x *Usage) GetContextBytes() int64 {
+	if x != nil {
+		return x.ContextBytes
+	}
+	return 0
+}
+
+func (x *Usage) GetFilesChanged() int64 {
+	if x != nil {
+		return x.FilesChanged
+	}
+	return 0
+}
+
+// WorkflowMeta is what a workflow says about all of its states.
+type WorkflowMeta struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True when the workflow is a process (S8).
+	Process bool `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
+	// True when ForceState may be used (meta.debug).
+	Debug bool `protobuf:"varint,2,opt,name=debug,proto3" json:"debug,omitempty"`
+	// True when the history keeps tool results (meta.capture_output).
+	CaptureOutput bool `protobuf:"varint,3,opt,name=capture_output,json=captureOutput,proto3" json:"capture_output,omitempty"`
+	// True when neither the agent's pause nor the end of the run opens its tools
+	// (meta.enforcement).
+	AlwaysEnforced bool `protobuf:"varint,4,opt,name=always_enforced,json=alwaysEnforced,proto3" json:"always_enforced,omitempty"`
+	// Policies of the registry that judge its calls too (meta.policy).
+	Policies []string `protobuf:"bytes,5,rep,name=policies,proto3" json:"policies,omitempty"`
+	// How long a hook or tool may wait for the humans' decision before it denies
+	// (meta.approval.wait_seconds). Absent when it must not wait.
+	ApprovalWait  *durationpb.Duration `protobuf:"bytes,6,opt,name=approval_wait,json=approvalWait,proto3" json:"approval_wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkflowMeta) Reset() {
+	*x = WorkflowMeta{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkflowMeta) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkflowMeta) ProtoMessage() {}
+
+func (x *WorkflowMeta) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkflowMeta.ProtoReflect.Descriptor instead.
+func (*WorkflowMeta) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *WorkflowMeta) GetProcess() bool {
+	if x != nil {
+		return x.Process
+	}
+	return false
+}
+
+func (x *WorkflowMeta) GetDebug() bool {
+	if x != nil {
+		return x.Debug
+	}
+	return false
+}
+
+func (x *WorkflowMeta) GetCaptureOutput() bool {
+	if x != nil {
+		return x.CaptureOutput
+	}
+	return false
+}
+
+func (x *WorkflowMeta) GetAlwaysEnforced() bool {
+	if x != nil {
+		return x.AlwaysEnforced
+	}
+	return false
+}
+
+func (x *WorkflowMeta) GetPolicies() []string {
+	if x != nil {
+		return x.Policies
+	}
+	return nil
+}
+
+func (x *WorkflowMeta) GetApprovalWait() *durationpb.Duration {
+	if x != nil {
+		return x.ApprovalWait
+	}
+	return nil
+}
+
 // RunApproval is a transition that humans were asked about (S9.1).
 type RunApproval struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Event      string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	To         string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	// For the approvers, as the definition has it.
-	Message string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	AskedBy string                 `protobuf:"bytes,5,opt,name=asked_by,json=askedBy,proto3" json:"asked_by,omitempty"`
-	Since   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval, as ApprovalService knows it.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// The event that was fired.
+	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that it leads to.
+	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// What the definition says to the approvers.
+	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// Name of the principal that fired the event.
+	AskedBy string `protobuf:"bytes,5,opt,name=asked_by,json=askedBy,proto3" json:"asked_by,omitempty"`
+	// When the event was fired.
+	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
 	// True while it waits.
 	Pending bool `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
-	// REJECTED, EXPIRED, CANCELLED or STALE once it does not, the note for the agent,
-	// and who has decided.
-	Outcome       string `protobuf:"bytes,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	Note          string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
+	// Why it did not fire; not set while it waits.
+	Outcome ApprovalOutcome `protobuf:"varint,8,opt,name=outcome,proto3,enum=interlock.engine.v1.ApprovalOutcome" json:"outcome,omitempty"`
+	// What the approvers tell the agent; may be empty.
+	Note string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
+	// Name of the principal that decided, "interlock" when nobody did in time; empty while
+	// it waits.
 	DecidedBy     string `protobuf:"bytes,10,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -944,7 +1511,7 @@ type RunApproval struct {
 
 func (x *RunApproval) Reset() {
 	*x = RunApproval{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1523,7 @@ func (x *RunApproval) String() string {
 func (*RunApproval) ProtoMessage() {}
 
 func (x *RunApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1536,7 @@ func (x *RunApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApproval.ProtoReflect.Descriptor instead.
 func (*RunApproval) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunApproval) GetApprovalId() string {
@@ -1021,11 +1588,11 @@ func (x *RunApproval) GetPending() bool {
 	return false
 }
 
-func (x *RunApproval) GetOutcome() string {
+func (x *RunApproval) GetOutcome() ApprovalOutcome {
 	if x != nil {
 		return x.Outcome
 	}
-	return ""
+	return ApprovalOutcome_APPROVAL_OUTCOME_UNSPECIFIED
 }
 
 func (x *RunApproval) GetNote() string {
@@ -1044,16 +1611,18 @@ func (x *RunApproval) GetDecidedBy() string {
 
 // EnvVar is one environment variable.
 type EnvVar struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the variable.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Value of the variable; may be empty.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EnvVar) Reset() {
 	*x = EnvVar{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1634,7 @@ func (x *EnvVar) String() string {
 func (*EnvVar) ProtoMessage() {}
 
 func (x *EnvVar) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1647,7 @@ func (x *EnvVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
 func (*EnvVar) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EnvVar) GetName() string {
@@ -1095,11 +1664,12 @@ func (x *EnvVar) GetValue() string {
 	return ""
 }
 
-// Interruption is a handler at work (S4.2).
+// Interruption is the handler of an interrupt at work (S4.2).
 type Interruption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The state that $return resolves to.
+	// Name of the interrupt.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The state that $return leads to.
 	ReturnTo      string `protobuf:"bytes,2,opt,name=return_to,json=returnTo,proto3" json:"return_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1107,7 +1677,7 @@ type Interruption struct {
 
 func (x *Interruption) Reset() {
 	*x = Interruption{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1119,7 +1689,7 @@ func (x *Interruption) String() string {
 func (*Interruption) ProtoMessage() {}
 
 func (x *Interruption) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1132,7 +1702,7 @@ func (x *Interruption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
 func (*Interruption) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Interruption) GetName() string {
@@ -1152,16 +1722,20 @@ func (x *Interruption) GetReturnTo() string {
 // Fork is a run in branches (S5.1).
 type Fork struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event that forked, and the state that it was fired in.
+	// The event that forked.
 	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that it was fired in.
 	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	// "all" or "any".
-	Join       string        `protobuf:"bytes,3,opt,name=join,proto3" json:"join,omitempty"`
-	OnComplete string        `protobuf:"bytes,4,opt,name=on_complete,json=onComplete,proto3" json:"on_complete,omitempty"`
-	OnFail     string        `protobuf:"bytes,5,opt,name=on_fail,json=onFail,proto3" json:"on_fail,omitempty"`
-	Branches   []*ForkBranch `protobuf:"bytes,6,rep,name=branches,proto3" json:"branches,omitempty"`
-	// The branch of callers that are bound to none; empty when there is none left
-	// for them (S5.2).
+	// When it joins.
+	Join JoinMode `protobuf:"varint,3,opt,name=join,proto3,enum=interlock.engine.v1.JoinMode" json:"join,omitempty"`
+	// The state that follows when the fork succeeds.
+	OnComplete string `protobuf:"bytes,4,opt,name=on_complete,json=onComplete,proto3" json:"on_complete,omitempty"`
+	// The state that follows when it fails; empty when the run fails then.
+	OnFail string `protobuf:"bytes,5,opt,name=on_fail,json=onFail,proto3" json:"on_fail,omitempty"`
+	// The branches, in definition order.
+	Branches []*ForkBranch `protobuf:"bytes,6,rep,name=branches,proto3" json:"branches,omitempty"`
+	// The branch of callers that are bound to none; empty when none is left for them
+	// (S5.2).
 	Current       string `protobuf:"bytes,7,opt,name=current,proto3" json:"current,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1169,7 +1743,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1181,7 +1755,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1194,7 +1768,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Fork) GetEvent() string {
@@ -1211,11 +1785,11 @@ func (x *Fork) GetState() string {
 	return ""
 }
 
-func (x *Fork) GetJoin() string {
+func (x *Fork) GetJoin() JoinMode {
 	if x != nil {
 		return x.Join
 	}
-	return ""
+	return JoinMode_JOIN_MODE_UNSPECIFIED
 }
 
 func (x *Fork) GetOnComplete() string {
@@ -1248,11 +1822,14 @@ func (x *Fork) GetCurrent() string {
 
 // ForkBranch is one branch of a fork.
 type ForkBranch struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Status BranchStatus           `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.engine.v1.BranchStatus" json:"status,omitempty"`
-	State  string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
-	// The state that completes the branch.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the branch.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How it stands.
+	Status BranchStatus `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.engine.v1.BranchStatus" json:"status,omitempty"`
+	// The state that it is in, or ended in.
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// The state that completes it.
 	Terminal string `protobuf:"bytes,4,opt,name=terminal,proto3" json:"terminal,omitempty"`
 	// The session that it was given to; empty for none.
 	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -1264,7 +1841,7 @@ type ForkBranch struct {
 
 func (x *ForkBranch) Reset() {
 	*x = ForkBranch{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1853,7 @@ func (x *ForkBranch) String() string {
 func (*ForkBranch) ProtoMessage() {}
 
 func (x *ForkBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1866,7 @@ func (x *ForkBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkBranch.ProtoReflect.Descriptor instead.
 func (*ForkBranch) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ForkBranch) GetName() string {
@@ -1336,17 +1913,20 @@ func (x *ForkBranch) GetFork() *Fork {
 
 // Invocation is a child run that is waited for (S5.5).
 type Invocation struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Workflow      string                 `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	Event         string                 `protobuf:"bytes,3,opt,name=event,proto3" json:"event,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the child run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Workflow of the child run.
+	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// The event that invoked it.
+	Event         string `protobuf:"bytes,3,opt,name=event,proto3" json:"event,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Invocation) Reset() {
 	*x = Invocation{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1938,7 @@ func (x *Invocation) String() string {
 func (*Invocation) ProtoMessage() {}
 
 func (x *Invocation) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1951,7 @@ func (x *Invocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invocation.ProtoReflect.Descriptor instead.
 func (*Invocation) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Invocation) GetRunId() string {
@@ -1395,52 +1975,63 @@ func (x *Invocation) GetEvent() string {
 	return ""
 }
 
-// HistoryEntry is one change of a run (S6.4). Nothing edits history.
+// HistoryEntry is one change of a run, or the result of a tool call (S6.4). Nothing
+// edits history.
 type HistoryEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Version of the run after this change.
-	RunVersion int64                  `protobuf:"varint,1,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
-	Time       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
-	Actor      string                 `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What happened: "started", "transitioned", "interrupt.fired", "fork.started",
-	// "fork.branch_bound", "invoke.started", "invoke.ended", "forced", "paused",
-	// "resumed", "cancelled", "approval.parked", "approval.rejected",
-	// "approval.expired", "approval.cancelled", "approval.stale", or "tool_result".
-	Type  string `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
+	// Version of the run after the change; of a tool result the version that it came
+	// at.
+	RunVersion int64 `protobuf:"varint,1,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
+	// When it happened.
+	Time *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	// Name of the principal that caused it.
+	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
+	// What happened.
+	Type HistoryType `protobuf:"varint,4,opt,name=type,proto3,enum=interlock.engine.v1.HistoryType" json:"type,omitempty"`
+	// The event that was fired; empty for none.
 	Event string `protobuf:"bytes,5,opt,name=event,proto3" json:"event,omitempty"`
-	From  string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
-	To    string `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
-	// JSON object as the caller gave it; empty when none.
-	Data            []byte         `protobuf:"bytes,8,opt,name=data,proto3" json:"data,omitempty"`
-	Rationale       string         `protobuf:"bytes,9,opt,name=rationale,proto3" json:"rationale,omitempty"`
-	Guards          []*GuardResult `protobuf:"bytes,10,rep,name=guards,proto3" json:"guards,omitempty"`
-	WorkflowVersion int64          `protobuf:"varint,11,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
-	Status          RunStatus      `protobuf:"varint,12,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
-	Reason          string         `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
-	SafeNext        bool           `protobuf:"varint,14,opt,name=safe_next,json=safeNext,proto3" json:"safe_next,omitempty"`
+	// The state before; empty of the start.
+	From string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
+	// The state after.
+	To string `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
+	// The data of the event: a JSON object as the caller gave it; empty for none.
+	Data []byte `protobuf:"bytes,8,opt,name=data,proto3" json:"data,omitempty"`
+	// Why the agent fired the event, in its own words; may be empty.
+	Rationale string `protobuf:"bytes,9,opt,name=rationale,proto3" json:"rationale,omitempty"`
+	// The guards that were evaluated.
+	Guards []*GuardResult `protobuf:"bytes,10,rep,name=guards,proto3" json:"guards,omitempty"`
+	// Version of the workflow that the run was pinned to; 0 of tool results.
+	WorkflowVersion int64 `protobuf:"varint,11,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	// Status of the run after the change; not set of tool results.
+	Status RunStatus `protobuf:"varint,12,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
+	// Why it happened, such as why an operator paused the run; may be empty.
+	Reason string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
+	// True when the state defines no such event and its safe_next was taken.
+	SafeNext bool `protobuf:"varint,14,opt,name=safe_next,json=safeNext,proto3" json:"safe_next,omitempty"`
 	// The branch that it happened in; empty outside of forks.
 	Branch string `protobuf:"bytes,15,opt,name=branch,proto3" json:"branch,omitempty"`
-	// Forks that the change has joined, from inside out.
+	// Forks that the change joined, from inside out.
 	Joins []*Join `protobuf:"bytes,16,rep,name=joins,proto3" json:"joins,omitempty"`
-	// The interrupt that fired, and the files that fired it.
-	Interrupt string   `protobuf:"bytes,17,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
-	Files     []string `protobuf:"bytes,18,rep,name=files,proto3" json:"files,omitempty"`
-	// The invoked run that was started or has ended.
+	// The interrupt that fired; empty for none.
+	Interrupt string `protobuf:"bytes,17,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	// The changed files that fired it.
+	Files []string `protobuf:"bytes,18,rep,name=files,proto3" json:"files,omitempty"`
+	// The invoked run that was started or has ended; empty for none.
 	ChildRunId string `protobuf:"bytes,19,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
-	// The session that a branch was given to.
+	// The session that a branch was given to; empty for none.
 	SessionId string `protobuf:"bytes,20,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The approval that a transition was parked for, or that let it fire.
-	ApprovalId string `protobuf:"bytes,22,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	// Set in a "tool_result", which does not change the run: run_version is the
-	// version it came at.
-	ToolResult    *ToolResult `protobuf:"bytes,21,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
+	// The approval that a transition was parked for, or that let it fire; empty for
+	// none.
+	ApprovalId string `protobuf:"bytes,21,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// Set in a tool result.
+	ToolResult    *ToolResult `protobuf:"bytes,22,opt,name=tool_result,json=toolResult,proto3" json:"tool_result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +2043,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +2056,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HistoryEntry) GetRunVersion() int64 {
@@ -1489,11 +2080,11 @@ func (x *HistoryEntry) GetActor() string {
 	return ""
 }
 
-func (x *HistoryEntry) GetType() string {
+func (x *HistoryEntry) GetType() HistoryType {
 	if x != nil {
 		return x.Type
 	}
-	return ""
+	return HistoryType_HISTORY_TYPE_UNSPECIFIED
 }
 
 func (x *HistoryEntry) GetEvent() string {
@@ -1625,13 +2216,16 @@ func (x *HistoryEntry) GetToolResult() *ToolResult {
 // Join is the end of a fork (S5.4).
 type Join struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Event string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	// The state that it leads to.
-	To        string           `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
-	Succeeded bool             `protobuf:"varint,3,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
-	Branches  []*BranchOutcome `protobuf:"bytes,4,rep,name=branches,proto3" json:"branches,omitempty"`
-	// Keys of the context that several branches have changed to different values:
-	// the last branch in definition order wins.
+	// The event that forked.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that follows.
+	To string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	// True when the fork succeeded.
+	Succeeded bool `protobuf:"varint,3,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
+	// How each branch ended, in definition order.
+	Branches []*BranchOutcome `protobuf:"bytes,4,rep,name=branches,proto3" json:"branches,omitempty"`
+	// Keys of the context that several branches changed to different values: the last
+	// branch in definition order wins.
 	Conflicts     []string `protobuf:"bytes,5,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1639,7 +2233,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +2245,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +2258,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Join) GetEvent() string {
@@ -1704,16 +2298,18 @@ func (x *Join) GetConflicts() []string {
 
 // BranchOutcome is how a branch ended.
 type BranchOutcome struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Status        BranchStatus           `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.engine.v1.BranchStatus" json:"status,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the branch.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How it ended.
+	Status        BranchStatus `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.engine.v1.BranchStatus" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BranchOutcome) Reset() {
 	*x = BranchOutcome{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +2321,7 @@ func (x *BranchOutcome) String() string {
 func (*BranchOutcome) ProtoMessage() {}
 
 func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +2334,7 @@ func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BranchOutcome.ProtoReflect.Descriptor instead.
 func (*BranchOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BranchOutcome) GetName() string {
@@ -1755,16 +2351,19 @@ func (x *BranchOutcome) GetStatus() BranchStatus {
 	return BranchStatus_BRANCH_STATUS_UNSPECIFIED
 }
 
-// ToolResult is what a tool answered, kept where meta.capture_output says so
-// (S6.4).
+// ToolResult is what a tool returned, kept where meta.capture_output says so (S6.4).
 type ToolResult struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	CallId string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool   string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	Ok     bool                   `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
-	// At most 64 KiB of what was reported.
-	Output    []byte `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
-	Truncated bool   `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call, as it was checked.
+	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	// False when the tool failed.
+	Ok bool `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
+	// What was reported, at most 64 KiB of it.
+	Output []byte `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
+	// True when the output was longer.
+	Truncated bool `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// Counts the results of a run, from 1.
 	Number        int64 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1773,7 +2372,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1785,7 +2384,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1798,7 +2397,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -1847,17 +2446,17 @@ var File_interlock_engine_v1_run_proto protoreflect.FileDescriptor
 
 const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x1dinterlock/engine/v1/run.proto\x12\x13interlock.engine.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
+	"\x1dinterlock/engine/v1/run.proto\x12\x13interlock.engine.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
 	"\n" +
 	"LegalEvent\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x18\n" +
 	"\atargets\x18\x02 \x03(\tR\atargets\x12\x16\n" +
 	"\x06guards\x18\x03 \x03(\tR\x06guards\x12+\n" +
-	"\x11requires_approval\x18\x04 \x01(\bR\x10requiresApproval\"\x93\x01\n" +
+	"\x11requires_approval\x18\x04 \x01(\bR\x10requiresApproval\"\xc3\x01\n" +
 	"\vGuardResult\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05field\x18\x02 \x01(\tR\x05field\x12\x0e\n" +
-	"\x02op\x18\x03 \x01(\tR\x02op\x12\x1a\n" +
+	"\x05field\x18\x02 \x01(\tR\x05field\x12>\n" +
+	"\boperator\x18\x03 \x01(\x0e2\".interlock.engine.v1.GuardOperatorR\boperator\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\fR\bexpected\x12\x16\n" +
 	"\x06actual\x18\x05 \x01(\fR\x06actual\x12\x16\n" +
 	"\x06passed\x18\x06 \x01(\bR\x06passed\"\xa9\x02\n" +
@@ -1867,61 +2466,69 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xfe\r\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xa5\b\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
-	"\x10workflow_version\x18\x03 \x01(\x03R\x0fworkflowVersion\x126\n" +
-	"\x06status\x18\x04 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\x12\x14\n" +
-	"\x05state\x18\x05 \x01(\tR\x05state\x12\x18\n" +
-	"\acontext\x18\x06 \x01(\fR\acontext\x12\x1e\n" +
+	"\x10workflow_version\x18\x03 \x01(\x03R\x0fworkflowVersion\x12\x1d\n" +
 	"\n" +
-	"iterations\x18\a \x01(\x03R\n" +
-	"iterations\x12)\n" +
-	"\x10transition_count\x18\b \x01(\x03R\x0ftransitionCount\x12\x18\n" +
-	"\aversion\x18\t \x01(\x03R\aversion\x12\x1d\n" +
+	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x1c\n" +
+	"\tworkspace\x18\x05 \x01(\tR\tworkspace\x12\"\n" +
+	"\rparent_run_id\x18\x06 \x01(\tR\vparentRunId\x12\x1e\n" +
+	"\vroot_run_id\x18\a \x01(\tR\trootRunId\x129\n" +
 	"\n" +
-	"session_id\x18\n" +
-	" \x01(\tR\tsessionId\x12)\n" +
-	"\x10tools_restricted\x18\v \x01(\bR\x0ftoolsRestricted\x12#\n" +
-	"\rallowed_tools\x18\f \x03(\tR\fallowedTools\x12\"\n" +
-	"\finstructions\x18\r \x01(\tR\finstructions\x12B\n" +
-	"\flegal_events\x18\x0e \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x129\n" +
+	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"created_at\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
-	"\n" +
-	"updated_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1c\n" +
-	"\tworkspace\x18\x11 \x01(\tR\tworkspace\x12\x14\n" +
-	"\x05entry\x18\x12 \x01(\x03R\x05entry\x12\x12\n" +
-	"\x04held\x18\x13 \x01(\bR\x04held\x12%\n" +
-	"\x0emax_iterations\x18\x14 \x01(\x03R\rmaxIterations\x12)\n" +
-	"\x10disallowed_tools\x18\x15 \x03(\tR\x0fdisallowedTools\x12\x16\n" +
-	"\x06branch\x18\x16 \x01(\tR\x06branch\x12\x1f\n" +
-	"\vbranch_over\x18\x17 \x01(\bR\n" +
+	"updated_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
+	"\aversion\x18\n" +
+	" \x01(\x03R\aversion\x126\n" +
+	"\x06status\x18\v \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\x12\x14\n" +
+	"\x05state\x18\f \x01(\tR\x05state\x12\x14\n" +
+	"\x05entry\x18\r \x01(\x03R\x05entry\x12)\n" +
+	"\x10transition_count\x18\x0e \x01(\x03R\x0ftransitionCount\x12\x12\n" +
+	"\x04held\x18\x0f \x01(\bR\x04held\x12\x16\n" +
+	"\x06branch\x18\x11 \x01(\tR\x06branch\x12\x1f\n" +
+	"\vbranch_over\x18\x12 \x01(\bR\n" +
 	"branchOver\x12?\n" +
-	"\tinterrupt\x18\x18 \x01(\v2!.interlock.engine.v1.InterruptionR\tinterrupt\x12-\n" +
-	"\x04fork\x18\x19 \x01(\v2\x19.interlock.engine.v1.ForkR\x04fork\x125\n" +
-	"\x05child\x18\x1a \x01(\v2\x1f.interlock.engine.v1.InvocationR\x05child\x12\"\n" +
-	"\rparent_run_id\x18\x1b \x01(\tR\vparentRunId\x12$\n" +
-	"\x0emax_edit_lines\x18\x1c \x01(\x03R\fmaxEditLines\x12-\n" +
-	"\x13max_files_per_state\x18\x1d \x01(\x03R\x10maxFilesPerState\x120\n" +
-	"\x14context_budget_bytes\x18\x1e \x01(\x03R\x12contextBudgetBytes\x12#\n" +
-	"\rcontext_bytes\x18\x1f \x01(\x03R\fcontextBytes\x12#\n" +
-	"\rfiles_changed\x18  \x01(\x03R\ffilesChanged\x12@\n" +
-	"\renv_overrides\x18! \x03(\v2\x1b.interlock.engine.v1.EnvVarR\fenvOverrides\x12\x1f\n" +
-	"\vblocked_env\x18\" \x03(\tR\n" +
-	"blockedEnv\x12/\n" +
-	"\x13commands_restricted\x18# \x01(\bR\x12commandsRestricted\x12)\n" +
-	"\x10allowed_commands\x18$ \x03(\tR\x0fallowedCommands\x12\x14\n" +
-	"\x05debug\x18% \x01(\bR\x05debug\x12%\n" +
-	"\x0ecapture_output\x18& \x01(\bR\rcaptureOutput\x12\x1e\n" +
-	"\vroot_run_id\x18' \x01(\tR\trootRunId\x12'\n" +
-	"\x0falways_enforced\x18( \x01(\bR\x0ealwaysEnforced\x12<\n" +
-	"\bapproval\x18) \x01(\v2 .interlock.engine.v1.RunApprovalR\bapproval\x12\x18\n" +
-	"\aprocess\x18* \x01(\bR\aprocess\x122\n" +
-	"\x15approval_wait_seconds\x18+ \x01(\x03R\x13approvalWaitSeconds\x12\x1a\n" +
-	"\bpolicies\x18, \x03(\tR\bpolicies\x12#\n" +
-	"\rsuperseded_by\x18- \x01(\tR\fsupersededBy\"\xa2\x02\n" +
+	"\tinterrupt\x18\x13 \x01(\v2!.interlock.engine.v1.InterruptionR\tinterrupt\x12-\n" +
+	"\x04fork\x18\x14 \x01(\v2\x19.interlock.engine.v1.ForkR\x04fork\x125\n" +
+	"\x05child\x18\x15 \x01(\v2\x1f.interlock.engine.v1.InvocationR\x05child\x12<\n" +
+	"\bapproval\x18\x16 \x01(\v2 .interlock.engine.v1.RunApprovalR\bapproval\x12#\n" +
+	"\rsuperseded_by\x18\x17 \x01(\tR\fsupersededBy\x12F\n" +
+	"\rworkflow_meta\x18\x18 \x01(\v2!.interlock.engine.v1.WorkflowMetaR\fworkflowMeta\x12\x18\n" +
+	"\acontext\x18\x19 \x01(\fR\acontext\x125\n" +
+	"\x05rules\x18\x1a \x01(\v2\x1f.interlock.engine.v1.StateRulesR\x05rules\x120\n" +
+	"\x05usage\x18\x1b \x01(\v2\x1a.interlock.engine.v1.UsageR\x05usage\"\xdc\x04\n" +
+	"\n" +
+	"StateRules\x12\"\n" +
+	"\finstructions\x18\x01 \x01(\tR\finstructions\x12B\n" +
+	"\flegal_events\x18\x02 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12)\n" +
+	"\x10tools_restricted\x18\x03 \x01(\bR\x0ftoolsRestricted\x12#\n" +
+	"\rallowed_tools\x18\x04 \x03(\tR\fallowedTools\x12)\n" +
+	"\x10disallowed_tools\x18\x05 \x03(\tR\x0fdisallowedTools\x12/\n" +
+	"\x13commands_restricted\x18\x06 \x01(\bR\x12commandsRestricted\x12)\n" +
+	"\x10allowed_commands\x18\a \x03(\tR\x0fallowedCommands\x12\x1f\n" +
+	"\vblocked_env\x18\b \x03(\tR\n" +
+	"blockedEnv\x12@\n" +
+	"\renv_overrides\x18\t \x03(\v2\x1b.interlock.engine.v1.EnvVarR\fenvOverrides\x12%\n" +
+	"\x0emax_iterations\x18\n" +
+	" \x01(\x03R\rmaxIterations\x12$\n" +
+	"\x0emax_edit_lines\x18\v \x01(\x03R\fmaxEditLines\x12-\n" +
+	"\x13max_files_per_state\x18\f \x01(\x03R\x10maxFilesPerState\x120\n" +
+	"\x14context_budget_bytes\x18\r \x01(\x03R\x12contextBudgetBytes\"q\n" +
+	"\x05Usage\x12\x1e\n" +
+	"\n" +
+	"iterations\x18\x01 \x01(\x03R\n" +
+	"iterations\x12#\n" +
+	"\rcontext_bytes\x18\x02 \x01(\x03R\fcontextBytes\x12#\n" +
+	"\rfiles_changed\x18\x03 \x01(\x03R\ffilesChanged\"\xea\x01\n" +
+	"\fWorkflowMeta\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\bR\aprocess\x12\x14\n" +
+	"\x05debug\x18\x02 \x01(\bR\x05debug\x12%\n" +
+	"\x0ecapture_output\x18\x03 \x01(\bR\rcaptureOutput\x12'\n" +
+	"\x0falways_enforced\x18\x04 \x01(\bR\x0ealwaysEnforced\x12\x1a\n" +
+	"\bpolicies\x18\x05 \x03(\tR\bpolicies\x12>\n" +
+	"\rapproval_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\fapprovalWait\"\xc8\x02\n" +
 	"\vRunApproval\x12\x1f\n" +
 	"\vapproval_id\x18\x01 \x01(\tR\n" +
 	"approvalId\x12\x14\n" +
@@ -1930,8 +2537,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12\x19\n" +
 	"\basked_by\x18\x05 \x01(\tR\aaskedBy\x120\n" +
 	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x18\n" +
-	"\apending\x18\a \x01(\bR\apending\x12\x18\n" +
-	"\aoutcome\x18\b \x01(\tR\aoutcome\x12\x12\n" +
+	"\apending\x18\a \x01(\bR\apending\x12>\n" +
+	"\aoutcome\x18\b \x01(\x0e2$.interlock.engine.v1.ApprovalOutcomeR\aoutcome\x12\x12\n" +
 	"\x04note\x18\t \x01(\tR\x04note\x12\x1d\n" +
 	"\n" +
 	"decided_by\x18\n" +
@@ -1941,11 +2548,11 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"?\n" +
 	"\fInterruption\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
-	"\treturn_to\x18\x02 \x01(\tR\breturnTo\"\xd7\x01\n" +
+	"\treturn_to\x18\x02 \x01(\tR\breturnTo\"\xf6\x01\n" +
 	"\x04Fork\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
-	"\x04join\x18\x03 \x01(\tR\x04join\x12\x1f\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x121\n" +
+	"\x04join\x18\x03 \x01(\x0e2\x1d.interlock.engine.v1.JoinModeR\x04join\x12\x1f\n" +
 	"\von_complete\x18\x04 \x01(\tR\n" +
 	"onComplete\x12\x17\n" +
 	"\aon_fail\x18\x05 \x01(\tR\x06onFail\x12;\n" +
@@ -1964,13 +2571,13 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"Invocation\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x14\n" +
-	"\x05event\x18\x03 \x01(\tR\x05event\"\xe8\x05\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\"\x8a\x06\n" +
 	"\fHistoryEntry\x12\x1f\n" +
 	"\vrun_version\x18\x01 \x01(\x03R\n" +
 	"runVersion\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x14\n" +
-	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x12\n" +
-	"\x04type\x18\x04 \x01(\tR\x04type\x12\x14\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\x124\n" +
+	"\x04type\x18\x04 \x01(\x0e2 .interlock.engine.v1.HistoryTypeR\x04type\x12\x14\n" +
 	"\x05event\x18\x05 \x01(\tR\x05event\x12\x12\n" +
 	"\x04from\x18\x06 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\a \x01(\tR\x02to\x12\x12\n" +
@@ -1990,9 +2597,9 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"childRunId\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x14 \x01(\tR\tsessionId\x12\x1f\n" +
-	"\vapproval_id\x18\x16 \x01(\tR\n" +
+	"\vapproval_id\x18\x15 \x01(\tR\n" +
 	"approvalId\x12@\n" +
-	"\vtool_result\x18\x15 \x01(\v2\x1f.interlock.engine.v1.ToolResultR\n" +
+	"\vtool_result\x18\x16 \x01(\v2\x1f.interlock.engine.v1.ToolResultR\n" +
 	"toolResult\"\xa8\x01\n" +
 	"\x04Join\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x0e\n" +
@@ -2020,7 +2627,11 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14RUN_STATUS_COMPLETED\x10\x05\x12\x15\n" +
 	"\x11RUN_STATUS_FAILED\x10\x06\x12\x16\n" +
 	"\x12RUN_STATUS_BLOCKED\x10\a\x12\x18\n" +
-	"\x14RUN_STATUS_CANCELLED\x10\b*\xe5\x04\n" +
+	"\x14RUN_STATUS_CANCELLED\x10\b*J\n" +
+	"\aRunView\x12\x18\n" +
+	"\x14RUN_VIEW_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eRUN_VIEW_BASIC\x10\x01\x12\x11\n" +
+	"\rRUN_VIEW_FULL\x10\x02*\xe5\x04\n" +
 	"\rRejectionCode\x12\x1e\n" +
 	"\x1aREJECTION_CODE_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cREJECTION_CODE_UNKNOWN_EVENT\x10\x01\x12\x1f\n" +
@@ -2039,13 +2650,56 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1aREJECTION_CODE_UNSUPPORTED\x10\r\x12\x1f\n" +
 	"\x1bREJECTION_CODE_INVALID_DATA\x10\x0e\x12!\n" +
 	"\x1dREJECTION_CODE_RUN_NOT_PAUSED\x10\x0f\x12\x1d\n" +
-	"\x19REJECTION_CODE_NOT_PARKED\x10\x10*\x9b\x01\n" +
+	"\x19REJECTION_CODE_NOT_PARKED\x10\x10*\xaa\x02\n" +
+	"\rGuardOperator\x12\x1e\n" +
+	"\x1aGUARD_OPERATOR_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11GUARD_OPERATOR_EQ\x10\x01\x12\x16\n" +
+	"\x12GUARD_OPERATOR_NEQ\x10\x02\x12\x15\n" +
+	"\x11GUARD_OPERATOR_GT\x10\x03\x12\x16\n" +
+	"\x12GUARD_OPERATOR_GTE\x10\x04\x12\x15\n" +
+	"\x11GUARD_OPERATOR_LT\x10\x05\x12\x16\n" +
+	"\x12GUARD_OPERATOR_LTE\x10\x06\x12\x15\n" +
+	"\x11GUARD_OPERATOR_IN\x10\a\x12\x1b\n" +
+	"\x17GUARD_OPERATOR_CONTAINS\x10\b\x12\x19\n" +
+	"\x15GUARD_OPERATOR_EXISTS\x10\t\x12\x1d\n" +
+	"\x19GUARD_OPERATOR_NOT_EXISTS\x10\n" +
+	"*\xac\x01\n" +
+	"\x0fApprovalOutcome\x12 \n" +
+	"\x1cAPPROVAL_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19APPROVAL_OUTCOME_REJECTED\x10\x01\x12\x1c\n" +
+	"\x18APPROVAL_OUTCOME_EXPIRED\x10\x02\x12\x1e\n" +
+	"\x1aAPPROVAL_OUTCOME_CANCELLED\x10\x03\x12\x1a\n" +
+	"\x16APPROVAL_OUTCOME_STALE\x10\x04*K\n" +
+	"\bJoinMode\x12\x19\n" +
+	"\x15JOIN_MODE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rJOIN_MODE_ALL\x10\x01\x12\x11\n" +
+	"\rJOIN_MODE_ANY\x10\x02*\x9b\x01\n" +
 	"\fBranchStatus\x12\x1d\n" +
 	"\x19BRANCH_STATUS_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14BRANCH_STATUS_ACTIVE\x10\x01\x12\x1b\n" +
 	"\x17BRANCH_STATUS_SUCCEEDED\x10\x02\x12\x18\n" +
 	"\x14BRANCH_STATUS_FAILED\x10\x03\x12\x1b\n" +
-	"\x17BRANCH_STATUS_CANCELLED\x10\x04BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\x17BRANCH_STATUS_CANCELLED\x10\x04*\xbe\x04\n" +
+	"\vHistoryType\x12\x1c\n" +
+	"\x18HISTORY_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14HISTORY_TYPE_STARTED\x10\x01\x12\x1d\n" +
+	"\x19HISTORY_TYPE_TRANSITIONED\x10\x02\x12 \n" +
+	"\x1cHISTORY_TYPE_INTERRUPT_FIRED\x10\x03\x12\x1d\n" +
+	"\x19HISTORY_TYPE_FORK_STARTED\x10\x04\x12\"\n" +
+	"\x1eHISTORY_TYPE_FORK_BRANCH_BOUND\x10\x05\x12\x1f\n" +
+	"\x1bHISTORY_TYPE_INVOKE_STARTED\x10\x06\x12\x1d\n" +
+	"\x19HISTORY_TYPE_INVOKE_ENDED\x10\a\x12\x17\n" +
+	"\x13HISTORY_TYPE_FORCED\x10\b\x12\x17\n" +
+	"\x13HISTORY_TYPE_PAUSED\x10\t\x12\x18\n" +
+	"\x14HISTORY_TYPE_RESUMED\x10\n" +
+	"\x12\x1a\n" +
+	"\x16HISTORY_TYPE_CANCELLED\x10\v\x12 \n" +
+	"\x1cHISTORY_TYPE_APPROVAL_PARKED\x10\f\x12\"\n" +
+	"\x1eHISTORY_TYPE_APPROVAL_REJECTED\x10\r\x12!\n" +
+	"\x1dHISTORY_TYPE_APPROVAL_EXPIRED\x10\x0e\x12#\n" +
+	"\x1fHISTORY_TYPE_APPROVAL_CANCELLED\x10\x0f\x12\x1f\n" +
+	"\x1bHISTORY_TYPE_APPROVAL_STALE\x10\x10\x12\x1c\n" +
+	"\x18HISTORY_TYPE_TOOL_RESULT\x10\x11BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_run_proto_rawDescOnce sync.Once
@@ -2059,58 +2713,75 @@ func file_interlock_engine_v1_run_proto_rawDescGZIP() []byte {
 	return file_interlock_engine_v1_run_proto_rawDescData
 }
 
-var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                // 0: interlock.engine.v1.RunStatus
-	(RejectionCode)(0),            // 1: interlock.engine.v1.RejectionCode
-	(BranchStatus)(0),             // 2: interlock.engine.v1.BranchStatus
-	(*LegalEvent)(nil),            // 3: interlock.engine.v1.LegalEvent
-	(*GuardResult)(nil),           // 4: interlock.engine.v1.GuardResult
-	(*Rejection)(nil),             // 5: interlock.engine.v1.Rejection
-	(*Run)(nil),                   // 6: interlock.engine.v1.Run
-	(*RunApproval)(nil),           // 7: interlock.engine.v1.RunApproval
-	(*EnvVar)(nil),                // 8: interlock.engine.v1.EnvVar
-	(*Interruption)(nil),          // 9: interlock.engine.v1.Interruption
-	(*Fork)(nil),                  // 10: interlock.engine.v1.Fork
-	(*ForkBranch)(nil),            // 11: interlock.engine.v1.ForkBranch
-	(*Invocation)(nil),            // 12: interlock.engine.v1.Invocation
-	(*HistoryEntry)(nil),          // 13: interlock.engine.v1.HistoryEntry
-	(*Join)(nil),                  // 14: interlock.engine.v1.Join
-	(*BranchOutcome)(nil),         // 15: interlock.engine.v1.BranchOutcome
-	(*ToolResult)(nil),            // 16: interlock.engine.v1.ToolResult
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(RunView)(0),                  // 1: interlock.engine.v1.RunView
+	(RejectionCode)(0),            // 2: interlock.engine.v1.RejectionCode
+	(GuardOperator)(0),            // 3: interlock.engine.v1.GuardOperator
+	(ApprovalOutcome)(0),          // 4: interlock.engine.v1.ApprovalOutcome
+	(JoinMode)(0),                 // 5: interlock.engine.v1.JoinMode
+	(BranchStatus)(0),             // 6: interlock.engine.v1.BranchStatus
+	(HistoryType)(0),              // 7: interlock.engine.v1.HistoryType
+	(*LegalEvent)(nil),            // 8: interlock.engine.v1.LegalEvent
+	(*GuardResult)(nil),           // 9: interlock.engine.v1.GuardResult
+	(*Rejection)(nil),             // 10: interlock.engine.v1.Rejection
+	(*Run)(nil),                   // 11: interlock.engine.v1.Run
+	(*StateRules)(nil),            // 12: interlock.engine.v1.StateRules
+	(*Usage)(nil),                 // 13: interlock.engine.v1.Usage
+	(*WorkflowMeta)(nil),          // 14: interlock.engine.v1.WorkflowMeta
+	(*RunApproval)(nil),           // 15: interlock.engine.v1.RunApproval
+	(*EnvVar)(nil),                // 16: interlock.engine.v1.EnvVar
+	(*Interruption)(nil),          // 17: interlock.engine.v1.Interruption
+	(*Fork)(nil),                  // 18: interlock.engine.v1.Fork
+	(*ForkBranch)(nil),            // 19: interlock.engine.v1.ForkBranch
+	(*Invocation)(nil),            // 20: interlock.engine.v1.Invocation
+	(*HistoryEntry)(nil),          // 21: interlock.engine.v1.HistoryEntry
+	(*Join)(nil),                  // 22: interlock.engine.v1.Join
+	(*BranchOutcome)(nil),         // 23: interlock.engine.v1.BranchOutcome
+	(*ToolResult)(nil),            // 24: interlock.engine.v1.ToolResult
+	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
 }
 var file_interlock_engine_v1_run_proto_depIdxs = []int32{
-	1,  // 0: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
-	4,  // 1: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
-	3,  // 2: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	0,  // 3: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
-	0,  // 4: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
-	3,  // 5: interlock.engine.v1.Run.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	17, // 6: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	17, // 7: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
-	9,  // 8: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
-	10, // 9: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
-	12, // 10: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
-	8,  // 11: interlock.engine.v1.Run.env_overrides:type_name -> interlock.engine.v1.EnvVar
-	7,  // 12: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
-	17, // 13: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
-	11, // 14: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
-	2,  // 15: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
-	10, // 16: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
-	17, // 17: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
-	4,  // 18: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
-	0,  // 19: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
-	14, // 20: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
-	16, // 21: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
-	15, // 22: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
-	2,  // 23: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	3,  // 0: interlock.engine.v1.GuardResult.operator:type_name -> interlock.engine.v1.GuardOperator
+	2,  // 1: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
+	9,  // 2: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
+	8,  // 3: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	0,  // 4: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
+	25, // 5: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	25, // 6: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
+	0,  // 7: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
+	17, // 8: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
+	18, // 9: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
+	20, // 10: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
+	15, // 11: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
+	14, // 12: interlock.engine.v1.Run.workflow_meta:type_name -> interlock.engine.v1.WorkflowMeta
+	12, // 13: interlock.engine.v1.Run.rules:type_name -> interlock.engine.v1.StateRules
+	13, // 14: interlock.engine.v1.Run.usage:type_name -> interlock.engine.v1.Usage
+	8,  // 15: interlock.engine.v1.StateRules.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	16, // 16: interlock.engine.v1.StateRules.env_overrides:type_name -> interlock.engine.v1.EnvVar
+	26, // 17: interlock.engine.v1.WorkflowMeta.approval_wait:type_name -> google.protobuf.Duration
+	25, // 18: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
+	4,  // 19: interlock.engine.v1.RunApproval.outcome:type_name -> interlock.engine.v1.ApprovalOutcome
+	5,  // 20: interlock.engine.v1.Fork.join:type_name -> interlock.engine.v1.JoinMode
+	19, // 21: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
+	6,  // 22: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
+	18, // 23: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
+	25, // 24: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
+	7,  // 25: interlock.engine.v1.HistoryEntry.type:type_name -> interlock.engine.v1.HistoryType
+	9,  // 26: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
+	0,  // 27: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
+	22, // 28: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
+	24, // 29: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
+	23, // 30: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	6,  // 31: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }
@@ -2123,8 +2794,8 @@ func file_interlock_engine_v1_run_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_proto_rawDesc), len(file_interlock_engine_v1_run_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   14,
+			NumEnums:      8,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

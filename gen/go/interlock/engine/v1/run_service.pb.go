@@ -22,18 +22,24 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// StartRunRequest says what to start, and for which session.
 type StartRunRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Workflow string                 `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	// 0 for the latest.
-	WorkflowVersion int64  `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
-	SessionId       string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// A JSON object merged over the workflow's context; may be empty.
-	Context        []byte `protobuf:"bytes,4,opt,name=context,proto3" json:"context,omitempty"`
-	Workspace      string `protobuf:"bytes,5,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Version of the workflow; 0 for the latest.
+	WorkflowVersion int64 `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	// The session that drives the run; empty for none. Another run that it drives is
+	// paused (S6.6).
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// A UTF-8 JSON object that is merged over the workflow's context; empty for none.
+	Context []byte `protobuf:"bytes,4,opt,name=context,proto3" json:"context,omitempty"`
+	// Root that file patterns are relative to; empty for none.
+	Workspace string `protobuf:"bytes,5,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Resume the session's (or else the caller's) newest paused run of this
-	// workflow instead, when there is one.
+	// True to resume the newest paused run of this workflow instead, when there is one:
+	// the session's, or else the caller's.
 	Resume        bool `protobuf:"varint,7,opt,name=resume,proto3" json:"resume,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -118,9 +124,11 @@ func (x *StartRunRequest) GetResume() bool {
 	return false
 }
 
+// StartRunResponse is the run that was started or resumed.
 type StartRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The run, in full.
+	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// True when a paused run was resumed.
 	Resumed       bool `protobuf:"varint,2,opt,name=resumed,proto3" json:"resumed,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -171,17 +179,21 @@ func (x *StartRunResponse) GetResumed() bool {
 	return false
 }
 
+// GetRunRequest names a run by its id or its session.
 type GetRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
+	// The run; empty for the run that session_id drives.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the session that drives the run.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The branch to see the run in; by default the session's own, or the one that
+	// The branch to see the run in; empty for the session's own, or the one that
 	// unbound callers work in.
 	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
-	// Answer the run whose rules are in force instead: the innermost of the runs
-	// that this one has invoked and waits for. Asked by session it is always so.
-	Active        bool `protobuf:"varint,4,opt,name=active,proto3" json:"active,omitempty"`
+	// True to return the run whose rules are in force instead: the innermost of the runs
+	// that this one invoked and waits for. By session it is always that run.
+	Active bool `protobuf:"varint,4,opt,name=active,proto3" json:"active,omitempty"`
+	// How much of the run to return; FULL when not set.
+	View          RunView `protobuf:"varint,5,opt,name=view,proto3,enum=interlock.engine.v1.RunView" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -244,10 +256,19 @@ func (x *GetRunRequest) GetActive() bool {
 	return false
 }
 
+func (x *GetRunRequest) GetView() RunView {
+	if x != nil {
+		return x.View
+	}
+	return RunView_RUN_VIEW_UNSPECIFIED
+}
+
+// GetRunResponse is one run.
 type GetRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// The run that was asked for: this one, or one that has invoked it.
+	// The run, in the view that was asked for.
+	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The run that was asked for: this one, or one that invoked it.
 	AskedRunId    string `protobuf:"bytes,2,opt,name=asked_run_id,json=askedRunId,proto3" json:"asked_run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -297,12 +318,19 @@ func (x *GetRunResponse) GetAskedRunId() string {
 	return ""
 }
 
+// ListRunsRequest asks for one page of the namespace's runs.
 type ListRunsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Status        RunStatus              `protobuf:"varint,1,opt,name=status,proto3,enum=interlock.engine.v1.RunStatus" json:"status,omitempty"`
-	Workflow      string                 `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	PageSize      int32                  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most runs to return; 0 for 100. A page of large runs holds less.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which runs to return: key=value terms joined by " AND "; empty for all. A value may
+	// be quoted, as a JSON string. Keys: status (a RunStatus without its prefix, such as
+	// RUNNING) and workflow (a name).
+	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// How much of each run to return; BASIC when not set.
+	View          RunView `protobuf:"varint,4,opt,name=view,proto3,enum=interlock.engine.v1.RunView" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -337,20 +365,6 @@ func (*ListRunsRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_engine_v1_run_service_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ListRunsRequest) GetStatus() RunStatus {
-	if x != nil {
-		return x.Status
-	}
-	return RunStatus_RUN_STATUS_UNSPECIFIED
-}
-
-func (x *ListRunsRequest) GetWorkflow() string {
-	if x != nil {
-		return x.Workflow
-	}
-	return ""
-}
-
 func (x *ListRunsRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -365,10 +379,27 @@ func (x *ListRunsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListRunsRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+func (x *ListRunsRequest) GetView() RunView {
+	if x != nil {
+		return x.View
+	}
+	return RunView_RUN_VIEW_UNSPECIFIED
+}
+
+// ListRunsResponse is one page of runs.
 type ListRunsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The runs, newest first, in the view that was asked for.
+	Runs []*Run `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -417,23 +448,27 @@ func (x *ListRunsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// TransitionRunRequest is an event for a run.
 type TransitionRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Event string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	// A JSON object that merges into the context after the transition; may be
-	// empty.
-	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
-	// 0 for any. ABORTED with the current version when it does not match.
-	ExpectedVersion int64  `protobuf:"varint,4,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
-	IdempotencyKey  string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
-	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The branch of the run's fork that the event is for; by default the session's
-	// own, or the one that unbound callers work in.
-	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The run; empty for the run that session_id drives.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the session that drives the run.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The branch of the run's fork that the event is for; empty for the session's own, or
+	// the one that unbound callers work in.
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Name of the event.
+	Event string `protobuf:"bytes,4,opt,name=event,proto3" json:"event,omitempty"`
+	// A UTF-8 JSON object that is merged into the context after the transition; empty for
+	// none.
+	Data []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	// The version that the run must have, else ABORTED; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *TransitionRunRequest) Reset() {
@@ -473,6 +508,20 @@ func (x *TransitionRunRequest) GetRunId() string {
 	return ""
 }
 
+func (x *TransitionRunRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *TransitionRunRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 func (x *TransitionRunRequest) GetEvent() string {
 	if x != nil {
 		return x.Event
@@ -501,30 +550,19 @@ func (x *TransitionRunRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-func (x *TransitionRunRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *TransitionRunRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
+// TransitionRunResponse is the outcome of an event.
 type TransitionRunResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Accepted bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// The run whose rules are in force now: after an invoke the child, after the
-	// child's end the run that goes on.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True when the event was taken, or parked until humans approve it.
+	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// The run whose rules are in force now, in full: after an invocation the child, after
+	// the child's end the run that continues.
 	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	// Set when not accepted.
-	Rejection  *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	ApprovalId string     `protobuf:"bytes,4,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	// Why an accepted event has changed nothing; empty otherwise.
+	// Set when the event was not accepted.
+	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
+	// The approval that must be granted first; empty when no human is asked.
+	ApprovalId string `protobuf:"bytes,4,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// Why an accepted event changed nothing; empty otherwise.
 	Note          string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -595,13 +633,17 @@ func (x *TransitionRunResponse) GetNote() string {
 	return ""
 }
 
+// BindBranchRequest names a branch and the session that takes it.
 type BindBranchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run in a fork; or else the caller's only run of this workflow that has
-	// such a branch.
-	RunId         string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Workflow      string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	Branch        string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// The run in a fork; empty for the caller's only run of the workflow that has such a
+	// branch.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: name of the workflow.
+	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// The branch, as a path of names such as "ci/lint".
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// The session that works in it from now on.
 	SessionId     string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -665,9 +707,10 @@ func (x *BindBranchRequest) GetSessionId() string {
 	return ""
 }
 
+// BindBranchResponse is the branch that was given.
 type BindBranchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run as it stands in the branch.
+	// The run as it stands in the branch, in full.
 	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -710,13 +753,14 @@ func (x *BindBranchResponse) GetRun() *Run {
 	return nil
 }
 
+// InterruptRunRequest names a tool call that may fire an interrupt.
 type InterruptRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// The call that was allowed and has been made, in this run or in one of the same
-	// root.
+	// The run that the call was made in.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The call that was allowed and made, in this run or in one with the same root.
 	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Files that it has changed, beside those that its input names.
+	// Files that it changed, in addition to those that its input names.
 	FilesChanged  []string `protobuf:"bytes,3,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -773,15 +817,17 @@ func (x *InterruptRunRequest) GetFilesChanged() []string {
 	return nil
 }
 
+// InterruptRunResponse is the outcome of a tool call that may fire an interrupt.
 type InterruptRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing has changed: no pattern matches, or interrupts do not fire
-	// here now.
-	Fired     bool   `protobuf:"varint,1,opt,name=fired,proto3" json:"fired,omitempty"`
+	// False when nothing changed: no pattern matches, or interrupts do not fire now.
+	Fired bool `protobuf:"varint,1,opt,name=fired,proto3" json:"fired,omitempty"`
+	// Name of the interrupt; empty when none fired.
 	Interrupt string `protobuf:"bytes,2,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
-	// The state that was left; $return leads back to it.
-	From          string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
-	Run           *Run   `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
+	// The state that was left, which $return leads back to; empty when none fired.
+	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	// The run as it stands now, in full.
+	Run           *Run `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -844,20 +890,26 @@ func (x *InterruptRunResponse) GetRun() *Run {
 	return nil
 }
 
+// ForceStateRequest is a state to set.
 type ForceStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
+	// The run; empty for the run that session_id drives.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the session that drives the run.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Branch    string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
-	State     string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// A JSON object merged over the run's context; may be empty.
-	Context        []byte `protobuf:"bytes,5,opt,name=context,proto3" json:"context,omitempty"`
-	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// 0 for any.
-	ExpectedVersion int64 `protobuf:"varint,7,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The branch of the run's fork; empty for the session's own, or the one that unbound
+	// callers work in.
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Name of the state.
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// A UTF-8 JSON object that is merged over the run's context; empty for none.
+	Context []byte `protobuf:"bytes,5,opt,name=context,proto3" json:"context,omitempty"`
+	// The version that the run must have, else ABORTED; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ForceStateRequest) Reset() {
@@ -925,13 +977,6 @@ func (x *ForceStateRequest) GetContext() []byte {
 	return nil
 }
 
-func (x *ForceStateRequest) GetIdempotencyKey() string {
-	if x != nil {
-		return x.IdempotencyKey
-	}
-	return ""
-}
-
 func (x *ForceStateRequest) GetExpectedVersion() int64 {
 	if x != nil {
 		return x.ExpectedVersion
@@ -939,11 +984,21 @@ func (x *ForceStateRequest) GetExpectedVersion() int64 {
 	return 0
 }
 
+func (x *ForceStateRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// ForceStateResponse is the outcome of setting a state.
 type ForceStateResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Accepted bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Run      *Run                   `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	// Set when not accepted.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True when the state was set.
+	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// The run as it stands now, in full.
+	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Set when the state was not set.
 	Rejection     *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1000,11 +1055,15 @@ func (x *ForceStateResponse) GetRejection() *Rejection {
 	return nil
 }
 
+// PauseRunRequest names the run to pause.
 type PauseRunRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	RunId          string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Reason         string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Why, for the history; may be empty.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1060,9 +1119,11 @@ func (x *PauseRunRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// PauseRunResponse is the paused run.
 type PauseRunResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run, in full.
+	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1104,10 +1165,13 @@ func (x *PauseRunResponse) GetRun() *Run {
 	return nil
 }
 
+// ResumeRunRequest names the run to resume.
 type ResumeRunRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	RunId          string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1156,9 +1220,11 @@ func (x *ResumeRunRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// ResumeRunResponse is the resumed run.
 type ResumeRunResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run, in full.
+	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1200,11 +1266,15 @@ func (x *ResumeRunResponse) GetRun() *Run {
 	return nil
 }
 
+// CancelRunRequest names the run to cancel.
 type CancelRunRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	RunId          string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Reason         string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Why, for the history; may be empty.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1260,9 +1330,11 @@ func (x *CancelRunRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// CancelRunResponse is the cancelled run.
 type CancelRunResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run, in full.
+	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1304,14 +1376,17 @@ func (x *CancelRunResponse) GetRun() *Run {
 	return nil
 }
 
+// GetRunHistoryRequest asks for one page of a run's history.
 type GetRunHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Entries with a greater run_version.
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Only changes with a greater run_version; 0 for all.
 	AfterVersion int64 `protobuf:"varint,2,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
-	PageSize     int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Tool results with a greater number.
-	AfterResult   int64 `protobuf:"varint,4,opt,name=after_result,json=afterResult,proto3" json:"after_result,omitempty"`
+	// Only tool results with a greater number; 0 for all.
+	AfterResult int64 `protobuf:"varint,3,opt,name=after_result,json=afterResult,proto3" json:"after_result,omitempty"`
+	// The most entries to return; 0 for 100. A page of large entries holds less.
+	PageSize      int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1360,13 +1435,6 @@ func (x *GetRunHistoryRequest) GetAfterVersion() int64 {
 	return 0
 }
 
-func (x *GetRunHistoryRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
 func (x *GetRunHistoryRequest) GetAfterResult() int64 {
 	if x != nil {
 		return x.AfterResult
@@ -1374,14 +1442,25 @@ func (x *GetRunHistoryRequest) GetAfterResult() int64 {
 	return 0
 }
 
+func (x *GetRunHistoryRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+// GetRunHistoryResponse is one page of a run's history.
 type GetRunHistoryResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Entries []*HistoryEntry        `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// after_version and after_result of the next page; both 0 at the end.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries, oldest first. Tool results follow the change that made the version
+	// that they came at.
+	Entries []*HistoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// after_version of the next page; 0 with next_after_result = 0 at the end.
 	NextAfterVersion int64 `protobuf:"varint,2,opt,name=next_after_version,json=nextAfterVersion,proto3" json:"next_after_version,omitempty"`
-	NextAfterResult  int64 `protobuf:"varint,3,opt,name=next_after_result,json=nextAfterResult,proto3" json:"next_after_result,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// after_result of the next page.
+	NextAfterResult int64 `protobuf:"varint,3,opt,name=next_after_result,json=nextAfterResult,proto3" json:"next_after_result,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *GetRunHistoryResponse) Reset() {
@@ -1435,10 +1514,13 @@ func (x *GetRunHistoryResponse) GetNextAfterResult() int64 {
 	return 0
 }
 
+// SettleApprovalRequest names a decided approval of a run.
 type SettleApprovalRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	ApprovalId    string                 `protobuf:"bytes,2,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run that waits for it.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The approval.
+	ApprovalId    string `protobuf:"bytes,2,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1487,10 +1569,12 @@ func (x *SettleApprovalRequest) GetApprovalId() string {
 	return ""
 }
 
+// SettleApprovalResponse is the outcome of a decided approval.
 type SettleApprovalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when nothing waits for it, or it is not decided yet.
-	Settled       bool `protobuf:"varint,1,opt,name=settled,proto3" json:"settled,omitempty"`
+	// False when nothing waits for the approval, or it is not decided yet.
+	Settled bool `protobuf:"varint,1,opt,name=settled,proto3" json:"settled,omitempty"`
+	// The run as it stands now, in full.
 	Run           *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1540,9 +1624,13 @@ func (x *SettleApprovalResponse) GetRun() *Run {
 	return nil
 }
 
+// WatchRunRequest names the run to watch.
 type WatchRunRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// How much of the run to stream; FULL when not set.
+	View          RunView `protobuf:"varint,2,opt,name=view,proto3,enum=interlock.engine.v1.RunView" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1584,9 +1672,18 @@ func (x *WatchRunRequest) GetRunId() string {
 	return ""
 }
 
+func (x *WatchRunRequest) GetView() RunView {
+	if x != nil {
+		return x.View
+	}
+	return RunView_RUN_VIEW_UNSPECIFIED
+}
+
+// WatchRunResponse is the run after a change.
 type WatchRunResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *Run                   `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run, in the view that was asked for.
+	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1645,37 +1742,38 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x06resume\x18\a \x01(\bR\x06resume\"X\n" +
 	"\x10StartRunResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x18\n" +
-	"\aresumed\x18\x02 \x01(\bR\aresumed\"\x93\x01\n" +
+	"\aresumed\x18\x02 \x01(\bR\aresumed\"\xcf\x01\n" +
 	"\rGetRunRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
 	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12\x16\n" +
-	"\x06active\x18\x04 \x01(\bR\x06active\"^\n" +
+	"\x06active\x18\x04 \x01(\bR\x06active\x12:\n" +
+	"\x04view\x18\x05 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\"^\n" +
 	"\x0eGetRunResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12 \n" +
 	"\fasked_run_id\x18\x02 \x01(\tR\n" +
 	"askedRunId\"\xc1\x01\n" +
-	"\x0fListRunsRequest\x126\n" +
-	"\x06status\x18\x01 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\x12$\n" +
-	"\bworkflow\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\bworkflow\x12'\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\n" +
+	"\x0fListRunsRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"h\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12 \n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\x12:\n" +
+	"\x04view\x18\x04 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\"h\n" +
 	"\x10ListRunsResponse\x12,\n" +
 	"\x04runs\x18\x01 \x03(\v2\x18.interlock.engine.v1.RunR\x04runs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9f\x02\n" +
 	"\x14TransitionRunRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12 \n" +
-	"\x05event\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05event\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\x122\n" +
-	"\x10expected_version\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12'\n" +
+	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
-	"session_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
-	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\xd2\x01\n" +
+	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
+	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12 \n" +
+	"\x05event\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05event\x12\x12\n" +
+	"\x04data\x18\x05 \x01(\fR\x04data\x122\n" +
+	"\x10expected_version\x18\x06 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
+	"\x0fidempotency_key\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"\xd2\x01\n" +
 	"\x15TransitionRunResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
@@ -1711,9 +1809,9 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12 \n" +
 	"\x05state\x18\x04 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05state\x12\x18\n" +
-	"\acontext\x18\x05 \x01(\fR\acontext\x121\n" +
-	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x122\n" +
-	"\x10expected_version\x18\a \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\"\x9a\x01\n" +
+	"\acontext\x18\x05 \x01(\fR\acontext\x122\n" +
+	"\x10expected_version\x18\x06 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
+	"\x0fidempotency_key\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"\x9a\x01\n" +
 	"\x12ForceStateResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +
@@ -1741,10 +1839,10 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x14GetRunHistoryRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12,\n" +
-	"\rafter_version\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\fafterVersion\x12'\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12*\n" +
-	"\fafter_result\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vafterResult\"\xae\x01\n" +
+	"\rafter_version\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\fafterVersion\x12*\n" +
+	"\fafter_result\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vafterResult\x12'\n" +
+	"\tpage_size\x18\x04 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\"\xae\x01\n" +
 	"\x15GetRunHistoryResponse\x12;\n" +
 	"\aentries\x18\x01 \x03(\v2!.interlock.engine.v1.HistoryEntryR\aentries\x12,\n" +
 	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\x12*\n" +
@@ -1757,10 +1855,11 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"approvalId\"^\n" +
 	"\x16SettleApprovalResponse\x12\x18\n" +
 	"\asettled\x18\x01 \x01(\bR\asettled\x12*\n" +
-	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"4\n" +
+	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\"p\n" +
 	"\x0fWatchRunRequest\x12!\n" +
 	"\x06run_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\">\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05runId\x12:\n" +
+	"\x04view\x18\x02 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\">\n" +
 	"\x10WatchRunResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run2\xdb\t\n" +
 	"\n" +
@@ -1822,58 +1921,60 @@ var file_interlock_engine_v1_run_service_proto_goTypes = []any{
 	(*WatchRunRequest)(nil),        // 24: interlock.engine.v1.WatchRunRequest
 	(*WatchRunResponse)(nil),       // 25: interlock.engine.v1.WatchRunResponse
 	(*Run)(nil),                    // 26: interlock.engine.v1.Run
-	(RunStatus)(0),                 // 27: interlock.engine.v1.RunStatus
+	(RunView)(0),                   // 27: interlock.engine.v1.RunView
 	(*Rejection)(nil),              // 28: interlock.engine.v1.Rejection
 	(*HistoryEntry)(nil),           // 29: interlock.engine.v1.HistoryEntry
 }
 var file_interlock_engine_v1_run_service_proto_depIdxs = []int32{
 	26, // 0: interlock.engine.v1.StartRunResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 1: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
-	27, // 2: interlock.engine.v1.ListRunsRequest.status:type_name -> interlock.engine.v1.RunStatus
-	26, // 3: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
-	26, // 4: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 5: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	26, // 6: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 7: interlock.engine.v1.InterruptRunResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 8: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
-	28, // 9: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
-	26, // 10: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 11: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 12: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
-	29, // 13: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
-	26, // 14: interlock.engine.v1.SettleApprovalResponse.run:type_name -> interlock.engine.v1.Run
-	26, // 15: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
-	0,  // 16: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
-	2,  // 17: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
-	4,  // 18: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
-	6,  // 19: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
-	8,  // 20: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
-	10, // 21: interlock.engine.v1.RunService.InterruptRun:input_type -> interlock.engine.v1.InterruptRunRequest
-	12, // 22: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
-	14, // 23: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
-	16, // 24: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
-	18, // 25: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
-	20, // 26: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
-	22, // 27: interlock.engine.v1.RunService.SettleApproval:input_type -> interlock.engine.v1.SettleApprovalRequest
-	24, // 28: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
-	1,  // 29: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
-	3,  // 30: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
-	5,  // 31: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
-	7,  // 32: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
-	9,  // 33: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
-	11, // 34: interlock.engine.v1.RunService.InterruptRun:output_type -> interlock.engine.v1.InterruptRunResponse
-	13, // 35: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
-	15, // 36: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
-	17, // 37: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
-	19, // 38: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
-	21, // 39: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
-	23, // 40: interlock.engine.v1.RunService.SettleApproval:output_type -> interlock.engine.v1.SettleApprovalResponse
-	25, // 41: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
-	29, // [29:42] is the sub-list for method output_type
-	16, // [16:29] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	27, // 1: interlock.engine.v1.GetRunRequest.view:type_name -> interlock.engine.v1.RunView
+	26, // 2: interlock.engine.v1.GetRunResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 3: interlock.engine.v1.ListRunsRequest.view:type_name -> interlock.engine.v1.RunView
+	26, // 4: interlock.engine.v1.ListRunsResponse.runs:type_name -> interlock.engine.v1.Run
+	26, // 5: interlock.engine.v1.TransitionRunResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 6: interlock.engine.v1.TransitionRunResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	26, // 7: interlock.engine.v1.BindBranchResponse.run:type_name -> interlock.engine.v1.Run
+	26, // 8: interlock.engine.v1.InterruptRunResponse.run:type_name -> interlock.engine.v1.Run
+	26, // 9: interlock.engine.v1.ForceStateResponse.run:type_name -> interlock.engine.v1.Run
+	28, // 10: interlock.engine.v1.ForceStateResponse.rejection:type_name -> interlock.engine.v1.Rejection
+	26, // 11: interlock.engine.v1.PauseRunResponse.run:type_name -> interlock.engine.v1.Run
+	26, // 12: interlock.engine.v1.ResumeRunResponse.run:type_name -> interlock.engine.v1.Run
+	26, // 13: interlock.engine.v1.CancelRunResponse.run:type_name -> interlock.engine.v1.Run
+	29, // 14: interlock.engine.v1.GetRunHistoryResponse.entries:type_name -> interlock.engine.v1.HistoryEntry
+	26, // 15: interlock.engine.v1.SettleApprovalResponse.run:type_name -> interlock.engine.v1.Run
+	27, // 16: interlock.engine.v1.WatchRunRequest.view:type_name -> interlock.engine.v1.RunView
+	26, // 17: interlock.engine.v1.WatchRunResponse.run:type_name -> interlock.engine.v1.Run
+	0,  // 18: interlock.engine.v1.RunService.StartRun:input_type -> interlock.engine.v1.StartRunRequest
+	2,  // 19: interlock.engine.v1.RunService.GetRun:input_type -> interlock.engine.v1.GetRunRequest
+	4,  // 20: interlock.engine.v1.RunService.ListRuns:input_type -> interlock.engine.v1.ListRunsRequest
+	6,  // 21: interlock.engine.v1.RunService.TransitionRun:input_type -> interlock.engine.v1.TransitionRunRequest
+	8,  // 22: interlock.engine.v1.RunService.BindBranch:input_type -> interlock.engine.v1.BindBranchRequest
+	10, // 23: interlock.engine.v1.RunService.InterruptRun:input_type -> interlock.engine.v1.InterruptRunRequest
+	12, // 24: interlock.engine.v1.RunService.ForceState:input_type -> interlock.engine.v1.ForceStateRequest
+	14, // 25: interlock.engine.v1.RunService.PauseRun:input_type -> interlock.engine.v1.PauseRunRequest
+	16, // 26: interlock.engine.v1.RunService.ResumeRun:input_type -> interlock.engine.v1.ResumeRunRequest
+	18, // 27: interlock.engine.v1.RunService.CancelRun:input_type -> interlock.engine.v1.CancelRunRequest
+	20, // 28: interlock.engine.v1.RunService.GetRunHistory:input_type -> interlock.engine.v1.GetRunHistoryRequest
+	22, // 29: interlock.engine.v1.RunService.SettleApproval:input_type -> interlock.engine.v1.SettleApprovalRequest
+	24, // 30: interlock.engine.v1.RunService.WatchRun:input_type -> interlock.engine.v1.WatchRunRequest
+	1,  // 31: interlock.engine.v1.RunService.StartRun:output_type -> interlock.engine.v1.StartRunResponse
+	3,  // 32: interlock.engine.v1.RunService.GetRun:output_type -> interlock.engine.v1.GetRunResponse
+	5,  // 33: interlock.engine.v1.RunService.ListRuns:output_type -> interlock.engine.v1.ListRunsResponse
+	7,  // 34: interlock.engine.v1.RunService.TransitionRun:output_type -> interlock.engine.v1.TransitionRunResponse
+	9,  // 35: interlock.engine.v1.RunService.BindBranch:output_type -> interlock.engine.v1.BindBranchResponse
+	11, // 36: interlock.engine.v1.RunService.InterruptRun:output_type -> interlock.engine.v1.InterruptRunResponse
+	13, // 37: interlock.engine.v1.RunService.ForceState:output_type -> interlock.engine.v1.ForceStateResponse
+	15, // 38: interlock.engine.v1.RunService.PauseRun:output_type -> interlock.engine.v1.PauseRunResponse
+	17, // 39: interlock.engine.v1.RunService.ResumeRun:output_type -> interlock.engine.v1.ResumeRunResponse
+	19, // 40: interlock.engine.v1.RunService.CancelRun:output_type -> interlock.engine.v1.CancelRunResponse
+	21, // 41: interlock.engine.v1.RunService.GetRunHistory:output_type -> interlock.engine.v1.GetRunHistoryResponse
+	23, // 42: interlock.engine.v1.RunService.SettleApproval:output_type -> interlock.engine.v1.SettleApprovalResponse
+	25, // 43: interlock.engine.v1.RunService.WatchRun:output_type -> interlock.engine.v1.WatchRunResponse
+	31, // [31:44] is the sub-list for method output_type
+	18, // [18:31] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_service_proto_init() }

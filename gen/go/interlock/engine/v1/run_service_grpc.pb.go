@@ -38,42 +38,43 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// RunService owns runs: instances of workflows, and their history (S2, S6).
+// RunService owns runs, which are instances of workflows, and their history (S2, S6).
 type RunServiceClient interface {
-	// StartRun begins a run in its workflow's initial state.
+	// StartRun starts a run in the initial state of its workflow.
 	StartRun(ctx context.Context, in *StartRunRequest, opts ...grpc.CallOption) (*StartRunResponse, error)
-	// GetRun answers one run by its id, or the run that a session drives.
+	// GetRun returns one run by its id, or the run that a session drives.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
-	// ListRuns answers runs, newest last.
+	// ListRuns returns runs, newest first. Agents see their own.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
-	// TransitionRun asks to move on. A refusal is an OK response with accepted =
-	// false and a rejection that teaches; a status is for failures only: ABORTED
-	// when expected_version does not match.
+	// TransitionRun fires an event. A refused event is an OK response with accepted =
+	// false and a rejection that says what would be legal. ABORTED when
+	// expected_version does not match.
 	TransitionRun(ctx context.Context, in *TransitionRunRequest, opts ...grpc.CallOption) (*TransitionRunResponse, error)
-	// BindBranch gives a branch of a run's fork to a session of its own: its events
-	// and tool calls are judged in that branch alone (S5.3).
+	// BindBranch gives a branch of a run's fork to a session: its events and tool calls
+	// are judged in that branch alone (S5.3).
 	BindBranch(ctx context.Context, in *BindBranchRequest, opts ...grpc.CallOption) (*BindBranchResponse, error)
 	// InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-	// was allowed and has changed a matching file (S4.1). It happens once per call;
-	// where interrupts do not fire nothing changes.
+	// was allowed and changed a matching file (S4.1). It happens once per call. Where
+	// interrupts do not fire it changes nothing.
 	InterruptRun(ctx context.Context, in *InterruptRunRequest, opts ...grpc.CallOption) (*InterruptRunResponse, error)
-	// ForceState jumps to any state of a workflow with meta.debug (S6.3).
+	// ForceState sets any state of a workflow with meta.debug (S6.3).
 	ForceState(ctx context.Context, in *ForceStateRequest, opts ...grpc.CallOption) (*ForceStateResponse, error)
-	// PauseRun stops a run until it is resumed, with the runs that it has invoked and
-	// that have invoked it (S6.2).
+	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
+	// that invoked it (S6.2).
 	PauseRun(ctx context.Context, in *PauseRunRequest, opts ...grpc.CallOption) (*PauseRunResponse, error)
 	// ResumeRun continues a paused run as a new entry of its state (S6.2).
 	ResumeRun(ctx context.Context, in *ResumeRunRequest, opts ...grpc.CallOption) (*ResumeRunResponse, error)
-	// CancelRun ends a run, and the runs that it has invoked. The run that invoked it
-	// goes on by on_fail.
+	// CancelRun ends a run and the runs that it invoked. The run that invoked it
+	// continues with on_fail.
 	CancelRun(ctx context.Context, in *CancelRunRequest, opts ...grpc.CallOption) (*CancelRunResponse, error)
-	// GetRunHistory answers every change of a run, oldest first (S6.4).
+	// GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
+	// log: read from a version on, oldest first.
 	GetRunHistory(ctx context.Context, in *GetRunHistoryRequest, opts ...grpc.CallOption) (*GetRunHistoryResponse, error)
-	// SettleApproval does what follows from a decided approval: the parked transition fires,
-	// or is dropped (S9.1). It happens once; where nothing waits any more it changes
-	// nothing.
+	// SettleApproval does what follows from a decided approval: the parked transition
+	// fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
+	// it changes nothing.
 	SettleApproval(ctx context.Context, in *SettleApprovalRequest, opts ...grpc.CallOption) (*SettleApprovalResponse, error)
-	// WatchRun streams the run now and after every change until it has ended.
+	// WatchRun streams the run now and after every change until it ends.
 	WatchRun(ctx context.Context, in *WatchRunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchRunResponse], error)
 }
 
@@ -228,42 +229,43 @@ type RunService_WatchRunClient = grpc.ServerStreamingClient[WatchRunResponse]
 // All implementations must embed UnimplementedRunServiceServer
 // for forward compatibility.
 //
-// RunService owns runs: instances of workflows, and their history (S2, S6).
+// RunService owns runs, which are instances of workflows, and their history (S2, S6).
 type RunServiceServer interface {
-	// StartRun begins a run in its workflow's initial state.
+	// StartRun starts a run in the initial state of its workflow.
 	StartRun(context.Context, *StartRunRequest) (*StartRunResponse, error)
-	// GetRun answers one run by its id, or the run that a session drives.
+	// GetRun returns one run by its id, or the run that a session drives.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)
-	// ListRuns answers runs, newest last.
+	// ListRuns returns runs, newest first. Agents see their own.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
-	// TransitionRun asks to move on. A refusal is an OK response with accepted =
-	// false and a rejection that teaches; a status is for failures only: ABORTED
-	// when expected_version does not match.
+	// TransitionRun fires an event. A refused event is an OK response with accepted =
+	// false and a rejection that says what would be legal. ABORTED when
+	// expected_version does not match.
 	TransitionRun(context.Context, *TransitionRunRequest) (*TransitionRunResponse, error)
-	// BindBranch gives a branch of a run's fork to a session of its own: its events
-	// and tool calls are judged in that branch alone (S5.3).
+	// BindBranch gives a branch of a run's fork to a session: its events and tool calls
+	// are judged in that branch alone (S5.3).
 	BindBranch(context.Context, *BindBranchRequest) (*BindBranchResponse, error)
 	// InterruptRun diverts a run to the handler of an interrupt, for a tool call that
-	// was allowed and has changed a matching file (S4.1). It happens once per call;
-	// where interrupts do not fire nothing changes.
+	// was allowed and changed a matching file (S4.1). It happens once per call. Where
+	// interrupts do not fire it changes nothing.
 	InterruptRun(context.Context, *InterruptRunRequest) (*InterruptRunResponse, error)
-	// ForceState jumps to any state of a workflow with meta.debug (S6.3).
+	// ForceState sets any state of a workflow with meta.debug (S6.3).
 	ForceState(context.Context, *ForceStateRequest) (*ForceStateResponse, error)
-	// PauseRun stops a run until it is resumed, with the runs that it has invoked and
-	// that have invoked it (S6.2).
+	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
+	// that invoked it (S6.2).
 	PauseRun(context.Context, *PauseRunRequest) (*PauseRunResponse, error)
 	// ResumeRun continues a paused run as a new entry of its state (S6.2).
 	ResumeRun(context.Context, *ResumeRunRequest) (*ResumeRunResponse, error)
-	// CancelRun ends a run, and the runs that it has invoked. The run that invoked it
-	// goes on by on_fail.
+	// CancelRun ends a run and the runs that it invoked. The run that invoked it
+	// continues with on_fail.
 	CancelRun(context.Context, *CancelRunRequest) (*CancelRunResponse, error)
-	// GetRunHistory answers every change of a run, oldest first (S6.4).
+	// GetRunHistory returns the changes of a run and its tool results (S6.4). It is a
+	// log: read from a version on, oldest first.
 	GetRunHistory(context.Context, *GetRunHistoryRequest) (*GetRunHistoryResponse, error)
-	// SettleApproval does what follows from a decided approval: the parked transition fires,
-	// or is dropped (S9.1). It happens once; where nothing waits any more it changes
-	// nothing.
+	// SettleApproval does what follows from a decided approval: the parked transition
+	// fires, or is dropped (S9.1). It happens once. Where nothing waits for the approval
+	// it changes nothing.
 	SettleApproval(context.Context, *SettleApprovalRequest) (*SettleApprovalResponse, error)
-	// WatchRun streams the run now and after every change until it has ended.
+	// WatchRun streams the run now and after every change until it ends.
 	WatchRun(*WatchRunRequest, grpc.ServerStreamingServer[WatchRunResponse]) error
 	mustEmbedUnimplementedRunServiceServer()
 }

@@ -4,6 +4,9 @@
 // 	protoc        (unknown)
 // source: interlock/engine/v1/workflow.proto
 
+// Package interlock.engine.v1 is the contract of the engine: workflows, processes,
+// and their runs.
+
 package enginev1
 
 import (
@@ -22,13 +25,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Severity of a problem in a definition.
+// Severity is how serious a problem of a definition is.
 type Severity int32
 
 const (
+	// Not set.
 	Severity_SEVERITY_UNSPECIFIED Severity = 0
-	Severity_SEVERITY_ERROR       Severity = 1
-	Severity_SEVERITY_WARNING     Severity = 2
+	// The definition is refused.
+	Severity_SEVERITY_ERROR Severity = 1
+	// The definition is accepted, and probably not what its author meant.
+	Severity_SEVERITY_WARNING Severity = 2
 )
 
 // Enum value maps for Severity.
@@ -72,15 +78,16 @@ func (Severity) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_engine_v1_workflow_proto_rawDescGZIP(), []int{0}
 }
 
-// Problem is one finding of the validator (S1.2).
+// Problem is one finding of the validator about a definition (S1.2).
 type Problem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// JSON Pointer (RFC 6901) to the offending value, or to the missing key.
 	Pointer string `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
-	// Stable UPPER_SNAKE code of S1.3.
-	Code     string   `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// Stable UPPER_SNAKE code (S1.3). New codes may be added.
+	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// Whether the definition is refused.
 	Severity Severity `protobuf:"varint,3,opt,name=severity,proto3,enum=interlock.engine.v1.Severity" json:"severity,omitempty"`
-	// One sentence that says the mend.
+	// One sentence that says what is wrong and how to fix it.
 	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -144,17 +151,21 @@ func (x *Problem) GetMessage() string {
 	return ""
 }
 
-// Workflow is one immutable version of a definition.
+// Workflow is one immutable version of a workflow definition (S1.6).
 type Workflow struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	// Hex SHA-256 of the canonical JSON (RFC 8785).
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow, unique in the namespace among workflows and processes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of this version, from 1.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Hex SHA-256 of the canonical JSON (RFC 8785) of the definition.
 	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
-	// The definition as it was written: UTF-8 JSON.
-	Definition    []byte                 `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	CreatedBy     string                 `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// The definition as it was written: UTF-8 JSON. Empty in lists.
+	Definition []byte `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
+	// When this version was registered.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Name of the principal that registered this version.
+	CreatedBy     string `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

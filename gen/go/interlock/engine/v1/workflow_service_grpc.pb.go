@@ -29,18 +29,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WorkflowService owns workflow definitions. Definitions are registered by
-// content; versions are immutable (S1.6).
+// WorkflowService owns workflow definitions. Definitions are registered by content,
+// and versions are immutable (S1.6).
 type WorkflowServiceClient interface {
-	// RegisterWorkflow validates and stores a definition. The same content again answers
-	// the existing version with created = false. INVALID_ARGUMENT with one
-	// BadRequest violation per problem when the definition is invalid.
+	// RegisterWorkflow validates and stores a definition. The content of the latest
+	// version returns that version with created = false. An invalid definition is
+	// INVALID_ARGUMENT with one BadRequest violation per problem.
 	RegisterWorkflow(ctx context.Context, in *RegisterWorkflowRequest, opts ...grpc.CallOption) (*RegisterWorkflowResponse, error)
-	// GetWorkflow answers one version, by default the latest. NOT_FOUND when absent.
+	// GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+	// none.
 	GetWorkflow(ctx context.Context, in *GetWorkflowRequest, opts ...grpc.CallOption) (*GetWorkflowResponse, error)
-	// ListWorkflows answers the latest version of every workflow, by name.
+	// ListWorkflows returns the latest version of every workflow. It is a registry:
+	// ordered by name, without a filter.
 	ListWorkflows(ctx context.Context, in *ListWorkflowsRequest, opts ...grpc.CallOption) (*ListWorkflowsResponse, error)
-	// ValidateWorkflow reports every problem of a definition and stores nothing.
+	// ValidateWorkflow returns every problem of a definition and stores nothing.
 	ValidateWorkflow(ctx context.Context, in *ValidateWorkflowRequest, opts ...grpc.CallOption) (*ValidateWorkflowResponse, error)
 }
 
@@ -96,18 +98,20 @@ func (c *workflowServiceClient) ValidateWorkflow(ctx context.Context, in *Valida
 // All implementations must embed UnimplementedWorkflowServiceServer
 // for forward compatibility.
 //
-// WorkflowService owns workflow definitions. Definitions are registered by
-// content; versions are immutable (S1.6).
+// WorkflowService owns workflow definitions. Definitions are registered by content,
+// and versions are immutable (S1.6).
 type WorkflowServiceServer interface {
-	// RegisterWorkflow validates and stores a definition. The same content again answers
-	// the existing version with created = false. INVALID_ARGUMENT with one
-	// BadRequest violation per problem when the definition is invalid.
+	// RegisterWorkflow validates and stores a definition. The content of the latest
+	// version returns that version with created = false. An invalid definition is
+	// INVALID_ARGUMENT with one BadRequest violation per problem.
 	RegisterWorkflow(context.Context, *RegisterWorkflowRequest) (*RegisterWorkflowResponse, error)
-	// GetWorkflow answers one version, by default the latest. NOT_FOUND when absent.
+	// GetWorkflow returns one version, by default the latest. NOT_FOUND when there is
+	// none.
 	GetWorkflow(context.Context, *GetWorkflowRequest) (*GetWorkflowResponse, error)
-	// ListWorkflows answers the latest version of every workflow, by name.
+	// ListWorkflows returns the latest version of every workflow. It is a registry:
+	// ordered by name, without a filter.
 	ListWorkflows(context.Context, *ListWorkflowsRequest) (*ListWorkflowsResponse, error)
-	// ValidateWorkflow reports every problem of a definition and stores nothing.
+	// ValidateWorkflow returns every problem of a definition and stores nothing.
 	ValidateWorkflow(context.Context, *ValidateWorkflowRequest) (*ValidateWorkflowResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }

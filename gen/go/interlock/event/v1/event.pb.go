@@ -5,8 +5,9 @@
 // source: interlock/event/v1/event.proto
 
 // Package interlock.event.v1 holds the payload of every event that Interlock
-// announces on NATS. Over NATS an event travels as proto3 JSON with CloudEvents
-// 1.0 binary headers; see docs/events.md for the subjects and an example of each.
+// announces on NATS. Over NATS an event travels as proto3 JSON with CloudEvents 1.0
+// binary headers; see docs/events.md for the subjects and an example of each. Words
+// such as statuses are strings here, because consumers read them as JSON.
 
 package eventv1
 
@@ -26,29 +27,32 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Event is one fact that has happened and will not change. It is written to the
-// store in the same commit as the change it announces, so it is never lost and
-// never early; delivery is at least once, so consumers deduplicate by id.
+// Event is one fact that has happened and will not change. It is written to the store
+// in the same commit as the change it announces, so it is never lost and never early.
+// Delivery is at least once: consumers deduplicate by id.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Globally unique and deterministic: the same change always has the same id.
-	// It is also the NATS message id and the CloudEvents id.
+	// Globally unique and deterministic: the same change always has the same id. It is
+	// also the NATS message id and the CloudEvents id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Namespace of the entity, "default" unless the caller said otherwise.
+	// Namespace of the entity: "default" unless the caller said otherwise.
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// What the event is about: "run", "toolcall", "workflow", ...
 	Entity string `protobuf:"bytes,3,opt,name=entity,proto3" json:"entity,omitempty"`
 	// Id of the entity within its namespace.
 	EntityId string `protobuf:"bytes,4,opt,name=entity_id,json=entityId,proto3" json:"entity_id,omitempty"`
-	// What happened, the last token of the NATS subject: "transitioned", ...
+	// What happened, the last tokens of the NATS subject: "transitioned",
+	// "interrupt.fired", ...
 	Type string `protobuf:"bytes,5,opt,name=type,proto3" json:"type,omitempty"`
 	// Version of the entity that this event belongs to. Events of one entity are
 	// delivered in non-decreasing version order.
 	Version int64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	// When the change was decided.
 	Time *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
-	// Who caused it: the principal's name.
+	// Name of the principal that caused it.
 	Actor string `protobuf:"bytes,8,opt,name=actor,proto3" json:"actor,omitempty"`
+	// What else there is to know, by kind of event.
+	//
 	// Types that are valid to be assigned to Payload:
 	//
 	//	*Event_WorkflowRegistered
@@ -464,126 +468,157 @@ type isEvent_Payload interface {
 }
 
 type Event_WorkflowRegistered struct {
+	// Of workflow.registered.
 	WorkflowRegistered *WorkflowRegistered `protobuf:"bytes,20,opt,name=workflow_registered,json=workflowRegistered,proto3,oneof"`
 }
 
 type Event_RunStarted struct {
+	// Of run.started.
 	RunStarted *RunStarted `protobuf:"bytes,21,opt,name=run_started,json=runStarted,proto3,oneof"`
 }
 
 type Event_RunTransitioned struct {
+	// Of run.transitioned and run.warned.
 	RunTransitioned *RunTransitioned `protobuf:"bytes,22,opt,name=run_transitioned,json=runTransitioned,proto3,oneof"`
 }
 
 type Event_RunRejected struct {
+	// Of run.rejected.
 	RunRejected *RunRejected `protobuf:"bytes,23,opt,name=run_rejected,json=runRejected,proto3,oneof"`
 }
 
 type Event_RunEnded struct {
+	// Of run.completed, run.failed, run.blocked and run.cancelled.
 	RunEnded *RunEnded `protobuf:"bytes,24,opt,name=run_ended,json=runEnded,proto3,oneof"`
 }
 
 type Event_RunPaused struct {
+	// Of run.paused.
 	RunPaused *RunPaused `protobuf:"bytes,25,opt,name=run_paused,json=runPaused,proto3,oneof"`
 }
 
 type Event_RunResumed struct {
+	// Of run.resumed.
 	RunResumed *RunResumed `protobuf:"bytes,26,opt,name=run_resumed,json=runResumed,proto3,oneof"`
 }
 
 type Event_ToolcallDecided struct {
+	// Of toolcall.allowed, toolcall.asked and toolcall.denied.
 	ToolcallDecided *ToolCallDecided `protobuf:"bytes,27,opt,name=toolcall_decided,json=toolcallDecided,proto3,oneof"`
 }
 
 type Event_ToolcallReported struct {
+	// Of toolcall.reported and toolcall.unaccounted.
 	ToolcallReported *ToolCallReported `protobuf:"bytes,28,opt,name=toolcall_reported,json=toolcallReported,proto3,oneof"`
 }
 
 type Event_RunForced struct {
+	// Of run.forced.
 	RunForced *RunForced `protobuf:"bytes,29,opt,name=run_forced,json=runForced,proto3,oneof"`
 }
 
 type Event_RunInterrupted struct {
+	// Of run.interrupt.fired.
 	RunInterrupted *RunInterrupted `protobuf:"bytes,30,opt,name=run_interrupted,json=runInterrupted,proto3,oneof"`
 }
 
 type Event_RunForked struct {
+	// Of run.fork.started.
 	RunForked *RunForked `protobuf:"bytes,31,opt,name=run_forked,json=runForked,proto3,oneof"`
 }
 
 type Event_RunBranchBound struct {
+	// Of run.fork.branch_bound.
 	RunBranchBound *RunBranchBound `protobuf:"bytes,32,opt,name=run_branch_bound,json=runBranchBound,proto3,oneof"`
 }
 
 type Event_RunBranchEnded struct {
+	// Of run.fork.branch_ended.
 	RunBranchEnded *RunBranchEnded `protobuf:"bytes,33,opt,name=run_branch_ended,json=runBranchEnded,proto3,oneof"`
 }
 
 type Event_RunJoined struct {
+	// Of run.fork.joined.
 	RunJoined *RunJoined `protobuf:"bytes,34,opt,name=run_joined,json=runJoined,proto3,oneof"`
 }
 
 type Event_RunInvoked struct {
+	// Of run.invoke.started.
 	RunInvoked *RunInvoked `protobuf:"bytes,35,opt,name=run_invoked,json=runInvoked,proto3,oneof"`
 }
 
 type Event_RunChildEnded struct {
+	// Of run.invoke.ended.
 	RunChildEnded *RunChildEnded `protobuf:"bytes,36,opt,name=run_child_ended,json=runChildEnded,proto3,oneof"`
 }
 
 type Event_SchemaRegistered struct {
+	// Of schema.registered.
 	SchemaRegistered *SchemaRegistered `protobuf:"bytes,37,opt,name=schema_registered,json=schemaRegistered,proto3,oneof"`
 }
 
 type Event_StateChanged struct {
+	// Of state.created, state.updated and state.migrated.
 	StateChanged *StateChanged `protobuf:"bytes,38,opt,name=state_changed,json=stateChanged,proto3,oneof"`
 }
 
 type Event_StateDeleted struct {
+	// Of state.deleted.
 	StateDeleted *StateDeleted `protobuf:"bytes,39,opt,name=state_deleted,json=stateDeleted,proto3,oneof"`
 }
 
 type Event_StateLocked struct {
+	// Of state.locked and state.unlocked.
 	StateLocked *StateLocked `protobuf:"bytes,40,opt,name=state_locked,json=stateLocked,proto3,oneof"`
 }
 
 type Event_SessionCreated struct {
+	// Of session.created.
 	SessionCreated *SessionCreated `protobuf:"bytes,41,opt,name=session_created,json=sessionCreated,proto3,oneof"`
 }
 
 type Event_SessionChanged struct {
+	// Of the other changes of a session.
 	SessionChanged *SessionChanged `protobuf:"bytes,42,opt,name=session_changed,json=sessionChanged,proto3,oneof"`
 }
 
 type Event_SessionGranted struct {
+	// Of session.granted and session.revoked.
 	SessionGranted *SessionGranted `protobuf:"bytes,43,opt,name=session_granted,json=sessionGranted,proto3,oneof"`
 }
 
 type Event_TaskChanged struct {
+	// Of every change of a task.
 	TaskChanged *TaskChanged `protobuf:"bytes,44,opt,name=task_changed,json=taskChanged,proto3,oneof"`
 }
 
 type Event_ComponentChanged struct {
+	// Of component.created, component.updated and component.deleted.
 	ComponentChanged *ComponentChanged `protobuf:"bytes,45,opt,name=component_changed,json=componentChanged,proto3,oneof"`
 }
 
 type Event_ComponentCommitted struct {
+	// Of component.committed.
 	ComponentCommitted *ComponentCommitted `protobuf:"bytes,46,opt,name=component_committed,json=componentCommitted,proto3,oneof"`
 }
 
 type Event_ApprovalChanged struct {
+	// Of every change of an approval.
 	ApprovalChanged *ApprovalChanged `protobuf:"bytes,47,opt,name=approval_changed,json=approvalChanged,proto3,oneof"`
 }
 
 type Event_RunApprovalChanged struct {
+	// Of run.approval.parked and what follows it.
 	RunApprovalChanged *RunApprovalChanged `protobuf:"bytes,48,opt,name=run_approval_changed,json=runApprovalChanged,proto3,oneof"`
 }
 
 type Event_PolicyChanged struct {
+	// Of every change of a policy.
 	PolicyChanged *PolicyChanged `protobuf:"bytes,49,opt,name=policy_changed,json=policyChanged,proto3,oneof"`
 }
 
 type Event_DecisionsSealed struct {
+	// Of audit.sealed.
 	DecisionsSealed *DecisionsSealed `protobuf:"bytes,50,opt,name=decisions_sealed,json=decisionsSealed,proto3,oneof"`
 }
 
@@ -649,11 +684,13 @@ func (*Event_PolicyChanged) isEvent_Payload() {}
 
 func (*Event_DecisionsSealed) isEvent_Payload() {}
 
-// WorkflowRegistered announces a new immutable version of a workflow.
+// WorkflowRegistered announces a new immutable version of a workflow or process.
 type WorkflowRegistered struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Workflow        string                 `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	WorkflowVersion int64                  `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Number of the version.
+	WorkflowVersion int64 `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
 	// Hex SHA-256 of the canonical JSON (RFC 8785) of the definition.
 	Digest        string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -713,11 +750,15 @@ func (x *WorkflowRegistered) GetDigest() string {
 
 // RunStarted announces a run in its initial state.
 type RunStarted struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Workflow        string                 `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	WorkflowVersion int64                  `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
-	State           string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
-	SessionId       string                 `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of its workflow.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Version of the workflow.
+	WorkflowVersion int64 `protobuf:"varint,2,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	// The initial state.
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// The session that drives it; empty for none.
+	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The run that invoked it; empty for none.
 	ParentRunId   string `protobuf:"bytes,5,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -789,19 +830,23 @@ func (x *RunStarted) GetParentRunId() string {
 	return ""
 }
 
-// RunTransitioned announces that a run moved from one state to another. The
-// caller's data is not part of events; read it from the run's history.
+// RunTransitioned announces that a run moved from one state to another. The caller's
+// data is not part of events; read it from the run's history.
 type RunTransitioned struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Event     string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	From      string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	To        string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	Rationale string                 `protobuf:"bytes,4,opt,name=rationale,proto3" json:"rationale,omitempty"`
-	// True when no transition was defined for the event and `safe_next` was taken.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event that was fired.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state before.
+	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	// The state after.
+	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// Why the agent fired the event, in its own words; may be empty.
+	Rationale string `protobuf:"bytes,4,opt,name=rationale,proto3" json:"rationale,omitempty"`
+	// True when the state defines no such event and its safe_next was taken.
 	SafeNext bool `protobuf:"varint,5,opt,name=safe_next,json=safeNext,proto3" json:"safe_next,omitempty"`
 	// Names of the guards that were evaluated and passed.
 	Guards []string `protobuf:"bytes,6,rep,name=guards,proto3" json:"guards,omitempty"`
-	// The branch that it happened in; empty outside of forks. So in all events.
+	// The branch that it happened in; empty outside of forks.
 	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -886,17 +931,21 @@ func (x *RunTransitioned) GetBranch() string {
 	return ""
 }
 
-// RunRejected announces a transition that was asked for and refused.
+// RunRejected announces an event that was refused.
 type RunRejected struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Event string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	State string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The event that was fired.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that it was fired in.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
 	// UPPER_SNAKE rejection code, e.g. GUARD_FAILED.
-	Code    string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
+	Code string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
+	// Why, in one sentence that an agent can act on.
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// Names of the guards that failed.
-	Guards        []string `protobuf:"bytes,5,rep,name=guards,proto3" json:"guards,omitempty"`
-	Branch        string   `protobuf:"bytes,6,opt,name=branch,proto3" json:"branch,omitempty"`
+	Guards []string `protobuf:"bytes,5,rep,name=guards,proto3" json:"guards,omitempty"`
+	// The branch that it happened in; empty outside of forks.
+	Branch        string `protobuf:"bytes,6,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -976,9 +1025,11 @@ func (x *RunRejected) GetBranch() string {
 // RunEnded announces a run that reached a final state, failed or was cancelled.
 type RunEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// COMPLETED, FAILED or CANCELLED.
-	Status        string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	State         string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// COMPLETED, FAILED, BLOCKED or CANCELLED.
+	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// The state that it ended in.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// Why it ended; may be empty.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1038,8 +1089,9 @@ func (x *RunEnded) GetReason() string {
 // RunPaused announces a paused run.
 type RunPaused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True when an operator holds the run: tool calls are denied until it resumes.
-	Held          bool   `protobuf:"varint,1,opt,name=held,proto3" json:"held,omitempty"`
+	// True when it is held: tool calls are denied until it is resumed.
+	Held bool `protobuf:"varint,1,opt,name=held,proto3" json:"held,omitempty"`
+	// Why it was paused; may be empty.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1091,8 +1143,9 @@ func (x *RunPaused) GetReason() string {
 
 // RunResumed announces a run that is running again.
 type RunResumed struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         string                 `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state that it is in.
+	State         string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1134,12 +1187,15 @@ func (x *RunResumed) GetState() string {
 	return ""
 }
 
-// RunForced announces a jump to a state, past guards and approvals.
+// RunForced announces that an operator set the state, past guards and approvals.
 type RunForced struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	From          string                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
-	To            string                 `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
-	Branch        string                 `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state before.
+	From string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// The state after.
+	To string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	// The branch that it happened in; empty outside of forks.
+	Branch        string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1195,15 +1251,19 @@ func (x *RunForced) GetBranch() string {
 	return ""
 }
 
-// RunInterrupted announces that a changed file has diverted a run to a handler.
+// RunInterrupted announces that a changed file diverted a run to a handler.
 type RunInterrupted struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Interrupt string                 `protobuf:"bytes,1,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
-	From      string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	To        string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the interrupt.
+	Interrupt string `protobuf:"bytes,1,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	// The state that was left.
+	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	// The state of the handler.
+	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	// The files that matched.
-	Files         []string `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty"`
-	Branch        string   `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
+	Files []string `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty"`
+	// The branch that it happened in; empty outside of forks.
+	Branch        string `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1273,13 +1333,17 @@ func (x *RunInterrupted) GetBranch() string {
 	return ""
 }
 
-// RunForked announces that a run works in branches now.
+// RunForked announces that a run works in branches.
 type RunForked struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	Branches      []string               `protobuf:"bytes,3,rep,name=branches,proto3" json:"branches,omitempty"`
-	Branch        string                 `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event that forked.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that it was fired in.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// Names of the branches, in definition order.
+	Branches []string `protobuf:"bytes,3,rep,name=branches,proto3" json:"branches,omitempty"`
+	// The branch that forked; empty when the run did.
+	Branch        string `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1342,12 +1406,15 @@ func (x *RunForked) GetBranch() string {
 	return ""
 }
 
-// RunBranchBound announces that a session of its own works in a branch.
+// RunBranchBound announces that a session works in a branch.
 type RunBranchBound struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Branch        string                 `protobuf:"bytes,1,opt,name=branch,proto3" json:"branch,omitempty"`
-	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	SessionId     string                 `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The branch, as a path of names.
+	Branch string `protobuf:"bytes,1,opt,name=branch,proto3" json:"branch,omitempty"`
+	// The state that the branch is in.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The session that it was given to.
+	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1403,12 +1470,14 @@ func (x *RunBranchBound) GetSessionId() string {
 	return ""
 }
 
-// RunBranchEnded announces a branch that has succeeded or failed.
+// RunBranchEnded announces a branch that succeeded or failed.
 type RunBranchEnded struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Branch string                 `protobuf:"bytes,1,opt,name=branch,proto3" json:"branch,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The branch, as a path of names.
+	Branch string `protobuf:"bytes,1,opt,name=branch,proto3" json:"branch,omitempty"`
 	// SUCCEEDED or FAILED.
-	Status        string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// The state that it ended in.
 	State         string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1468,16 +1537,22 @@ func (x *RunBranchEnded) GetState() string {
 // RunJoined announces the end of a fork.
 type RunJoined struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Event string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	// The state that forked, and the one that the run goes on in.
-	From      string          `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	To        string          `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	Succeeded bool            `protobuf:"varint,4,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
-	Branches  []*JoinedBranch `protobuf:"bytes,5,rep,name=branches,proto3" json:"branches,omitempty"`
-	// Keys of the context that several branches have changed to different values.
+	// The event that forked.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that forked.
+	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	// The state that follows.
+	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// True when the fork succeeded.
+	Succeeded bool `protobuf:"varint,4,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
+	// How each branch ended, in definition order.
+	Branches []*JoinedBranch `protobuf:"bytes,5,rep,name=branches,proto3" json:"branches,omitempty"`
+	// Keys of the context that several branches changed to different values: the last
+	// branch in definition order wins.
 	Conflicts []string `protobuf:"bytes,6,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
-	Branch    string   `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
-	// What else a reader must know, such as changes that did not fit.
+	// The branch that joined; empty when the run did.
+	Branch string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
+	// What else a reader must know, such as changes that did not fit; may be empty.
 	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1569,11 +1644,13 @@ func (x *RunJoined) GetReason() string {
 	return ""
 }
 
-// JoinedBranch is how a branch ended: SUCCEEDED, FAILED or CANCELLED.
+// JoinedBranch is how a branch ended.
 type JoinedBranch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the branch.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// SUCCEEDED, FAILED or CANCELLED.
+	Status        string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1624,12 +1701,17 @@ func (x *JoinedBranch) GetStatus() string {
 
 // RunInvoked announces a run that waits for a child run.
 type RunInvoked struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	ChildRunId    string                 `protobuf:"bytes,3,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
-	ChildWorkflow string                 `protobuf:"bytes,4,opt,name=child_workflow,json=childWorkflow,proto3" json:"child_workflow,omitempty"`
-	Branch        string                 `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event that invoked it.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that it was fired in.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// Id of the child run.
+	ChildRunId string `protobuf:"bytes,3,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
+	// Workflow of the child run.
+	ChildWorkflow string `protobuf:"bytes,4,opt,name=child_workflow,json=childWorkflow,proto3" json:"child_workflow,omitempty"`
+	// The branch that it happened in; empty outside of forks.
+	Branch        string `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1699,16 +1781,22 @@ func (x *RunInvoked) GetBranch() string {
 	return ""
 }
 
-// RunChildEnded announces a run that goes on because its child run has ended.
+// RunChildEnded announces a run that continues because its child run has ended.
 type RunChildEnded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         string                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	From          string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	To            string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	ChildRunId    string                 `protobuf:"bytes,4,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
-	ChildWorkflow string                 `protobuf:"bytes,5,opt,name=child_workflow,json=childWorkflow,proto3" json:"child_workflow,omitempty"`
-	// COMPLETED, FAILED or CANCELLED.
-	ChildStatus   string `protobuf:"bytes,6,opt,name=child_status,json=childStatus,proto3" json:"child_status,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event that invoked the child run.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The state before.
+	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	// The state after.
+	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// Id of the child run.
+	ChildRunId string `protobuf:"bytes,4,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
+	// Workflow of the child run.
+	ChildWorkflow string `protobuf:"bytes,5,opt,name=child_workflow,json=childWorkflow,proto3" json:"child_workflow,omitempty"`
+	// COMPLETED, FAILED, BLOCKED or CANCELLED.
+	ChildStatus string `protobuf:"bytes,6,opt,name=child_status,json=childStatus,proto3" json:"child_status,omitempty"`
+	// The branch that it happened in; empty outside of forks.
 	Branch        string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1795,25 +1883,33 @@ func (x *RunChildEnded) GetBranch() string {
 
 // ToolCallDecided announces one decision on a tool call.
 type ToolCallDecided struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	CallId string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool   string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
 	// ALLOW, ASK or DENY.
 	Decision string `protobuf:"bytes,3,opt,name=decision,proto3" json:"decision,omitempty"`
-	// UPPER_SNAKE decision code of a denial, e.g. TOOL_NOT_ALLOWED.
-	Code       string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
-	Message    string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	State      string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
-	RunVersion int64  `protobuf:"varint,7,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
-	// Hex SHA-256 of the canonical input; inputs themselves are not recorded.
+	// UPPER_SNAKE decision code, e.g. TOOL_NOT_ALLOWED; empty when the call was allowed.
+	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
+	// One sentence: what was refused, why, and what is allowed.
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// The state that the call was judged in.
+	State string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
+	// Version of the run that was decided on.
+	RunVersion int64 `protobuf:"varint,7,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
+	// Hex SHA-256 of the tool's name and input. Inputs themselves are not part of events.
 	InputDigest string `protobuf:"bytes,8,opt,name=input_digest,json=inputDigest,proto3" json:"input_digest,omitempty"`
 	// What policies call the tool.
 	Capability string `protobuf:"bytes,9,opt,name=capability,proto3" json:"capability,omitempty"`
-	// The policy that decided, its version, and its rule; empty when the state did.
-	Policy        string `protobuf:"bytes,10,opt,name=policy,proto3" json:"policy,omitempty"`
-	PolicyVersion int64  `protobuf:"varint,11,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
-	Rule          string `protobuf:"bytes,12,opt,name=rule,proto3" json:"rule,omitempty"`
-	// The approval that is asked for, or that has admitted the call.
+	// Name of the policy that decided; empty when the state did.
+	Policy string `protobuf:"bytes,10,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Version of that policy; 0 when the state decided.
+	PolicyVersion int64 `protobuf:"varint,11,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// What decided, such as "policy deploy-gate version 3, /ask/0"; empty when the state
+	// did.
+	Rule string `protobuf:"bytes,12,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The approval that humans are asked for, or that admitted the call; empty for none.
 	ApprovalId string `protobuf:"bytes,13,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	// What shadows would have decided, where that differs.
 	Shadows       []*ShadowDecided `protobuf:"bytes,14,rep,name=shadows,proto3" json:"shadows,omitempty"`
@@ -1949,14 +2045,19 @@ func (x *ToolCallDecided) GetShadows() []*ShadowDecided {
 	return nil
 }
 
-// ShadowDecided is what a shadow would have decided.
+// ShadowDecided is what a shadow would have decided. The shadow is a policy or a
+// workflow.
 type ShadowDecided struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A policy and its version, or a workflow.
-	Policy        string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	PolicyVersion int64  `protobuf:"varint,2,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
-	Workflow      string `protobuf:"bytes,3,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	Decision      string `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"`
+	// Name of the policy; empty when the shadow is a workflow.
+	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Version of the policy; 0 when the shadow is a workflow.
+	PolicyVersion int64 `protobuf:"varint,2,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// Name of the workflow; empty when the shadow is a policy.
+	Workflow string `protobuf:"bytes,3,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// ALLOW, ASK or DENY.
+	Decision string `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"`
+	// UPPER_SNAKE decision code; empty when it would have allowed the call.
 	Code          string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2029,14 +2130,20 @@ func (x *ShadowDecided) GetCode() string {
 
 // ToolCallReported announces the result of a tool call.
 type ToolCallReported struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	CallId       string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool         string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	Ok           bool                   `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
-	ResultBytes  int64                  `protobuf:"varint,4,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
-	FilesChanged []string               `protobuf:"bytes,5,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	CostUsd      string                 `protobuf:"bytes,6,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
-	// True when no such call had been allowed (type "unaccounted").
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	// False when the tool failed.
+	Ok bool `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
+	// Size of the result, in bytes.
+	ResultBytes int64 `protobuf:"varint,4,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
+	// Files that the call changed.
+	FilesChanged []string `protobuf:"bytes,5,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
+	// What the call cost, in decimal US dollars; empty for none.
+	CostUsd string `protobuf:"bytes,6,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	// True when no such call was allowed (type "unaccounted").
 	Unaccounted   bool `protobuf:"varint,7,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2123,11 +2230,14 @@ func (x *ToolCallReported) GetUnaccounted() bool {
 
 // SchemaRegistered announces a new immutable version of a schema.
 type SchemaRegistered struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SchemaId      string                 `protobuf:"bytes,1,opt,name=schema_id,json=schemaId,proto3" json:"schema_id,omitempty"`
-	SchemaName    string                 `protobuf:"bytes,2,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
-	SchemaVersion int64                  `protobuf:"varint,3,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
-	// Hex SHA-256 of the canonical JSON (RFC 8785).
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the version.
+	SchemaId string `protobuf:"bytes,1,opt,name=schema_id,json=schemaId,proto3" json:"schema_id,omitempty"`
+	// Name of the schema.
+	SchemaName string `protobuf:"bytes,2,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	// Number of the version.
+	SchemaVersion int64 `protobuf:"varint,3,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
+	// Hex SHA-256 of the canonical JSON (RFC 8785) of the schema.
 	Digest        string `protobuf:"bytes,4,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2191,18 +2301,21 @@ func (x *SchemaRegistered) GetDigest() string {
 	return ""
 }
 
-// StateChanged announces a new version of a shared state (types "created",
-// "updated" and "migrated"). The document is not part of events; read it from the
-// state, or from its history.
+// StateChanged announces a new version of a shared state. The document is not part of
+// events; read it from the state, or from its history.
 type StateChanged struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SchemaName    string                 `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
-	SchemaVersion int64                  `protobuf:"varint,2,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
-	RootSessionId string                 `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
-	// The session that acted; empty for none.
-	SessionId   string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the schema that it conforms to.
+	SchemaName string `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	// Version of that schema.
+	SchemaVersion int64 `protobuf:"varint,2,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
+	// Root of the tree of sessions that share it.
+	RootSessionId string `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// The session that changed it; empty for none.
+	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Name of that session; empty for none.
 	SessionName string `protobuf:"bytes,5,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
-	// JSON Pointers of the places that were written; the first of many.
+	// JSON Pointers (RFC 6901) of the places that were written; the first of many.
 	Pointers      []string `protobuf:"bytes,6,rep,name=pointers,proto3" json:"pointers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2282,9 +2395,11 @@ func (x *StateChanged) GetPointers() []string {
 
 // StateDeleted announces a state that is gone, with its history.
 type StateDeleted struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SchemaName    string                 `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
-	RootSessionId string                 `protobuf:"bytes,2,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the schema that it conformed to.
+	SchemaName string `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	// Root of the tree of sessions that shared it.
+	RootSessionId string `protobuf:"bytes,2,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
 	// True when its root session had not ended.
 	Forced        bool `protobuf:"varint,3,opt,name=forced,proto3" json:"forced,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2342,12 +2457,13 @@ func (x *StateDeleted) GetForced() bool {
 	return false
 }
 
-// StateLocked announces a lease on a state, taken or given back (types "locked"
-// and "unlocked"). A lease that lapses is not announced. The event's version is
-// the fencing token.
+// StateLocked announces a lease on a state, taken or given back. A lease that lapses is
+// not announced. The event's version is the fencing token.
 type StateLocked struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Holder        string                 `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who holds the lease, or held it.
+	Holder string `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	// When the lease lapses. Absent when it was given back.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2399,11 +2515,15 @@ func (x *StateLocked) GetExpiresAt() *timestamppb.Timestamp {
 
 // SessionCreated announces a new session.
 type SessionCreated struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	ParentSessionId string                 `protobuf:"bytes,2,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
-	RootSessionId   string                 `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
-	WorkflowStateId string                 `protobuf:"bytes,4,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the session.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its parent; empty for a root.
+	ParentSessionId string `protobuf:"bytes,2,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
+	// Root of its tree.
+	RootSessionId string `protobuf:"bytes,3,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// The state that it shares; empty for none.
+	WorkflowStateId string `protobuf:"bytes,4,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2467,21 +2587,27 @@ func (x *SessionCreated) GetWorkflowStateId() string {
 }
 
 // SessionChanged announces where a session stands (types "stopped", "resumed",
-// "state_update.pending", "state_update.completed", "state_update.failed",
-// "callback" and "ended").
+// "state_update.pending", "state_update.completed", "state_update.failed", "callback"
+// and "ended").
 type SessionChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Name of the session.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// RUNNING, FINISHED or ENDED.
 	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	// NONE, PENDING, COMPLETED, FAILED or SKIPPED.
+	// NONE, PENDING, COMPLETED, FAILED or SKIPPED: of a callback that of the child.
 	StateUpdateStatus string `protobuf:"bytes,3,opt,name=state_update_status,json=stateUpdateStatus,proto3" json:"state_update_status,omitempty"`
-	Attempts          int32  `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	Error             string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
-	ParentSessionId   string `protobuf:"bytes,6,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
-	RootSessionId     string `protobuf:"bytes,7,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
-	// Of a callback: its id, and the child that it is about.
-	CallbackId     string `protobuf:"bytes,8,opt,name=callback_id,json=callbackId,proto3" json:"callback_id,omitempty"`
+	// Prompts that have asked for the update so far.
+	Attempts int32 `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// Why the session failed, of a callback why the child did; empty when it did not.
+	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	// Its parent; empty for a root.
+	ParentSessionId string `protobuf:"bytes,6,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
+	// Root of its tree.
+	RootSessionId string `protobuf:"bytes,7,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// Id of the callback; empty of other types.
+	CallbackId string `protobuf:"bytes,8,opt,name=callback_id,json=callbackId,proto3" json:"callback_id,omitempty"`
+	// The child that the callback is about; empty of other types.
 	ChildSessionId string `protobuf:"bytes,9,opt,name=child_session_id,json=childSessionId,proto3" json:"child_session_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -2580,11 +2706,12 @@ func (x *SessionChanged) GetChildSessionId() string {
 	return ""
 }
 
-// SessionGranted announces that a session may read a state of another tree, or
-// may no longer (types "granted" and "revoked").
+// SessionGranted announces that a session may read a state of another tree, or may no
+// longer.
 type SessionGranted struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	StateId       string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state.
+	StateId       string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2626,17 +2753,21 @@ func (x *SessionGranted) GetStateId() string {
 	return ""
 }
 
-// TaskChanged announces what happened to a task (types "queued", "leased",
-// "lapsed", "done", "failed" and "dropped").
+// TaskChanged announces what happened to a task (types "queued", "leased", "lapsed",
+// "done", "failed" and "dropped").
 type TaskChanged struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session whose agent is to run.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// START, STATE_UPDATE, CALLBACK or RESUME.
-	Kind    string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	Attempt int32  `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	Runner  string `protobuf:"bytes,4,opt,name=runner,proto3" json:"runner,omitempty"`
-	// Why it failed.
-	Error         string   `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Which attempt to have the state updated it is, from 1; 0 of other tasks.
+	Attempt int32 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// Name of the runner; empty for none.
+	Runner string `protobuf:"bytes,4,opt,name=runner,proto3" json:"runner,omitempty"`
+	// Why it failed; empty when it did not.
+	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	// The callbacks that it delivers; the first of many.
 	CallbackIds   []string `protobuf:"bytes,6,rep,name=callback_ids,json=callbackIds,proto3" json:"callback_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2714,11 +2845,11 @@ func (x *TaskChanged) GetCallbackIds() []string {
 	return nil
 }
 
-// ComponentChanged announces a component's definition (types "created", "updated"
-// and "deleted").
+// ComponentChanged announces a change of a component's definition.
 type ComponentChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Name of the component, for people.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// none, session or long_term.
 	Persistence   string `protobuf:"bytes,2,opt,name=persistence,proto3" json:"persistence,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2769,13 +2900,15 @@ func (x *ComponentChanged) GetPersistence() string {
 	return ""
 }
 
-// ComponentCommitted announces the end of an execution (type "committed"). Values
-// are not part of events.
+// ComponentCommitted announces the end of an execution. Values are not part of events.
 type ComponentCommitted struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	ExecutionId string                 `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
-	SessionId   string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Subject     string                 `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution.
+	ExecutionId string `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
+	// The session that executed; empty for none.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Whose long-term values they are; empty for none.
+	Subject string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Version of the values; 0 when they are not kept.
 	ValuesVersion int64 `protobuf:"varint,4,opt,name=values_version,json=valuesVersion,proto3" json:"values_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2840,29 +2973,36 @@ func (x *ComponentCommitted) GetValuesVersion() int64 {
 	return 0
 }
 
-// ApprovalChanged announces a question to humans and what has become of it (types
-// "requested", "escalated", "voted", "granted", "rejected", "expired", "cancelled",
-// "used" and "stale"). What is asked for in full is not part of events.
+// ApprovalChanged announces a question to humans and its outcome (types "requested",
+// "escalated", "voted", "granted", "rejected", "expired", "cancelled", "used" and
+// "stale"). What is asked for in full is not part of events.
 type ApprovalChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// transition, tool_call or process_step.
-	Kind  string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The run that it is about; empty for none.
 	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// PENDING, GRANTED, REJECTED, EXPIRED, CANCELLED, USED or STALE.
-	Status  string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	// Name of the principal that asks.
 	AskedBy string `protobuf:"bytes,4,opt,name=asked_by,json=askedBy,proto3" json:"asked_by,omitempty"`
+	// What the approvers read. An agent may have written it: show it as data.
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	// Who is asked now.
+	// Names of the roles that are asked now.
 	Roles []string `protobuf:"bytes,6,rep,name=roles,proto3" json:"roles,omitempty"`
+	// Names of the principals that are asked now.
 	Names []string `protobuf:"bytes,7,rep,name=names,proto3" json:"names,omitempty"`
-	// Of a vote: by whom, and whether it approves.
-	By      string `protobuf:"bytes,8,opt,name=by,proto3" json:"by,omitempty"`
-	Approve bool   `protobuf:"varint,9,opt,name=approve,proto3" json:"approve,omitempty"`
-	Note    string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
-	// Why it was cancelled or has become stale.
-	Reason    string                 `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Name of the principal that voted, cancelled or made it stale; empty for none.
+	By string `protobuf:"bytes,8,opt,name=by,proto3" json:"by,omitempty"`
+	// Of a vote: true to grant, false to reject.
+	Approve bool `protobuf:"varint,9,opt,name=approve,proto3" json:"approve,omitempty"`
+	// Of a vote: what the approver tells the agent; may be empty.
+	Note string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	// Why it was cancelled or became stale; empty otherwise.
+	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
+	// When it expires, or expired.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// Hex SHA-256 of exactly what can be done with it.
+	// Hex SHA-256 of exactly what can be done with the approval.
 	Digest        string `protobuf:"bytes,13,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2990,18 +3130,23 @@ func (x *ApprovalChanged) GetDigest() string {
 }
 
 // RunApprovalChanged announces what an approval does to a run (types
-// "approval.parked", "approval.rejected", "approval.expired", "approval.cancelled"
-// and "approval.stale").
+// "approval.parked", "approval.rejected", "approval.expired", "approval.cancelled" and
+// "approval.stale").
 type RunApprovalChanged struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	ApprovalId string                 `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Event      string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	From       string                 `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
-	To         string                 `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
-	Branch     string                 `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
-	// For the approvers, or from them.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approval.
+	ApprovalId string `protobuf:"bytes,1,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// The event that was fired.
+	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	// The state that it was fired in.
+	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	// The state that it leads to.
+	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	// The branch that it happened in; empty outside of forks.
+	Branch string `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
+	// What the approvers read, or what they say; may be empty.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Names of the guards that were evaluated: of those that failed when it is stale.
+	// Names of the guards that were evaluated: when it is stale, of those that failed.
 	Guards        []string `protobuf:"bytes,7,rep,name=guards,proto3" json:"guards,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3087,14 +3232,18 @@ func (x *RunApprovalChanged) GetGuards() []string {
 }
 
 // PolicyChanged announces a change of a policy (types "put", "promoted", "deleted",
-// "attached" and "detached").
+// "attached", "detached", "shadowed" and "unshadowed").
 type PolicyChanged struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PolicyVersion int64                  `protobuf:"varint,1,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
-	Digest        string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	Shadow        bool                   `protobuf:"varint,3,opt,name=shadow,proto3" json:"shadow,omitempty"`
-	// workflow, process, session or role, and its name, of attachments.
-	Attachment    string `protobuf:"bytes,4,opt,name=attachment,proto3" json:"attachment,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of the policy; 0 when the change is about no version.
+	PolicyVersion int64 `protobuf:"varint,1,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// Hex SHA-256 of the canonical definition; empty when the change is about none.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// True when the version is a shadow.
+	Shadow bool `protobuf:"varint,3,opt,name=shadow,proto3" json:"shadow,omitempty"`
+	// workflow, process, session or role: of an attachment. Empty otherwise.
+	Attachment string `protobuf:"bytes,4,opt,name=attachment,proto3" json:"attachment,omitempty"`
+	// Name of that workflow, process, session or role; empty otherwise.
 	AttachedTo    string `protobuf:"bytes,5,opt,name=attached_to,json=attachedTo,proto3" json:"attached_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3165,13 +3314,15 @@ func (x *PolicyChanged) GetAttachedTo() string {
 	return ""
 }
 
-// DecisionsSealed announces that decisions of a partition are part of its hash
-// chain (type "sealed"). Whoever keeps the heads can tell a rewritten chain.
+// DecisionsSealed announces that decisions of a partition are part of its hash chain
+// (type "sealed"). A consumer that keeps the heads can detect a rewritten chain.
 type DecisionsSealed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	First int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
-	Last  int64                  `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
-	// Hex SHA-256.
+	// Place of the first record that was sealed.
+	First int64 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	// Place of the last record that was sealed.
+	Last int64 `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	// Hex hash of the last record.
 	Head          string `protobuf:"bytes,3,opt,name=head,proto3" json:"head,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,6 +4,9 @@
 // 	protoc        (unknown)
 // source: interlock/policy/v1/decision.proto
 
+// Package interlock.policy.v1 is the contract of the policy enforcer: decisions on
+// tool calls, the log of them, and policies.
+
 package policyv1
 
 import (
@@ -22,14 +25,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Decision is the answer to a tool call.
+// Decision is the outcome of checking a tool call. A value that a client does not know
+// is a denial.
 type Decision int32
 
 const (
+	// Not set.
 	Decision_DECISION_UNSPECIFIED Decision = 0
-	Decision_DECISION_ALLOW       Decision = 1
-	Decision_DECISION_ASK         Decision = 2
-	Decision_DECISION_DENY        Decision = 3
+	// The call may be made.
+	Decision_DECISION_ALLOW Decision = 1
+	// Humans must approve the call first.
+	Decision_DECISION_ASK Decision = 2
+	// The call must not be made.
+	Decision_DECISION_DENY Decision = 3
 )
 
 // Enum value maps for Decision.
@@ -75,30 +83,50 @@ func (Decision) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_policy_v1_decision_proto_rawDescGZIP(), []int{0}
 }
 
-// DecisionCode says why a tool call was not allowed.
+// DecisionCode is why a tool call was not allowed.
 type DecisionCode int32
 
 const (
-	DecisionCode_DECISION_CODE_UNSPECIFIED         DecisionCode = 0
-	DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED    DecisionCode = 1
-	DecisionCode_DECISION_CODE_TOOL_DISALLOWED     DecisionCode = 2
+	// Not set: the call was allowed.
+	DecisionCode_DECISION_CODE_UNSPECIFIED DecisionCode = 0
+	// The tool is not among the allowed tools of the state.
+	DecisionCode_DECISION_CODE_TOOL_NOT_ALLOWED DecisionCode = 1
+	// The tool is among the disallowed tools of the state.
+	DecisionCode_DECISION_CODE_TOOL_DISALLOWED DecisionCode = 2
+	// The command is not among the allowed commands of the state.
 	DecisionCode_DECISION_CODE_COMMAND_NOT_ALLOWED DecisionCode = 3
-	DecisionCode_DECISION_CODE_COMMAND_UNPARSABLE  DecisionCode = 4
-	DecisionCode_DECISION_CODE_COMMAND_WRITES      DecisionCode = 5
-	DecisionCode_DECISION_CODE_ENV_BLOCKED         DecisionCode = 6
-	DecisionCode_DECISION_CODE_EDIT_TOO_LARGE      DecisionCode = 7
-	DecisionCode_DECISION_CODE_TOO_MANY_FILES      DecisionCode = 8
-	DecisionCode_DECISION_CODE_MAX_ITERATIONS      DecisionCode = 9
-	DecisionCode_DECISION_CODE_CONTEXT_BUDGET      DecisionCode = 10
-	DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE      DecisionCode = 11
-	DecisionCode_DECISION_CODE_INVALID_INPUT       DecisionCode = 12
-	DecisionCode_DECISION_CODE_POLICY_DENIED       DecisionCode = 13
-	DecisionCode_DECISION_CODE_RATE_LIMITED        DecisionCode = 14
-	DecisionCode_DECISION_CODE_BUDGET_EXCEEDED     DecisionCode = 15
-	DecisionCode_DECISION_CODE_EMAIL_DENIED        DecisionCode = 16
-	DecisionCode_DECISION_CODE_APPROVAL_REQUIRED   DecisionCode = 17
-	DecisionCode_DECISION_CODE_APPROVAL_PENDING    DecisionCode = 18
-	DecisionCode_DECISION_CODE_POLICY_UNAVAILABLE  DecisionCode = 19
+	// It cannot be told what the command would run.
+	DecisionCode_DECISION_CODE_COMMAND_UNPARSABLE DecisionCode = 4
+	// The command writes where the state allows no edits.
+	DecisionCode_DECISION_CODE_COMMAND_WRITES DecisionCode = 5
+	// The call reads an environment variable that the state blocks.
+	DecisionCode_DECISION_CODE_ENV_BLOCKED DecisionCode = 6
+	// The edit has more lines than the state allows.
+	DecisionCode_DECISION_CODE_EDIT_TOO_LARGE DecisionCode = 7
+	// This entry of the state has changed as many files as the state allows.
+	DecisionCode_DECISION_CODE_TOO_MANY_FILES DecisionCode = 8
+	// This entry of the state has had as many calls as the state allows.
+	DecisionCode_DECISION_CODE_MAX_ITERATIONS DecisionCode = 9
+	// The tool results of this entry of the state have used up its budget.
+	DecisionCode_DECISION_CODE_CONTEXT_BUDGET DecisionCode = 10
+	// The status of the run allows no calls.
+	DecisionCode_DECISION_CODE_RUN_NOT_ACTIVE DecisionCode = 11
+	// The input of the call cannot be judged, such as JSON that is not an object.
+	DecisionCode_DECISION_CODE_INVALID_INPUT DecisionCode = 12
+	// A policy denies the call.
+	DecisionCode_DECISION_CODE_POLICY_DENIED DecisionCode = 13
+	// A rate limit of a policy is reached.
+	DecisionCode_DECISION_CODE_RATE_LIMITED DecisionCode = 14
+	// A budget of a policy is spent.
+	DecisionCode_DECISION_CODE_BUDGET_EXCEEDED DecisionCode = 15
+	// A policy's limits on email deny the call.
+	DecisionCode_DECISION_CODE_EMAIL_DENIED DecisionCode = 16
+	// Humans must approve the call first: they are asked now.
+	DecisionCode_DECISION_CODE_APPROVAL_REQUIRED DecisionCode = 17
+	// Humans were asked about the call and have not decided.
+	DecisionCode_DECISION_CODE_APPROVAL_PENDING DecisionCode = 18
+	// The rules of the call cannot be read, which denies it.
+	DecisionCode_DECISION_CODE_POLICY_UNAVAILABLE DecisionCode = 19
 )
 
 // Enum value maps for DecisionCode.
@@ -179,36 +207,57 @@ func (DecisionCode) EnumDescriptor() ([]byte, []int) {
 // DecisionRecord is one decision as the log keeps it.
 type DecisionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The root run, whose decisions are one hash chain, and the place in it, from 1.
-	Partition       string                 `protobuf:"bytes,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Sequence        int64                  `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Time            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
-	Principal       string                 `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
-	SessionId       string                 `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	RunId           string                 `protobuf:"bytes,6,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	RunVersion      int64                  `protobuf:"varint,7,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
-	Workflow        string                 `protobuf:"bytes,8,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	WorkflowVersion int64                  `protobuf:"varint,9,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
-	State           string                 `protobuf:"bytes,10,opt,name=state,proto3" json:"state,omitempty"`
-	Branch          string                 `protobuf:"bytes,11,opt,name=branch,proto3" json:"branch,omitempty"`
-	CallId          string                 `protobuf:"bytes,12,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool            string                 `protobuf:"bytes,13,opt,name=tool,proto3" json:"tool,omitempty"`
-	Capability      string                 `protobuf:"bytes,14,opt,name=capability,proto3" json:"capability,omitempty"`
-	Decision        Decision               `protobuf:"varint,15,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
-	Code            DecisionCode           `protobuf:"varint,16,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
-	Message         string                 `protobuf:"bytes,17,opt,name=message,proto3" json:"message,omitempty"`
-	// What decided, such as "policy deploy-gate version 3, /ask/0"; empty when the
-	// state did.
-	Rule          string `protobuf:"bytes,18,opt,name=rule,proto3" json:"rule,omitempty"`
-	Policy        string `protobuf:"bytes,19,opt,name=policy,proto3" json:"policy,omitempty"`
-	PolicyVersion int64  `protobuf:"varint,20,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// The root run, whose decisions are one hash chain.
+	Partition string `protobuf:"bytes,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// The record's place in the partition, from 1.
+	Sequence int64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// When it was decided.
+	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// Name of the principal that made the call.
+	Principal string `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The session that made the call; empty for none.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The run that the call was judged by.
+	RunId string `protobuf:"bytes,6,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Version of the run that was decided on.
+	RunVersion int64 `protobuf:"varint,7,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
+	// Workflow of the run.
+	Workflow string `protobuf:"bytes,8,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Version of the workflow.
+	WorkflowVersion int64 `protobuf:"varint,9,opt,name=workflow_version,json=workflowVersion,proto3" json:"workflow_version,omitempty"`
+	// The state that the call was judged in.
+	State string `protobuf:"bytes,10,opt,name=state,proto3" json:"state,omitempty"`
+	// The branch that the call was judged in; empty outside of forks.
+	Branch string `protobuf:"bytes,11,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Id of the call.
+	CallId string `protobuf:"bytes,12,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,13,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What policies call the tool.
+	Capability string `protobuf:"bytes,14,opt,name=capability,proto3" json:"capability,omitempty"`
+	// What was decided.
+	Decision Decision `protobuf:"varint,15,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
+	// Why; not set when the call was allowed.
+	Code DecisionCode `protobuf:"varint,16,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
+	// One sentence: what was refused, why, and what is allowed.
+	Message string `protobuf:"bytes,17,opt,name=message,proto3" json:"message,omitempty"`
+	// What decided, such as "policy deploy-gate version 3, /ask/0"; empty when the state
+	// did.
+	Rule string `protobuf:"bytes,18,opt,name=rule,proto3" json:"rule,omitempty"`
+	// Name of the policy that decided; empty when the state did.
+	Policy string `protobuf:"bytes,19,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Version of that policy; 0 when the state decided.
+	PolicyVersion int64 `protobuf:"varint,20,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
 	// Hex SHA-256 of the tool's name and input.
 	InputDigest string `protobuf:"bytes,21,opt,name=input_digest,json=inputDigest,proto3" json:"input_digest,omitempty"`
-	// The input, masked, where the workflow captures output: JSON; else empty.
-	Input            []byte            `protobuf:"bytes,22,opt,name=input,proto3" json:"input,omitempty"`
-	EstimatedCostUsd string            `protobuf:"bytes,23,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
-	ApprovalId       string            `protobuf:"bytes,24,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	Shadows          []*ShadowDecision `protobuf:"bytes,25,rep,name=shadows,proto3" json:"shadows,omitempty"`
+	// The input, masked: JSON. Empty unless the workflow captures output.
+	Input []byte `protobuf:"bytes,22,opt,name=input,proto3" json:"input,omitempty"`
+	// What the call was estimated to cost, in decimal US dollars; empty for none.
+	EstimatedCostUsd string `protobuf:"bytes,23,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
+	// The approval that humans are asked for, or that admitted the call; empty for none.
+	ApprovalId string `protobuf:"bytes,24,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// What shadows would have decided, where that differs.
+	Shadows []*ShadowDecision `protobuf:"bytes,25,rep,name=shadows,proto3" json:"shadows,omitempty"`
 	// Hex SHA-256 over the hash before and this record; empty until it is sealed.
 	Hash          string `protobuf:"bytes,26,opt,name=hash,proto3" json:"hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -427,19 +476,26 @@ func (x *DecisionRecord) GetHash() string {
 	return ""
 }
 
-// ShadowDecision is what a shadow would have decided, where that differs.
+// ShadowDecision is what a shadow would have decided, where that differs. The shadow
+// is a policy or a workflow.
 type ShadowDecision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A policy's name and version, or a workflow's name and its shadow's digest.
-	Policy         string       `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	PolicyVersion  int64        `protobuf:"varint,2,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
-	Workflow       string       `protobuf:"bytes,3,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	WorkflowDigest string       `protobuf:"bytes,4,opt,name=workflow_digest,json=workflowDigest,proto3" json:"workflow_digest,omitempty"`
-	Decision       Decision     `protobuf:"varint,5,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
-	Code           DecisionCode `protobuf:"varint,6,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
-	Message        string       `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Name of the policy; empty when the shadow is a workflow.
+	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Version of the policy; 0 when the shadow is a workflow.
+	PolicyVersion int64 `protobuf:"varint,2,opt,name=policy_version,json=policyVersion,proto3" json:"policy_version,omitempty"`
+	// Name of the workflow; empty when the shadow is a policy.
+	Workflow string `protobuf:"bytes,3,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Hex SHA-256 of the workflow's shadow definition; empty when the shadow is a policy.
+	WorkflowDigest string `protobuf:"bytes,4,opt,name=workflow_digest,json=workflowDigest,proto3" json:"workflow_digest,omitempty"`
+	// What it would have decided.
+	Decision Decision `protobuf:"varint,5,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
+	// Why; not set when it would have allowed the call.
+	Code DecisionCode `protobuf:"varint,6,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
+	// What it would have said.
+	Message       string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ShadowDecision) Reset() {
@@ -521,19 +577,23 @@ func (x *ShadowDecision) GetMessage() string {
 	return ""
 }
 
-// ChainReport is what the verification of one chain has found.
+// ChainReport is what the verification of one hash chain found.
 type ChainReport struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Partition string                 `protobuf:"bytes,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Ok        bool                   `protobuf:"varint,2,opt,name=ok,proto3" json:"ok,omitempty"`
-	// Records that are sealed, and those that wait for their seal.
-	Sealed   int64 `protobuf:"varint,3,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The root run of the chain.
+	Partition string `protobuf:"bytes,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// True when nothing is wrong.
+	Ok bool `protobuf:"varint,2,opt,name=ok,proto3" json:"ok,omitempty"`
+	// How many records are sealed.
+	Sealed int64 `protobuf:"varint,3,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	// How many records wait for their seal.
 	Unsealed int64 `protobuf:"varint,4,opt,name=unsealed,proto3" json:"unsealed,omitempty"`
-	// Hash of the last sealed record: keep it elsewhere, and a rewritten chain is
-	// found out too.
+	// Hex hash of the last sealed record; empty when none is. A copy kept elsewhere
+	// reveals a chain that was rewritten as a whole.
 	Head string `protobuf:"bytes,5,opt,name=head,proto3" json:"head,omitempty"`
-	// What is wrong, the first of it: where, and how.
-	Sequence      int64  `protobuf:"varint,6,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Place of the first record that is wrong; 0 for none.
+	Sequence int64 `protobuf:"varint,6,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What is wrong with it; empty for nothing.
 	Problem       string `protobuf:"bytes,7,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -10,7 +10,6 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -23,17 +22,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ListDecisionsRequest asks for one page of the log.
 type ListDecisionsRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	RunId     string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	SessionId string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Decision  Decision               `protobuf:"varint,3,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
-	Tool      string                 `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
-	Since     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
-	// Only those that a shadow would have decided otherwise.
-	Shadowed      bool   `protobuf:"varint,6,opt,name=shadowed,proto3" json:"shadowed,omitempty"`
-	PageSize      int32  `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most decisions to return; 0 for 100. A page may hold less, or none, and not be
+	// the last.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which decisions to return: key=value terms joined by " AND "; empty for all. A value
+	// may be quoted, as a JSON string. Keys: run_id (also the id of a root run, for all
+	// runs below it), session_id, tool, decision (ALLOW, ASK or DENY), since (an RFC 3339
+	// time) and shadowed (true: those that a shadow would have decided otherwise).
+	Filter        string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -68,48 +69,6 @@ func (*ListDecisionsRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_policy_v1_decision_service_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ListDecisionsRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-func (x *ListDecisionsRequest) GetSessionId() string {
-	if x != nil {
-		return x.SessionId
-	}
-	return ""
-}
-
-func (x *ListDecisionsRequest) GetDecision() Decision {
-	if x != nil {
-		return x.Decision
-	}
-	return Decision_DECISION_UNSPECIFIED
-}
-
-func (x *ListDecisionsRequest) GetTool() string {
-	if x != nil {
-		return x.Tool
-	}
-	return ""
-}
-
-func (x *ListDecisionsRequest) GetSince() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Since
-	}
-	return nil
-}
-
-func (x *ListDecisionsRequest) GetShadowed() bool {
-	if x != nil {
-		return x.Shadowed
-	}
-	return false
-}
-
 func (x *ListDecisionsRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -124,10 +83,20 @@ func (x *ListDecisionsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListDecisionsRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+// ListDecisionsResponse is one page of the log.
 type ListDecisionsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Decisions     []*DecisionRecord      `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The decisions, newest first.
+	Decisions []*DecisionRecord `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -176,10 +145,12 @@ func (x *ListDecisionsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// VerifyDecisionsRequest names the chains to verify.
 type VerifyDecisionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One root run; all when empty.
-	Partition     string `protobuf:"bytes,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// One root run; empty for all.
+	Partition string `protobuf:"bytes,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// next_page_token of the page before; empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -229,10 +200,13 @@ func (x *VerifyDecisionsRequest) GetPageToken() string {
 	return ""
 }
 
+// VerifyDecisionsResponse is what the verification found.
 type VerifyDecisionsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Chains        []*ChainReport         `protobuf:"bytes,1,rep,name=chains,proto3" json:"chains,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One report per chain, by id of the root run.
+	Chains []*ChainReport `protobuf:"bytes,1,rep,name=chains,proto3" json:"chains,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,19 +259,13 @@ var File_interlock_policy_v1_decision_service_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
-	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/policy/v1/decision.proto\"\xd9\x02\n" +
-	"\x14ListDecisionsRequest\x12\x1f\n" +
-	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
-	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x129\n" +
-	"\bdecision\x18\x03 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x12\x1c\n" +
-	"\x04tool\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\x04tool\x120\n" +
-	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
-	"\bshadowed\x18\x06 \x01(\bR\bshadowed\x12'\n" +
-	"\tpage_size\x18\a \x01(\x05B\n" +
+	"*interlock/policy/v1/decision_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\"interlock/policy/v1/decision.proto\"\x8a\x01\n" +
+	"\x14ListDecisionsRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"\x82\x01\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12 \n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"\x82\x01\n" +
 	"\x15ListDecisionsResponse\x12A\n" +
 	"\tdecisions\x18\x01 \x03(\v2#.interlock.policy.v1.DecisionRecordR\tdecisions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"i\n" +
@@ -330,25 +298,21 @@ var file_interlock_policy_v1_decision_service_proto_goTypes = []any{
 	(*ListDecisionsResponse)(nil),   // 1: interlock.policy.v1.ListDecisionsResponse
 	(*VerifyDecisionsRequest)(nil),  // 2: interlock.policy.v1.VerifyDecisionsRequest
 	(*VerifyDecisionsResponse)(nil), // 3: interlock.policy.v1.VerifyDecisionsResponse
-	(Decision)(0),                   // 4: interlock.policy.v1.Decision
-	(*timestamppb.Timestamp)(nil),   // 5: google.protobuf.Timestamp
-	(*DecisionRecord)(nil),          // 6: interlock.policy.v1.DecisionRecord
-	(*ChainReport)(nil),             // 7: interlock.policy.v1.ChainReport
+	(*DecisionRecord)(nil),          // 4: interlock.policy.v1.DecisionRecord
+	(*ChainReport)(nil),             // 5: interlock.policy.v1.ChainReport
 }
 var file_interlock_policy_v1_decision_service_proto_depIdxs = []int32{
-	4, // 0: interlock.policy.v1.ListDecisionsRequest.decision:type_name -> interlock.policy.v1.Decision
-	5, // 1: interlock.policy.v1.ListDecisionsRequest.since:type_name -> google.protobuf.Timestamp
-	6, // 2: interlock.policy.v1.ListDecisionsResponse.decisions:type_name -> interlock.policy.v1.DecisionRecord
-	7, // 3: interlock.policy.v1.VerifyDecisionsResponse.chains:type_name -> interlock.policy.v1.ChainReport
-	0, // 4: interlock.policy.v1.DecisionService.ListDecisions:input_type -> interlock.policy.v1.ListDecisionsRequest
-	2, // 5: interlock.policy.v1.DecisionService.VerifyDecisions:input_type -> interlock.policy.v1.VerifyDecisionsRequest
-	1, // 6: interlock.policy.v1.DecisionService.ListDecisions:output_type -> interlock.policy.v1.ListDecisionsResponse
-	3, // 7: interlock.policy.v1.DecisionService.VerifyDecisions:output_type -> interlock.policy.v1.VerifyDecisionsResponse
-	6, // [6:8] is the sub-list for method output_type
-	4, // [4:6] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	4, // 0: interlock.policy.v1.ListDecisionsResponse.decisions:type_name -> interlock.policy.v1.DecisionRecord
+	5, // 1: interlock.policy.v1.VerifyDecisionsResponse.chains:type_name -> interlock.policy.v1.ChainReport
+	0, // 2: interlock.policy.v1.DecisionService.ListDecisions:input_type -> interlock.policy.v1.ListDecisionsRequest
+	2, // 3: interlock.policy.v1.DecisionService.VerifyDecisions:input_type -> interlock.policy.v1.VerifyDecisionsRequest
+	1, // 4: interlock.policy.v1.DecisionService.ListDecisions:output_type -> interlock.policy.v1.ListDecisionsResponse
+	3, // 5: interlock.policy.v1.DecisionService.VerifyDecisions:output_type -> interlock.policy.v1.VerifyDecisionsResponse
+	4, // [4:6] is the sub-list for method output_type
+	2, // [2:4] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_decision_service_proto_init() }

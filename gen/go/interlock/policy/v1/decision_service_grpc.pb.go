@@ -29,9 +29,10 @@ const (
 //
 // DecisionService reads the log of decisions (S3, S7). Nothing edits it.
 type DecisionServiceClient interface {
-	// ListDecisions answers decisions: those of a partition in order, partitions by id.
+	// ListDecisions returns decisions, newest first: partitions by the start of their
+	// root run, and within a partition the last record first.
 	ListDecisions(ctx context.Context, in *ListDecisionsRequest, opts ...grpc.CallOption) (*ListDecisionsResponse, error)
-	// VerifyDecisions recomputes the hash chains of the log and answers what is wrong: a
+	// VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
 	// changed, missing or reordered record.
 	VerifyDecisions(ctx context.Context, in *VerifyDecisionsRequest, opts ...grpc.CallOption) (*VerifyDecisionsResponse, error)
 }
@@ -70,9 +71,10 @@ func (c *decisionServiceClient) VerifyDecisions(ctx context.Context, in *VerifyD
 //
 // DecisionService reads the log of decisions (S3, S7). Nothing edits it.
 type DecisionServiceServer interface {
-	// ListDecisions answers decisions: those of a partition in order, partitions by id.
+	// ListDecisions returns decisions, newest first: partitions by the start of their
+	// root run, and within a partition the last record first.
 	ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error)
-	// VerifyDecisions recomputes the hash chains of the log and answers what is wrong: a
+	// VerifyDecisions recomputes the hash chains of the log and returns what is wrong: a
 	// changed, missing or reordered record.
 	VerifyDecisions(context.Context, *VerifyDecisionsRequest) (*VerifyDecisionsResponse, error)
 	mustEmbedUnimplementedDecisionServiceServer()

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -27,11 +28,16 @@ const (
 type AttachmentKind int32
 
 const (
+	// Not set.
 	AttachmentKind_ATTACHMENT_KIND_UNSPECIFIED AttachmentKind = 0
-	AttachmentKind_ATTACHMENT_KIND_WORKFLOW    AttachmentKind = 1
-	AttachmentKind_ATTACHMENT_KIND_PROCESS     AttachmentKind = 2
-	AttachmentKind_ATTACHMENT_KIND_SESSION     AttachmentKind = 3
-	AttachmentKind_ATTACHMENT_KIND_ROLE        AttachmentKind = 4
+	// The runs of a workflow.
+	AttachmentKind_ATTACHMENT_KIND_WORKFLOW AttachmentKind = 1
+	// The runs of a process.
+	AttachmentKind_ATTACHMENT_KIND_PROCESS AttachmentKind = 2
+	// A session and all sessions below it.
+	AttachmentKind_ATTACHMENT_KIND_SESSION AttachmentKind = 3
+	// The principals of a role.
+	AttachmentKind_ATTACHMENT_KIND_ROLE AttachmentKind = 4
 )
 
 // Enum value maps for AttachmentKind.
@@ -79,21 +85,197 @@ func (AttachmentKind) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{0}
 }
 
-// Policy is one version of a policy.
+// Measure is what a limit counts.
+type Measure int32
+
+const (
+	// Not set.
+	Measure_MEASURE_UNSPECIFIED Measure = 0
+	// Calls.
+	Measure_MEASURE_CALLS Measure = 1
+	// Money, in micro-dollars: millionths of a US dollar.
+	Measure_MEASURE_MONEY Measure = 2
+	// Emails.
+	Measure_MEASURE_EMAILS Measure = 3
+)
+
+// Enum value maps for Measure.
+var (
+	Measure_name = map[int32]string{
+		0: "MEASURE_UNSPECIFIED",
+		1: "MEASURE_CALLS",
+		2: "MEASURE_MONEY",
+		3: "MEASURE_EMAILS",
+	}
+	Measure_value = map[string]int32{
+		"MEASURE_UNSPECIFIED": 0,
+		"MEASURE_CALLS":       1,
+		"MEASURE_MONEY":       2,
+		"MEASURE_EMAILS":      3,
+	}
+)
+
+func (x Measure) Enum() *Measure {
+	p := new(Measure)
+	*p = x
+	return p
+}
+
+func (x Measure) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Measure) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_policy_v1_policy_proto_enumTypes[1].Descriptor()
+}
+
+func (Measure) Type() protoreflect.EnumType {
+	return &file_interlock_policy_v1_policy_proto_enumTypes[1]
+}
+
+func (x Measure) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Measure.Descriptor instead.
+func (Measure) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{1}
+}
+
+// LimitScope is whose calls a limit counts together.
+type LimitScope int32
+
+const (
+	// Not set.
+	LimitScope_LIMIT_SCOPE_UNSPECIFIED LimitScope = 0
+	// All calls that the policy judges.
+	LimitScope_LIMIT_SCOPE_POLICY LimitScope = 1
+	// The calls of one principal.
+	LimitScope_LIMIT_SCOPE_PRINCIPAL LimitScope = 2
+	// The calls of one root session and all sessions below it.
+	LimitScope_LIMIT_SCOPE_SESSION LimitScope = 3
+)
+
+// Enum value maps for LimitScope.
+var (
+	LimitScope_name = map[int32]string{
+		0: "LIMIT_SCOPE_UNSPECIFIED",
+		1: "LIMIT_SCOPE_POLICY",
+		2: "LIMIT_SCOPE_PRINCIPAL",
+		3: "LIMIT_SCOPE_SESSION",
+	}
+	LimitScope_value = map[string]int32{
+		"LIMIT_SCOPE_UNSPECIFIED": 0,
+		"LIMIT_SCOPE_POLICY":      1,
+		"LIMIT_SCOPE_PRINCIPAL":   2,
+		"LIMIT_SCOPE_SESSION":     3,
+	}
+)
+
+func (x LimitScope) Enum() *LimitScope {
+	p := new(LimitScope)
+	*p = x
+	return p
+}
+
+func (x LimitScope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LimitScope) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_policy_v1_policy_proto_enumTypes[2].Descriptor()
+}
+
+func (LimitScope) Type() protoreflect.EnumType {
+	return &file_interlock_policy_v1_policy_proto_enumTypes[2]
+}
+
+func (x LimitScope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LimitScope.Descriptor instead.
+func (LimitScope) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{2}
+}
+
+// Period is a stretch of UTC time at whose start a budget is fresh.
+type Period int32
+
+const (
+	// Not set: the limit has no period.
+	Period_PERIOD_UNSPECIFIED Period = 0
+	// An hour of the clock.
+	Period_PERIOD_HOURLY Period = 1
+	// A day of the calendar.
+	Period_PERIOD_DAILY Period = 2
+	// A month of the calendar.
+	Period_PERIOD_MONTHLY Period = 3
+)
+
+// Enum value maps for Period.
+var (
+	Period_name = map[int32]string{
+		0: "PERIOD_UNSPECIFIED",
+		1: "PERIOD_HOURLY",
+		2: "PERIOD_DAILY",
+		3: "PERIOD_MONTHLY",
+	}
+	Period_value = map[string]int32{
+		"PERIOD_UNSPECIFIED": 0,
+		"PERIOD_HOURLY":      1,
+		"PERIOD_DAILY":       2,
+		"PERIOD_MONTHLY":     3,
+	}
+)
+
+func (x Period) Enum() *Period {
+	p := new(Period)
+	*p = x
+	return p
+}
+
+func (x Period) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Period) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_policy_v1_policy_proto_enumTypes[3].Descriptor()
+}
+
+func (Period) Type() protoreflect.EnumType {
+	return &file_interlock_policy_v1_policy_proto_enumTypes[3]
+}
+
+func (x Period) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Period.Descriptor instead.
+func (Period) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_policy_v1_policy_proto_rawDescGZIP(), []int{3}
+}
+
+// Policy is one immutable version of a policy (S7).
 type Policy struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	// Hex SHA-256 of the canonical JSON (RFC 8785).
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy, unique in the namespace.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of this version, from 1.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Hex SHA-256 of the canonical JSON (RFC 8785) of the definition.
 	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
-	// As it was written: UTF-8 JSON.
-	Definition []byte                 `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
-	CreatedAt  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	CreatedBy  string                 `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
-	// The version that is enforced; 0 when there is none.
+	// The definition as it was written: UTF-8 JSON. Empty in lists.
+	Definition []byte `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
+	// When this version was registered.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Name of the principal that registered this version.
+	CreatedBy string `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// The version that is enforced; 0 for none.
 	LiveVersion int64 `protobuf:"varint,7,opt,name=live_version,json=liveVersion,proto3" json:"live_version,omitempty"`
-	// The version that is judged beside it; 0 when there is none.
-	ShadowVersion int64         `protobuf:"varint,8,opt,name=shadow_version,json=shadowVersion,proto3" json:"shadow_version,omitempty"`
+	// The version that is judged next to the live one and never enforced; 0 for none.
+	ShadowVersion int64 `protobuf:"varint,8,opt,name=shadow_version,json=shadowVersion,proto3" json:"shadow_version,omitempty"`
+	// What the policy judges the calls of.
 	Attachments   []*Attachment `protobuf:"bytes,9,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -195,8 +377,9 @@ func (x *Policy) GetAttachments() []*Attachment {
 // Attachment is what a policy judges the calls of.
 type Attachment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Kind  AttachmentKind         `protobuf:"varint,1,opt,name=kind,proto3,enum=interlock.policy.v1.AttachmentKind" json:"kind,omitempty"`
-	// The name of the workflow, process, session or role.
+	// What kind of thing it is.
+	Kind AttachmentKind `protobuf:"varint,1,opt,name=kind,proto3,enum=interlock.policy.v1.AttachmentKind" json:"kind,omitempty"`
+	// Name of the workflow, process or role; of a session its id or name.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -248,10 +431,13 @@ func (x *Attachment) GetId() string {
 
 // PolicyProblem is one finding about a definition.
 type PolicyProblem struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pointer       string                 `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
-	Code          string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
-	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// JSON Pointer (RFC 6901) to the offending value.
+	Pointer string `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	// Stable UPPER_SNAKE code. New codes may be added.
+	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// One sentence that says what is wrong and how to fix it.
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -307,23 +493,26 @@ func (x *PolicyProblem) GetMessage() string {
 	return ""
 }
 
-// Usage is what one limit has counted.
+// Usage is what one limit of a policy has counted.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The capability pattern of the rule; empty for limits of the session itself.
+	// Capability pattern of the rule; empty for limits of the session itself.
 	Capability string `protobuf:"bytes,1,opt,name=capability,proto3" json:"capability,omitempty"`
-	// "calls", "money" or "emails".
-	Measure string `protobuf:"bytes,2,opt,name=measure,proto3" json:"measure,omitempty"`
-	// "policy", "principal" or "session", and whose.
-	Scope   string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
+	// What is counted.
+	Measure Measure `protobuf:"varint,2,opt,name=measure,proto3,enum=interlock.policy.v1.Measure" json:"measure,omitempty"`
+	// Whose calls are counted together.
+	Scope LimitScope `protobuf:"varint,3,opt,name=scope,proto3,enum=interlock.policy.v1.LimitScope" json:"scope,omitempty"`
+	// The principal or the root session; empty for the scope of the policy.
 	Subject string `protobuf:"bytes,4,opt,name=subject,proto3" json:"subject,omitempty"`
-	// Calls, emails, or micro-dollars.
+	// What was counted, in units of the measure.
 	Used int64 `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
-	Max  int64 `protobuf:"varint,6,opt,name=max,proto3" json:"max,omitempty"`
-	// Of rolling windows.
-	WindowSeconds int64 `protobuf:"varint,7,opt,name=window_seconds,json=windowSeconds,proto3" json:"window_seconds,omitempty"`
-	// "hourly", "daily", "monthly", and the end of the present one.
-	Period        string                 `protobuf:"bytes,8,opt,name=period,proto3" json:"period,omitempty"`
+	// The limit, in units of the measure.
+	Max int64 `protobuf:"varint,6,opt,name=max,proto3" json:"max,omitempty"`
+	// Length of a rolling window; absent for other limits.
+	Window *durationpb.Duration `protobuf:"bytes,7,opt,name=window,proto3" json:"window,omitempty"`
+	// The period that is counted in; not set for limits without one.
+	Period Period `protobuf:"varint,8,opt,name=period,proto3,enum=interlock.policy.v1.Period" json:"period,omitempty"`
+	// End of the present period; absent for limits without one.
 	ResetsAt      *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=resets_at,json=resetsAt,proto3" json:"resets_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -366,18 +555,18 @@ func (x *Usage) GetCapability() string {
 	return ""
 }
 
-func (x *Usage) GetMeasure() string {
+func (x *Usage) GetMeasure() Measure {
 	if x != nil {
 		return x.Measure
 	}
-	return ""
+	return Measure_MEASURE_UNSPECIFIED
 }
 
-func (x *Usage) GetScope() string {
+func (x *Usage) GetScope() LimitScope {
 	if x != nil {
 		return x.Scope
 	}
-	return ""
+	return LimitScope_LIMIT_SCOPE_UNSPECIFIED
 }
 
 func (x *Usage) GetSubject() string {
@@ -401,18 +590,18 @@ func (x *Usage) GetMax() int64 {
 	return 0
 }
 
-func (x *Usage) GetWindowSeconds() int64 {
+func (x *Usage) GetWindow() *durationpb.Duration {
 	if x != nil {
-		return x.WindowSeconds
+		return x.Window
 	}
-	return 0
+	return nil
 }
 
-func (x *Usage) GetPeriod() string {
+func (x *Usage) GetPeriod() Period {
 	if x != nil {
 		return x.Period
 	}
-	return ""
+	return Period_PERIOD_UNSPECIFIED
 }
 
 func (x *Usage) GetResetsAt() *timestamppb.Timestamp {
@@ -422,13 +611,17 @@ func (x *Usage) GetResetsAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SimulatedChange is a recorded call that the candidate would decide otherwise.
+// SimulatedChange is a recorded call that a candidate would decide otherwise.
 type SimulatedChange struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Recorded      *DecisionRecord        `protobuf:"bytes,1,opt,name=recorded,proto3" json:"recorded,omitempty"`
-	Decision      Decision               `protobuf:"varint,2,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
-	Code          DecisionCode           `protobuf:"varint,3,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
-	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call as the log has it.
+	Recorded *DecisionRecord `protobuf:"bytes,1,opt,name=recorded,proto3" json:"recorded,omitempty"`
+	// What the candidate would decide.
+	Decision Decision `protobuf:"varint,2,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
+	// Why; not set when it would allow the call.
+	Code DecisionCode `protobuf:"varint,3,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
+	// What it would say.
+	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -495,7 +688,7 @@ var File_interlock_policy_v1_policy_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/policy/v1/decision.proto\"\xd5\x02\n" +
+	" interlock/policy/v1/policy.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"interlock/policy/v1/decision.proto\"\xd5\x02\n" +
 	"\x06Policy\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x16\n" +
@@ -519,18 +712,18 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\rPolicyProblem\x12\x18\n" +
 	"\apointer\x18\x01 \x01(\tR\apointer\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\x8f\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xf7\x02\n" +
 	"\x05Usage\x12\x1e\n" +
 	"\n" +
 	"capability\x18\x01 \x01(\tR\n" +
-	"capability\x12\x18\n" +
-	"\ameasure\x18\x02 \x01(\tR\ameasure\x12\x14\n" +
-	"\x05scope\x18\x03 \x01(\tR\x05scope\x12\x18\n" +
+	"capability\x126\n" +
+	"\ameasure\x18\x02 \x01(\x0e2\x1c.interlock.policy.v1.MeasureR\ameasure\x125\n" +
+	"\x05scope\x18\x03 \x01(\x0e2\x1f.interlock.policy.v1.LimitScopeR\x05scope\x12\x18\n" +
 	"\asubject\x18\x04 \x01(\tR\asubject\x12\x12\n" +
 	"\x04used\x18\x05 \x01(\x03R\x04used\x12\x10\n" +
-	"\x03max\x18\x06 \x01(\x03R\x03max\x12%\n" +
-	"\x0ewindow_seconds\x18\a \x01(\x03R\rwindowSeconds\x12\x16\n" +
-	"\x06period\x18\b \x01(\tR\x06period\x127\n" +
+	"\x03max\x18\x06 \x01(\x03R\x03max\x121\n" +
+	"\x06window\x18\a \x01(\v2\x19.google.protobuf.DurationR\x06window\x123\n" +
+	"\x06period\x18\b \x01(\x0e2\x1b.interlock.policy.v1.PeriodR\x06period\x127\n" +
 	"\tresets_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\bresetsAt\"\xde\x01\n" +
 	"\x0fSimulatedChange\x12?\n" +
 	"\brecorded\x18\x01 \x01(\v2#.interlock.policy.v1.DecisionRecordR\brecorded\x129\n" +
@@ -542,7 +735,23 @@ const file_interlock_policy_v1_policy_proto_rawDesc = "" +
 	"\x18ATTACHMENT_KIND_WORKFLOW\x10\x01\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_PROCESS\x10\x02\x12\x1b\n" +
 	"\x17ATTACHMENT_KIND_SESSION\x10\x03\x12\x18\n" +
-	"\x14ATTACHMENT_KIND_ROLE\x10\x04BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x14ATTACHMENT_KIND_ROLE\x10\x04*\\\n" +
+	"\aMeasure\x12\x17\n" +
+	"\x13MEASURE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rMEASURE_CALLS\x10\x01\x12\x11\n" +
+	"\rMEASURE_MONEY\x10\x02\x12\x12\n" +
+	"\x0eMEASURE_EMAILS\x10\x03*u\n" +
+	"\n" +
+	"LimitScope\x12\x1b\n" +
+	"\x17LIMIT_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12LIMIT_SCOPE_POLICY\x10\x01\x12\x19\n" +
+	"\x15LIMIT_SCOPE_PRINCIPAL\x10\x02\x12\x17\n" +
+	"\x13LIMIT_SCOPE_SESSION\x10\x03*Y\n" +
+	"\x06Period\x12\x16\n" +
+	"\x12PERIOD_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rPERIOD_HOURLY\x10\x01\x12\x10\n" +
+	"\fPERIOD_DAILY\x10\x02\x12\x12\n" +
+	"\x0ePERIOD_MONTHLY\x10\x03BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_policy_proto_rawDescOnce sync.Once
@@ -556,33 +765,41 @@ func file_interlock_policy_v1_policy_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_policy_proto_rawDescData
 }
 
-var file_interlock_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_interlock_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_interlock_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_interlock_policy_v1_policy_proto_goTypes = []any{
 	(AttachmentKind)(0),           // 0: interlock.policy.v1.AttachmentKind
-	(*Policy)(nil),                // 1: interlock.policy.v1.Policy
-	(*Attachment)(nil),            // 2: interlock.policy.v1.Attachment
-	(*PolicyProblem)(nil),         // 3: interlock.policy.v1.PolicyProblem
-	(*Usage)(nil),                 // 4: interlock.policy.v1.Usage
-	(*SimulatedChange)(nil),       // 5: interlock.policy.v1.SimulatedChange
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
-	(*DecisionRecord)(nil),        // 7: interlock.policy.v1.DecisionRecord
-	(Decision)(0),                 // 8: interlock.policy.v1.Decision
-	(DecisionCode)(0),             // 9: interlock.policy.v1.DecisionCode
+	(Measure)(0),                  // 1: interlock.policy.v1.Measure
+	(LimitScope)(0),               // 2: interlock.policy.v1.LimitScope
+	(Period)(0),                   // 3: interlock.policy.v1.Period
+	(*Policy)(nil),                // 4: interlock.policy.v1.Policy
+	(*Attachment)(nil),            // 5: interlock.policy.v1.Attachment
+	(*PolicyProblem)(nil),         // 6: interlock.policy.v1.PolicyProblem
+	(*Usage)(nil),                 // 7: interlock.policy.v1.Usage
+	(*SimulatedChange)(nil),       // 8: interlock.policy.v1.SimulatedChange
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
+	(*DecisionRecord)(nil),        // 11: interlock.policy.v1.DecisionRecord
+	(Decision)(0),                 // 12: interlock.policy.v1.Decision
+	(DecisionCode)(0),             // 13: interlock.policy.v1.DecisionCode
 }
 var file_interlock_policy_v1_policy_proto_depIdxs = []int32{
-	6, // 0: interlock.policy.v1.Policy.created_at:type_name -> google.protobuf.Timestamp
-	2, // 1: interlock.policy.v1.Policy.attachments:type_name -> interlock.policy.v1.Attachment
-	0, // 2: interlock.policy.v1.Attachment.kind:type_name -> interlock.policy.v1.AttachmentKind
-	6, // 3: interlock.policy.v1.Usage.resets_at:type_name -> google.protobuf.Timestamp
-	7, // 4: interlock.policy.v1.SimulatedChange.recorded:type_name -> interlock.policy.v1.DecisionRecord
-	8, // 5: interlock.policy.v1.SimulatedChange.decision:type_name -> interlock.policy.v1.Decision
-	9, // 6: interlock.policy.v1.SimulatedChange.code:type_name -> interlock.policy.v1.DecisionCode
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	9,  // 0: interlock.policy.v1.Policy.created_at:type_name -> google.protobuf.Timestamp
+	5,  // 1: interlock.policy.v1.Policy.attachments:type_name -> interlock.policy.v1.Attachment
+	0,  // 2: interlock.policy.v1.Attachment.kind:type_name -> interlock.policy.v1.AttachmentKind
+	1,  // 3: interlock.policy.v1.Usage.measure:type_name -> interlock.policy.v1.Measure
+	2,  // 4: interlock.policy.v1.Usage.scope:type_name -> interlock.policy.v1.LimitScope
+	10, // 5: interlock.policy.v1.Usage.window:type_name -> google.protobuf.Duration
+	3,  // 6: interlock.policy.v1.Usage.period:type_name -> interlock.policy.v1.Period
+	9,  // 7: interlock.policy.v1.Usage.resets_at:type_name -> google.protobuf.Timestamp
+	11, // 8: interlock.policy.v1.SimulatedChange.recorded:type_name -> interlock.policy.v1.DecisionRecord
+	12, // 9: interlock.policy.v1.SimulatedChange.decision:type_name -> interlock.policy.v1.Decision
+	13, // 10: interlock.policy.v1.SimulatedChange.code:type_name -> interlock.policy.v1.DecisionCode
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_interlock_policy_v1_policy_proto_init() }
@@ -596,7 +813,7 @@ func file_interlock_policy_v1_policy_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_policy_proto_rawDesc), len(file_interlock_policy_v1_policy_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      4,
 			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -9,6 +9,7 @@ package policyv1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -23,28 +24,32 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CheckToolCallRequest is a tool call that is to be made.
 type CheckToolCallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Used when run_id is empty: the run that this session drives.
+	// The run; empty for the run that session_id drives.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the session that drives the run.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Tool      string `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The tool's arguments: a UTF-8 JSON object, or empty for none.
-	Input []byte `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"`
-	// The caller's id of this call and its idempotency key: the same id with the
-	// same tool and input answers the first decision while the run has not
-	// changed. Minted when empty.
-	CallId string `protobuf:"bytes,5,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Decimal US dollars, e.g. "0.02"; empty for none.
-	EstimatedCostUsd string `protobuf:"bytes,6,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
-	// The branch of the run's fork that the call is made in; by default the
-	// session's own, or the one that unbound callers work in.
-	Branch string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
-	// The tool's full name, mcp__SERVER__TOOL, where the caller knows it by TOOL alone:
-	// policies judge that, states the name in tool.
-	QualifiedTool string `protobuf:"bytes,8,opt,name=qualified_tool,json=qualifiedTool,proto3" json:"qualified_tool,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The branch of the run's fork that the call is made in; empty for the session's own,
+	// or the one that unbound callers work in.
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Full name of the tool, mcp__SERVER__TOOL, where the caller knows it by TOOL alone:
+	// policies judge the full name, states the name in tool. Empty when tool is all.
+	QualifiedTool string `protobuf:"bytes,5,opt,name=qualified_tool,json=qualifiedTool,proto3" json:"qualified_tool,omitempty"`
+	// The tool's arguments: a UTF-8 JSON object; empty for none.
+	Input []byte `protobuf:"bytes,6,opt,name=input,proto3" json:"input,omitempty"`
+	// The caller's id of the call, which makes the check repeatable: the same id with the
+	// same tool and input returns the first decision while the run has not changed. Minted
+	// when empty.
+	CallId string `protobuf:"bytes,7,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// What the call is estimated to cost, in decimal US dollars such as "0.02"; empty for
+	// none.
+	EstimatedCostUsd string `protobuf:"bytes,8,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *CheckToolCallRequest) Reset() {
@@ -91,9 +96,23 @@ func (x *CheckToolCallRequest) GetSessionId() string {
 	return ""
 }
 
+func (x *CheckToolCallRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
 func (x *CheckToolCallRequest) GetTool() string {
 	if x != nil {
 		return x.Tool
+	}
+	return ""
+}
+
+func (x *CheckToolCallRequest) GetQualifiedTool() string {
+	if x != nil {
+		return x.QualifiedTool
 	}
 	return ""
 }
@@ -119,43 +138,37 @@ func (x *CheckToolCallRequest) GetEstimatedCostUsd() string {
 	return ""
 }
 
-func (x *CheckToolCallRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
-func (x *CheckToolCallRequest) GetQualifiedTool() string {
-	if x != nil {
-		return x.QualifiedTool
-	}
-	return ""
-}
-
+// CheckToolCallResponse is the decision on a tool call.
 type CheckToolCallResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Decision Decision               `protobuf:"varint,1,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
-	// Set unless allowed.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was decided.
+	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=interlock.policy.v1.Decision" json:"decision,omitempty"`
+	// Why; not set when the call is allowed.
 	Code DecisionCode `protobuf:"varint,2,opt,name=code,proto3,enum=interlock.policy.v1.DecisionCode" json:"code,omitempty"`
 	// One sentence: what was refused, why, and what is allowed.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// False when the state does not restrict tools.
-	ToolsRestricted bool             `protobuf:"varint,4,opt,name=tools_restricted,json=toolsRestricted,proto3" json:"tools_restricted,omitempty"`
-	AllowedTools    []string         `protobuf:"bytes,5,rep,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
-	LegalEvents     []*v1.LegalEvent `protobuf:"bytes,6,rep,name=legal_events,json=legalEvents,proto3" json:"legal_events,omitempty"`
-	ApprovalId      string           `protobuf:"bytes,7,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
-	CallId          string           `protobuf:"bytes,8,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// True when only allowed_tools may be called in the state, false when every tool may.
+	ToolsRestricted bool `protobuf:"varint,4,opt,name=tools_restricted,json=toolsRestricted,proto3" json:"tools_restricted,omitempty"`
+	// The tools that may be called, as patterns, when tools_restricted.
+	AllowedTools []string `protobuf:"bytes,5,rep,name=allowed_tools,json=allowedTools,proto3" json:"allowed_tools,omitempty"`
+	// The events that the state defines.
+	LegalEvents []*v1.LegalEvent `protobuf:"bytes,6,rep,name=legal_events,json=legalEvents,proto3" json:"legal_events,omitempty"`
+	// The approval that humans are asked for, or that admitted the call; empty for none.
+	ApprovalId string `protobuf:"bytes,7,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	// Id of the call, to report its result with.
+	CallId string `protobuf:"bytes,8,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// The run that the call was judged by.
+	RunId string `protobuf:"bytes,9,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Version of the run that was decided on.
-	RunVersion int64  `protobuf:"varint,9,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
-	RunId      string `protobuf:"bytes,10,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	State      string `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
+	RunVersion int64 `protobuf:"varint,10,opt,name=run_version,json=runVersion,proto3" json:"run_version,omitempty"`
+	// The state that the call was judged in.
+	State string `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
+	// The branch that the call was judged in; empty outside of forks.
+	Branch string `protobuf:"bytes,12,opt,name=branch,proto3" json:"branch,omitempty"`
 	// Allowed calls in this entry of the state, this one included.
-	Iterations int64 `protobuf:"varint,12,opt,name=iterations,proto3" json:"iterations,omitempty"`
-	// 0 when the state has no max_iterations.
-	MaxIterations int64 `protobuf:"varint,13,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
-	// The branch that was decided in; empty outside of forks.
-	Branch        string `protobuf:"bytes,14,opt,name=branch,proto3" json:"branch,omitempty"`
+	Iterations int64 `protobuf:"varint,13,opt,name=iterations,proto3" json:"iterations,omitempty"`
+	// The most calls of one entry of the state; 0 for no limit.
+	MaxIterations int64 `protobuf:"varint,14,opt,name=max_iterations,json=maxIterations,proto3" json:"max_iterations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -246,13 +259,6 @@ func (x *CheckToolCallResponse) GetCallId() string {
 	return ""
 }
 
-func (x *CheckToolCallResponse) GetRunVersion() int64 {
-	if x != nil {
-		return x.RunVersion
-	}
-	return 0
-}
-
 func (x *CheckToolCallResponse) GetRunId() string {
 	if x != nil {
 		return x.RunId
@@ -260,9 +266,23 @@ func (x *CheckToolCallResponse) GetRunId() string {
 	return ""
 }
 
+func (x *CheckToolCallResponse) GetRunVersion() int64 {
+	if x != nil {
+		return x.RunVersion
+	}
+	return 0
+}
+
 func (x *CheckToolCallResponse) GetState() string {
 	if x != nil {
 		return x.State
+	}
+	return ""
+}
+
+func (x *CheckToolCallResponse) GetBranch() string {
+	if x != nil {
+		return x.Branch
 	}
 	return ""
 }
@@ -281,29 +301,30 @@ func (x *CheckToolCallResponse) GetMaxIterations() int64 {
 	return 0
 }
 
-func (x *CheckToolCallResponse) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
+// ReportToolCallRequest is the result of a tool call.
 type ReportToolCallRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	RunId     string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	SessionId string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The id that the check answered; reports are idempotent by it (S3.9).
-	CallId       string   `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool         string   `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
-	Ok           bool     `protobuf:"varint,5,opt,name=ok,proto3" json:"ok,omitempty"`
-	FilesChanged []string `protobuf:"bytes,6,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	ResultBytes  int64    `protobuf:"varint,7,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
-	// Decimal US dollars; empty for none.
-	CostUsd string `protobuf:"bytes,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
-	// The tool's output; kept only where the workflow captures output.
-	Output []byte `protobuf:"bytes,9,opt,name=output,proto3" json:"output,omitempty"`
-	// As in the check.
-	Branch        string `protobuf:"bytes,10,opt,name=branch,proto3" json:"branch,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run; empty for the run that session_id drives.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Used when run_id is empty: the session that drives the run.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The branch, as in the check.
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Id of the call, as the check returned it. A repeated report of it changes nothing
+	// (S3.9).
+	CallId string `protobuf:"bytes,4,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// Name of the tool, as in the check.
+	Tool string `protobuf:"bytes,5,opt,name=tool,proto3" json:"tool,omitempty"`
+	// False when the tool failed.
+	Ok bool `protobuf:"varint,6,opt,name=ok,proto3" json:"ok,omitempty"`
+	// Files that the call changed, in addition to those that its input names.
+	FilesChanged []string `protobuf:"bytes,7,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
+	// Size of the result, in bytes.
+	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
+	// What the call cost, in decimal US dollars; empty for none.
+	CostUsd string `protobuf:"bytes,9,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	// What the tool returned; kept only where the workflow captures output.
+	Output        []byte `protobuf:"bytes,10,opt,name=output,proto3" json:"output,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -348,6 +369,13 @@ func (x *ReportToolCallRequest) GetRunId() string {
 func (x *ReportToolCallRequest) GetSessionId() string {
 	if x != nil {
 		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ReportToolCallRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
 	}
 	return ""
 }
@@ -401,22 +429,17 @@ func (x *ReportToolCallRequest) GetOutput() []byte {
 	return nil
 }
 
-func (x *ReportToolCallRequest) GetBranch() string {
-	if x != nil {
-		return x.Branch
-	}
-	return ""
-}
-
+// ReportToolCallResponse is what follows from the result of a tool call.
 type ReportToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   *v1.Run                `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// False when no such call had been allowed: recorded as unaccounted (S3.9).
+	// The run as it stands now, in full.
+	Run *v1.Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// False when no such call was allowed: the report is recorded as unaccounted (S3.9).
 	Accounted bool `protobuf:"varint,2,opt,name=accounted,proto3" json:"accounted,omitempty"`
-	// Set when the call has fired an interrupt (S4).
+	// Set when the call fired an interrupt (S4).
 	Interrupt *Interrupted `protobuf:"bytes,3,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
-	// What the agent should be told with the result, such as that its context
-	// budget is nearly spent (S3.7); may be empty.
+	// What the agent should be told with the result, such as that its context budget is
+	// nearly spent (S3.7); may be empty.
 	Warning       string `protobuf:"bytes,4,opt,name=warning,proto3" json:"warning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -480,11 +503,12 @@ func (x *ReportToolCallResponse) GetWarning() string {
 	return ""
 }
 
+// CheckToolCallsRequest is one message of tool calls.
 type CheckToolCallsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Echoed in the answer.
+	// The response to this message has the same.
 	CorrelationId uint64 `protobuf:"varint,1,opt,name=correlation_id,json=correlationId,proto3" json:"correlation_id,omitempty"`
-	// 1 to 256 calls, decided independently and answered in this order.
+	// 1 to 256 calls, decided independently.
 	Calls         []*CheckToolCallRequest `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -534,9 +558,12 @@ func (x *CheckToolCallsRequest) GetCalls() []*CheckToolCallRequest {
 	return nil
 }
 
+// CheckToolCallsResponse is the outcome of one message of tool calls.
 type CheckToolCallsResponse struct {
-	state         protoimpl.MessageState  `protogen:"open.v1"`
-	CorrelationId uint64                  `protobuf:"varint,1,opt,name=correlation_id,json=correlationId,proto3" json:"correlation_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the request message.
+	CorrelationId uint64 `protobuf:"varint,1,opt,name=correlation_id,json=correlationId,proto3" json:"correlation_id,omitempty"`
+	// One result per call, in the order of the calls.
 	Results       []*CheckToolCallsResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -586,10 +613,11 @@ func (x *CheckToolCallsResponse) GetResults() []*CheckToolCallsResult {
 	return nil
 }
 
-// CheckToolCallsResult is a decision, or the error that CheckToolCall would
-// have failed with.
+// CheckToolCallsResult is the outcome of one call of a message.
 type CheckToolCallsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// Either a decision or a failure.
+	//
 	// Types that are valid to be assigned to Result:
 	//
 	//	*CheckToolCallsResult_Decision
@@ -645,7 +673,7 @@ func (x *CheckToolCallsResult) GetDecision() *CheckToolCallResponse {
 	return nil
 }
 
-func (x *CheckToolCallsResult) GetError() *CheckError {
+func (x *CheckToolCallsResult) GetError() *status.Status {
 	if x != nil {
 		if x, ok := x.Result.(*CheckToolCallsResult_Error); ok {
 			return x.Error
@@ -659,11 +687,13 @@ type isCheckToolCallsResult_Result interface {
 }
 
 type CheckToolCallsResult_Decision struct {
+	// What was decided.
 	Decision *CheckToolCallResponse `protobuf:"bytes,1,opt,name=decision,proto3,oneof"`
 }
 
 type CheckToolCallsResult_Error struct {
-	Error *CheckError `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
+	// What CheckToolCall would have failed with. The stream continues.
+	Error *status.Status `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
 }
 
 func (*CheckToolCallsResult_Decision) isCheckToolCallsResult_Result() {}
@@ -674,18 +704,18 @@ var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDesc
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xc3\x02\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xc3\x02\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12\x1e\n" +
-	"\x04tool\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04tool\x12\x14\n" +
-	"\x05input\x18\x04 \x01(\fR\x05input\x12!\n" +
-	"\acall_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
-	"\x12estimated_cost_usd\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\x12 \n" +
-	"\x06branch\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12/\n" +
-	"\x0equalified_tool\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\rqualifiedTool\"\x9e\x04\n" +
+	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
+	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12\x1e\n" +
+	"\x04tool\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04tool\x12/\n" +
+	"\x0equalified_tool\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\rqualifiedTool\x12\x14\n" +
+	"\x05input\x18\x06 \x01(\fR\x05input\x12!\n" +
+	"\acall_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
+	"\x12estimated_cost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\"\x9e\x04\n" +
 	"\x15CheckToolCallResponse\x129\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
@@ -695,32 +725,32 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\flegal_events\x18\x06 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x1f\n" +
 	"\vapproval_id\x18\a \x01(\tR\n" +
 	"approvalId\x12\x17\n" +
-	"\acall_id\x18\b \x01(\tR\x06callId\x12\x1f\n" +
-	"\vrun_version\x18\t \x01(\x03R\n" +
-	"runVersion\x12\x15\n" +
-	"\x06run_id\x18\n" +
-	" \x01(\tR\x05runId\x12\x14\n" +
-	"\x05state\x18\v \x01(\tR\x05state\x12\x1e\n" +
+	"\acall_id\x18\b \x01(\tR\x06callId\x12\x15\n" +
+	"\x06run_id\x18\t \x01(\tR\x05runId\x12\x1f\n" +
+	"\vrun_version\x18\n" +
+	" \x01(\x03R\n" +
+	"runVersion\x12\x14\n" +
+	"\x05state\x18\v \x01(\tR\x05state\x12\x16\n" +
+	"\x06branch\x18\f \x01(\tR\x06branch\x12\x1e\n" +
 	"\n" +
-	"iterations\x18\f \x01(\x03R\n" +
+	"iterations\x18\r \x01(\x03R\n" +
 	"iterations\x12%\n" +
-	"\x0emax_iterations\x18\r \x01(\x03R\rmaxIterations\x12\x16\n" +
-	"\x06branch\x18\x0e \x01(\tR\x06branch\"\xf0\x02\n" +
+	"\x0emax_iterations\x18\x0e \x01(\x03R\rmaxIterations\"\xf0\x02\n" +
 	"\x15ReportToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12#\n" +
-	"\acall_id\x18\x03 \x01(\tB\n" +
+	"session_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tsessionId\x12 \n" +
+	"\x06branch\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\x12#\n" +
+	"\acall_id\x18\x04 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06callId\x12\x1e\n" +
-	"\x04tool\x18\x04 \x01(\tB\n" +
+	"\x04tool\x18\x05 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04tool\x12\x0e\n" +
-	"\x02ok\x18\x05 \x01(\bR\x02ok\x12.\n" +
-	"\rfiles_changed\x18\x06 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\ffilesChanged\x12*\n" +
-	"\fresult_bytes\x18\a \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vresultBytes\x12\"\n" +
-	"\bcost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\acostUsd\x12\x16\n" +
-	"\x06output\x18\t \x01(\fR\x06output\x12 \n" +
-	"\x06branch\x18\n" +
-	" \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06branch\"\xbc\x01\n" +
+	"\x02ok\x18\x06 \x01(\bR\x02ok\x12.\n" +
+	"\rfiles_changed\x18\a \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\ffilesChanged\x12*\n" +
+	"\fresult_bytes\x18\b \x01(\x03B\a\xbaH\x04\"\x02(\x00R\vresultBytes\x12\"\n" +
+	"\bcost_usd\x18\t \x01(\tB\a\xbaH\x04r\x02\x18 R\acostUsd\x12\x16\n" +
+	"\x06output\x18\n" +
+	" \x01(\fR\x06output\"\xbc\x01\n" +
 	"\x16ReportToolCallResponse\x12*\n" +
 	"\x03run\x18\x01 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12\x1c\n" +
 	"\taccounted\x18\x02 \x01(\bR\taccounted\x12>\n" +
@@ -731,10 +761,10 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x05calls\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallRequestB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x02R\x05calls\"\x84\x01\n" +
 	"\x16CheckToolCallsResponse\x12%\n" +
 	"\x0ecorrelation_id\x18\x01 \x01(\x04R\rcorrelationId\x12C\n" +
-	"\aresults\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallsResultR\aresults\"\xa3\x01\n" +
+	"\aresults\x18\x02 \x03(\v2).interlock.policy.v1.CheckToolCallsResultR\aresults\"\x96\x01\n" +
 	"\x14CheckToolCallsResult\x12H\n" +
-	"\bdecision\x18\x01 \x01(\v2*.interlock.policy.v1.CheckToolCallResponseH\x00R\bdecision\x127\n" +
-	"\x05error\x18\x02 \x01(\v2\x1f.interlock.policy.v1.CheckErrorH\x00R\x05errorB\b\n" +
+	"\bdecision\x18\x01 \x01(\v2*.interlock.policy.v1.CheckToolCallResponseH\x00R\bdecision\x12*\n" +
+	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
 	"\x06result2\xd9\x02\n" +
 	"\x15PolicyEnforcerService\x12f\n" +
 	"\rCheckToolCall\x12).interlock.policy.v1.CheckToolCallRequest\x1a*.interlock.policy.v1.CheckToolCallResponse\x12i\n" +
@@ -767,7 +797,7 @@ var file_interlock_policy_v1_policy_enforcer_service_proto_goTypes = []any{
 	(*v1.LegalEvent)(nil),          // 9: interlock.engine.v1.LegalEvent
 	(*v1.Run)(nil),                 // 10: interlock.engine.v1.Run
 	(*Interrupted)(nil),            // 11: interlock.policy.v1.Interrupted
-	(*CheckError)(nil),             // 12: interlock.policy.v1.CheckError
+	(*status.Status)(nil),          // 12: google.rpc.Status
 }
 var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
 	7,  // 0: interlock.policy.v1.CheckToolCallResponse.decision:type_name -> interlock.policy.v1.Decision
@@ -778,7 +808,7 @@ var file_interlock_policy_v1_policy_enforcer_service_proto_depIdxs = []int32{
 	0,  // 5: interlock.policy.v1.CheckToolCallsRequest.calls:type_name -> interlock.policy.v1.CheckToolCallRequest
 	6,  // 6: interlock.policy.v1.CheckToolCallsResponse.results:type_name -> interlock.policy.v1.CheckToolCallsResult
 	1,  // 7: interlock.policy.v1.CheckToolCallsResult.decision:type_name -> interlock.policy.v1.CheckToolCallResponse
-	12, // 8: interlock.policy.v1.CheckToolCallsResult.error:type_name -> interlock.policy.v1.CheckError
+	12, // 8: interlock.policy.v1.CheckToolCallsResult.error:type_name -> google.rpc.Status
 	0,  // 9: interlock.policy.v1.PolicyEnforcerService.CheckToolCall:input_type -> interlock.policy.v1.CheckToolCallRequest
 	2,  // 10: interlock.policy.v1.PolicyEnforcerService.ReportToolCall:input_type -> interlock.policy.v1.ReportToolCallRequest
 	4,  // 11: interlock.policy.v1.PolicyEnforcerService.CheckToolCalls:input_type -> interlock.policy.v1.CheckToolCallsRequest

@@ -28,16 +28,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PolicyEnforcerService answers "may I call this tool?" (S3).
+// PolicyEnforcerService decides which tool calls may be made (S3).
 type PolicyEnforcerServiceClient interface {
-	// CheckToolCall decides one tool call. A denial is an OK response. The
-	// decision is durable and announced before it is answered.
+	// CheckToolCall decides one tool call. A denial is an OK response. The decision is
+	// durable and announced before it is returned.
 	CheckToolCall(ctx context.Context, in *CheckToolCallRequest, opts ...grpc.CallOption) (*CheckToolCallResponse, error)
 	// ReportToolCall records the result of a call that was allowed.
 	ReportToolCall(ctx context.Context, in *ReportToolCallRequest, opts ...grpc.CallOption) (*ReportToolCallResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
-	// request message is answered by one response message with the same
-	// correlation_id; answers may overtake each other.
+	// request message gets one response message with the same correlation_id. Responses
+	// may overtake each other.
 	CheckToolCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckToolCallsRequest, CheckToolCallsResponse], error)
 }
 
@@ -86,16 +86,16 @@ type PolicyEnforcerService_CheckToolCallsClient = grpc.BidiStreamingClient[Check
 // All implementations must embed UnimplementedPolicyEnforcerServiceServer
 // for forward compatibility.
 //
-// PolicyEnforcerService answers "may I call this tool?" (S3).
+// PolicyEnforcerService decides which tool calls may be made (S3).
 type PolicyEnforcerServiceServer interface {
-	// CheckToolCall decides one tool call. A denial is an OK response. The
-	// decision is durable and announced before it is answered.
+	// CheckToolCall decides one tool call. A denial is an OK response. The decision is
+	// durable and announced before it is returned.
 	CheckToolCall(context.Context, *CheckToolCallRequest) (*CheckToolCallResponse, error)
 	// ReportToolCall records the result of a call that was allowed.
 	ReportToolCall(context.Context, *ReportToolCallRequest) (*ReportToolCallResponse, error)
 	// CheckToolCalls is CheckToolCall for callers that keep one stream open. Every
-	// request message is answered by one response message with the same
-	// correlation_id; answers may overtake each other.
+	// request message gets one response message with the same correlation_id. Responses
+	// may overtake each other.
 	CheckToolCalls(grpc.BidiStreamingServer[CheckToolCallsRequest, CheckToolCallsResponse]) error
 	mustEmbedUnimplementedPolicyEnforcerServiceServer()
 }

@@ -23,14 +23,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RegisterPolicyRequest is the definition to register.
 type RegisterPolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Lower-case letters, digits, dots, dashes and underscores; "name" in the
-	// definition when empty.
+	// Name of the policy: lower-case letters, digits, dots, dashes and underscores. Empty
+	// for the "name" in the definition.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// UTF-8 JSON of at most 1 MiB.
-	Definition     []byte `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
-	Shadow         bool   `protobuf:"varint,3,opt,name=shadow,proto3" json:"shadow,omitempty"`
+	// The definition: UTF-8 JSON of at most 1 MiB.
+	Definition []byte `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
+	// True to make it the shadow, false to make it live.
+	Shadow bool `protobuf:"varint,3,opt,name=shadow,proto3" json:"shadow,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -94,11 +97,15 @@ func (x *RegisterPolicyRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// RegisterPolicyResponse is the version that the definition has.
 type RegisterPolicyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Policy        *Policy                `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	Created       bool                   `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
-	Warnings      []*PolicyProblem       `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new version, or the existing one with this content.
+	Policy *Policy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// False when a version with exactly this content was there already.
+	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
+	// Warnings only: a definition with errors is refused.
+	Warnings      []*PolicyProblem `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -154,10 +161,13 @@ func (x *RegisterPolicyResponse) GetWarnings() []*PolicyProblem {
 	return nil
 }
 
+// GetPolicyRequest names one version.
 type GetPolicyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of the version; 0 for the live one.
+	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -206,9 +216,11 @@ func (x *GetPolicyRequest) GetVersion() int64 {
 	return 0
 }
 
+// GetPolicyResponse is one version.
 type GetPolicyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Policy        *Policy                `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version, with its definition.
+	Policy        *Policy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -250,10 +262,13 @@ func (x *GetPolicyResponse) GetPolicy() *Policy {
 	return nil
 }
 
+// ListPoliciesRequest asks for one page of the registry.
 type ListPoliciesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PageSize      int32                  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string                 `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most policies to return; 0 for 100.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -302,10 +317,13 @@ func (x *ListPoliciesRequest) GetPageToken() string {
 	return ""
 }
 
+// ListPoliciesResponse is one page of the registry.
 type ListPoliciesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Policies      []*Policy              `protobuf:"bytes,1,rep,name=policies,proto3" json:"policies,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of each policy the live version, or else the shadow: by name, without definitions.
+	Policies []*Policy `protobuf:"bytes,1,rep,name=policies,proto3" json:"policies,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -354,10 +372,13 @@ func (x *ListPoliciesResponse) GetNextPageToken() string {
 	return ""
 }
 
+// PromotePolicyRequest names the version to make live.
 type PromotePolicyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of the version.
+	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -406,9 +427,11 @@ func (x *PromotePolicyRequest) GetVersion() int64 {
 	return 0
 }
 
+// PromotePolicyResponse is the version that is live now.
 type PromotePolicyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Policy        *Policy                `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The live version.
+	Policy        *Policy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -450,9 +473,11 @@ func (x *PromotePolicyResponse) GetPolicy() *Policy {
 	return nil
 }
 
+// DeletePolicyRequest names the policy to remove.
 type DeletePolicyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -494,6 +519,7 @@ func (x *DeletePolicyRequest) GetName() string {
 	return ""
 }
 
+// DeletePolicyResponse says that the policy is gone.
 type DeletePolicyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -530,10 +556,13 @@ func (*DeletePolicyResponse) Descriptor() ([]byte, []int) {
 	return file_interlock_policy_v1_policy_service_proto_rawDescGZIP(), []int{9}
 }
 
+// AttachPolicyRequest names a policy and what it is to judge.
 type AttachPolicyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	To            *Attachment            `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What to attach it to.
+	To            *Attachment `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -582,9 +611,11 @@ func (x *AttachPolicyRequest) GetTo() *Attachment {
 	return nil
 }
 
+// AttachPolicyResponse is the attached policy.
 type AttachPolicyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Policy        *Policy                `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The policy with its attachments.
+	Policy        *Policy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -626,10 +657,13 @@ func (x *AttachPolicyResponse) GetPolicy() *Policy {
 	return nil
 }
 
+// DetachPolicyRequest names a policy and what it is no longer to judge.
 type DetachPolicyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	From          *Attachment            `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the policy.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What to detach it from.
+	From          *Attachment `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -678,9 +712,11 @@ func (x *DetachPolicyRequest) GetFrom() *Attachment {
 	return nil
 }
 
+// DetachPolicyResponse is the detached policy.
 type DetachPolicyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Policy        *Policy                `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The policy with the attachments that it has left.
+	Policy        *Policy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -722,10 +758,13 @@ func (x *DetachPolicyResponse) GetPolicy() *Policy {
 	return nil
 }
 
+// ShadowWorkflowRequest is a shadow definition of a workflow.
 type ShadowWorkflowRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Workflow      string                 `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	Definition    []byte                 `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow; empty for the name in the definition.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// The definition: UTF-8 JSON of at most 1 MiB. Empty to remove the shadow.
+	Definition    []byte `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -774,9 +813,10 @@ func (x *ShadowWorkflowRequest) GetDefinition() []byte {
 	return nil
 }
 
+// ShadowWorkflowResponse is the shadow that the workflow has now.
 type ShadowWorkflowResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Hex SHA-256 of the canonical definition; empty when the shadow has ended.
+	// Hex SHA-256 of the canonical definition; empty when the shadow was removed.
 	Digest        string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -819,11 +859,16 @@ func (x *ShadowWorkflowResponse) GetDigest() string {
 	return ""
 }
 
+// GetPolicyUsageRequest names a policy, and whose usage of it is asked for.
 type GetPolicyUsageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whose usage: a principal or a session, for limits per principal or session.
-	Principal     string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Name of the policy.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Name of a principal, for limits per principal. Empty leaves those out; for an agent
+	// it is the agent itself.
+	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// A session, for limits per session. Empty leaves those out; for a caller that is
+	// bound to a session it is that one.
 	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -880,9 +925,11 @@ func (x *GetPolicyUsageRequest) GetSessionId() string {
 	return ""
 }
 
+// GetPolicyUsageResponse is what the limits of a policy have counted.
 type GetPolicyUsageResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Usages        []*Usage               `protobuf:"bytes,1,rep,name=usages,proto3" json:"usages,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One per limit, in the order of the rules.
+	Usages        []*Usage `protobuf:"bytes,1,rep,name=usages,proto3" json:"usages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -924,12 +971,15 @@ func (x *GetPolicyUsageResponse) GetUsages() []*Usage {
 	return nil
 }
 
+// SimulatePolicyRequest is a candidate and the recorded calls to replay.
 type SimulatePolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The candidate: UTF-8 JSON.
-	Definition    []byte                 `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
-	RunId         string                 `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The candidate: UTF-8 JSON of at most 1 MiB.
+	Definition []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
+	// Only calls decided at this time or later. Absent for all.
+	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	// Only calls of this run, or of the runs below this root run. Empty for all.
+	RunId         string `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -985,12 +1035,15 @@ func (x *SimulatePolicyRequest) GetRunId() string {
 	return ""
 }
 
+// SimulatePolicyResponse is what a candidate would change.
 type SimulatePolicyResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Replayed int64                  `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// Recorded calls whose decision would differ; at most 1000.
-	Changes       []*SimulatedChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
-	Truncated     bool               `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many recorded calls were replayed.
+	Replayed int64 `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// The recorded calls whose decision would differ, in the order of the log; at most 1,000.
+	Changes []*SimulatedChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	// True when not everything that was asked for was replayed or returned.
+	Truncated     bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -35,19 +35,21 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PolicyService owns policies: who may call what, how often, at what cost (S7).
+// PolicyService owns policies: who may call what, how often, and at what cost (S7).
 // Versions are immutable.
 type PolicyServiceClient interface {
-	// RegisterPolicy validates and stores a policy as its next version: live at once, or as the
-	// shadow that is judged beside the live one and never enforced. The same content
-	// again answers the existing version. INVALID_ARGUMENT with one violation per
-	// problem.
+	// RegisterPolicy validates and stores a policy as its next version: live at once, or
+	// as the shadow that is judged next to the live one and never enforced. The content of
+	// an existing version returns that version. An invalid definition is INVALID_ARGUMENT
+	// with one BadRequest violation per problem.
 	RegisterPolicy(ctx context.Context, in *RegisterPolicyRequest, opts ...grpc.CallOption) (*RegisterPolicyResponse, error)
-	// GetPolicy answers one version, by default the live one. NOT_FOUND when absent.
+	// GetPolicy returns one version, by default the live one. NOT_FOUND when there is no
+	// such version.
 	GetPolicy(ctx context.Context, in *GetPolicyRequest, opts ...grpc.CallOption) (*GetPolicyResponse, error)
-	// ListPolicies answers all policies by name, without their definitions.
+	// ListPolicies returns all policies. It is a registry: ordered by name, without a
+	// filter.
 	ListPolicies(ctx context.Context, in *ListPoliciesRequest, opts ...grpc.CallOption) (*ListPoliciesResponse, error)
-	// PromotePolicy makes a version live, such as a shadow, or an older one again.
+	// PromotePolicy makes a version live, such as a shadow, or an older version again.
 	PromotePolicy(ctx context.Context, in *PromotePolicyRequest, opts ...grpc.CallOption) (*PromotePolicyResponse, error)
 	// DeletePolicy removes a policy that is attached to nothing. Its versions stay readable
 	// by number.
@@ -55,16 +57,16 @@ type PolicyServiceClient interface {
 	// AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
 	// all below it, or a role.
 	AttachPolicy(ctx context.Context, in *AttachPolicyRequest, opts ...grpc.CallOption) (*AttachPolicyResponse, error)
-	// DetachPolicy ends that.
+	// DetachPolicy undoes AttachPolicy.
 	DetachPolicy(ctx context.Context, in *DetachPolicyRequest, opts ...grpc.CallOption) (*DetachPolicyResponse, error)
-	// ShadowWorkflow keeps a definition that tool calls of the workflow of its name
-	// are judged by beside the live one, never enforced. An empty definition ends
-	// that for the workflow named.
+	// ShadowWorkflow stores a definition that the calls of the workflow of its name are
+	// judged by next to the live one, never enforced. An empty definition removes the shadow
+	// of the workflow.
 	ShadowWorkflow(ctx context.Context, in *ShadowWorkflowRequest, opts ...grpc.CallOption) (*ShadowWorkflowResponse, error)
-	// GetPolicyUsage answers what the limits of a policy have counted.
+	// GetPolicyUsage returns what the limits of a policy have counted.
 	GetPolicyUsage(ctx context.Context, in *GetPolicyUsageRequest, opts ...grpc.CallOption) (*GetPolicyUsageResponse, error)
-	// SimulatePolicy replays recorded calls against a candidate and answers which would be
-	// decided otherwise.
+	// SimulatePolicy replays recorded calls against a candidate and returns those that it
+	// would decide otherwise.
 	SimulatePolicy(ctx context.Context, in *SimulatePolicyRequest, opts ...grpc.CallOption) (*SimulatePolicyResponse, error)
 }
 
@@ -180,19 +182,21 @@ func (c *policyServiceClient) SimulatePolicy(ctx context.Context, in *SimulatePo
 // All implementations must embed UnimplementedPolicyServiceServer
 // for forward compatibility.
 //
-// PolicyService owns policies: who may call what, how often, at what cost (S7).
+// PolicyService owns policies: who may call what, how often, and at what cost (S7).
 // Versions are immutable.
 type PolicyServiceServer interface {
-	// RegisterPolicy validates and stores a policy as its next version: live at once, or as the
-	// shadow that is judged beside the live one and never enforced. The same content
-	// again answers the existing version. INVALID_ARGUMENT with one violation per
-	// problem.
+	// RegisterPolicy validates and stores a policy as its next version: live at once, or
+	// as the shadow that is judged next to the live one and never enforced. The content of
+	// an existing version returns that version. An invalid definition is INVALID_ARGUMENT
+	// with one BadRequest violation per problem.
 	RegisterPolicy(context.Context, *RegisterPolicyRequest) (*RegisterPolicyResponse, error)
-	// GetPolicy answers one version, by default the live one. NOT_FOUND when absent.
+	// GetPolicy returns one version, by default the live one. NOT_FOUND when there is no
+	// such version.
 	GetPolicy(context.Context, *GetPolicyRequest) (*GetPolicyResponse, error)
-	// ListPolicies answers all policies by name, without their definitions.
+	// ListPolicies returns all policies. It is a registry: ordered by name, without a
+	// filter.
 	ListPolicies(context.Context, *ListPoliciesRequest) (*ListPoliciesResponse, error)
-	// PromotePolicy makes a version live, such as a shadow, or an older one again.
+	// PromotePolicy makes a version live, such as a shadow, or an older version again.
 	PromotePolicy(context.Context, *PromotePolicyRequest) (*PromotePolicyResponse, error)
 	// DeletePolicy removes a policy that is attached to nothing. Its versions stay readable
 	// by number.
@@ -200,16 +204,16 @@ type PolicyServiceServer interface {
 	// AttachPolicy makes a policy judge the calls of a workflow, a process, a session with
 	// all below it, or a role.
 	AttachPolicy(context.Context, *AttachPolicyRequest) (*AttachPolicyResponse, error)
-	// DetachPolicy ends that.
+	// DetachPolicy undoes AttachPolicy.
 	DetachPolicy(context.Context, *DetachPolicyRequest) (*DetachPolicyResponse, error)
-	// ShadowWorkflow keeps a definition that tool calls of the workflow of its name
-	// are judged by beside the live one, never enforced. An empty definition ends
-	// that for the workflow named.
+	// ShadowWorkflow stores a definition that the calls of the workflow of its name are
+	// judged by next to the live one, never enforced. An empty definition removes the shadow
+	// of the workflow.
 	ShadowWorkflow(context.Context, *ShadowWorkflowRequest) (*ShadowWorkflowResponse, error)
-	// GetPolicyUsage answers what the limits of a policy have counted.
+	// GetPolicyUsage returns what the limits of a policy have counted.
 	GetPolicyUsage(context.Context, *GetPolicyUsageRequest) (*GetPolicyUsageResponse, error)
-	// SimulatePolicy replays recorded calls against a candidate and answers which would be
-	// decided otherwise.
+	// SimulatePolicy replays recorded calls against a candidate and returns those that it
+	// would decide otherwise.
 	SimulatePolicy(context.Context, *SimulatePolicyRequest) (*SimulatePolicyResponse, error)
 	mustEmbedUnimplementedPolicyServiceServer()
 }

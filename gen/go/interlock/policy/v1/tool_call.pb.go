@@ -21,14 +21,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Interrupted tells of an interrupt that has fired.
+// Interrupted is an interrupt that a tool call fired (S4).
 type Interrupted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The state that was left, and the handler's.
+	// Name of the interrupt.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The state that was left.
 	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	To   string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	// For the agent: begins with [INTERLOCK INTERRUPT] (S4.3).
+	// The state of the handler.
+	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// What the agent reads: begins with [INTERLOCK INTERRUPT] (S4.3).
 	Notice        string `protobuf:"bytes,4,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -92,69 +94,6 @@ func (x *Interrupted) GetNotice() string {
 	return ""
 }
 
-// CheckError carries a failure inside a stream that goes on.
-type CheckError struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A google.rpc.Code.
-	Status int32 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
-	// UPPER_SNAKE reason.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckError) Reset() {
-	*x = CheckError{}
-	mi := &file_interlock_policy_v1_tool_call_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckError) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckError) ProtoMessage() {}
-
-func (x *CheckError) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_policy_v1_tool_call_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckError.ProtoReflect.Descriptor instead.
-func (*CheckError) Descriptor() ([]byte, []int) {
-	return file_interlock_policy_v1_tool_call_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *CheckError) GetStatus() int32 {
-	if x != nil {
-		return x.Status
-	}
-	return 0
-}
-
-func (x *CheckError) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *CheckError) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
 var File_interlock_policy_v1_tool_call_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_tool_call_proto_rawDesc = "" +
@@ -164,12 +103,7 @@ const file_interlock_policy_v1_tool_call_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x03 \x01(\tR\x02to\x12\x16\n" +
-	"\x06notice\x18\x04 \x01(\tR\x06notice\"V\n" +
-	"\n" +
-	"CheckError\x12\x16\n" +
-	"\x06status\x18\x01 \x01(\x05R\x06status\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessageBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x06notice\x18\x04 \x01(\tR\x06noticeBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_tool_call_proto_rawDescOnce sync.Once
@@ -183,10 +117,9 @@ func file_interlock_policy_v1_tool_call_proto_rawDescGZIP() []byte {
 	return file_interlock_policy_v1_tool_call_proto_rawDescData
 }
 
-var file_interlock_policy_v1_tool_call_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_interlock_policy_v1_tool_call_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_interlock_policy_v1_tool_call_proto_goTypes = []any{
 	(*Interrupted)(nil), // 0: interlock.policy.v1.Interrupted
-	(*CheckError)(nil),  // 1: interlock.policy.v1.CheckError
 }
 var file_interlock_policy_v1_tool_call_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -207,7 +140,7 @@ func file_interlock_policy_v1_tool_call_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_policy_v1_tool_call_proto_rawDesc), len(file_interlock_policy_v1_tool_call_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   1,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,10 +22,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Persistence is how long a component's values live.
+// Persistence is how long the values of a component live.
 type Persistence int32
 
 const (
+	// Not set.
 	Persistence_PERSISTENCE_UNSPECIFIED Persistence = 0
 	// One execution.
 	Persistence_PERSISTENCE_NONE Persistence = 1
@@ -78,20 +79,28 @@ func (Persistence) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_state_v1_component_proto_rawDescGZIP(), []int{0}
 }
 
-// Component is the definition of a state component.
+// Component is the definition of a state component (S12).
 type Component struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Slug        string                 `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
-	Name        string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Description string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	Tags        []string               `protobuf:"bytes,4,rep,name=tags,proto3" json:"tags,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique short name of the component.
+	Slug string `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
+	// Name of the component, for people.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// What the component is for; may be empty.
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// Words to find it by.
+	Tags []string `protobuf:"bytes,4,rep,name=tags,proto3" json:"tags,omitempty"`
 	// JSON: a map of properties, or a whole JSON Schema, as it was given.
-	SchemaDefinition []byte      `protobuf:"bytes,5,opt,name=schema_definition,json=schemaDefinition,proto3" json:"schema_definition,omitempty"`
-	Persistence      Persistence `protobuf:"varint,6,opt,name=persistence,proto3,enum=interlock.state.v1.Persistence" json:"persistence,omitempty"`
-	// JSON object.
-	InitialValues []byte                 `protobuf:"bytes,7,opt,name=initial_values,json=initialValues,proto3" json:"initial_values,omitempty"`
-	Version       int64                  `protobuf:"varint,8,opt,name=version,proto3" json:"version,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	SchemaDefinition []byte `protobuf:"bytes,5,opt,name=schema_definition,json=schemaDefinition,proto3" json:"schema_definition,omitempty"`
+	// How long its values live.
+	Persistence Persistence `protobuf:"varint,6,opt,name=persistence,proto3,enum=interlock.state.v1.Persistence" json:"persistence,omitempty"`
+	// The values that a first execution begins with: a JSON object. Empty for none.
+	InitialValues []byte `protobuf:"bytes,7,opt,name=initial_values,json=initialValues,proto3" json:"initial_values,omitempty"`
+	// Counts the changes of the definition, from 1.
+	Version int64 `protobuf:"varint,8,opt,name=version,proto3" json:"version,omitempty"`
+	// When it was created.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When its definition changed last.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -197,19 +206,24 @@ func (x *Component) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Execution is one use of a component's values.
+// Execution is one use of a component's values (S12.3).
 type Execution struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	ExecutionId string                 `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
-	Slug        string                 `protobuf:"bytes,2,opt,name=slug,proto3" json:"slug,omitempty"`
-	// JSON object.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the execution; empty when the values were only read.
+	ExecutionId string `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
+	// The component.
+	Slug string `protobuf:"bytes,2,opt,name=slug,proto3" json:"slug,omitempty"`
+	// The values: a JSON object.
 	Values []byte `protobuf:"bytes,3,opt,name=values,proto3" json:"values,omitempty"`
-	// Of the values; 0 when none were kept yet.
-	Version     int64       `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// Version of the values; 0 when none were kept yet.
+	Version int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// How long the values live.
 	Persistence Persistence `protobuf:"varint,5,opt,name=persistence,proto3,enum=interlock.state.v1.Persistence" json:"persistence,omitempty"`
-	SessionId   string      `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Subject     string      `protobuf:"bytes,7,opt,name=subject,proto3" json:"subject,omitempty"`
-	// Fields that were never set: null for now.
+	// The session that executes; empty for none.
+	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Whose long-term values they are; empty for none.
+	Subject string `protobuf:"bytes,7,opt,name=subject,proto3" json:"subject,omitempty"`
+	// Fields that were never set: null until they are.
 	Unset         []string `protobuf:"bytes,8,rep,name=unset,proto3" json:"unset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,10 +22,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CreateComponentRequest is the component to store.
 type CreateComponentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The component as JSON: name, slug, schema_definition, persistence, ...
-	Definition     []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
+	Definition []byte `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -75,9 +77,11 @@ func (x *CreateComponentRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// CreateComponentResponse is the stored component.
 type CreateComponentResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Component     *Component             `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The component.
+	Component     *Component `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -119,9 +123,11 @@ func (x *CreateComponentResponse) GetComponent() *Component {
 	return nil
 }
 
+// GetComponentRequest names one component.
 type GetComponentRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Slug          string                 `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Slug of the component.
+	Slug          string `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -163,9 +169,11 @@ func (x *GetComponentRequest) GetSlug() string {
 	return ""
 }
 
+// GetComponentResponse is one component.
 type GetComponentResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Component     *Component             `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The component.
+	Component     *Component `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -207,12 +215,16 @@ func (x *GetComponentResponse) GetComponent() *Component {
 	return nil
 }
 
+// ListComponentsRequest asks for one page of the registry.
 type ListComponentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Components that have this tag; empty for all.
-	Tag           string `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
-	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The most components to return; 0 for 100.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which components to return: key=value terms joined by " AND "; empty for all. A value
+	// may be quoted, as a JSON string. Keys: tag (one of the component's tags).
+	Filter        string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,13 +259,6 @@ func (*ListComponentsRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_component_service_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ListComponentsRequest) GetTag() string {
-	if x != nil {
-		return x.Tag
-	}
-	return ""
-}
-
 func (x *ListComponentsRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -268,10 +273,20 @@ func (x *ListComponentsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListComponentsRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+// ListComponentsResponse is one page of the registry.
 type ListComponentsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Components    []*Component           `protobuf:"bytes,1,rep,name=components,proto3" json:"components,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The components, by slug.
+	Components []*Component `protobuf:"bytes,1,rep,name=components,proto3" json:"components,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -320,11 +335,14 @@ func (x *ListComponentsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// UpdateComponentRequest is the new definition of a component.
 type UpdateComponentRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Slug       string                 `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
-	Definition []byte                 `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
-	// 0 for any.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Slug of the component.
+	Slug string `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
+	// The component as JSON, whole.
+	Definition []byte `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
+	// The version that the definition must have, else ABORTED; 0 for any.
 	ExpectedVersion int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -381,9 +399,11 @@ func (x *UpdateComponentRequest) GetExpectedVersion() int64 {
 	return 0
 }
 
+// UpdateComponentResponse is the updated component.
 type UpdateComponentResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Component     *Component             `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The component.
+	Component     *Component `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -425,10 +445,13 @@ func (x *UpdateComponentResponse) GetComponent() *Component {
 	return nil
 }
 
+// DeleteComponentRequest names the component to remove.
 type DeleteComponentRequest struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Slug            string                 `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
-	ExpectedVersion int64                  `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Slug of the component.
+	Slug string `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
+	// The version that the definition must have, else ABORTED; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -477,6 +500,7 @@ func (x *DeleteComponentRequest) GetExpectedVersion() int64 {
 	return 0
 }
 
+// DeleteComponentResponse says that the component is gone.
 type DeleteComponentResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -513,14 +537,15 @@ func (*DeleteComponentResponse) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_component_service_proto_rawDescGZIP(), []int{9}
 }
 
+// BeginExecutionRequest says whose values of which component to begin with.
 type BeginExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty for the component that the session refers to.
+	// Slug of the component; empty for the one that the session refers to.
 	Slug string `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
-	// The session that executes, by id or name. May be empty for long-term values
-	// of a subject, and for values that are not kept.
+	// The session that executes, by id or name. May be empty for long-term values of a
+	// subject, and for values that are not kept.
 	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// Whose long-term values; by default the session's.
+	// Whose long-term values; empty for the session's subject.
 	Subject       string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -577,9 +602,11 @@ func (x *BeginExecutionRequest) GetSubject() string {
 	return ""
 }
 
+// BeginExecutionResponse is the new execution.
 type BeginExecutionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Execution     *Execution             `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution, with the values that it begins with.
+	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -621,16 +648,20 @@ func (x *BeginExecutionResponse) GetExecution() *Execution {
 	return nil
 }
 
+// CommitExecutionRequest ends an execution.
 type CommitExecutionRequest struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	ExecutionId string                 `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution.
+	ExecutionId string `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
+	// What the execution made of its values. Not set to keep them as they were.
+	//
 	// Types that are valid to be assigned to Change:
 	//
 	//	*CommitExecutionRequest_Values
 	//	*CommitExecutionRequest_Patch
 	//	*CommitExecutionRequest_MergePatch
 	Change isCommitExecutionRequest_Change `protobuf_oneof:"change"`
-	// The session that acts.
+	// The session that acts, by id or name; empty for none.
 	Session       string `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -724,12 +755,12 @@ type CommitExecutionRequest_Values struct {
 }
 
 type CommitExecutionRequest_Patch struct {
-	// A JSON Patch of the values that the execution began with.
+	// A JSON Patch (RFC 6902) of the values that the execution began with.
 	Patch []byte `protobuf:"bytes,3,opt,name=patch,proto3,oneof"`
 }
 
 type CommitExecutionRequest_MergePatch struct {
-	// A JSON Merge Patch of them.
+	// A JSON Merge Patch (RFC 7396) of the values that the execution began with.
 	MergePatch []byte `protobuf:"bytes,4,opt,name=merge_patch,json=mergePatch,proto3,oneof"`
 }
 
@@ -739,9 +770,11 @@ func (*CommitExecutionRequest_Patch) isCommitExecutionRequest_Change() {}
 
 func (*CommitExecutionRequest_MergePatch) isCommitExecutionRequest_Change() {}
 
+// CommitExecutionResponse is the ended execution.
 type CommitExecutionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Execution     *Execution             `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution, with the values that were kept.
+	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -783,11 +816,15 @@ func (x *CommitExecutionResponse) GetExecution() *Execution {
 	return nil
 }
 
+// GetComponentValuesRequest says whose values of which component to return.
 type GetComponentValuesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Slug          string                 `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
-	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	Subject       string                 `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Slug of the component; empty for the one that the session refers to.
+	Slug string `protobuf:"bytes,1,opt,name=slug,proto3" json:"slug,omitempty"`
+	// The session, by id or name. May be empty for long-term values of a subject.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Whose long-term values; empty for the session's subject.
+	Subject       string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -843,9 +880,10 @@ func (x *GetComponentValuesRequest) GetSubject() string {
 	return ""
 }
 
+// GetComponentValuesResponse is the values of a component.
 type GetComponentValuesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without execution_id.
+	// The values, without execution_id.
 	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -904,13 +942,13 @@ const file_interlock_state_v1_component_service_proto_rawDesc = "" +
 	"\x04slug\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04slug\"S\n" +
 	"\x14GetComponentResponse\x12;\n" +
-	"\tcomponent\x18\x01 \x01(\v2\x1d.interlock.state.v1.ComponentR\tcomponent\"\x85\x01\n" +
-	"\x15ListComponentsRequest\x12\x1a\n" +
-	"\x03tag\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x03tag\x12'\n" +
-	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\tcomponent\x18\x01 \x01(\v2\x1d.interlock.state.v1.ComponentR\tcomponent\"\x8b\x01\n" +
+	"\x15ListComponentsRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"\x7f\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12 \n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"\x7f\n" +
 	"\x16ListComponentsResponse\x12=\n" +
 	"\n" +
 	"components\x18\x01 \x03(\v2\x1d.interlock.state.v1.ComponentR\n" +

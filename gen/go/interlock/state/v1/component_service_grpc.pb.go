@@ -38,21 +38,22 @@ const (
 type ComponentServiceClient interface {
 	// CreateComponent stores a component under its slug.
 	CreateComponent(ctx context.Context, in *CreateComponentRequest, opts ...grpc.CallOption) (*CreateComponentResponse, error)
-	// GetComponent answers a component by its slug.
+	// GetComponent returns a component by its slug. NOT_FOUND when there is none.
 	GetComponent(ctx context.Context, in *GetComponentRequest, opts ...grpc.CallOption) (*GetComponentResponse, error)
-	// ListComponents answers components by slug.
+	// ListComponents returns components. It is a registry: ordered by slug.
 	ListComponents(ctx context.Context, in *ListComponentsRequest, opts ...grpc.CallOption) (*ListComponentsResponse, error)
-	// UpdateComponent replaces a component's definition. Values that are kept must fit the
-	// new one when they are next used.
+	// UpdateComponent replaces a component's definition. Kept values must fit the new one
+	// when they are next used.
 	UpdateComponent(ctx context.Context, in *UpdateComponentRequest, opts ...grpc.CallOption) (*UpdateComponentResponse, error)
-	// DeleteComponent removes a component. Values that were kept stay out of reach.
+	// DeleteComponent removes a component. Its kept values cannot be reached any more.
 	DeleteComponent(ctx context.Context, in *DeleteComponentRequest, opts ...grpc.CallOption) (*DeleteComponentResponse, error)
-	// BeginExecution starts an execution and answers the values it starts with (S12.3).
+	// BeginExecution starts an execution and returns the values that it begins with
+	// (S12.3).
 	BeginExecution(ctx context.Context, in *BeginExecutionRequest, opts ...grpc.CallOption) (*BeginExecutionResponse, error)
-	// CommitExecution ends an execution and keeps its values, as long as the component says.
-	// ABORTED when another execution has committed since it began.
+	// CommitExecution ends an execution and keeps its values for as long as the component
+	// says. ABORTED when another execution has committed since it began.
 	CommitExecution(ctx context.Context, in *CommitExecutionRequest, opts ...grpc.CallOption) (*CommitExecutionResponse, error)
-	// GetComponentValues answers the values that the next execution would start with.
+	// GetComponentValues returns the values that the next execution would begin with.
 	GetComponentValues(ctx context.Context, in *GetComponentValuesRequest, opts ...grpc.CallOption) (*GetComponentValuesResponse, error)
 }
 
@@ -153,21 +154,22 @@ func (c *componentServiceClient) GetComponentValues(ctx context.Context, in *Get
 type ComponentServiceServer interface {
 	// CreateComponent stores a component under its slug.
 	CreateComponent(context.Context, *CreateComponentRequest) (*CreateComponentResponse, error)
-	// GetComponent answers a component by its slug.
+	// GetComponent returns a component by its slug. NOT_FOUND when there is none.
 	GetComponent(context.Context, *GetComponentRequest) (*GetComponentResponse, error)
-	// ListComponents answers components by slug.
+	// ListComponents returns components. It is a registry: ordered by slug.
 	ListComponents(context.Context, *ListComponentsRequest) (*ListComponentsResponse, error)
-	// UpdateComponent replaces a component's definition. Values that are kept must fit the
-	// new one when they are next used.
+	// UpdateComponent replaces a component's definition. Kept values must fit the new one
+	// when they are next used.
 	UpdateComponent(context.Context, *UpdateComponentRequest) (*UpdateComponentResponse, error)
-	// DeleteComponent removes a component. Values that were kept stay out of reach.
+	// DeleteComponent removes a component. Its kept values cannot be reached any more.
 	DeleteComponent(context.Context, *DeleteComponentRequest) (*DeleteComponentResponse, error)
-	// BeginExecution starts an execution and answers the values it starts with (S12.3).
+	// BeginExecution starts an execution and returns the values that it begins with
+	// (S12.3).
 	BeginExecution(context.Context, *BeginExecutionRequest) (*BeginExecutionResponse, error)
-	// CommitExecution ends an execution and keeps its values, as long as the component says.
-	// ABORTED when another execution has committed since it began.
+	// CommitExecution ends an execution and keeps its values for as long as the component
+	// says. ABORTED when another execution has committed since it began.
 	CommitExecution(context.Context, *CommitExecutionRequest) (*CommitExecutionResponse, error)
-	// GetComponentValues answers the values that the next execution would start with.
+	// GetComponentValues returns the values that the next execution would begin with.
 	GetComponentValues(context.Context, *GetComponentValuesRequest) (*GetComponentValuesResponse, error)
 	mustEmbedUnimplementedComponentServiceServer()
 }

@@ -32,13 +32,15 @@ const (
 // SchemaService owns the JSON Schemas that states conform to (S10.1).
 type SchemaServiceClient interface {
 	// RegisterSchema stores a schema as the next version of its name. The content of the
-	// latest version again changes nothing.
+	// latest version returns that version with created = false.
 	RegisterSchema(ctx context.Context, in *RegisterSchemaRequest, opts ...grpc.CallOption) (*RegisterSchemaResponse, error)
-	// GetSchema answers one version of a schema, by default the latest.
+	// GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+	// there is none.
 	GetSchema(ctx context.Context, in *GetSchemaRequest, opts ...grpc.CallOption) (*GetSchemaResponse, error)
-	// ListSchemas answers the latest version of each schema, by name.
+	// ListSchemas returns the latest version of every schema. It is a registry: ordered by
+	// name, without a filter.
 	ListSchemas(ctx context.Context, in *ListSchemasRequest, opts ...grpc.CallOption) (*ListSchemasResponse, error)
-	// ListSchemaVersions answers every version of one schema, oldest first.
+	// ListSchemaVersions returns every version of one schema, newest first.
 	ListSchemaVersions(ctx context.Context, in *ListSchemaVersionsRequest, opts ...grpc.CallOption) (*ListSchemaVersionsResponse, error)
 }
 
@@ -97,13 +99,15 @@ func (c *schemaServiceClient) ListSchemaVersions(ctx context.Context, in *ListSc
 // SchemaService owns the JSON Schemas that states conform to (S10.1).
 type SchemaServiceServer interface {
 	// RegisterSchema stores a schema as the next version of its name. The content of the
-	// latest version again changes nothing.
+	// latest version returns that version with created = false.
 	RegisterSchema(context.Context, *RegisterSchemaRequest) (*RegisterSchemaResponse, error)
-	// GetSchema answers one version of a schema, by default the latest.
+	// GetSchema returns one version of a schema, by default the latest. NOT_FOUND when
+	// there is none.
 	GetSchema(context.Context, *GetSchemaRequest) (*GetSchemaResponse, error)
-	// ListSchemas answers the latest version of each schema, by name.
+	// ListSchemas returns the latest version of every schema. It is a registry: ordered by
+	// name, without a filter.
 	ListSchemas(context.Context, *ListSchemasRequest) (*ListSchemasResponse, error)
-	// ListSchemaVersions answers every version of one schema, oldest first.
+	// ListSchemaVersions returns every version of one schema, newest first.
 	ListSchemaVersions(context.Context, *ListSchemaVersionsRequest) (*ListSchemaVersionsResponse, error)
 	mustEmbedUnimplementedSchemaServiceServer()
 }

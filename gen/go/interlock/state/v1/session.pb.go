@@ -22,15 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SessionStatus says whether a session's agent is at work.
+// SessionStatus is whether a session's agent is at work.
 type SessionStatus int32
 
 const (
+	// Not set.
 	SessionStatus_SESSION_STATUS_UNSPECIFIED SessionStatus = 0
-	SessionStatus_SESSION_STATUS_RUNNING     SessionStatus = 1
-	// It has stopped, and may be resumed: to update the state, or by a callback.
+	// Its agent works.
+	SessionStatus_SESSION_STATUS_RUNNING SessionStatus = 1
+	// Its agent has stopped, and may be resumed: to update the state, or by a callback.
 	SessionStatus_SESSION_STATUS_FINISHED SessionStatus = 2
-	// It has stopped, and nothing is outstanding.
+	// Its agent has stopped, and nothing is outstanding.
 	SessionStatus_SESSION_STATUS_ENDED SessionStatus = 3
 )
 
@@ -77,16 +79,22 @@ func (SessionStatus) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_state_v1_session_proto_rawDescGZIP(), []int{0}
 }
 
-// StateUpdateStatus says how far a session has got with its report (S11.1).
+// StateUpdateStatus is how far a session is with the update that it owes (S11.1).
 type StateUpdateStatus int32
 
 const (
+	// Not set.
 	StateUpdateStatus_STATE_UPDATE_STATUS_UNSPECIFIED StateUpdateStatus = 0
-	StateUpdateStatus_STATE_UPDATE_STATUS_NONE        StateUpdateStatus = 1
-	StateUpdateStatus_STATE_UPDATE_STATUS_PENDING     StateUpdateStatus = 2
-	StateUpdateStatus_STATE_UPDATE_STATUS_COMPLETED   StateUpdateStatus = 3
-	StateUpdateStatus_STATE_UPDATE_STATUS_FAILED      StateUpdateStatus = 4
-	StateUpdateStatus_STATE_UPDATE_STATUS_SKIPPED     StateUpdateStatus = 5
+	// It has not stopped, or owes none.
+	StateUpdateStatus_STATE_UPDATE_STATUS_NONE StateUpdateStatus = 1
+	// It was asked to update the state.
+	StateUpdateStatus_STATE_UPDATE_STATUS_PENDING StateUpdateStatus = 2
+	// It updated the state.
+	StateUpdateStatus_STATE_UPDATE_STATUS_COMPLETED StateUpdateStatus = 3
+	// It did not update the state in all its attempts.
+	StateUpdateStatus_STATE_UPDATE_STATUS_FAILED StateUpdateStatus = 4
+	// It was created without the obligation.
+	StateUpdateStatus_STATE_UPDATE_STATUS_SKIPPED StateUpdateStatus = 5
 )
 
 // Enum value maps for StateUpdateStatus.
@@ -136,13 +144,16 @@ func (StateUpdateStatus) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_state_v1_session_proto_rawDescGZIP(), []int{1}
 }
 
-// StateUpdate says whether a child must update the state before it is done.
+// StateUpdate is whether a child must update the state before it is done.
 type StateUpdate int32
 
 const (
+	// Not set: it must.
 	StateUpdate_STATE_UPDATE_UNSPECIFIED StateUpdate = 0
-	StateUpdate_STATE_UPDATE_REQUIRED    StateUpdate = 1
-	StateUpdate_STATE_UPDATE_SKIP        StateUpdate = 2
+	// It must.
+	StateUpdate_STATE_UPDATE_REQUIRED StateUpdate = 1
+	// It need not.
+	StateUpdate_STATE_UPDATE_SKIP StateUpdate = 2
 )
 
 // Enum value maps for StateUpdate.
@@ -186,43 +197,57 @@ func (StateUpdate) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_state_v1_session_proto_rawDescGZIP(), []int{2}
 }
 
-// Session is one agent's conversation.
+// Session is the conversation of one agent (S11).
 type Session struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Unique in the namespace.
-	Name              string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	ParentSessionId   string `protobuf:"bytes,3,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the session.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Name of the session, unique in the namespace.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Its parent; empty for a root.
+	ParentSessionId string `protobuf:"bytes,3,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
+	// Name of its parent; empty for a root.
 	ParentSessionName string `protobuf:"bytes,4,opt,name=parent_session_name,json=parentSessionName,proto3" json:"parent_session_name,omitempty"`
-	RootSessionId     string `protobuf:"bytes,5,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
-	// 0 for a root.
-	Depth             int32             `protobuf:"varint,6,opt,name=depth,proto3" json:"depth,omitempty"`
-	Status            SessionStatus     `protobuf:"varint,7,opt,name=status,proto3,enum=interlock.state.v1.SessionStatus" json:"status,omitempty"`
-	WorkflowStateId   string            `protobuf:"bytes,8,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
+	// Root of its tree: for a root session_id itself.
+	RootSessionId string `protobuf:"bytes,5,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// Sessions above it; 0 for a root.
+	Depth int32 `protobuf:"varint,6,opt,name=depth,proto3" json:"depth,omitempty"`
+	// Whether its agent is at work.
+	Status SessionStatus `protobuf:"varint,7,opt,name=status,proto3,enum=interlock.state.v1.SessionStatus" json:"status,omitempty"`
+	// The state that it shares; empty for none.
+	WorkflowStateId string `protobuf:"bytes,8,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
+	// How far it is with the update that it owes.
 	StateUpdateStatus StateUpdateStatus `protobuf:"varint,9,opt,name=state_update_status,json=stateUpdateStatus,proto3,enum=interlock.state.v1.StateUpdateStatus" json:"state_update_status,omitempty"`
-	// Prompts that asked for the update so far.
-	Attempts          int32       `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	StateUpdate       StateUpdate `protobuf:"varint,11,opt,name=state_update,json=stateUpdate,proto3,enum=interlock.state.v1.StateUpdate" json:"state_update,omitempty"`
-	AcceptEarlyUpdate bool        `protobuf:"varint,12,opt,name=accept_early_update,json=acceptEarlyUpdate,proto3" json:"accept_early_update,omitempty"`
+	// Prompts that have asked for the update so far.
+	Attempts int32 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// Whether it must update the state before it is done.
+	StateUpdate StateUpdate `protobuf:"varint,11,opt,name=state_update,json=stateUpdate,proto3,enum=interlock.state.v1.StateUpdate" json:"state_update,omitempty"`
+	// True when an update before its stop counts too.
+	AcceptEarlyUpdate bool `protobuf:"varint,12,opt,name=accept_early_update,json=acceptEarlyUpdate,proto3" json:"accept_early_update,omitempty"`
 	// Children that have not called back.
 	OpenChildren int32 `protobuf:"varint,13,opt,name=open_children,json=openChildren,proto3" json:"open_children,omitempty"`
 	// Callbacks of children that are not delivered.
 	Callbacks []*Callback `protobuf:"bytes,14,rep,name=callbacks,proto3" json:"callbacks,omitempty"`
 	// The task that is queued or leased for it; empty for none.
 	TaskId string `protobuf:"bytes,15,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	// Runners must have these labels to take its tasks.
+	// A runner must have these labels to take its tasks.
 	Labels map[string]string `protobuf:"bytes,16,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The component that its executions begin and end with (S12.4).
-	StateRef  string                 `protobuf:"bytes,17,opt,name=state_ref,json=stateRef,proto3" json:"state_ref,omitempty"`
-	Version   int64                  `protobuf:"varint,18,opt,name=version,proto3" json:"version,omitempty"`
+	// Slug of the component that its executions begin and end with (S12.4); empty for
+	// none.
+	StateRef string `protobuf:"bytes,17,opt,name=state_ref,json=stateRef,proto3" json:"state_ref,omitempty"`
+	// Counts its changes, from 1.
+	Version int64 `protobuf:"varint,18,opt,name=version,proto3" json:"version,omitempty"`
+	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When it changed last.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	EndedAt   *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// States of other trees that it may read.
+	// When it ended. Absent before.
+	EndedAt *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	// Ids of states of other trees that it may read.
 	Grants []string `protobuf:"bytes,22,rep,name=grants,proto3" json:"grants,omitempty"`
-	// Whose long-term values of components it uses; by default the root's name.
+	// Whose long-term values of components it uses.
 	Subject string `protobuf:"bytes,23,opt,name=subject,proto3" json:"subject,omitempty"`
-	// Why it failed, empty otherwise.
+	// Why it failed; empty when it did not.
 	Error         string `protobuf:"bytes,24,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -426,18 +451,23 @@ func (x *Session) GetError() string {
 	return ""
 }
 
-// Callback tells a parent how a child has ended. It may be delivered more than
+// Callback tells a parent how a child ended (S11.2). It may be delivered more than
 // once, always with the same id.
 type Callback struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	CallbackId        string                 `protobuf:"bytes,1,opt,name=callback_id,json=callbackId,proto3" json:"callback_id,omitempty"`
-	SessionId         string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	SessionName       string                 `protobuf:"bytes,3,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
-	StateUpdateStatus StateUpdateStatus      `protobuf:"varint,4,opt,name=state_update_status,json=stateUpdateStatus,proto3,enum=interlock.state.v1.StateUpdateStatus" json:"state_update_status,omitempty"`
-	// Version of the shared state then; 0 without one.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the callback.
+	CallbackId string `protobuf:"bytes,1,opt,name=callback_id,json=callbackId,proto3" json:"callback_id,omitempty"`
+	// The child.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Name of the child.
+	SessionName string `protobuf:"bytes,3,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
+	// How the child's update ended.
+	StateUpdateStatus StateUpdateStatus `protobuf:"varint,4,opt,name=state_update_status,json=stateUpdateStatus,proto3,enum=interlock.state.v1.StateUpdateStatus" json:"state_update_status,omitempty"`
+	// Version of the shared state at that time; 0 without one.
 	StateVersion int64 `protobuf:"varint,5,opt,name=state_version,json=stateVersion,proto3" json:"state_version,omitempty"`
-	// Why it failed, empty otherwise.
-	Error         string                 `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	// Why the child failed; empty when it did not.
+	Error string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	// When the child ended.
 	Time          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

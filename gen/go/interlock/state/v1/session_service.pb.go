@@ -22,24 +22,33 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CreateSessionRequest is the session to make.
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minted when empty.
+	// Id of the session. Minted when empty.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The id when empty.
+	// Name of the session; empty for its id.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// By id or name; empty for a root.
+	// Its parent, by id or name; empty for a root.
 	Parent string `protobuf:"bytes,3,opt,name=parent,proto3" json:"parent,omitempty"`
-	// What the child must share: refused when the parent's is another.
-	WorkflowStateId   string            `protobuf:"bytes,4,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
-	StateUpdate       StateUpdate       `protobuf:"varint,5,opt,name=state_update,json=stateUpdate,proto3,enum=interlock.state.v1.StateUpdate" json:"state_update,omitempty"`
-	AcceptEarlyUpdate bool              `protobuf:"varint,6,opt,name=accept_early_update,json=acceptEarlyUpdate,proto3" json:"accept_early_update,omitempty"`
-	Labels            map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	StateRef          string            `protobuf:"bytes,8,opt,name=state_ref,json=stateRef,proto3" json:"state_ref,omitempty"`
-	Subject           string            `protobuf:"bytes,9,opt,name=subject,proto3" json:"subject,omitempty"`
-	// When set, a runner is to start the session's agent with it.
+	// The state that it must share: refused when the parent shares another. Empty for
+	// whichever the parent shares.
+	WorkflowStateId string `protobuf:"bytes,4,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
+	// Whether it must update the state before it is done.
+	StateUpdate StateUpdate `protobuf:"varint,5,opt,name=state_update,json=stateUpdate,proto3,enum=interlock.state.v1.StateUpdate" json:"state_update,omitempty"`
+	// True when an update before its stop counts too.
+	AcceptEarlyUpdate bool `protobuf:"varint,6,opt,name=accept_early_update,json=acceptEarlyUpdate,proto3" json:"accept_early_update,omitempty"`
+	// Labels that a runner must have to take its tasks.
+	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Slug of the component that its executions begin and end with; empty for none.
+	StateRef string `protobuf:"bytes,8,opt,name=state_ref,json=stateRef,proto3" json:"state_ref,omitempty"`
+	// Whose long-term values of components it uses; empty for the name of the root.
+	Subject string `protobuf:"bytes,9,opt,name=subject,proto3" json:"subject,omitempty"`
+	// The prompt that a runner starts the session's agent with; empty when no runner is to
+	// start it.
 	Prompt string `protobuf:"bytes,10,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// The session that acts; agents can only create below their own.
+	// The session that acts, by id or name; empty for none. Agents can only create sessions
+	// below their own.
 	Session       string `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -152,10 +161,12 @@ func (x *CreateSessionRequest) GetSession() string {
 	return ""
 }
 
+// CreateSessionResponse is the session.
 type CreateSessionResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Session *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// False when it was there already.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new session, or the existing one.
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// False when the session was there already.
 	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -205,11 +216,12 @@ func (x *CreateSessionResponse) GetCreated() bool {
 	return false
 }
 
+// GetSessionRequest names one session.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id or name.
+	// The session, by id or name.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The session that acts.
+	// The session that acts, by id or name; empty for none.
 	Session       string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -259,9 +271,11 @@ func (x *GetSessionRequest) GetSession() string {
 	return ""
 }
 
+// GetSessionResponse is one session.
 type GetSessionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -303,16 +317,19 @@ func (x *GetSessionResponse) GetSession() *Session {
 	return nil
 }
 
+// ListSessionsRequest asks for one page of the sessions that the caller may see.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session that acts.
-	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Filters, by id or name: the tree, and the parent.
-	Root          string        `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
-	Parent        string        `protobuf:"bytes,3,opt,name=parent,proto3" json:"parent,omitempty"`
-	Status        SessionStatus `protobuf:"varint,4,opt,name=status,proto3,enum=interlock.state.v1.SessionStatus" json:"status,omitempty"`
-	PageSize      int32         `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string        `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The most sessions to return; 0 for 100. A page may hold less and not be the last.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which sessions to return: key=value terms joined by " AND "; empty for all. A value
+	// may be quoted, as a JSON string. Keys: root and parent (sessions by id or name) and
+	// status (a SessionStatus without its prefix, such as RUNNING).
+	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session       string `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -347,34 +364,6 @@ func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_session_service_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ListSessionsRequest) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *ListSessionsRequest) GetRoot() string {
-	if x != nil {
-		return x.Root
-	}
-	return ""
-}
-
-func (x *ListSessionsRequest) GetParent() string {
-	if x != nil {
-		return x.Parent
-	}
-	return ""
-}
-
-func (x *ListSessionsRequest) GetStatus() SessionStatus {
-	if x != nil {
-		return x.Status
-	}
-	return SessionStatus_SESSION_STATUS_UNSPECIFIED
-}
-
 func (x *ListSessionsRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -389,10 +378,27 @@ func (x *ListSessionsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListSessionsRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+func (x *ListSessionsRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+// ListSessionsResponse is one page of sessions.
 type ListSessionsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sessions      []*Session             `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sessions, newest first.
+	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -441,15 +447,17 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// StopSessionRequest says that a session's agent has stopped.
 type StopSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id or name.
+	// The session, by id or name.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The session that acts.
-	Session        string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// True when the caller resumes the agent itself, with the prompt of the answer:
-	// no runner is asked to.
+	// True when the caller resumes the agent itself, with the prompt of the response: no
+	// runner is asked to.
 	InPlace bool `protobuf:"varint,4,opt,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
 	// True to end the session whatever is outstanding.
 	End bool `protobuf:"varint,5,opt,name=end,proto3" json:"end,omitempty"`
@@ -531,10 +539,12 @@ func (x *StopSessionRequest) GetError() string {
 	return ""
 }
 
+// StopSessionResponse is the session after its stop.
 type StopSessionResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Session *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// What the agent must do before it may stop, with in_place; empty when it may.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// With in_place: what the agent must do before it may stop. Empty when it may.
 	Prompt        string `protobuf:"bytes,2,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -584,12 +594,17 @@ func (x *StopSessionResponse) GetPrompt() string {
 	return ""
 }
 
+// ResumeSessionRequest says that a session's agent works again.
 type ResumeSessionRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	SessionId      string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Session        string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	IdempotencyKey string                 `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// When set, a runner is to resume the session's agent with it.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// The prompt that a runner resumes the session's agent with; empty when no runner is to
+	// resume it.
 	Prompt        string `protobuf:"bytes,4,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -653,9 +668,11 @@ func (x *ResumeSessionRequest) GetPrompt() string {
 	return ""
 }
 
+// ResumeSessionResponse is the resumed session.
 type ResumeSessionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -697,10 +714,13 @@ func (x *ResumeSessionResponse) GetSession() *Session {
 	return nil
 }
 
+// GrantStateAccessRequest names a session and a state of another tree.
 type GrantStateAccessRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	StateId   string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, by id or name.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The state that it may read.
+	StateId string `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
 	// True to take the grant back.
 	Revoke        bool `protobuf:"varint,3,opt,name=revoke,proto3" json:"revoke,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -758,9 +778,11 @@ func (x *GrantStateAccessRequest) GetRevoke() bool {
 	return false
 }
 
+// GrantStateAccessResponse is the session with its grants.
 type GrantStateAccessResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -833,16 +855,14 @@ const file_interlock_state_v1_session_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\tsessionId\x12\"\n" +
 	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\"K\n" +
 	"\x12GetSessionResponse\x125\n" +
-	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\x90\x02\n" +
-	"\x13ListSessionsRequest\x12\"\n" +
-	"\asession\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12\x1c\n" +
-	"\x04root\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x04root\x12 \n" +
-	"\x06parent\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06parent\x12C\n" +
-	"\x06status\x18\x04 \x01(\x0e2!.interlock.state.v1.SessionStatusB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06status\x12'\n" +
-	"\tpage_size\x18\x05 \x01(\x05B\n" +
+	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\xad\x01\n" +
+	"\x13ListSessionsRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"w\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12 \n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\x12\"\n" +
+	"\asession\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\"w\n" +
 	"\x14ListSessionsResponse\x127\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1b.interlock.state.v1.SessionR\bsessions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe3\x01\n" +
@@ -914,35 +934,33 @@ var file_interlock_state_v1_session_service_proto_goTypes = []any{
 	nil,                              // 12: interlock.state.v1.CreateSessionRequest.LabelsEntry
 	(StateUpdate)(0),                 // 13: interlock.state.v1.StateUpdate
 	(*Session)(nil),                  // 14: interlock.state.v1.Session
-	(SessionStatus)(0),               // 15: interlock.state.v1.SessionStatus
 }
 var file_interlock_state_v1_session_service_proto_depIdxs = []int32{
 	13, // 0: interlock.state.v1.CreateSessionRequest.state_update:type_name -> interlock.state.v1.StateUpdate
 	12, // 1: interlock.state.v1.CreateSessionRequest.labels:type_name -> interlock.state.v1.CreateSessionRequest.LabelsEntry
 	14, // 2: interlock.state.v1.CreateSessionResponse.session:type_name -> interlock.state.v1.Session
 	14, // 3: interlock.state.v1.GetSessionResponse.session:type_name -> interlock.state.v1.Session
-	15, // 4: interlock.state.v1.ListSessionsRequest.status:type_name -> interlock.state.v1.SessionStatus
-	14, // 5: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
-	14, // 6: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
-	14, // 7: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
-	14, // 8: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
-	0,  // 9: interlock.state.v1.SessionService.CreateSession:input_type -> interlock.state.v1.CreateSessionRequest
-	2,  // 10: interlock.state.v1.SessionService.GetSession:input_type -> interlock.state.v1.GetSessionRequest
-	4,  // 11: interlock.state.v1.SessionService.ListSessions:input_type -> interlock.state.v1.ListSessionsRequest
-	6,  // 12: interlock.state.v1.SessionService.StopSession:input_type -> interlock.state.v1.StopSessionRequest
-	8,  // 13: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
-	10, // 14: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
-	1,  // 15: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
-	3,  // 16: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
-	5,  // 17: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
-	7,  // 18: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
-	9,  // 19: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
-	11, // 20: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
-	15, // [15:21] is the sub-list for method output_type
-	9,  // [9:15] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	14, // 4: interlock.state.v1.ListSessionsResponse.sessions:type_name -> interlock.state.v1.Session
+	14, // 5: interlock.state.v1.StopSessionResponse.session:type_name -> interlock.state.v1.Session
+	14, // 6: interlock.state.v1.ResumeSessionResponse.session:type_name -> interlock.state.v1.Session
+	14, // 7: interlock.state.v1.GrantStateAccessResponse.session:type_name -> interlock.state.v1.Session
+	0,  // 8: interlock.state.v1.SessionService.CreateSession:input_type -> interlock.state.v1.CreateSessionRequest
+	2,  // 9: interlock.state.v1.SessionService.GetSession:input_type -> interlock.state.v1.GetSessionRequest
+	4,  // 10: interlock.state.v1.SessionService.ListSessions:input_type -> interlock.state.v1.ListSessionsRequest
+	6,  // 11: interlock.state.v1.SessionService.StopSession:input_type -> interlock.state.v1.StopSessionRequest
+	8,  // 12: interlock.state.v1.SessionService.ResumeSession:input_type -> interlock.state.v1.ResumeSessionRequest
+	10, // 13: interlock.state.v1.SessionService.GrantStateAccess:input_type -> interlock.state.v1.GrantStateAccessRequest
+	1,  // 14: interlock.state.v1.SessionService.CreateSession:output_type -> interlock.state.v1.CreateSessionResponse
+	3,  // 15: interlock.state.v1.SessionService.GetSession:output_type -> interlock.state.v1.GetSessionResponse
+	5,  // 16: interlock.state.v1.SessionService.ListSessions:output_type -> interlock.state.v1.ListSessionsResponse
+	7,  // 17: interlock.state.v1.SessionService.StopSession:output_type -> interlock.state.v1.StopSessionResponse
+	9,  // 18: interlock.state.v1.SessionService.ResumeSession:output_type -> interlock.state.v1.ResumeSessionResponse
+	11, // 19: interlock.state.v1.SessionService.GrantStateAccess:output_type -> interlock.state.v1.GrantStateAccessResponse
+	14, // [14:20] is the sub-list for method output_type
+	8,  // [8:14] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_session_service_proto_init() }

@@ -31,23 +31,23 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SessionService owns the trees of sessions and makes children report before they
-// are done (S11).
+// SessionService owns the trees of sessions and makes children report before they are
+// done (S11).
 type SessionServiceClient interface {
 	// CreateSession makes a session, at the root or under a parent whose state it shares.
-	// The same request again answers the same session.
+	// A repeated request returns the same session with created = false.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
-	// GetSession answers a session by id or name.
+	// GetSession returns a session by id or name. NOT_FOUND when there is none.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// ListSessions answers sessions, oldest first.
+	// ListSessions returns sessions, newest first.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
 	// StopSession says that the session's agent has stopped. A child that has not updated
 	// the state it shares is asked to; then its parent is called back (S11.2).
 	StopSession(ctx context.Context, in *StopSessionRequest, opts ...grpc.CallOption) (*StopSessionResponse, error)
 	// ResumeSession says that the session's agent works again.
 	ResumeSession(ctx context.Context, in *ResumeSessionRequest, opts ...grpc.CallOption) (*ResumeSessionResponse, error)
-	// GrantStateAccess lets a session of another tree read a state (S10.9), or takes that
-	// back. Operators only.
+	// GrantStateAccess lets a session of another tree read a state, or takes that back
+	// (S10.9). Operators only.
 	GrantStateAccess(ctx context.Context, in *GrantStateAccessRequest, opts ...grpc.CallOption) (*GrantStateAccessResponse, error)
 }
 
@@ -123,23 +123,23 @@ func (c *sessionServiceClient) GrantStateAccess(ctx context.Context, in *GrantSt
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// SessionService owns the trees of sessions and makes children report before they
-// are done (S11).
+// SessionService owns the trees of sessions and makes children report before they are
+// done (S11).
 type SessionServiceServer interface {
 	// CreateSession makes a session, at the root or under a parent whose state it shares.
-	// The same request again answers the same session.
+	// A repeated request returns the same session with created = false.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
-	// GetSession answers a session by id or name.
+	// GetSession returns a session by id or name. NOT_FOUND when there is none.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// ListSessions answers sessions, oldest first.
+	// ListSessions returns sessions, newest first.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
 	// StopSession says that the session's agent has stopped. A child that has not updated
 	// the state it shares is asked to; then its parent is called back (S11.2).
 	StopSession(context.Context, *StopSessionRequest) (*StopSessionResponse, error)
 	// ResumeSession says that the session's agent works again.
 	ResumeSession(context.Context, *ResumeSessionRequest) (*ResumeSessionResponse, error)
-	// GrantStateAccess lets a session of another tree read a state (S10.9), or takes that
-	// back. Operators only.
+	// GrantStateAccess lets a session of another tree read a state, or takes that back
+	// (S10.9). Operators only.
 	GrantStateAccess(context.Context, *GrantStateAccessRequest) (*GrantStateAccessResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }

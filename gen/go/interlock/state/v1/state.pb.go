@@ -4,9 +4,9 @@
 // 	protoc        (unknown)
 // source: interlock/state/v1/state.proto
 
-// Package interlock.state.v1 is the contract of the state-store: schemas, the
-// states that trees of sessions share, the sessions, their tasks, and state
-// components (S10, S11, S12).
+// Package interlock.state.v1 is the contract of the state-store: schemas, the states
+// that trees of sessions share, the sessions, their tasks, and state components (S10,
+// S11, S12).
 
 package statev1
 
@@ -26,24 +26,89 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// State is a shared document. The fields are those of the interface that users
-// know from REST.
+// StateChangeType is how a version of a state came about.
+type StateChangeType int32
+
+const (
+	// Not set.
+	StateChangeType_STATE_CHANGE_TYPE_UNSPECIFIED StateChangeType = 0
+	// The state was created.
+	StateChangeType_STATE_CHANGE_TYPE_CREATED StateChangeType = 1
+	// The document changed.
+	StateChangeType_STATE_CHANGE_TYPE_UPDATED StateChangeType = 2
+	// The state moved to another version of its schema.
+	StateChangeType_STATE_CHANGE_TYPE_MIGRATED StateChangeType = 3
+)
+
+// Enum value maps for StateChangeType.
+var (
+	StateChangeType_name = map[int32]string{
+		0: "STATE_CHANGE_TYPE_UNSPECIFIED",
+		1: "STATE_CHANGE_TYPE_CREATED",
+		2: "STATE_CHANGE_TYPE_UPDATED",
+		3: "STATE_CHANGE_TYPE_MIGRATED",
+	}
+	StateChangeType_value = map[string]int32{
+		"STATE_CHANGE_TYPE_UNSPECIFIED": 0,
+		"STATE_CHANGE_TYPE_CREATED":     1,
+		"STATE_CHANGE_TYPE_UPDATED":     2,
+		"STATE_CHANGE_TYPE_MIGRATED":    3,
+	}
+)
+
+func (x StateChangeType) Enum() *StateChangeType {
+	p := new(StateChangeType)
+	*p = x
+	return p
+}
+
+func (x StateChangeType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StateChangeType) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_state_v1_state_proto_enumTypes[0].Descriptor()
+}
+
+func (StateChangeType) Type() protoreflect.EnumType {
+	return &file_interlock_state_v1_state_proto_enumTypes[0]
+}
+
+func (x StateChangeType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StateChangeType.Descriptor instead.
+func (StateChangeType) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_state_v1_state_proto_rawDescGZIP(), []int{0}
+}
+
+// State is a shared document (S10).
 type State struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	StateId         string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
-	SchemaId        string                 `protobuf:"bytes,2,opt,name=schema_id,json=schemaId,proto3" json:"schema_id,omitempty"`
-	SchemaName      string                 `protobuf:"bytes,3,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
-	SchemaVersion   int64                  `protobuf:"varint,4,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
-	RootSessionId   string                 `protobuf:"bytes,5,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
-	RootSessionName string                 `protobuf:"bytes,6,opt,name=root_session_name,json=rootSessionName,proto3" json:"root_session_name,omitempty"`
-	Version         int64                  `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
-	// The document: UTF-8 JSON. Empty where an answer leaves it out.
-	Data      []byte                 `protobuf:"bytes,8,opt,name=data,proto3" json:"data,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the state.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// Id of the version of the schema that it conforms to.
+	SchemaId string `protobuf:"bytes,2,opt,name=schema_id,json=schemaId,proto3" json:"schema_id,omitempty"`
+	// Name of that schema.
+	SchemaName string `protobuf:"bytes,3,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	// Number of that version.
+	SchemaVersion int64 `protobuf:"varint,4,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
+	// Root of the tree of sessions that share it.
+	RootSessionId string `protobuf:"bytes,5,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// Name of that root.
+	RootSessionName string `protobuf:"bytes,6,opt,name=root_session_name,json=rootSessionName,proto3" json:"root_session_name,omitempty"`
+	// Counts its changes, from 1.
+	Version int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
+	// The document: UTF-8 JSON. Empty where a response leaves it out.
+	Data []byte `protobuf:"bytes,8,opt,name=data,proto3" json:"data,omitempty"`
+	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When it changed last.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	// The session, or else the principal, that made the latest version.
+	// Name of the session, or else the principal, that made the latest version.
 	UpdatedBy string `protobuf:"bytes,11,opt,name=updated_by,json=updatedBy,proto3" json:"updated_by,omitempty"`
-	// Who holds the lock; absent when nobody does.
+	// Who holds the lock. Absent when nobody does.
 	Lock          *Lock `protobuf:"bytes,12,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -163,10 +228,12 @@ func (x *State) GetLock() *Lock {
 	return nil
 }
 
-// Lock is a lease on a state.
+// Lock is a lease on a state (S10.5).
 type Lock struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Holder        string                 `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who holds it, in the holder's own words.
+	Holder string `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	// When it lapses.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -218,10 +285,12 @@ func (x *Lock) GetExpiresAt() *timestamppb.Timestamp {
 
 // Part is what a pointer names.
 type Part struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Pointer string                 `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
-	Found   bool                   `protobuf:"varint,2,opt,name=found,proto3" json:"found,omitempty"`
-	// JSON; empty when there is nothing.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The JSON Pointer (RFC 6901).
+	Pointer string `protobuf:"bytes,1,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	// False when there is nothing at the pointer.
+	Found bool `protobuf:"varint,2,opt,name=found,proto3" json:"found,omitempty"`
+	// What is there: UTF-8 JSON. Empty when there is nothing.
 	Value         []byte `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -278,22 +347,26 @@ func (x *Part) GetValue() []byte {
 	return nil
 }
 
-// StateVersion is one change of a state.
+// StateVersion is one change of a state (S10.6).
 type StateVersion struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Version int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Time    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
-	// The session that acted; empty for none.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version that the change made.
+	Version int64 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	// When it was made.
+	Time *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	// The session that made it; empty for none.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The principal.
-	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
-	// JSON Patch (RFC 6902) from the version before; at version 1 it adds the whole
+	// Name of that session; empty for none.
+	SessionName string `protobuf:"bytes,4,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
+	// Name of the principal that made it.
+	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	// JSON Patch (RFC 6902) from the version before. At version 1 it adds the whole
 	// document.
-	Patch []byte `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
-	// "created", "updated" or "migrated".
-	Type          string `protobuf:"bytes,6,opt,name=type,proto3" json:"type,omitempty"`
-	SchemaVersion int64  `protobuf:"varint,7,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
-	SessionName   string `protobuf:"bytes,8,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
+	Patch []byte `protobuf:"bytes,6,opt,name=patch,proto3" json:"patch,omitempty"`
+	// How it came about.
+	Type StateChangeType `protobuf:"varint,7,opt,name=type,proto3,enum=interlock.state.v1.StateChangeType" json:"type,omitempty"`
+	// Version of the schema that the document conforms to.
+	SchemaVersion int64 `protobuf:"varint,8,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,6 +422,13 @@ func (x *StateVersion) GetSessionId() string {
 	return ""
 }
 
+func (x *StateVersion) GetSessionName() string {
+	if x != nil {
+		return x.SessionName
+	}
+	return ""
+}
+
 func (x *StateVersion) GetActor() string {
 	if x != nil {
 		return x.Actor
@@ -363,11 +443,11 @@ func (x *StateVersion) GetPatch() []byte {
 	return nil
 }
 
-func (x *StateVersion) GetType() string {
+func (x *StateVersion) GetType() StateChangeType {
 	if x != nil {
 		return x.Type
 	}
-	return ""
+	return StateChangeType_STATE_CHANGE_TYPE_UNSPECIFIED
 }
 
 func (x *StateVersion) GetSchemaVersion() int64 {
@@ -375,13 +455,6 @@ func (x *StateVersion) GetSchemaVersion() int64 {
 		return x.SchemaVersion
 	}
 	return 0
-}
-
-func (x *StateVersion) GetSessionName() string {
-	if x != nil {
-		return x.SessionName
-	}
-	return ""
 }
 
 var File_interlock_state_v1_state_proto protoreflect.FileDescriptor
@@ -414,17 +487,22 @@ const file_interlock_state_v1_state_proto_rawDesc = "" +
 	"\x04Part\x12\x18\n" +
 	"\apointer\x18\x01 \x01(\tR\apointer\x12\x14\n" +
 	"\x05found\x18\x02 \x01(\bR\x05found\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\fR\x05value\"\x81\x02\n" +
+	"\x05value\x18\x03 \x01(\fR\x05value\"\xa6\x02\n" +
 	"\fStateVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x14\n" +
-	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x14\n" +
-	"\x05patch\x18\x05 \x01(\fR\x05patch\x12\x12\n" +
-	"\x04type\x18\x06 \x01(\tR\x04type\x12%\n" +
-	"\x0eschema_version\x18\a \x01(\x03R\rschemaVersion\x12!\n" +
-	"\fsession_name\x18\b \x01(\tR\vsessionNameBFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12!\n" +
+	"\fsession_name\x18\x04 \x01(\tR\vsessionName\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x14\n" +
+	"\x05patch\x18\x06 \x01(\fR\x05patch\x127\n" +
+	"\x04type\x18\a \x01(\x0e2#.interlock.state.v1.StateChangeTypeR\x04type\x12%\n" +
+	"\x0eschema_version\x18\b \x01(\x03R\rschemaVersion*\x92\x01\n" +
+	"\x0fStateChangeType\x12!\n" +
+	"\x1dSTATE_CHANGE_TYPE_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19STATE_CHANGE_TYPE_CREATED\x10\x01\x12\x1d\n" +
+	"\x19STATE_CHANGE_TYPE_UPDATED\x10\x02\x12\x1e\n" +
+	"\x1aSTATE_CHANGE_TYPE_MIGRATED\x10\x03BFZDgithub.com/interlock-run/interlock/gen/go/interlock/state/v1;statev1b\x06proto3"
 
 var (
 	file_interlock_state_v1_state_proto_rawDescOnce sync.Once
@@ -438,25 +516,28 @@ func file_interlock_state_v1_state_proto_rawDescGZIP() []byte {
 	return file_interlock_state_v1_state_proto_rawDescData
 }
 
+var file_interlock_state_v1_state_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_interlock_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_interlock_state_v1_state_proto_goTypes = []any{
-	(*State)(nil),                 // 0: interlock.state.v1.State
-	(*Lock)(nil),                  // 1: interlock.state.v1.Lock
-	(*Part)(nil),                  // 2: interlock.state.v1.Part
-	(*StateVersion)(nil),          // 3: interlock.state.v1.StateVersion
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(StateChangeType)(0),          // 0: interlock.state.v1.StateChangeType
+	(*State)(nil),                 // 1: interlock.state.v1.State
+	(*Lock)(nil),                  // 2: interlock.state.v1.Lock
+	(*Part)(nil),                  // 3: interlock.state.v1.Part
+	(*StateVersion)(nil),          // 4: interlock.state.v1.StateVersion
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
 }
 var file_interlock_state_v1_state_proto_depIdxs = []int32{
-	4, // 0: interlock.state.v1.State.created_at:type_name -> google.protobuf.Timestamp
-	4, // 1: interlock.state.v1.State.updated_at:type_name -> google.protobuf.Timestamp
-	1, // 2: interlock.state.v1.State.lock:type_name -> interlock.state.v1.Lock
-	4, // 3: interlock.state.v1.Lock.expires_at:type_name -> google.protobuf.Timestamp
-	4, // 4: interlock.state.v1.StateVersion.time:type_name -> google.protobuf.Timestamp
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	5, // 0: interlock.state.v1.State.created_at:type_name -> google.protobuf.Timestamp
+	5, // 1: interlock.state.v1.State.updated_at:type_name -> google.protobuf.Timestamp
+	2, // 2: interlock.state.v1.State.lock:type_name -> interlock.state.v1.Lock
+	5, // 3: interlock.state.v1.Lock.expires_at:type_name -> google.protobuf.Timestamp
+	5, // 4: interlock.state.v1.StateVersion.time:type_name -> google.protobuf.Timestamp
+	0, // 5: interlock.state.v1.StateVersion.type:type_name -> interlock.state.v1.StateChangeType
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_state_proto_init() }
@@ -469,13 +550,14 @@ func file_interlock_state_v1_state_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_state_v1_state_proto_rawDesc), len(file_interlock_state_v1_state_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_interlock_state_v1_state_proto_goTypes,
 		DependencyIndexes: file_interlock_state_v1_state_proto_depIdxs,
+		EnumInfos:         file_interlock_state_v1_state_proto_enumTypes,
 		MessageInfos:      file_interlock_state_v1_state_proto_msgTypes,
 	}.Build()
 	File_interlock_state_v1_state_proto = out.File

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -23,17 +24,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CreateStateRequest is the state to make.
 type CreateStateRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	SchemaName string                 `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
-	// 0 for the latest.
-	SchemaVersion int64  `protobuf:"varint,2,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
-	Data          []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
-	// The root session, by id or name; a name that is not known makes one. Empty
-	// makes one with a name of its own.
-	Session        string `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the schema that it conforms to.
+	SchemaName string `protobuf:"bytes,1,opt,name=schema_name,json=schemaName,proto3" json:"schema_name,omitempty"`
+	// Version of that schema; 0 for the latest.
+	SchemaVersion int64 `protobuf:"varint,2,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
+	// The document: UTF-8 JSON.
+	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	// The root session, by id or name. An unknown name makes a session; empty makes one
+	// with a name of its own.
+	Session string `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// True to refuse a session that is not known.
+	// True to refuse an unknown session instead of making it.
 	ExistingSession bool `protobuf:"varint,6,opt,name=existing_session,json=existingSession,proto3" json:"existing_session,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -111,9 +116,11 @@ func (x *CreateStateRequest) GetExistingSession() bool {
 	return false
 }
 
+// CreateStateResponse is the new state.
 type CreateStateResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         *State                 `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state, with its data.
+	State         *State `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -155,14 +162,16 @@ func (x *CreateStateResponse) GetState() *State {
 	return nil
 }
 
+// GetStateRequest names a state, and the parts of it that are wanted.
 type GetStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty for the state of the session.
+	// The state; empty for the state of the session.
 	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
 	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// JSON Pointers (RFC 6901) of the parts that are wanted; none for the whole.
+	// JSON Pointers (RFC 6901) of the parts to return; none for the whole.
 	Pointers []string `protobuf:"bytes,3,rep,name=pointers,proto3" json:"pointers,omitempty"`
-	// 0 for the latest.
+	// The version to return; 0 for the latest.
 	Version       int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -226,10 +235,12 @@ func (x *GetStateRequest) GetVersion() int64 {
 	return 0
 }
 
+// GetStateResponse is a state or parts of it.
 type GetStateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without data when pointers were given.
-	State         *State  `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// The state, without data when pointers were given.
+	State *State `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// One part per pointer, in the order of the request.
 	Parts         []*Part `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -279,15 +290,18 @@ func (x *GetStateResponse) GetParts() []*Part {
 	return nil
 }
 
+// ListStatesRequest asks for one page of the states that the caller may read.
 type ListStatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty for all that the caller may read.
-	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Filters: a root session by id or name, and a schema by name.
-	RootSession   string `protobuf:"bytes,2,opt,name=root_session,json=rootSession,proto3" json:"root_session,omitempty"`
-	Schema        string `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`
-	PageSize      int32  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The most states to return; 0 for 100. A page may hold less and not be the last.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which states to return: key=value terms joined by " AND "; empty for all. A value may
+	// be quoted, as a JSON string. Keys: root_session (by id or name) and schema (a name).
+	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session       string `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -322,27 +336,6 @@ func (*ListStatesRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ListStatesRequest) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *ListStatesRequest) GetRootSession() string {
-	if x != nil {
-		return x.RootSession
-	}
-	return ""
-}
-
-func (x *ListStatesRequest) GetSchema() string {
-	if x != nil {
-		return x.Schema
-	}
-	return ""
-}
-
 func (x *ListStatesRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -357,10 +350,27 @@ func (x *ListStatesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListStatesRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+func (x *ListStatesRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+// ListStatesResponse is one page of states.
 type ListStatesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	States        []*State               `protobuf:"bytes,1,rep,name=states,proto3" json:"states,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The states, newest first, without data.
+	States []*State `protobuf:"bytes,1,rep,name=states,proto3" json:"states,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -409,23 +419,28 @@ func (x *ListStatesResponse) GetNextPageToken() string {
 	return ""
 }
 
+// UpdateStateRequest is a change of a document.
 type UpdateStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty for the state of the session.
+	// The state; empty for the state of the session.
 	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
 	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// What to do with the document.
+	//
 	// Types that are valid to be assigned to Change:
 	//
 	//	*UpdateStateRequest_Data
 	//	*UpdateStateRequest_Patch
 	//	*UpdateStateRequest_MergePatch
 	Change isUpdateStateRequest_Change `protobuf_oneof:"change"`
-	// 0 for any.
+	// The version that the state must have, else ABORTED; 0 for any.
 	ExpectedVersion int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
-	// Of the lock that the caller holds; 0 for none.
-	FencingToken   int64  `protobuf:"varint,7,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// Token of the lock that the caller holds; 0 for none.
+	FencingToken int64 `protobuf:"varint,7,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,8,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// True to have the new document in the answer.
+	// True to return the new document.
 	WithData      bool `protobuf:"varint,9,opt,name=with_data,json=withData,proto3" json:"with_data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -542,7 +557,7 @@ type isUpdateStateRequest_Change interface {
 }
 
 type UpdateStateRequest_Data struct {
-	// The new document.
+	// The new document: UTF-8 JSON.
 	Data []byte `protobuf:"bytes,3,opt,name=data,proto3,oneof"`
 }
 
@@ -562,9 +577,11 @@ func (*UpdateStateRequest_Patch) isUpdateStateRequest_Change() {}
 
 func (*UpdateStateRequest_MergePatch) isUpdateStateRequest_Change() {}
 
+// UpdateStateResponse is the changed state.
 type UpdateStateResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         *State                 `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state, with its data when that was asked for.
+	State         *State `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -606,19 +623,25 @@ func (x *UpdateStateResponse) GetState() *State {
 	return nil
 }
 
+// MigrateStateRequest names a state and the version of its schema to move to.
 type MigrateStateRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	StateId string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
-	Session string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// 0 for the latest.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Version of the schema; 0 for the latest.
 	SchemaVersion int64 `protobuf:"varint,3,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
-	// A JSON Patch that fits the data to it; may be empty.
-	Patch           []byte `protobuf:"bytes,4,opt,name=patch,proto3" json:"patch,omitempty"`
-	ExpectedVersion int64  `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
-	FencingToken    int64  `protobuf:"varint,6,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	IdempotencyKey  string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// A JSON Patch (RFC 6902) that makes the data conform; empty for none.
+	Patch []byte `protobuf:"bytes,4,opt,name=patch,proto3" json:"patch,omitempty"`
+	// The version that the state must have, else ABORTED; 0 for any.
+	ExpectedVersion int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
+	// Token of the lock that the caller holds; 0 for none.
+	FencingToken int64 `protobuf:"varint,6,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// A repeated request with the same key returns the first response. Empty for none.
+	IdempotencyKey string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *MigrateStateRequest) Reset() {
@@ -700,9 +723,11 @@ func (x *MigrateStateRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// MigrateStateResponse is the migrated state.
 type MigrateStateResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         *State                 `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state, with its data.
+	State         *State `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -744,12 +769,16 @@ func (x *MigrateStateResponse) GetState() *State {
 	return nil
 }
 
+// DeleteStateRequest names the state to remove.
 type DeleteStateRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	StateId string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
-	Session string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// True to delete it while its root session goes on. Operators only.
-	Force           bool  `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// True to delete it although its root session has not ended. Operators only.
+	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
+	// The version that the state must have, else ABORTED; 0 for any.
 	ExpectedVersion int64 `protobuf:"varint,4,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -813,6 +842,7 @@ func (x *DeleteStateRequest) GetExpectedVersion() int64 {
 	return 0
 }
 
+// DeleteStateResponse says that the state is gone.
 type DeleteStateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -849,12 +879,16 @@ func (*DeleteStateResponse) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{11}
 }
 
+// GetStateHistoryRequest asks for one page of a state's history.
 type GetStateHistoryRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	StateId string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
-	Session string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// Entries with a greater version.
-	AfterVersion  int64 `protobuf:"varint,3,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Only changes with a greater version; 0 for all.
+	AfterVersion int64 `protobuf:"varint,3,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
+	// The most changes to return; 0 for 100. A page of large changes holds less.
 	PageSize      int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -918,9 +952,11 @@ func (x *GetStateHistoryRequest) GetPageSize() int32 {
 	return 0
 }
 
+// GetStateHistoryResponse is one page of a state's history.
 type GetStateHistoryResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Versions []*StateVersion        `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The changes, oldest first.
+	Versions []*StateVersion `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
 	// after_version of the next page; 0 at the end.
 	NextAfterVersion int64 `protobuf:"varint,2,opt,name=next_after_version,json=nextAfterVersion,proto3" json:"next_after_version,omitempty"`
 	unknownFields    protoimpl.UnknownFields
@@ -971,17 +1007,21 @@ func (x *GetStateHistoryResponse) GetNextAfterVersion() int64 {
 	return 0
 }
 
+// LockStateRequest takes or renews the lease on a state.
 type LockStateRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	StateId string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
-	Session string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	Holder  string                 `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
-	// 1 second to 1 hour.
-	TtlSeconds int32 `protobuf:"varint,4,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
-	// To renew: the token of the lease that is held. 0 takes it.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Who holds the lease, in the caller's own words: others are told.
+	Holder string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
+	// How long the lease lasts: 1 second to 1 hour.
+	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// To renew the lease: its token. 0 to take it.
 	FencingToken int64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// A repeat by the same holder takes the lease anew; the token that the lost answer
-	// had is void.
+	// A repeated request by the same holder takes the lease anew, and the token of the
+	// lost response is void. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1038,11 +1078,11 @@ func (x *LockStateRequest) GetHolder() string {
 	return ""
 }
 
-func (x *LockStateRequest) GetTtlSeconds() int32 {
+func (x *LockStateRequest) GetTtl() *durationpb.Duration {
 	if x != nil {
-		return x.TtlSeconds
+		return x.Ttl
 	}
-	return 0
+	return nil
 }
 
 func (x *LockStateRequest) GetFencingToken() int64 {
@@ -1059,10 +1099,12 @@ func (x *LockStateRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// LockStateResponse is the lease.
 type LockStateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only grows, for each state.
-	FencingToken  int64                  `protobuf:"varint,1,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// Token that writes must have while the lease is held. It only grows for each state.
+	FencingToken int64 `protobuf:"varint,1,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// When the lease lapses.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1112,11 +1154,15 @@ func (x *LockStateResponse) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// UnlockStateRequest names the lease to give back.
 type UnlockStateRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	StateId       string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
-	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	FencingToken  int64                  `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Token of the lease.
+	FencingToken  int64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1172,6 +1218,7 @@ func (x *UnlockStateRequest) GetFencingToken() int64 {
 	return 0
 }
 
+// UnlockStateResponse says that the caller holds no lease.
 type UnlockStateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1208,12 +1255,14 @@ func (*UnlockStateResponse) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_state_service_proto_rawDescGZIP(), []int{17}
 }
 
+// WatchStateRequest names the state to watch.
 type WatchStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty for the state of the session.
+	// The state; empty for the state of the session.
 	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The session that acts, by id or name; empty for none.
 	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// Changes with a greater version; -1 for those to come only.
+	// Only changes with a greater version; -1 for new ones only.
 	AfterVersion  int64 `protobuf:"varint,3,opt,name=after_version,json=afterVersion,proto3" json:"after_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1270,11 +1319,14 @@ func (x *WatchStateRequest) GetAfterVersion() int64 {
 	return 0
 }
 
+// WatchStateResponse is a change of the state, or its end.
 type WatchStateResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	StateId string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
-	Change  *StateVersion          `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
-	// True when the state is gone; change is absent, and nothing follows.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state.
+	StateId string `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The change. Absent when the state is gone.
+	Change *StateVersion `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
+	// True when the state is gone: nothing follows.
 	Deleted       bool `protobuf:"varint,3,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1335,7 +1387,7 @@ var File_interlock_state_v1_state_service_proto protoreflect.FileDescriptor
 
 const file_interlock_state_v1_state_service_proto_rawDesc = "" +
 	"\n" +
-	"&interlock/state/v1/state_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1einterlock/state/v1/state.proto\"\x87\x02\n" +
+	"&interlock/state/v1/state_service.proto\x12\x12interlock.state.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1einterlock/state/v1/state.proto\"\x87\x02\n" +
 	"\x12CreateStateRequest\x12+\n" +
 	"\vschema_name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\n" +
@@ -1355,15 +1407,14 @@ const file_interlock_state_v1_state_service_proto_rawDesc = "" +
 	"\aversion\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\aversion\"s\n" +
 	"\x10GetStateResponse\x12/\n" +
 	"\x05state\x18\x01 \x01(\v2\x19.interlock.state.v1.StateR\x05state\x12.\n" +
-	"\x05parts\x18\x02 \x03(\v2\x18.interlock.state.v1.PartR\x05parts\"\xd8\x01\n" +
-	"\x11ListStatesRequest\x12\"\n" +
-	"\asession\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12+\n" +
-	"\froot_session\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\vrootSession\x12 \n" +
-	"\x06schema\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06schema\x12'\n" +
-	"\tpage_size\x18\x04 \x01(\x05B\n" +
+	"\x05parts\x18\x02 \x03(\v2\x18.interlock.state.v1.PartR\x05parts\"\xab\x01\n" +
+	"\x11ListStatesRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"o\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12 \n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\x12\"\n" +
+	"\asession\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\"o\n" +
 	"\x12ListStatesResponse\x121\n" +
 	"\x06states\x18\x01 \x03(\v2\x19.interlock.state.v1.StateR\x06states\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf1\x02\n" +
@@ -1408,16 +1459,14 @@ const file_interlock_state_v1_state_service_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\"\x85\x01\n" +
 	"\x17GetStateHistoryResponse\x12<\n" +
 	"\bversions\x18\x01 \x03(\v2 .interlock.state.v1.StateVersionR\bversions\x12,\n" +
-	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\"\x8f\x02\n" +
+	"\x12next_after_version\x18\x02 \x01(\x03R\x10nextAfterVersion\"\xa3\x02\n" +
 	"\x10LockStateRequest\x12%\n" +
 	"\bstate_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\astateId\x12\"\n" +
 	"\asession\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12\"\n" +
 	"\x06holder\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06holder\x12+\n" +
-	"\vttl_seconds\x18\x04 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\x90\x1c(\x01R\n" +
-	"ttlSeconds\x12,\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06holder\x12?\n" +
+	"\x03ttl\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\x12\xbaH\x0f\xc8\x01\x01\xaa\x01\t\"\x03\b\x90\x1c2\x02\b\x01R\x03ttl\x12,\n" +
 	"\rfencing_token\x18\x05 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\ffencingToken\x121\n" +
 	"\x0fidempotency_key\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"s\n" +
 	"\x11LockStateResponse\x12#\n" +
@@ -1489,7 +1538,8 @@ var file_interlock_state_v1_state_service_proto_goTypes = []any{
 	(*State)(nil),                   // 20: interlock.state.v1.State
 	(*Part)(nil),                    // 21: interlock.state.v1.Part
 	(*StateVersion)(nil),            // 22: interlock.state.v1.StateVersion
-	(*timestamppb.Timestamp)(nil),   // 23: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 23: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 24: google.protobuf.Timestamp
 }
 var file_interlock_state_v1_state_service_proto_depIdxs = []int32{
 	20, // 0: interlock.state.v1.CreateStateResponse.state:type_name -> interlock.state.v1.State
@@ -1499,33 +1549,34 @@ var file_interlock_state_v1_state_service_proto_depIdxs = []int32{
 	20, // 4: interlock.state.v1.UpdateStateResponse.state:type_name -> interlock.state.v1.State
 	20, // 5: interlock.state.v1.MigrateStateResponse.state:type_name -> interlock.state.v1.State
 	22, // 6: interlock.state.v1.GetStateHistoryResponse.versions:type_name -> interlock.state.v1.StateVersion
-	23, // 7: interlock.state.v1.LockStateResponse.expires_at:type_name -> google.protobuf.Timestamp
-	22, // 8: interlock.state.v1.WatchStateResponse.change:type_name -> interlock.state.v1.StateVersion
-	0,  // 9: interlock.state.v1.StateService.CreateState:input_type -> interlock.state.v1.CreateStateRequest
-	2,  // 10: interlock.state.v1.StateService.GetState:input_type -> interlock.state.v1.GetStateRequest
-	4,  // 11: interlock.state.v1.StateService.ListStates:input_type -> interlock.state.v1.ListStatesRequest
-	6,  // 12: interlock.state.v1.StateService.UpdateState:input_type -> interlock.state.v1.UpdateStateRequest
-	8,  // 13: interlock.state.v1.StateService.MigrateState:input_type -> interlock.state.v1.MigrateStateRequest
-	10, // 14: interlock.state.v1.StateService.DeleteState:input_type -> interlock.state.v1.DeleteStateRequest
-	12, // 15: interlock.state.v1.StateService.GetStateHistory:input_type -> interlock.state.v1.GetStateHistoryRequest
-	14, // 16: interlock.state.v1.StateService.LockState:input_type -> interlock.state.v1.LockStateRequest
-	16, // 17: interlock.state.v1.StateService.UnlockState:input_type -> interlock.state.v1.UnlockStateRequest
-	18, // 18: interlock.state.v1.StateService.WatchState:input_type -> interlock.state.v1.WatchStateRequest
-	1,  // 19: interlock.state.v1.StateService.CreateState:output_type -> interlock.state.v1.CreateStateResponse
-	3,  // 20: interlock.state.v1.StateService.GetState:output_type -> interlock.state.v1.GetStateResponse
-	5,  // 21: interlock.state.v1.StateService.ListStates:output_type -> interlock.state.v1.ListStatesResponse
-	7,  // 22: interlock.state.v1.StateService.UpdateState:output_type -> interlock.state.v1.UpdateStateResponse
-	9,  // 23: interlock.state.v1.StateService.MigrateState:output_type -> interlock.state.v1.MigrateStateResponse
-	11, // 24: interlock.state.v1.StateService.DeleteState:output_type -> interlock.state.v1.DeleteStateResponse
-	13, // 25: interlock.state.v1.StateService.GetStateHistory:output_type -> interlock.state.v1.GetStateHistoryResponse
-	15, // 26: interlock.state.v1.StateService.LockState:output_type -> interlock.state.v1.LockStateResponse
-	17, // 27: interlock.state.v1.StateService.UnlockState:output_type -> interlock.state.v1.UnlockStateResponse
-	19, // 28: interlock.state.v1.StateService.WatchState:output_type -> interlock.state.v1.WatchStateResponse
-	19, // [19:29] is the sub-list for method output_type
-	9,  // [9:19] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	23, // 7: interlock.state.v1.LockStateRequest.ttl:type_name -> google.protobuf.Duration
+	24, // 8: interlock.state.v1.LockStateResponse.expires_at:type_name -> google.protobuf.Timestamp
+	22, // 9: interlock.state.v1.WatchStateResponse.change:type_name -> interlock.state.v1.StateVersion
+	0,  // 10: interlock.state.v1.StateService.CreateState:input_type -> interlock.state.v1.CreateStateRequest
+	2,  // 11: interlock.state.v1.StateService.GetState:input_type -> interlock.state.v1.GetStateRequest
+	4,  // 12: interlock.state.v1.StateService.ListStates:input_type -> interlock.state.v1.ListStatesRequest
+	6,  // 13: interlock.state.v1.StateService.UpdateState:input_type -> interlock.state.v1.UpdateStateRequest
+	8,  // 14: interlock.state.v1.StateService.MigrateState:input_type -> interlock.state.v1.MigrateStateRequest
+	10, // 15: interlock.state.v1.StateService.DeleteState:input_type -> interlock.state.v1.DeleteStateRequest
+	12, // 16: interlock.state.v1.StateService.GetStateHistory:input_type -> interlock.state.v1.GetStateHistoryRequest
+	14, // 17: interlock.state.v1.StateService.LockState:input_type -> interlock.state.v1.LockStateRequest
+	16, // 18: interlock.state.v1.StateService.UnlockState:input_type -> interlock.state.v1.UnlockStateRequest
+	18, // 19: interlock.state.v1.StateService.WatchState:input_type -> interlock.state.v1.WatchStateRequest
+	1,  // 20: interlock.state.v1.StateService.CreateState:output_type -> interlock.state.v1.CreateStateResponse
+	3,  // 21: interlock.state.v1.StateService.GetState:output_type -> interlock.state.v1.GetStateResponse
+	5,  // 22: interlock.state.v1.StateService.ListStates:output_type -> interlock.state.v1.ListStatesResponse
+	7,  // 23: interlock.state.v1.StateService.UpdateState:output_type -> interlock.state.v1.UpdateStateResponse
+	9,  // 24: interlock.state.v1.StateService.MigrateState:output_type -> interlock.state.v1.MigrateStateResponse
+	11, // 25: interlock.state.v1.StateService.DeleteState:output_type -> interlock.state.v1.DeleteStateResponse
+	13, // 26: interlock.state.v1.StateService.GetStateHistory:output_type -> interlock.state.v1.GetStateHistoryResponse
+	15, // 27: interlock.state.v1.StateService.LockState:output_type -> interlock.state.v1.LockStateResponse
+	17, // 28: interlock.state.v1.StateService.UnlockState:output_type -> interlock.state.v1.UnlockStateResponse
+	19, // 29: interlock.state.v1.StateService.WatchState:output_type -> interlock.state.v1.WatchStateResponse
+	20, // [20:30] is the sub-list for method output_type
+	10, // [10:20] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_state_service_proto_init() }

@@ -35,40 +35,41 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// StateService owns shared states: JSON documents that conform to a schema, with
-// a version for every change (S10).
+// StateService owns shared states: JSON documents that conform to a schema, with a
+// version for every change (S10).
 //
-// Each request names the session that acts, by id or name. Agents must: they may
-// only do what their session may (S10.9). Operators may leave it out.
+// Each request names the session that acts, by id or name. Agents must name it, and may
+// only do what that session may (S10.9). Operators may leave it out.
 type StateServiceClient interface {
-	// CreateState makes a state at version 1 for a root session, which is made when
-	// there is none of that name. Sessions created under it from then on share it.
+	// CreateState makes a state at version 1 for a root session, which is made when there
+	// is none of that name. Sessions created under it from then on share the state.
 	CreateState(ctx context.Context, in *CreateStateRequest, opts ...grpc.CallOption) (*CreateStateResponse, error)
-	// GetState answers a state, or the parts of it that pointers name, as it is or as it
+	// GetState returns a state, or the parts of it that pointers name, as it is or as it
 	// was at a version.
 	GetState(ctx context.Context, in *GetStateRequest, opts ...grpc.CallOption) (*GetStateResponse, error)
-	// ListStates answers states, oldest first, without their data.
+	// ListStates returns states, newest first, without their data.
 	ListStates(ctx context.Context, in *ListStatesRequest, opts ...grpc.CallOption) (*ListStatesResponse, error)
-	// UpdateState changes the document: replaces it, or applies a patch to what it is
-	// then (S10.3). Without expected_version concurrent patches apply one after the
-	// other, none lost. ABORTED with the current version when it does not match,
-	// FAILED_PRECONDITION (LOCKED, FENCED) when another holds the lock.
+	// UpdateState replaces the document, or applies a patch to it as it is then (S10.3).
+	// Without expected_version concurrent patches apply one after the other, none lost.
+	// ABORTED when expected_version does not match, FAILED_PRECONDITION (LOCKED, FENCED)
+	// when another holds the lock.
 	UpdateState(ctx context.Context, in *UpdateStateRequest, opts ...grpc.CallOption) (*UpdateStateResponse, error)
-	// MigrateState moves a state to another version of its schema when its data,
-	// patched if asked for, conforms to that (S10.7).
+	// MigrateState moves a state to another version of its schema, when its data, patched
+	// if asked for, conforms to that version (S10.7).
 	MigrateState(ctx context.Context, in *MigrateStateRequest, opts ...grpc.CallOption) (*MigrateStateResponse, error)
-	// DeleteState removes a state and its history, once its root session has ended, or
-	// by force (S10.8).
+	// DeleteState removes a state and its history, once its root session has ended, or by
+	// force (S10.8).
 	DeleteState(ctx context.Context, in *DeleteStateRequest, opts ...grpc.CallOption) (*DeleteStateResponse, error)
-	// GetStateHistory answers the changes of a state, oldest first (S10.6).
+	// GetStateHistory returns the changes of a state (S10.6). It is a log: read from a
+	// version on, oldest first.
 	GetStateHistory(ctx context.Context, in *GetStateHistoryRequest, opts ...grpc.CallOption) (*GetStateHistoryResponse, error)
-	// LockState takes or renews the lease on a state (S10.5). While it is held only
-	// writes with its fencing token are accepted.
+	// LockState takes or renews the lease on a state (S10.5). While it is held only writes
+	// with its fencing token are accepted.
 	LockState(ctx context.Context, in *LockStateRequest, opts ...grpc.CallOption) (*LockStateResponse, error)
 	// UnlockState gives the lease back. A lease that has lapsed is no error.
 	UnlockState(ctx context.Context, in *UnlockStateRequest, opts ...grpc.CallOption) (*UnlockStateResponse, error)
-	// WatchState streams every change after a version, then those that come, until the
-	// state is deleted.
+	// WatchState streams every change after a version, then every new one, until the state
+	// is deleted.
 	WatchState(ctx context.Context, in *WatchStateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchStateResponse], error)
 }
 
@@ -193,40 +194,41 @@ type StateService_WatchStateClient = grpc.ServerStreamingClient[WatchStateRespon
 // All implementations must embed UnimplementedStateServiceServer
 // for forward compatibility.
 //
-// StateService owns shared states: JSON documents that conform to a schema, with
-// a version for every change (S10).
+// StateService owns shared states: JSON documents that conform to a schema, with a
+// version for every change (S10).
 //
-// Each request names the session that acts, by id or name. Agents must: they may
-// only do what their session may (S10.9). Operators may leave it out.
+// Each request names the session that acts, by id or name. Agents must name it, and may
+// only do what that session may (S10.9). Operators may leave it out.
 type StateServiceServer interface {
-	// CreateState makes a state at version 1 for a root session, which is made when
-	// there is none of that name. Sessions created under it from then on share it.
+	// CreateState makes a state at version 1 for a root session, which is made when there
+	// is none of that name. Sessions created under it from then on share the state.
 	CreateState(context.Context, *CreateStateRequest) (*CreateStateResponse, error)
-	// GetState answers a state, or the parts of it that pointers name, as it is or as it
+	// GetState returns a state, or the parts of it that pointers name, as it is or as it
 	// was at a version.
 	GetState(context.Context, *GetStateRequest) (*GetStateResponse, error)
-	// ListStates answers states, oldest first, without their data.
+	// ListStates returns states, newest first, without their data.
 	ListStates(context.Context, *ListStatesRequest) (*ListStatesResponse, error)
-	// UpdateState changes the document: replaces it, or applies a patch to what it is
-	// then (S10.3). Without expected_version concurrent patches apply one after the
-	// other, none lost. ABORTED with the current version when it does not match,
-	// FAILED_PRECONDITION (LOCKED, FENCED) when another holds the lock.
+	// UpdateState replaces the document, or applies a patch to it as it is then (S10.3).
+	// Without expected_version concurrent patches apply one after the other, none lost.
+	// ABORTED when expected_version does not match, FAILED_PRECONDITION (LOCKED, FENCED)
+	// when another holds the lock.
 	UpdateState(context.Context, *UpdateStateRequest) (*UpdateStateResponse, error)
-	// MigrateState moves a state to another version of its schema when its data,
-	// patched if asked for, conforms to that (S10.7).
+	// MigrateState moves a state to another version of its schema, when its data, patched
+	// if asked for, conforms to that version (S10.7).
 	MigrateState(context.Context, *MigrateStateRequest) (*MigrateStateResponse, error)
-	// DeleteState removes a state and its history, once its root session has ended, or
-	// by force (S10.8).
+	// DeleteState removes a state and its history, once its root session has ended, or by
+	// force (S10.8).
 	DeleteState(context.Context, *DeleteStateRequest) (*DeleteStateResponse, error)
-	// GetStateHistory answers the changes of a state, oldest first (S10.6).
+	// GetStateHistory returns the changes of a state (S10.6). It is a log: read from a
+	// version on, oldest first.
 	GetStateHistory(context.Context, *GetStateHistoryRequest) (*GetStateHistoryResponse, error)
-	// LockState takes or renews the lease on a state (S10.5). While it is held only
-	// writes with its fencing token are accepted.
+	// LockState takes or renews the lease on a state (S10.5). While it is held only writes
+	// with its fencing token are accepted.
 	LockState(context.Context, *LockStateRequest) (*LockStateResponse, error)
 	// UnlockState gives the lease back. A lease that has lapsed is no error.
 	UnlockState(context.Context, *UnlockStateRequest) (*UnlockStateResponse, error)
-	// WatchState streams every change after a version, then those that come, until the
-	// state is deleted.
+	// WatchState streams every change after a version, then every new one, until the state
+	// is deleted.
 	WatchState(*WatchStateRequest, grpc.ServerStreamingServer[WatchStateResponse]) error
 	mustEmbedUnimplementedStateServiceServer()
 }

@@ -22,10 +22,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// TaskKind says what a task is for.
+// TaskKind is what a task is for.
 type TaskKind int32
 
 const (
+	// Not set.
 	TaskKind_TASK_KIND_UNSPECIFIED TaskKind = 0
 	// Start the session's agent.
 	TaskKind_TASK_KIND_START TaskKind = 1
@@ -33,7 +34,7 @@ const (
 	TaskKind_TASK_KIND_STATE_UPDATE TaskKind = 2
 	// Resume it because children have called back.
 	TaskKind_TASK_KIND_CALLBACK TaskKind = 3
-	// Resume it because somebody asked for that.
+	// Resume it because ResumeSession asked for that.
 	TaskKind_TASK_KIND_RESUME TaskKind = 4
 )
 
@@ -82,16 +83,20 @@ func (TaskKind) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{0}
 }
 
-// TaskStatus says where a task is.
+// TaskStatus is where a task stands.
 type TaskStatus int32
 
 const (
+	// Not set.
 	TaskStatus_TASK_STATUS_UNSPECIFIED TaskStatus = 0
 	// It waits until it is due.
 	TaskStatus_TASK_STATUS_DELAYED TaskStatus = 1
-	TaskStatus_TASK_STATUS_READY   TaskStatus = 2
-	TaskStatus_TASK_STATUS_LEASED  TaskStatus = 3
-	TaskStatus_TASK_STATUS_DONE    TaskStatus = 4
+	// It waits for a runner.
+	TaskStatus_TASK_STATUS_READY TaskStatus = 2
+	// A runner works on it.
+	TaskStatus_TASK_STATUS_LEASED TaskStatus = 3
+	// Its agent has run and stopped.
+	TaskStatus_TASK_STATUS_DONE TaskStatus = 4
 	// It is not wanted any more, or was given up.
 	TaskStatus_TASK_STATUS_DROPPED TaskStatus = 5
 )
@@ -143,35 +148,49 @@ func (TaskStatus) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_state_v1_task_proto_rawDescGZIP(), []int{1}
 }
 
-// Task is one piece of work for a runner.
+// Task is one piece of work for a runner (S11.5).
 type Task struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	TaskId          string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	Kind            TaskKind               `protobuf:"varint,2,opt,name=kind,proto3,enum=interlock.state.v1.TaskKind" json:"kind,omitempty"`
-	SessionId       string                 `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	SessionName     string                 `protobuf:"bytes,4,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
-	WorkflowStateId string                 `protobuf:"bytes,5,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique id of the task: the same each time it is given.
+	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// What it is for.
+	Kind TaskKind `protobuf:"varint,2,opt,name=kind,proto3,enum=interlock.state.v1.TaskKind" json:"kind,omitempty"`
+	// The session whose agent is to run.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Name of that session.
+	SessionName string `protobuf:"bytes,4,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
+	// The state that the session shares; empty for none.
+	WorkflowStateId string `protobuf:"bytes,5,opt,name=workflow_state_id,json=workflowStateId,proto3" json:"workflow_state_id,omitempty"`
 	// What to tell the agent.
 	Prompt string `protobuf:"bytes,6,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// Which attempt to have the state updated it is, from 1; 0 otherwise.
+	// Which attempt to have the state updated it is, from 1; 0 of other tasks.
 	Attempt int32 `protobuf:"varint,7,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// Of a callback: the children that have called back.
-	Callbacks []*Callback       `protobuf:"bytes,8,rep,name=callbacks,proto3" json:"callbacks,omitempty"`
-	Labels    map[string]string `protobuf:"bytes,9,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Status    TaskStatus        `protobuf:"varint,10,opt,name=status,proto3,enum=interlock.state.v1.TaskStatus" json:"status,omitempty"`
-	// How often it has been given to a runner.
-	Given  int32  `protobuf:"varint,11,opt,name=given,proto3" json:"given,omitempty"`
+	// The callbacks to deliver; only of a callback task.
+	Callbacks []*Callback `protobuf:"bytes,8,rep,name=callbacks,proto3" json:"callbacks,omitempty"`
+	// Labels that a runner must have to take it.
+	Labels map[string]string `protobuf:"bytes,9,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Where it stands.
+	Status TaskStatus `protobuf:"varint,10,opt,name=status,proto3,enum=interlock.state.v1.TaskStatus" json:"status,omitempty"`
+	// How often it was given to a runner.
+	Given int32 `protobuf:"varint,11,opt,name=given,proto3" json:"given,omitempty"`
+	// Name of the runner that works on it, or did last; empty for none.
 	Runner string `protobuf:"bytes,12,opt,name=runner,proto3" json:"runner,omitempty"`
-	// ExtendTask, CompleteTask and FailTask name it. It changes whenever the task is given.
-	LeaseToken     int64                  `protobuf:"varint,13,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	// Token of the lease, for ExtendTask, CompleteTask and FailTask. It changes each time
+	// the task is given.
+	LeaseToken int64 `protobuf:"varint,13,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	// When the lease lapses. Absent while nobody works on it.
 	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
-	CreatedAt      *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Empty, or why it failed last.
-	Error           string                 `protobuf:"bytes,16,opt,name=error,proto3" json:"error,omitempty"`
-	ParentSessionId string                 `protobuf:"bytes,17,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
-	RootSessionId   string                 `protobuf:"bytes,18,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
-	DueAt           *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
-	// The use of the component that the session refers to (S12.4).
+	// When it was queued.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Why it failed last; empty when it did not.
+	Error string `protobuf:"bytes,16,opt,name=error,proto3" json:"error,omitempty"`
+	// Parent of the session; empty for a root.
+	ParentSessionId string `protobuf:"bytes,17,opt,name=parent_session_id,json=parentSessionId,proto3" json:"parent_session_id,omitempty"`
+	// Root of the session's tree.
+	RootSessionId string `protobuf:"bytes,18,opt,name=root_session_id,json=rootSessionId,proto3" json:"root_session_id,omitempty"`
+	// When it becomes or became ready. Absent when it was ready at once.
+	DueAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
+	// The use of the component that the session refers to (S12.4). Absent without one.
 	Execution     *Execution `protobuf:"bytes,20,opt,name=execution,proto3" json:"execution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

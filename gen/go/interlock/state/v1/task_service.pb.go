@@ -23,13 +23,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// LeaseTasksRequest says who takes tasks, and which.
 type LeaseTasksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the runner, for people.
+	// Name of the runner, for people.
 	Runner string `protobuf:"bytes,1,opt,name=runner,proto3" json:"runner,omitempty"`
-	// A task is given to a runner that has all of the task's labels.
+	// Labels of the runner. It is given tasks whose labels it all has.
 	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// 0 for one.
+	// The most tasks at a time; 0 for one.
 	MaxInFlight   int32 `protobuf:"varint,3,opt,name=max_in_flight,json=maxInFlight,proto3" json:"max_in_flight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -86,9 +87,11 @@ func (x *LeaseTasksRequest) GetMaxInFlight() int32 {
 	return 0
 }
 
+// LeaseTasksResponse is a task for the runner.
 type LeaseTasksResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Task          *Task                  `protobuf:"bytes,1,opt,name=task,proto3" json:"task,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The task, with its lease.
+	Task          *Task `protobuf:"bytes,1,opt,name=task,proto3" json:"task,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -130,10 +133,13 @@ func (x *LeaseTasksResponse) GetTask() *Task {
 	return nil
 }
 
+// ExtendTaskRequest names the lease to keep.
 type ExtendTaskRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	LeaseToken    int64                  `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The task.
+	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// Token of the lease.
+	LeaseToken    int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -182,8 +188,10 @@ func (x *ExtendTaskRequest) GetLeaseToken() int64 {
 	return 0
 }
 
+// ExtendTaskResponse is the extended lease.
 type ExtendTaskResponse struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the lease lapses now.
 	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -226,10 +234,13 @@ func (x *ExtendTaskResponse) GetLeaseExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// CompleteTaskRequest names the task that is done.
 type CompleteTaskRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	LeaseToken    int64                  `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The task.
+	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// Token of the lease.
+	LeaseToken    int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,9 +289,11 @@ func (x *CompleteTaskRequest) GetLeaseToken() int64 {
 	return 0
 }
 
+// CompleteTaskResponse is the session after its task.
 type CompleteTaskResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -322,13 +335,17 @@ func (x *CompleteTaskResponse) GetSession() *Session {
 	return nil
 }
 
+// FailTaskRequest names the task that failed.
 type FailTaskRequest struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	TaskId     string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	LeaseToken int64                  `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
-	Error      string                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// True when the agent did not run at all: give the task to another runner, and
-	// count no attempt.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The task.
+	TaskId string `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// Token of the lease.
+	LeaseToken int64 `protobuf:"varint,2,opt,name=lease_token,json=leaseToken,proto3" json:"lease_token,omitempty"`
+	// Why it failed; may be empty.
+	Error string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// True when the agent did not run at all: the task is given to another runner, and
+	// counts as no attempt.
 	Retry         bool `protobuf:"varint,4,opt,name=retry,proto3" json:"retry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -392,9 +409,11 @@ func (x *FailTaskRequest) GetRetry() bool {
 	return false
 }
 
+// FailTaskResponse is the session after its task.
 type FailTaskResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -436,13 +455,17 @@ func (x *FailTaskResponse) GetSession() *Session {
 	return nil
 }
 
+// ListTasksRequest asks for one page of the namespace's tasks.
 type ListTasksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By id or name; empty for all.
-	Session       string     `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	Status        TaskStatus `protobuf:"varint,2,opt,name=status,proto3,enum=interlock.state.v1.TaskStatus" json:"status,omitempty"`
-	PageSize      int32      `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string     `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The most tasks to return; 0 for 100. A page may hold less and not be the last.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first page.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which tasks to return: key=value terms joined by " AND "; empty for all. A value may
+	// be quoted, as a JSON string. Keys: session (by id or name) and status (a TaskStatus
+	// without its prefix, such as READY).
+	Filter        string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -477,20 +500,6 @@ func (*ListTasksRequest) Descriptor() ([]byte, []int) {
 	return file_interlock_state_v1_task_service_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *ListTasksRequest) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *ListTasksRequest) GetStatus() TaskStatus {
-	if x != nil {
-		return x.Status
-	}
-	return TaskStatus_TASK_STATUS_UNSPECIFIED
-}
-
 func (x *ListTasksRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -505,10 +514,20 @@ func (x *ListTasksRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListTasksRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+// ListTasksResponse is one page of tasks.
 type ListTasksResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tasks         []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tasks, newest session first.
+	Tasks []*Task `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// page_token of the next page; empty when this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -595,14 +614,13 @@ const file_interlock_state_v1_task_service_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05error\x12\x14\n" +
 	"\x05retry\x18\x04 \x01(\bR\x05retry\"I\n" +
 	"\x10FailTaskResponse\x125\n" +
-	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\xca\x01\n" +
-	"\x10ListTasksRequest\x12\"\n" +
-	"\asession\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\asession\x12@\n" +
-	"\x06status\x18\x02 \x01(\x0e2\x1e.interlock.state.v1.TaskStatusB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06status\x12'\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\n" +
+	"\asession\x18\x01 \x01(\v2\x1b.interlock.state.v1.SessionR\asession\"\x86\x01\n" +
+	"\x10ListTasksRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"k\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12 \n" +
+	"\x06filter\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x06filter\"k\n" +
 	"\x11ListTasksResponse\x12.\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x18.interlock.state.v1.TaskR\x05tasks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xdd\x03\n" +
@@ -643,7 +661,6 @@ var file_interlock_state_v1_task_service_proto_goTypes = []any{
 	(*Task)(nil),                  // 11: interlock.state.v1.Task
 	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
 	(*Session)(nil),               // 13: interlock.state.v1.Session
-	(TaskStatus)(0),               // 14: interlock.state.v1.TaskStatus
 }
 var file_interlock_state_v1_task_service_proto_depIdxs = []int32{
 	10, // 0: interlock.state.v1.LeaseTasksRequest.labels:type_name -> interlock.state.v1.LeaseTasksRequest.LabelsEntry
@@ -651,23 +668,22 @@ var file_interlock_state_v1_task_service_proto_depIdxs = []int32{
 	12, // 2: interlock.state.v1.ExtendTaskResponse.lease_expires_at:type_name -> google.protobuf.Timestamp
 	13, // 3: interlock.state.v1.CompleteTaskResponse.session:type_name -> interlock.state.v1.Session
 	13, // 4: interlock.state.v1.FailTaskResponse.session:type_name -> interlock.state.v1.Session
-	14, // 5: interlock.state.v1.ListTasksRequest.status:type_name -> interlock.state.v1.TaskStatus
-	11, // 6: interlock.state.v1.ListTasksResponse.tasks:type_name -> interlock.state.v1.Task
-	0,  // 7: interlock.state.v1.TaskService.LeaseTasks:input_type -> interlock.state.v1.LeaseTasksRequest
-	2,  // 8: interlock.state.v1.TaskService.ExtendTask:input_type -> interlock.state.v1.ExtendTaskRequest
-	4,  // 9: interlock.state.v1.TaskService.CompleteTask:input_type -> interlock.state.v1.CompleteTaskRequest
-	6,  // 10: interlock.state.v1.TaskService.FailTask:input_type -> interlock.state.v1.FailTaskRequest
-	8,  // 11: interlock.state.v1.TaskService.ListTasks:input_type -> interlock.state.v1.ListTasksRequest
-	1,  // 12: interlock.state.v1.TaskService.LeaseTasks:output_type -> interlock.state.v1.LeaseTasksResponse
-	3,  // 13: interlock.state.v1.TaskService.ExtendTask:output_type -> interlock.state.v1.ExtendTaskResponse
-	5,  // 14: interlock.state.v1.TaskService.CompleteTask:output_type -> interlock.state.v1.CompleteTaskResponse
-	7,  // 15: interlock.state.v1.TaskService.FailTask:output_type -> interlock.state.v1.FailTaskResponse
-	9,  // 16: interlock.state.v1.TaskService.ListTasks:output_type -> interlock.state.v1.ListTasksResponse
-	12, // [12:17] is the sub-list for method output_type
-	7,  // [7:12] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	11, // 5: interlock.state.v1.ListTasksResponse.tasks:type_name -> interlock.state.v1.Task
+	0,  // 6: interlock.state.v1.TaskService.LeaseTasks:input_type -> interlock.state.v1.LeaseTasksRequest
+	2,  // 7: interlock.state.v1.TaskService.ExtendTask:input_type -> interlock.state.v1.ExtendTaskRequest
+	4,  // 8: interlock.state.v1.TaskService.CompleteTask:input_type -> interlock.state.v1.CompleteTaskRequest
+	6,  // 9: interlock.state.v1.TaskService.FailTask:input_type -> interlock.state.v1.FailTaskRequest
+	8,  // 10: interlock.state.v1.TaskService.ListTasks:input_type -> interlock.state.v1.ListTasksRequest
+	1,  // 11: interlock.state.v1.TaskService.LeaseTasks:output_type -> interlock.state.v1.LeaseTasksResponse
+	3,  // 12: interlock.state.v1.TaskService.ExtendTask:output_type -> interlock.state.v1.ExtendTaskResponse
+	5,  // 13: interlock.state.v1.TaskService.CompleteTask:output_type -> interlock.state.v1.CompleteTaskResponse
+	7,  // 14: interlock.state.v1.TaskService.FailTask:output_type -> interlock.state.v1.FailTaskResponse
+	9,  // 15: interlock.state.v1.TaskService.ListTasks:output_type -> interlock.state.v1.ListTasksResponse
+	11, // [11:16] is the sub-list for method output_type
+	6,  // [6:11] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_interlock_state_v1_task_service_proto_init() }

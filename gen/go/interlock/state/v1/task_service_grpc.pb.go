@@ -30,21 +30,21 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TaskService gives work to runners: start or resume an agent (S11.5). A task is
-// leased; a runner that dies loses its lease, and the task is given again, so a
-// task may be given more than once, always with the same id.
+// TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
+// A runner that dies loses its lease and the task is given again, so a task may be given
+// more than once, always with the same id.
 type TaskServiceClient interface {
 	// LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
-	// each must be extended until the task is acknowledged or has failed.
+	// each must be extended until the task is completed or has failed.
 	LeaseTasks(ctx context.Context, in *LeaseTasksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LeaseTasksResponse], error)
 	// ExtendTask keeps a lease for another lease time.
 	ExtendTask(ctx context.Context, in *ExtendTaskRequest, opts ...grpc.CallOption) (*ExtendTaskResponse, error)
-	// CompleteTask says that the agent has run and stopped. It is the session's stop, too.
+	// CompleteTask says that the agent has run and stopped. It stops the session too.
 	CompleteTask(ctx context.Context, in *CompleteTaskRequest, opts ...grpc.CallOption) (*CompleteTaskResponse, error)
-	// FailTask says that the agent could not run, or ended with an error. The task is
-	// given again, or counts as a failed attempt.
+	// FailTask says that the agent could not run, or ended with an error. The task is given
+	// again, or counts as a failed attempt.
 	FailTask(ctx context.Context, in *FailTaskRequest, opts ...grpc.CallOption) (*FailTaskResponse, error)
-	// ListTasks answers tasks, oldest first.
+	// ListTasks returns tasks, newest session first.
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
 }
 
@@ -119,21 +119,21 @@ func (c *taskServiceClient) ListTasks(ctx context.Context, in *ListTasksRequest,
 // All implementations must embed UnimplementedTaskServiceServer
 // for forward compatibility.
 //
-// TaskService gives work to runners: start or resume an agent (S11.5). A task is
-// leased; a runner that dies loses its lease, and the task is given again, so a
-// task may be given more than once, always with the same id.
+// TaskService gives work to runners: start or resume an agent (S11.5). A task is leased.
+// A runner that dies loses its lease and the task is given again, so a task may be given
+// more than once, always with the same id.
 type TaskServiceServer interface {
 	// LeaseTasks streams tasks to a runner, at most max_in_flight at a time. The lease of
-	// each must be extended until the task is acknowledged or has failed.
+	// each must be extended until the task is completed or has failed.
 	LeaseTasks(*LeaseTasksRequest, grpc.ServerStreamingServer[LeaseTasksResponse]) error
 	// ExtendTask keeps a lease for another lease time.
 	ExtendTask(context.Context, *ExtendTaskRequest) (*ExtendTaskResponse, error)
-	// CompleteTask says that the agent has run and stopped. It is the session's stop, too.
+	// CompleteTask says that the agent has run and stopped. It stops the session too.
 	CompleteTask(context.Context, *CompleteTaskRequest) (*CompleteTaskResponse, error)
-	// FailTask says that the agent could not run, or ended with an error. The task is
-	// given again, or counts as a failed attempt.
+	// FailTask says that the agent could not run, or ended with an error. The task is given
+	// again, or counts as a failed attempt.
 	FailTask(context.Context, *FailTaskRequest) (*FailTaskResponse, error)
-	// ListTasks answers tasks, oldest first.
+	// ListTasks returns tasks, newest session first.
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
 	mustEmbedUnimplementedTaskServiceServer()
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // oneApproval names the approval of a command.
@@ -72,12 +74,16 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	filter := listing.Filter(
+		listing.Term{Key: "status", Value: protomap.Word(approvalv1.ApprovalStatus(status), "APPROVAL_STATUS_")},
+		listing.Term{Key: "run_id", Value: c.RunID},
+	)
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		approvals := approvalv1.NewApprovalServiceClient(conn)
 		all, err := client.Collect(c.Limit, jsonview.ApprovalOf,
 			func(token string, size int32) ([]*approvalv1.Approval, string, error) {
 				page, err := approvals.ListApprovals(ctx, &approvalv1.ListApprovalsRequest{
-					Status: approvalv1.ApprovalStatus(status), RunId: c.RunID, PageSize: size, PageToken: token,
+					PageSize: size, PageToken: token, Filter: filter,
 				})
 				return page.GetApprovals(), page.GetNextPageToken(), err
 			})

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
 // oneComponent names the component of a command.
@@ -94,7 +95,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		all, err := client.Collect(client.NoLimit, jsonview.ComponentOf,
 			func(token string, size int32) ([]*statev1.Component, string, error) {
 				page, err := components.ListComponents(ctx, &statev1.ListComponentsRequest{
-					Tag: c.Tag, PageToken: token, PageSize: size,
+					PageSize: size, PageToken: token, Filter: listing.Filter(listing.Term{Key: "tag", Value: c.Tag}),
 				})
 				return page.GetComponents(), page.GetNextPageToken(), err
 			})

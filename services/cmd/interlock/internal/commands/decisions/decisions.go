@@ -12,13 +12,14 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // Command lists decisions.
@@ -60,17 +61,23 @@ func (c *Command) request() (*policyv1.ListDecisionsRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := &policyv1.ListDecisionsRequest{
-		RunId: c.RunID, SessionId: c.Session, Decision: policyv1.Decision(decision), Tool: c.Tool, Shadowed: c.Shadowed,
+	terms := []listing.Term{
+		{Key: "run_id", Value: c.RunID},
+		{Key: "session_id", Value: c.Session},
+		{Key: "tool", Value: c.Tool},
+		{Key: "decision", Value: protomap.Word(policyv1.Decision(decision), "DECISION_")},
 	}
 	if c.Since != "" {
 		since, err := Since(c.Since, time.Now())
 		if err != nil {
 			return nil, err
 		}
-		req.Since = timestamppb.New(since)
+		terms = append(terms, listing.Term{Key: "since", Value: since.UTC().Format(time.RFC3339Nano)})
 	}
-	return req, nil
+	if c.Shadowed {
+		terms = append(terms, listing.Term{Key: "shadowed", Value: "true"})
+	}
+	return &policyv1.ListDecisionsRequest{Filter: listing.Filter(terms...)}, nil
 }
 
 // Since is a moment, or how long ago it was.

@@ -12,6 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // One is the flags of a command on one run.
@@ -99,11 +101,19 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	filter := listing.Filter(
+		listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
+		listing.Term{Key: "workflow", Value: c.Workflow},
+	)
+	view := enginev1.RunView_RUN_VIEW_FULL
+	if c.Format == "table" {
+		view = enginev1.RunView_RUN_VIEW_BASIC
+	}
 	var all []jsonview.Run
 	err = call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) (err error) {
 		all, err = client.Collect(c.Limit, jsonview.RunOf, func(token string, size int32) ([]*enginev1.Run, string, error) {
 			page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{
-				Status: enginev1.RunStatus(status), Workflow: c.Workflow, PageToken: token, PageSize: size,
+				PageSize: size, PageToken: token, Filter: filter, View: view,
 			})
 			return page.GetRuns(), page.GetNextPageToken(), err
 		})

@@ -12,7 +12,7 @@ import (
 func TestHistoryDetails(t *testing.T) {
 	t.Parallel()
 	for want, entry := range map[string]*enginev1.HistoryEntry{
-		"":                                  {Type: "started"},
+		"":                                  {Type: enginev1.HistoryType_HISTORY_TYPE_STARTED},
 		"because; by safe_next; branch a/b": {Rationale: "because", SafeNext: true, Branch: "a/b"},
 		"branch lint; given to session s/1": {Branch: "lint", SessionId: "s/1"},
 		"interrupt check; by a, b":          {Interrupt: "check", Files: []string{"a", "b"}},
@@ -39,11 +39,11 @@ func TestHistoryDetails(t *testing.T) {
 func nested() *enginev1.Run {
 	return &enginev1.Run{
 		RunId: "run_1", Workflow: "ci\x1b", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, State: "s", Held: true,
-		Branch: "a/b", BranchOver: true, ToolsRestricted: true, Interrupt: &enginev1.Interruption{Name: "check", ReturnTo: "r"},
-		Child: &enginev1.Invocation{RunId: "run_2", Workflow: "sub", Event: "ASK"}, CommandsRestricted: true,
-		Fork: &enginev1.Fork{Event: "GO", State: "build", Join: "any", OnComplete: "done", Branches: []*enginev1.ForkBranch{
+		Branch: "a/b", BranchOver: true, Rules: &enginev1.StateRules{ToolsRestricted: true, CommandsRestricted: true}, Interrupt: &enginev1.Interruption{Name: "check", ReturnTo: "r"},
+		Child: &enginev1.Invocation{RunId: "run_2", Workflow: "sub", Event: "ASK"},
+		Fork: &enginev1.Fork{Event: "GO", State: "build", Join: enginev1.JoinMode_JOIN_MODE_ANY, OnComplete: "done", Branches: []*enginev1.ForkBranch{
 			{Name: "a", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "x", Terminal: "y", Fork: &enginev1.Fork{
-				Event: "DEEP", State: "x", Join: "all", Current: "b", Branches: []*enginev1.ForkBranch{
+				Event: "DEEP", State: "x", Join: enginev1.JoinMode_JOIN_MODE_ALL, Current: "b", Branches: []*enginev1.ForkBranch{
 					{Name: "b", Status: enginev1.BranchStatus_BRANCH_STATUS_ACTIVE, State: "s", Terminal: "t", SessionId: "z/1"},
 				},
 			}},

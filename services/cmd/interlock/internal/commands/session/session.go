@@ -17,6 +17,8 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 // oneSession names the session of a command.
@@ -190,7 +192,11 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		all, err := listSessions(ctx, conn, c.Limit, &statev1.ListSessionsRequest{
-			Session: c.As, Root: c.Root, Parent: c.Parent, Status: statev1.SessionStatus(status),
+			Session: c.As,
+			Filter: listing.Filter(
+				listing.Term{Key: "root", Value: c.Root}, listing.Term{Key: "parent", Value: c.Parent},
+				listing.Term{Key: "status", Value: protomap.Word(statev1.SessionStatus(status), "SESSION_STATUS_")},
+			),
 		})
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
 type treeCommand struct{ oneSession }
@@ -27,11 +29,12 @@ func (c *treeCommand) Run(ctx context.Context, streams console.Streams) error {
 			return err
 		}
 		all, err := listSessions(ctx, conn, client.NoLimit, &statev1.ListSessionsRequest{
-			Session: c.As, Root: top.GetSession().GetRootSessionId(),
+			Session: c.As, Filter: listing.Filter(listing.Term{Key: "root", Value: top.GetSession().GetRootSessionId()}),
 		})
 		if err != nil {
 			return err
 		}
+		slices.Reverse(all) // children are shown in the order in which they were created
 		tree := treeOf(jsonview.SessionOf(top.GetSession()), all)
 		return c.Print(streams.Out, tree, func(w *tabwriter.Writer) {
 			fmt.Fprintln(w, "SESSION\tSTATUS\tSTATE UPDATE\tWAITS FOR")

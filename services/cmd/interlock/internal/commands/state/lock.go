@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"text/tabwriter"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -58,11 +58,9 @@ func (c *oneState) lease(ctx context.Context, io console.Streams, verb string, f
 		}
 		holder = host
 	}
-	seconds := math.Ceil(flags.TTL.Seconds())
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewStateServiceClient(conn).LockState(ctx, &statev1.LockStateRequest{
-			StateId: c.StateID, Session: c.As, Holder: holder, FencingToken: token,
-			TtlSeconds: int32(min(seconds, math.MaxInt32)),
+			StateId: c.StateID, Session: c.As, Holder: holder, Ttl: durationpb.New(flags.TTL), FencingToken: token,
 		})
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
 // oneState names the state of a command.
@@ -170,7 +171,10 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		all, err := client.Collect(c.Limit, jsonview.StateOf,
 			func(token string, size int32) ([]*statev1.State, string, error) {
 				page, err := states.ListStates(ctx, &statev1.ListStatesRequest{
-					Session: c.As, RootSession: c.Root, Schema: c.Schema, PageToken: token, PageSize: size,
+					Session: c.As, PageSize: size, PageToken: token,
+					Filter: listing.Filter(
+						listing.Term{Key: "root_session", Value: c.Root}, listing.Term{Key: "schema", Value: c.Schema},
+					),
 				})
 				return page.GetStates(), page.GetNextPageToken(), err
 			})

@@ -12,6 +12,8 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
+	"github.com/interlock-run/interlock/services/internal/listing"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
 type listCommand struct {
@@ -31,7 +33,11 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		tasks := statev1.NewTaskServiceClient(conn)
 		all, err := client.Collect(c.Limit, jsonview.TaskOf, func(token string, size int32) ([]*statev1.Task, string, error) {
 			page, err := tasks.ListTasks(ctx, &statev1.ListTasksRequest{
-				Session: c.Session, Status: statev1.TaskStatus(status), PageToken: token, PageSize: size,
+				PageSize: size, PageToken: token,
+				Filter: listing.Filter(
+					listing.Term{Key: "session", Value: c.Session},
+					listing.Term{Key: "status", Value: protomap.Word(statev1.TaskStatus(status), "TASK_STATUS_")},
+				),
 			})
 			return page.GetTasks(), page.GetNextPageToken(), err
 		})

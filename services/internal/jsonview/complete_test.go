@@ -1,0 +1,60 @@
+package jsonview_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/prototest"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
+)
+
+// TestViewsAreComplete: each field of what the contracts show has a place in the JSON, or
+// is excluded here, with the reason.
+func TestViewsAreComplete(t *testing.T) {
+	t.Parallel()
+	complete(t, jsonview.RunOf,
+		"workspace",                    // a path of the machine that the agent works on
+		"root_run_id",                  // the parents tell it
+		"entry",                        // counts inside of the engine
+		"workflow_meta.debug",          // as the definition says
+		"workflow_meta.capture_output", // as the definition says
+		"workflow_meta.always_enforced",
+	)
+	complete(t, func(r *enginev1.LegalEvent) any { return jsonview.LegalEvents([]*enginev1.LegalEvent{r}) })
+	complete(t, func(r *enginev1.GuardResult) any { return jsonview.GuardResults([]*enginev1.GuardResult{r}) })
+	complete(t, jsonview.RejectionOf,
+		"state", "status", // those of the run that comes with it
+	)
+	complete(t, func(r *enginev1.HistoryEntry) any { return jsonview.HistoryOf([]*enginev1.HistoryEntry{r}) })
+	complete(t, jsonview.WorkflowOf)
+	complete(t, jsonview.ProcessOf)
+	complete(t, jsonview.TurnOf)
+	complete(t, jsonview.ApprovalOf)
+	complete(t, jsonview.PolicyOf)
+	complete(t, jsonview.UsageOf)
+	complete(t, jsonview.DecisionRecordOf)
+	complete(t, jsonview.SimulatedChangeOf)
+	complete(t, jsonview.ChainReportOf)
+	complete(t, jsonview.DecisionOf,
+		"run_id", "state", // in the request, and in the run
+		"iterations", "max_iterations", // in the run
+	)
+	complete(t, jsonview.SchemaOf)
+	complete(t, jsonview.StateOf)
+	complete(t, jsonview.PartOf)
+	complete(t, jsonview.StateVersionOf)
+	complete(t, jsonview.SessionOf)
+	complete(t, jsonview.TaskOf,
+		"lease_token", // whoever has it could end the task
+		"execution",   // for the runner that has the task
+	)
+	complete(t, jsonview.ComponentOf)
+	complete(t, jsonview.ExecutionOf)
+}
+
+func complete[M proto.Message, V any](t *testing.T, view func(M) V, excluded ...string) {
+	t.Helper()
+	prototest.Complete(t, func(m M) any { return text(t, view(m)) }, excluded...)
+}
