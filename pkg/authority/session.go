@@ -98,9 +98,15 @@ func (s SessionScene) MayResume() *Refusal {
 		if refusal := s.mayCommand("resume"); refusal != nil {
 			return refusal
 		}
-		if s.Subject.ID != s.Acting.ID { // it is below
-			return nil
-		}
+	}
+	return s.MayReopen()
+}
+
+// MayReopen refuses an agent what takes back the end of a session that somebody else has
+// ended, unless the session is below the agent's own: to resume that session, or one below it.
+func (s SessionScene) MayReopen() *Refusal {
+	if s.Who.Role != Agent || s.Who.Session != "" && s.Below && s.Subject.ID != s.Acting.ID {
+		return nil
 	}
 	by := s.Subject.Ended
 	switch {

@@ -41,8 +41,21 @@ func (s *Session) Stop(cmd Stop, c Clock) Result {
 }
 
 // outranks reports that an end by somebody is harder to lift than the one that there is.
-func (s *Session) outranks(by *authority.Author) bool {
-	return by != nil && by.Role != authority.Agent && (s.EndedBy == nil || s.EndedBy.Role == authority.Agent)
+func (s *Session) outranks(by *authority.Author) bool { return s.rank(by) > s.rank(s.EndedBy) }
+
+// rank is how hard an end is to lift: its own least, then that of an agent that no session
+// is known of, that of another session, and that of an operator.
+func (s *Session) rank(by *authority.Author) int {
+	switch {
+	case by == nil || by.Role == authority.Agent && by.SessionID == s.ID:
+		return 0
+	case by.Role == authority.Agent && by.SessionID == "":
+		return 1
+	case by.Role == authority.Agent:
+		return 2
+	default:
+		return 3
+	}
 }
 
 // stop is the end of one piece of the agent's work.

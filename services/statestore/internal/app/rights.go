@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/services/internal/principal"
 )
 
@@ -75,6 +76,21 @@ func (a *App) mayTouch(ctx context.Context, caller Caller, m *Member) error {
 	s := authority.SessionScene{Acting: acting.authority(), Subject: m.authority()}
 	if refusal := s.MayTouch(); refusal != nil {
 		return fault.New(fault.Reason(refusal.Code), "%s", refusal.Message)
+	}
+	return nil
+}
+
+// mayReopen refuses what takes back the end of a session above m, which is open again once
+// m is.
+func (a *App) mayReopen(ctx context.Context, caller Caller, m *Member) error {
+	for m.ParentHome != "" {
+		var err error
+		if m, err = a.loadMember(ctx, sessionKey(m.Key.Namespace, m.ParentHome)); err != nil || m.Status != session.Ended {
+			return err
+		}
+		if err := a.may(ctx, caller, m, authority.SessionScene.MayReopen); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -261,6 +261,14 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 		return nil, err
 	}
 	return a.step(ctx, caller, m.Key, once.Of(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {
+		// Somebody may have ended it since: it is decided on the session that is changed.
+		err := a.may(ctx, caller, m, authority.SessionScene.MayResume)
+		if err == nil && m.Status == session.Ended {
+			err = a.mayReopen(ctx, caller, m)
+		}
+		if err != nil {
+			return session.Result{}, err
+		}
 		if m.Task.Leased() || prompt != "" && m.Prompt != "" {
 			return session.Result{}, fault.New(fault.SessionBusy, "a runner works for session %q, or will soon; wait until it has stopped", clip(m.Name))
 		}
