@@ -50,16 +50,16 @@ func (w Who) Unseen(id string) *Refusal {
 
 // SupersededBy is the run that is driven instead of one that was asked for by its id, or
 // empty. Tools may be open in a run that is paused or has ended; they are not for a
-// session that drives another run since, nor for the run that has invoked this one and
-// continues itself. root is the run's outermost, and now what root's session drives, or
-// nil.
+// session that drives another run since, nor where the run was invoked and has ended: the
+// outermost, which may enforce always, says what its end means. root is the run's
+// outermost, and now what root's session drives, or nil.
 func SupersededBy(run, root, now *workflow.Run) string {
 	switch {
 	case run.Status != workflow.Paused && !run.Status.Ended():
 		return ""
 	case now != nil && now.Root() != root.ID:
 		return now.ID
-	case root.ID != run.ID && run.Status.Ended() && !root.Status.Ended():
+	case root.ID != run.ID && run.Status.Ended():
 		return root.ID
 	default:
 		return ""

@@ -67,8 +67,9 @@ func TestSuperseded(t *testing.T) {
 	want("left for a branch", now, fork)
 }
 
-// S5.5: a run that was invoked and has ended is no place to act in while the one that
-// has invoked it goes on, which may be nobody's session.
+// S5.5, S2.9: a run that was invoked and has ended is no place to act in while the one
+// that has invoked it goes on, which may be nobody's session; nor afterwards, for that one
+// may enforce always.
 func TestEndedChildIsSuperseded(t *testing.T) {
 	t.Parallel()
 	for _, session := range []string{"s", ""} {
@@ -85,8 +86,8 @@ func TestEndedChildIsSuperseded(t *testing.T) {
 			t.Errorf("ended: by %q, want %q", got, parent)
 		}
 		accepted(t, g.App, Target{RunID: parent}, "END", "", "")
-		if got := superseded(t, g.App, agent, child); got != "" {
-			t.Errorf("after its parent: by %q", got)
+		if got := superseded(t, g.App, agent, child); got != parent {
+			t.Errorf("after its parent: by %q, want %q", got, parent)
 		}
 	}
 }
