@@ -122,7 +122,7 @@ func (s *scene) readBinding(ctx context.Context, session string) error {
 	return nil
 }
 
-// driven is the run that a session drives, or nil; and its binding.
+// driven is the run that a session drives, or nil; and its binding. See authority.Whole.
 func (s *scene) driven(ctx context.Context, session string) (binding authority.Binding, run *workflow.Run, err error) {
 	if _, read := s.bindings[session]; !read {
 		if err := s.readBinding(ctx, session); err != nil {
@@ -133,8 +133,15 @@ func (s *scene) driven(ctx context.Context, session string) (binding authority.B
 	if binding.RunID == "" {
 		return binding, nil, nil
 	}
-	run, err = s.known(ctx, binding.RunID)
-	return binding, run, err
+	if run, err = s.known(ctx, binding.RunID); err != nil {
+		return binding, nil, err
+	}
+	root, err := s.known(ctx, run.Root())
+	if err != nil {
+		return binding, nil, err
+	}
+	binding, run = authority.Whole(binding, run, root)
+	return binding, run, nil
 }
 
 // known is a run that there must be.

@@ -1,0 +1,180 @@
+package authority
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
+
+// mayLeaveFor refuses an agent whose session would drive another run than it does, or
+// another branch: next, which has no run for one that is not there yet.
+func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
+	session := cmp.Or(s.Who.Session, s.Target.Session)
+	if session == "" && next.Run != nil {
+		session = next.Run.SessionID
+	}
+	if session == "" || op == Resume && next.Run.Status != workflow.Paused {
+		return nil
+	}
+	binding, now, drives, refusal := s.drives(session)
+	switch {
+	case refusal != nil || !drives:
+		return refusal
+	case next.Run != nil && next.Run.Root() == now.Run.Root():
+		if op == Bind {
+			return s.mayMove(binding, now, next)
+		}
+		return nil
+	}
+	root, refusal := s.member(now.Run.Root())
+	if refusal == nil {
+		refusal = s.mayContinueElsewhere(binding, now)
+	}
+	if refusal != nil {
+		return refusal
+	}
+	switch whole, run := Whole(binding, now.Run, root.Run); {
+	case run.ID == root.Run.ID && !Left(whole, run):
+		return s.mayEnd(root)
+	case !Left(binding, now.Run):
+		return s.mayEnd(now)
+	default:
+		return s.mayLeaveBranch(binding, now)
+	}
+}
+
+// Whole is what a session gives up when it drives another run: all of the family, where
+// the outermost run is its own, whatever branch of an invoked run it has taken; or else
+// what it is bound to.
+func Whole(b Binding, run, root *workflow.Run) (Binding, *workflow.Run) {
+	if root.ID != run.ID && root.SessionID == b.Session {
+		return Binding{Session: b.Session, RunID: root.ID}, root
+	}
+	return b, run
+}
+
+// Left reports that a session which drives a run may drive another one without pausing
+// the first: that has ended, its agent has paused it, or another session has resumed it.
+func Left(b Binding, run *workflow.Run) bool {
+	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held() || run.SessionID != b.Session
+}
+
+// Pauses reports that the run which a session drives is paused when the session drives
+// next instead, which is nil for one that is not there yet.
+func Pauses(b Binding, now, next *workflow.Run) bool {
+	sameFamily := next != nil && next.Root() == now.Root()
+	return !sameFamily && !Left(b, now) && now.Status != workflow.Paused
+}
+
+// mayMove refuses a session another branch of the family that it works in, when it would
+// move out of a run that keeps it, or away from one that its branch waits for.
+func (s *Scene) mayMove(b Binding, now Node, next Place) *Refusal {
+	around := []string{next.Run.ID} // next, and the runs that have invoked it
+	for n := next.Node; n.Run.Parent != nil; {
+		var refusal *Refusal
+		if n, refusal = s.member(n.Run.Parent.RunID); refusal != nil {
+			return refusal
+		}
+		around = append(around, n.Run.ID)
+	}
+	for n := now; !slices.Contains(around, n.Run.ID); {
+		if n.keeps() && !n.Run.Status.Ended() {
+			return kept(n)
+		}
+		var refusal *Refusal
+		if n, refusal = s.member(n.Run.Parent.RunID); refusal != nil {
+			return refusal
+		}
+	}
+	path, _ := next.Run.BranchPath(next.Branch)
+	switch sameRun := next.Run.ID == now.Run.ID; {
+	case b.Branch == "" && (sameRun || next.Run.SessionID == b.Session), sameRun && within(path, b.Branch):
+		return nil // it works in all of the run's branches, or all of its own, in turn
+	default:
+		return s.mayLeaveLanes(b, now, around)
+	}
+}
+
+// mayLeaveLanes refuses to leave a run for the sake of those that the session's branches
+// of it wait for, but for the runs around the place that it moves to.
+func (s *Scene) mayLeaveLanes(b Binding, n Node, around []string) *Refusal {
+	for _, lane := range n.Run.Lanes() {
+		bound := n.Run.ID == b.RunID && b.Branch != "" && within(lane.Branch, b.Branch)
+		own := bound || n.Run.SessionIn(lane.Branch) == b.Session
+		if !own || lane.Child == nil || slices.Contains(around, lane.Child.RunID) {
+			continue
+		}
+		child, refusal := s.member(lane.Child.RunID)
+		if refusal == nil {
+			refusal = s.mayLeave(child)
+		}
+		if refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// within reports that a branch is another one, or inside of it, by their paths.
+func within(branch, outer string) bool {
+	return branch == outer || strings.HasPrefix(branch, outer+"/")
+}
+
+// mayLeaveBranch refuses to leave a run in whose branch the session works, or has worked,
+// as mayLeave does for the run's own session; and so for the runs that have invoked that
+// one, where the work goes on when it has ended.
+func (s *Scene) mayLeaveBranch(b Binding, n Node) *Refusal {
+	if b.Branch == "" {
+		return nil
+	}
+	for {
+		if !n.Run.Status.Ended() {
+			refusal := notHeld(n.Run)
+			if refusal == nil && n.keeps() {
+				refusal = kept(n)
+			}
+			if refusal == nil {
+				refusal = s.mayLeaveLanes(b, n, nil)
+			}
+			if refusal != nil {
+				return refusal
+			}
+		}
+		if n.Run.Parent == nil {
+			return nil
+		}
+		var refusal *Refusal
+		if n, refusal = s.member(n.Run.Parent.RunID); refusal != nil {
+			return refusal
+		}
+		if refusal := s.mayContinueElsewhere(b, n); refusal != nil {
+			return refusal
+		}
+	}
+}
+
+// mayContinueElsewhere refuses an agent another run in a session whose run has ended in a
+// way that keeps the session: BLOCKED is a stop sign, which a human takes down (S8.3);
+// and what enforces always stays in force after its final state (S2.9), so that only the
+// same workflow, which still enforces always, is started again.
+func (s *Scene) mayContinueElsewhere(b Binding, n Node) *Refusal {
+	run := n.Run
+	if b.Branch == "" && run.SessionID != b.Session {
+		return nil
+	}
+	switch run.Status {
+	case workflow.Blocked:
+		return refuse(FailedPrecondition,
+			"run %s of this session has ended BLOCKED, and an agent can start no other in it; an operator can", run.ID)
+	case workflow.Completed, workflow.Failed:
+		again := s.Offer != nil && s.Offer.Workflow == run.Workflow && s.Offer.AlwaysEnforce
+		if n.AlwaysEnforce && !again {
+			return refuse(EnforcementAlways,
+				"workflow %q has enforcement \"always\", and this session keeps to it after its end: "+
+					"an agent can start it again here, and no other; an operator can", run.Workflow)
+		}
+	}
+	return nil
+}
