@@ -61,10 +61,12 @@ func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
 	}
 	shards := h.app.store.Shards()
 	if runKey(h.namespace, now.ID).Shard(shards) != bindingKey(h.namespace, h.session).Shard(shards) {
-		_, err := h.app.change(ctx, h.caller, pause)
-		// The decision to leave was made on the run as it was before.
-		h.checks = nil
-		return err
+		if _, err := h.app.change(ctx, h.caller, pause); err != nil {
+			return err
+		}
+		// The decision to leave was made on the run as it was before: it is made again on
+		// the paused one, which somebody may have taken hold of since.
+		return &store.ConflictError{Key: runKey(h.namespace, now.ID)}
 	}
 	top := now.ID
 	for at := now; at.Parent != nil; {

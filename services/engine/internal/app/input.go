@@ -42,6 +42,10 @@ func requestName(idempotencyKey string) string {
 	return "request/" + idempotencyKey
 }
 
+// causeName is the name of what followed from one cause, which no caller's key may be
+// taken for: callers know what Interlock's events are called.
+func causeName(cause string) string { return "cause/" + cause }
+
 // digest binds an idempotency key to what was asked with it.
 func digest(parts ...string) string {
 	var room [1024]byte // most requests fit, and need no memory of their own

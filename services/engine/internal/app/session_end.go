@@ -42,7 +42,7 @@ func (a *App) once(
 	ctx context.Context, caller Caller, op authority.Op, run *workflow.Run, command workflow.Command, cause string,
 ) error {
 	_, err := a.change(ctx, caller, request{
-		op: op, target: Target{RunID: run.ID}, command: command, key: requestName(cause), digest: digest(cause),
+		op: op, target: Target{RunID: run.ID}, command: command, key: causeName(cause), digest: digest(cause),
 	})
 	return err
 }
