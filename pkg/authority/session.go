@@ -112,7 +112,7 @@ func (s SessionScene) MayReopen() *Refusal {
 	switch {
 	case by == nil || by.Role == Agent && by.SessionID == s.Subject.ID:
 		return nil
-	case by.Role == Agent && by.Name == s.Who.Name && (by.SessionID == "" || s.Who.Session == ""):
+	case by.Role == Agent && by.Name == s.Who.Name && s.Who.Session == "":
 		return nil // callers whose tokens are not bound are told apart by name alone
 	default:
 		return refuse(PermissionDenied, "session %q was ended by %q; an operator can resume it, or a session above it",

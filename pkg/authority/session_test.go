@@ -49,6 +49,7 @@ func TestSessionRights(t *testing.T) {
 		"unbound, an operator's": {authority.SessionScene{Who: agentOf(""), Subject: ended(root, operator)}, resume, false},
 		"unbound, an agent's":    {authority.SessionScene{Who: agentOf(""), Subject: ended(root, authority.Author{Role: authority.Agent, Name: "amir"})}, resume, true},
 		"unbound, a stranger's":  {authority.SessionScene{Who: agentOf(""), Subject: ended(root, authority.Author{Role: authority.Agent, Name: "zoe"})}, resume, false},
+		"bound, by its name":     {authority.SessionScene{Who: agentOf("lead"), Acting: root, Below: true, Subject: ended(root, authority.Author{Role: authority.Agent, Name: "amir"})}, resume, false},
 		"ended by the parent":    {authority.SessionScene{Who: agentOf("lead/a"), Acting: child, Below: true, Subject: ended(child, authority.Author{Role: authority.Agent, Name: "amir", SessionID: "ses_1"})}, resume, false},
 		"an ancestor lifts":      {authority.SessionScene{Who: agentOf("lead"), Acting: root, Below: true, Subject: ended(child, operator)}, resume, true},
 		"an operator lifts":      {authority.SessionScene{Who: authority.Who{Role: authority.Operator}, Subject: ended(root, operator)}, resume, true},

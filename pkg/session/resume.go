@@ -37,7 +37,8 @@ func (r *Result) prompt(text string) {
 // work begins new work, with a report of its own at its end.
 func (r *Result) work() {
 	s := r.Session
-	s.Settled, s.Closing, s.InPlace, s.Error, s.EndedBy = false, false, false, "", nil
+	s.Settled, s.Closing, s.InPlace, s.Error = false, false, false, ""
+	s.EndedBy, s.Dismissed = nil, false
 	s.Attempts, s.UpdatedEarly, s.Deadline = 0, false, time.Time{}
 	if s.MustReport() {
 		s.Update = UpdateNone

@@ -113,7 +113,10 @@ type Session struct {
 	// EndedBy is who has stopped it: an end by another than the session itself is lifted
 	// by an operator, or by a session above (S11.1).
 	EndedBy *authority.Author `json:"ended_by,omitempty"`
-	EndedAt time.Time         `json:"ended_at,omitzero"`
+	// Dismissed: another has ended it whatever was outstanding, so it does not come back
+	// because a child of it works again.
+	Dismissed bool      `json:"dismissed,omitempty"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
 	// Version is that of the record, and not part of it.
 	Version int64 `json:"-"`
 }

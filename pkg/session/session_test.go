@@ -193,7 +193,7 @@ func TestStored(t *testing.T) {
 		Prompt: "begin", Starting: true, NextPrompt: "more", LastTask: "task_1", LeaseToken: 5,
 		Labels: map[string]string{"gpu": "yes"}, StateRef: "memory", Subject: "bob", Grants: []string{"wfstate_2"},
 		Error: "it crashed", Owner: "ann", Cleanup: true, CreatedAt: at(0), UpdatedAt: at(2), EndedAt: at(3),
-		EndedBy: &authority.Author{Role: authority.Operator, Name: "olga", SessionID: "ses_1"},
+		EndedBy: &authority.Author{Role: authority.Operator, Name: "olga", SessionID: "ses_1"}, Dismissed: true,
 		Task: &session.Task{
 			ID: "task_2", Kind: session.KindCallback, Attempt: 1, Due: at(1), Ready: true, Callbacks: []session.Callback{callback},
 			Given: 2, Failures: 1, Runner: "r", Token: 5, Expires: at(31), Deadline: at(121), Stopped: true,

@@ -28,13 +28,14 @@ func (s *Session) Stop(cmd Stop, c Clock) Result {
 			return unchanged(s)
 		}
 		r := s.begin(c) // who may resume it changes
-		r.Session.EndedBy = cmd.By
+		r.Session.EndedBy, r.Session.Dismissed = cmd.By, true
 		return r.finish(c)
 	}
 	r := s.begin(c)
 	r.stop(cmd, c)
 	r.Session.Closing = s.Root() && (s.Closing || !cmd.InPlace)
 	if cmd.End {
+		r.Session.Dismissed = s.rank(cmd.By) > 0
 		r.giveUp(c.Now)
 	}
 	return r.finish(c)
@@ -63,7 +64,7 @@ func (r *Result) stop(cmd Stop, c Clock) {
 	s := r.Session
 	waits := s.Update == UpdatePending && s.Status == Finished // for its prompt to be given
 	s.Status, s.InPlace, s.Error = Finished, cmd.InPlace, cmd.Error
-	if s.EndedBy == nil || s.outranks(cmd.By) {
+	if s.outranks(cmd.By) {
 		s.EndedBy = cmd.By
 	}
 	r.drop(KindStateUpdate)

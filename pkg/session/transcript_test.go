@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/session"
 )
 
@@ -119,7 +120,8 @@ func (p *player) play(line string) {
 		p.tree.update(name)
 	case "stop":
 		how, reason, _ := strings.Cut(rest, ": ")
-		p.tree.stop(name, session.Stop{InPlace: how == "in place", End: how == "end", Error: reason})
+		how, by, _ := strings.Cut(how, " by ")
+		p.tree.stop(name, session.Stop{InPlace: how == "in place", End: how == "end", Error: reason, By: author(by)})
 		if asked := p.tree.stored[name].Asked(); asked > 0 {
 			p.printf("  asked in place, prompt %d", asked)
 		}
@@ -139,6 +141,18 @@ func (p *player) play(line string) {
 		p.printf("%s %s", name, describe(p.tree.stored[name]))
 	default:
 		p.t.Fatalf("no instruction %q", line)
+	}
+}
+
+// author is an operator, or the agent of a session.
+func author(name string) *authority.Author {
+	switch name {
+	case "":
+		return nil
+	case "operator":
+		return &authority.Author{Role: authority.Operator, Name: "olga"}
+	default:
+		return &authority.Author{Role: authority.Agent, Name: "amir", SessionID: "ses_" + name}
 	}
 }
 

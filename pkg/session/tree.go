@@ -12,10 +12,14 @@ func (s *Session) Receive(cb Callback, c Clock) Result {
 	return r.finish(c)
 }
 
-// ChildOpened counts a child that has begun, or begun again.
+// ChildOpened counts a child that has begun, or begun again. A session that has ended is
+// open again for the child's callback, unless it was dismissed: that is not a child's to
+// take back (S11.1).
 func (s *Session) ChildOpened(c Clock) Result {
 	r := s.begin(c)
-	r.reopen()
+	if !s.Dismissed {
+		r.reopen()
+	}
 	r.Session.OpenChildren++
 	r.Changed = true
 	return *r
