@@ -81,7 +81,7 @@ func (s *Scene) place() (Place, *Refusal) {
 // place is where a session works: in its own branch, or else in one that it names.
 func (b Binding) place(n Node, branch string) Place {
 	if b.Branch != "" {
-		return Place{Node: n, Branch: b.Branch, Owner: b.Session}
+		return Place{Node: n, Branch: b.Branch, Owner: b.Session, OwnerEnded: b.Ended}
 	}
 	return Place{Node: n, Branch: branch}
 }

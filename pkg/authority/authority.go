@@ -149,6 +149,7 @@ const (
 	PermissionDenied   Code = "PERMISSION_DENIED"
 	EnforcementAlways  Code = "ENFORCEMENT_ALWAYS"
 	RunHeld            Code = "RUN_HELD"
+	SessionEnded       Code = "SESSION_ENDED"
 	FailedPrecondition Code = "FAILED_PRECONDITION"
 	// Incomplete refuses for lack of knowledge: the Scene lacks a run that the
 	// decision depends on.

@@ -20,8 +20,12 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 	}
 	binding, now, drives, refusal := s.drives(session)
 	switch {
-	case refusal != nil || !drives:
+	case refusal != nil:
 		return refusal
+	case binding.Ended:
+		return refuse(SessionEnded, "session %q has ended: an agent begins nothing in it until it is resumed", clip(session))
+	case !drives:
+		return nil
 	case next.Run != nil && next.Run.Root() == now.Run.Root():
 		if op == Bind {
 			return s.mayMove(binding, now, next)
@@ -50,7 +54,7 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 // what it is bound to.
 func Whole(b Binding, run, root *workflow.Run) (Binding, *workflow.Run) {
 	if root.ID != run.ID && root.SessionID == b.Session {
-		return Binding{Session: b.Session, RunID: root.ID}, root
+		return Binding{Session: b.Session, RunID: root.ID, Ended: b.Ended}, root
 	}
 	return b, run
 }
@@ -59,6 +63,13 @@ func Whole(b Binding, run, root *workflow.Run) (Binding, *workflow.Run) {
 // the first: that has ended, its agent has paused it, or another session has resumed it.
 func Left(b Binding, run *workflow.Run) bool {
 	return run.Status.Ended() || run.Status == workflow.Paused && !run.Held() || run.SessionID != b.Session
+}
+
+// HoldsAtEnd reports that a run is held when a session that drives it ends (S11.1), so
+// that nobody escapes its rules by that, or by a pause before. The end of a session that
+// works in a branch of another's run holds nothing: its branch is lost to it.
+func HoldsAtEnd(b Binding, run *workflow.Run) bool {
+	return !run.Status.Ended() && run.SessionID == b.Session
 }
 
 // Pauses reports that the run which a session drives is paused when the session drives

@@ -29,6 +29,8 @@ type Binding struct {
 	RunID string
 	// Branch is the path of the branch that is the session's own; empty for the run.
 	Branch string
+	// Ended: the session has ended, and was not resumed since.
+	Ended bool
 }
 
 // Offer is the workflow that a request would start.
@@ -115,10 +117,15 @@ type Place struct {
 	// Owner is set when the branch is meant only as long as it is this session's own: a
 	// later fork may have one of the same name, or another session have taken it over.
 	Owner string
+	// OwnerEnded: that session has ended.
+	OwnerEnded bool
 }
 
-// Lost reports that the branch is no longer its owner's: nothing is allowed there.
-func (p Place) Lost() bool { return p.Owner != "" && !p.Run.Bound(p.Branch, p.Owner) }
+// Lost reports that the branch is no longer its owner's, or that its owner has ended:
+// nothing is allowed there.
+func (p Place) Lost() bool {
+	return p.Owner != "" && (p.OwnerEnded || !p.Run.Bound(p.Branch, p.Owner))
+}
 
 // View is the run as the place sees it.
 func (p Place) View() workflow.View {

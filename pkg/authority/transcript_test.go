@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "write the verdicts into the transcripts
 //	run ID [workflow=W] [session=S] [owner=O] [status=S] [parent=ID] [child=ID] [hold=CAUSE,...]
 //	       [fork=BRANCH[:SESSION],...] [in=BRANCH:CHILD] [always] [process]
 //	bind SESSION RUN|- [BRANCH]        what a session drives
+//	ended SESSION ...                  the sessions that have ended, of those
 //	above SESSION ...                  the sessions above the caller's own
 //	offer WORKFLOW VERSION NEWEST [always] [claims=KEY,...]
 //	reset                              an empty scene
@@ -102,6 +103,10 @@ func (s *stage) set(t *testing.T, words []string) {
 		}
 		s.Bindings = slices.DeleteFunc(s.Bindings, func(had authority.Binding) bool { return had.Session == b.Session })
 		s.Bindings = append(s.Bindings, b)
+	case "ended":
+		for i := range s.Bindings {
+			s.Bindings[i].Ended = slices.Contains(words[1:], s.Bindings[i].Session)
+		}
 	case "above":
 		s.Above, s.AboveKnown = words[1:], true
 	case "offer":

@@ -71,7 +71,7 @@ func (a *App) rebind(ctx context.Context, caller Caller, req Bind) error {
 	if !found || !aim.At.Run.Bound(path, req.SessionID) {
 		return nil
 	}
-	if err := h.drive(ctx, authority.Bind, aim, string(bindingData(req.RunID, path))); err != nil {
+	if err := h.drive(ctx, authority.Bind, aim, req.RunID, path); err != nil {
 		return err
 	}
 	_, err = h.commit(ctx)

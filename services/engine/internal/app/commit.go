@@ -117,7 +117,7 @@ func (f *family) unbind(ctx context.Context, s *step, r request, batch *store.Ba
 		return nil, nil
 	}
 	binding, err := f.app.binding(ctx, f.caller.Namespace, session)
-	if err != nil || boundTo(binding).RunID != s.key.ID {
+	if bound := boundTo(binding); err != nil || bound.RunID != s.key.ID || bound.Ended {
 		return nil, err
 	}
 	free := store.Check{Key: binding.Key, Version: binding.Version}

@@ -27,9 +27,9 @@ func (a *App) newHandover(caller Caller, session, runID string) *handover {
 	}
 }
 
-// drive adds to the batch what makes the session drive what data says (see bindingData),
-// or nothing without a session. aim is the run that it would drive, if there is one yet.
-func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim, data string) error {
+// drive adds to the batch what makes the session drive a run, or a branch of it, or
+// nothing without a session. aim is that run, if there is one yet.
+func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim, runID, branch string) error {
 	refusal, err := h.permit(ctx, op, aim)
 	switch {
 	case err != nil:
@@ -44,7 +44,8 @@ func (h *handover) drive(ctx context.Context, op authority.Op, aim authority.Aim
 		return err
 	}
 	record := h.bindings[h.session]
-	h.batch.Puts = append(h.batch.Puts, store.Put{Key: record.Key, Expect: record.Version, Data: []byte(data)})
+	next := bindingData(authority.Binding{RunID: runID, Branch: branch, Ended: binding.Ended})
+	h.batch.Puts = append(h.batch.Puts, store.Put{Key: record.Key, Expect: record.Version, Data: next})
 	if now == nil || !authority.Pauses(binding, now, aim.At.Run) {
 		return nil
 	}

@@ -74,22 +74,30 @@ func (a *App) binding(ctx context.Context, namespace, session string) (store.Rec
 	return record, nil
 }
 
-// bindingSeparator parts the run from the branch in a session's binding.
-const bindingSeparator = " "
+// A session's binding is its run, and the branch of it that is the session's own; that
+// of a session that has ended begins with a mark.
+const (
+	bindingSeparator = " "
+	bindingEnded     = "ended" + bindingSeparator
+)
 
-// boundTo is what a session's binding says: the run that it drives, and the branch of it
-// that is the session's own.
+// boundTo is what a session's binding says.
 func boundTo(record store.Record) authority.Binding {
-	runID, branch, _ := strings.Cut(string(record.Data), bindingSeparator)
-	return authority.Binding{Session: record.Key.ID, RunID: runID, Branch: branch}
+	data, ended := strings.CutPrefix(string(record.Data), bindingEnded)
+	runID, branch, _ := strings.Cut(data, bindingSeparator)
+	return authority.Binding{Session: record.Key.ID, RunID: runID, Branch: branch, Ended: ended}
 }
 
 // bindingData is what boundTo reads.
-func bindingData(runID, branch string) []byte {
-	if branch == "" {
-		return []byte(runID)
+func bindingData(b authority.Binding) []byte {
+	data := b.RunID
+	if b.Branch != "" {
+		data += bindingSeparator + b.Branch
 	}
-	return []byte(runID + bindingSeparator + branch)
+	if b.Ended {
+		data = bindingEnded + data
+	}
+	return []byte(data)
 }
 
 // eachRun visits the runs that a query selects.

@@ -87,7 +87,7 @@ func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) 
 	case refusal != nil:
 		return "", refused(refusal)
 	}
-	if err := h.drive(ctx, authority.Take, aim, runID); err != nil {
+	if err := h.drive(ctx, authority.Take, aim, runID, ""); err != nil {
 		return "", err
 	}
 	if req.IdempotencyKey != "" {

@@ -5,18 +5,24 @@ import (
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/once"
+	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // SessionEnded holds the run that a session drives, under any of its names, once the
 // session has ended (S11.1): a caller that still acts for the session does not escape the
-// run's rules by that. cause makes it happen once: a run that was resumed since stays as
-// it is.
+// run's rules by that. What the session does not drive yet, it does not begin. cause makes
+// it happen once: a run that was resumed since stays as it is.
 func (a *App) SessionEnded(ctx context.Context, namespace, cause string, names ...string) error {
+	if err := a.mark(ctx, namespace, names, "session end "+cause, true); err != nil {
+		return err
+	}
 	caller := system(namespace)
 	hold := workflow.Pause{Reason: "its session has ended", Actor: caller.Principal.Name, Hold: workflow.HoldSessionEnd}
 	return a.forSession(ctx, caller, names, func(b authority.Binding, run *workflow.Run) error {
-		if authority.Left(b, run) {
+		if !authority.HoldsAtEnd(b, run) {
 			return nil
 		}
 		return a.once(ctx, caller, authority.EndSession, run, hold, "session end "+cause)
@@ -25,6 +31,9 @@ func (a *App) SessionEnded(ctx context.Context, namespace, cause string, names .
 
 // SessionResumed lifts what SessionEnded has done, and no other hold.
 func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names ...string) error {
+	if err := a.mark(ctx, namespace, names, "session resume "+cause, false); err != nil {
+		return err
+	}
 	caller := system(namespace)
 	lift := workflow.Resume{Lifts: caller.who().Lifts(authority.LiftEnd), Actor: caller.Principal.Name}
 	return a.forSession(ctx, caller, names, func(b authority.Binding, run *workflow.Run) error {
@@ -34,6 +43,35 @@ func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names
 		}
 		return a.once(ctx, caller, authority.LiftEnd, run, lift, "session resume "+cause)
 	})
+}
+
+// mark records in the bindings of a session that it has ended, or works again; once for
+// each cause.
+func (a *App) mark(ctx context.Context, namespace string, names []string, cause string, ended bool) error {
+	for _, name := range names {
+		if err := retry.Run(ctx, "session "+name, func() error {
+			record, err := a.binding(ctx, namespace, name)
+			if err != nil {
+				return err
+			}
+			bound := boundTo(record)
+			if !ended && !bound.Ended {
+				return nil
+			}
+			bound.Ended = ended
+			batch := store.Batch{Idempotency: once.Of(cause, "mark", name).Keep(record.Key)}
+			if ended || bound.RunID != "" {
+				batch.Puts = []store.Put{{Key: record.Key, Expect: record.Version, Data: bindingData(bound)}}
+			} else {
+				batch.Deletes = []store.Check{{Key: record.Key, Version: record.Version}}
+			}
+			_, err = a.store.Commit(ctx, batch)
+			return retry.Fault(err)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // once applies what follows for a run from one cause. A rejection says that it cannot be

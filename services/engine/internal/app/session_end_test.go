@@ -1,11 +1,14 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -94,5 +97,109 @@ func TestSessionEndWhileParked(t *testing.T) {
 				t.Errorf("held by %v", now.Holds)
 			}
 		})
+	}
+}
+
+// S11.1, S6.2: a pause before the end is no way around the hold.
+func TestSessionEndHoldsAPausedRun(t *testing.T) {
+	t.Parallel()
+	a := newApp(newStore(t))
+	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
+	if _, err := a.Pause(t.Context(), agent, run.ID, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.SessionEnded(t.Context(), "default", "e1", "s"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Resume(t.Context(), agent, run.ID, ""); fault.ReasonOf(err) != fault.RunHeld {
+		t.Errorf("an agent resumes it: %v", err)
+	}
+	if err := a.SessionResumed(t.Context(), "default", "r1", "s"); err != nil {
+		t.Fatal(err)
+	}
+	if now := load(t, a, run.ID); now.Status != workflow.Running || now.Held() {
+		t.Errorf("it is %s, held by %v", now.Status, now.Holds)
+	}
+}
+
+// S11.1: a session that has ended begins nothing for its agent, and has no part in its
+// branch, until it is resumed; an operator may put it to work.
+func TestEndedSessionBeginsNothing(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	a := newApp(st)
+	registerEscapes(t, a)
+	forked := mustStart(t, a, agent, Start{Workflow: "nfork", SessionID: "F"})
+	accepted(t, a, Target{SessionID: "F"}, "GO", "", "")
+	mustBind(t, a, forked.ID, "a", "w")
+	left := mustStart(t, a, agent, Start{Workflow: "free", SessionID: "old"})
+	if _, err := a.Pause(t.Context(), agent, left.ID, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(what func(context.Context, string, string, ...string) error, cause string) {
+		t.Helper()
+		for _, session := range []string{"w", "idle"} {
+			if err := what(t.Context(), "default", cause, "ses_"+session, session); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	over := func(want bool) {
+		t.Helper()
+		view, err := a.Get(t.Context(), operator, Target{SessionID: "w"}, true)
+		if err != nil || view.At.Over != want {
+			t.Errorf("the branch is %+v, %v", view.At, err)
+		}
+	}
+	over(false)
+	tell(a.SessionEnded, "e1")
+	over(true)
+	if outcome, err := a.Transition(t.Context(), agent, Transition{Target: Target{SessionID: "w"}, Event: "OK"}); err != nil || outcome.Rejection == nil {
+		t.Errorf("an event in the branch: %+v, %v", outcome, err)
+	}
+	for _, session := range []string{"w", "idle"} {
+		_, err := a.Bind(t.Context(), agent, Bind{RunID: forked.ID, Branch: "b", SessionID: session})
+		_, _, resumes := a.Start(t.Context(), agent, Start{Workflow: "free", SessionID: session, Resume: true})
+		for _, reason := range []fault.Reason{loads(t, a, session), fault.ReasonOf(err), fault.ReasonOf(resumes)} {
+			if reason != fault.SessionEnded {
+				t.Errorf("%s begins something: %v", session, reason)
+			}
+		}
+	}
+	if run := load(t, a, forked.ID); run.Held() || run.SessionIn("b") != "F" {
+		t.Errorf("another's run: %+v", run)
+	}
+	run := mustStart(t, a, operator, Start{Workflow: "free", SessionID: "idle"})
+	if _, err := a.Cancel(t.Context(), agent, run.ID, "", ""); err != nil { // which frees the session
+		t.Fatal(err)
+	}
+	if got := loads(t, a, "idle"); got != fault.SessionEnded {
+		t.Errorf("after an operator's run: %v", got)
+	}
+
+	tell(a.SessionResumed, "r1")
+	tell(a.SessionEnded, "e1") // that end is past
+	over(false)
+	accepted(t, a, Target{SessionID: "w"}, "OK", "", "")
+	mustStart(t, a, agent, Start{Workflow: "free", SessionID: "idle"})
+	if _, err := st.Get(t.Context(), bindingKey("default", "ses_idle")); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the mark of a session is left: %v", err)
+	}
+}
+
+// S11.1: an end that comes while a run is being started is not missed.
+func TestSessionEndsWhileItStarts(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	a, b := newApp(st), newApp(st.Store)
+	newRun(t, b, agent, Start{Workflow: "review"}) // registers it
+	once := true
+	st.Decide = hookOnce(&once, func() {
+		if err := b.SessionEnded(context.Background(), "default", "e1", "s"); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.SessionEnded {
+		t.Errorf("started: %v", err)
 	}
 }

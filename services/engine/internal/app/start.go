@@ -117,7 +117,7 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 	if refusal := h.MayStart(); refusal != nil {
 		return nil, refused(refusal)
 	}
-	if err := h.drive(ctx, authority.Start, authority.Aim{}, id); err != nil {
+	if err := h.drive(ctx, authority.Start, authority.Aim{}, id, ""); err != nil {
 		return nil, err
 	}
 	out := s.m.Start(workflow.StartParams{
