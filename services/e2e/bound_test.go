@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"os/exec"
 	"strings"
 	"testing"
@@ -83,9 +82,8 @@ func TestSessionToken(t *testing.T) {
 	}
 
 	// An MCP client that names no session has the token's.
-	text := mcpText(t, u.http, token, "get_state")
-	if !strings.Contains(text, "planning") {
-		t.Errorf("get_state answers %s", text)
+	if said := w.ownTool(t, ask{token: token}, "", "get_state", nil); !strings.Contains(said.text, "planning") {
+		t.Errorf("get_state answers %+v", said)
 	}
 	if bad := mint("--session", "mine", "--ttl", "1s"); bad == token {
 		t.Error("two tokens are the same")
@@ -95,26 +93,4 @@ func TestSessionToken(t *testing.T) {
 	if fault.ReasonOf(err) != fault.Unauthenticated {
 		t.Errorf("a forged token: %v", err)
 	}
-}
-
-// mcpText calls an own tool over the stateless protocol and answers its text.
-func mcpText(t *testing.T, base, token, tool string) string {
-	t.Helper()
-	body := must[[]byte](t)(json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
-			"name": tool, "arguments": map[string]any{},
-			"_meta": map[string]any{
-				"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
-				"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "t", "version": "1"},
-				"io.modelcontextprotocol/clientCapabilities": map[string]any{},
-			},
-		},
-	}))
-	out, err := exec.CommandContext(within(t), "curl", "-s", "--max-time", "10", base+"/mcp", "-H", "Authorization: Bearer "+token,
-		"-H", "Content-Type: application/json", "-H", "Accept: application/json, text/event-stream",
-		"-H", "Mcp-Protocol-Version: 2026-07-28", "-H", "Mcp-Method: tools/call", "-H", "Mcp-Name: "+tool, "-d", string(body)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
 }
