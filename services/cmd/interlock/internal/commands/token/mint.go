@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,12 +19,14 @@ type mintCommand struct {
 	Session   string        `help:"Session that the agent may act in, by the name or id that its requests give." required:"" placeholder:"SESSION"`
 	Branch    string        `help:"Only branch of the session's run that it may act in." placeholder:"BRANCH"`
 	Namespace string        `help:"Namespace of the session." default:"default" env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
-	Name      string        `help:"Name of the agent, for history and approvals." default:"agent" placeholder:"NAME"`
+	Name      string        `help:"Name of the agent, for history and approvals; by default that of the session." placeholder:"NAME"`
 	TTL       time.Duration `name:"ttl" help:"How long the token counts: at most 720h. Only another key ends it earlier." default:"1h" placeholder:"DURATION"`
 }
 
 // Run signs a token without asking any server.
 func (c *mintCommand) Run(streams console.Streams) error {
+	// Agents of one name would share what is told apart by name.
+	c.Name = cmp.Or(c.Name, c.Session)
 	if !rpc.ValidNamespace(c.Namespace) {
 		return fmt.Errorf("--namespace %q: give 1 to 63 lower-case letters, digits and hyphens", c.Namespace)
 	}
