@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
 func TestCollect(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	randtest.Check(t, func(t *rapid.T) {
 		total := rapid.IntRange(0, 5000).Draw(t, "total")
 		limit := rapid.OneOf(rapid.IntRange(0, 6000), rapid.Just(NoLimit)).Draw(t, "limit")
 		most := rapid.Int32Range(1, 1000).Draw(t, "page")
