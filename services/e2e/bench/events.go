@@ -35,11 +35,10 @@ func (b *bencher) events(ctx context.Context) error {
 	for _, backend := range []string{"redis", "sqlite"} {
 		var got announced
 		for range min(b.rounds, 3) {
-			if err := b.live(ctx, backend, &got); err != nil {
-				return err
-			}
-			if err := b.backlog(ctx, backend, &got); err != nil {
-				return err
+			for _, measured := range []func(context.Context, *stage, *announced) error{b.live, b.backlog} {
+				if err := b.onStage(backend, func(s *stage) error { return measured(ctx, s, &got) }); err != nil {
+					return err
+				}
 			}
 		}
 		p50, drained := median(got.p50), median(got.drained)
@@ -92,12 +91,7 @@ func (s *subscription) settle(ctx context.Context, n int64) {
 
 // live measures while the services and the relay work: single checks, then as
 // many as 64 callers can make.
-func (b *bencher) live(ctx context.Context, backend string, got *announced) (err error) {
-	s, err := b.newStage(backend)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
+func (b *bencher) live(ctx context.Context, s *stage, got *announced) error {
 	c, err := s.serve(childConfig{Role: roleInterlock, Relay: true})
 	if err != nil {
 		return err
@@ -157,12 +151,7 @@ func follow(ctx context.Context, p pool, run string, sub *subscription, got *ann
 }
 
 // backlog measures how fast a relay that comes up carries what waits.
-func (b *bencher) backlog(ctx context.Context, backend string, got *announced) (err error) {
-	s, err := b.newStage(backend)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
+func (b *bencher) backlog(ctx context.Context, s *stage, got *announced) error {
 	c, err := s.serve(childConfig{Role: roleInterlock})
 	if err != nil {
 		return err

@@ -21,47 +21,20 @@ func (b *bencher) overGRPC(ctx context.Context, backend string) error {
 		}
 		title += fmt.Sprintf("\nraw fsync of 512 bytes appended, one after the other: %.0f/s", fsyncs)
 	}
-	for _, callers := range b.callers {
-		loads, err := b.group(ctx, backend, callers)
-		if err != nil {
-			return err
-		}
-		b.table(title, loads)
-		title = ""
-	}
-	return nil
+	return b.perCallers(backend, title, func(s *stage, callers int) ([]*load, error) { return b.group(ctx, s, callers) })
 }
 
-// group measures everything with one number of callers, on a stage of its own.
-func (b *bencher) group(ctx context.Context, backend string, callers int) (_ []*load, err error) {
-	s, err := b.newStage(backend)
+// group measures everything with one number of callers.
+func (b *bencher) group(ctx context.Context, s *stage, callers int) (_ []*load, err error) {
+	servers, err := s.serveTo(callers, roleEcho, roleBare, roleInterlock)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	echo, err := s.serve(childConfig{Role: roleEcho})
-	if err != nil {
-		return nil, err
-	}
-	bare, err := s.serve(childConfig{Role: roleBare, Callers: callers})
-	if err != nil {
-		return nil, err
-	}
-	interlock, err := s.serve(childConfig{Role: roleInterlock})
-	if err != nil {
-		return nil, err
-	}
-	var pools [3]pool
-	for i, c := range []*child{echo, bare, interlock} {
-		if pools[i], err = s.dial(c, callers); err != nil {
-			return nil, err
-		}
 	}
 	storePID, err := s.storePID(ctx)
 	if err != nil {
 		return nil, err
 	}
-	loads, err := b.gate(ctx, callers, pools, [3]int{echo.pid, bare.pid, interlock.pid}, storePID)
+	loads, err := b.gate(ctx, callers, [3]connected(servers), storePID)
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +53,11 @@ func (b *bencher) group(ctx context.Context, backend string, callers int) (_ []*
 
 // gate is the loads of one number of callers, on the echo, the bare server and
 // the services.
-func (b *bencher) gate(ctx context.Context, callers int, pools [3]pool, pids [3]int, store int) ([]*load, error) {
+func (b *bencher) gate(ctx context.Context, callers int, servers [3]connected, store int) ([]*load, error) {
+	echo, bare, interlock := servers[0], servers[1], servers[2]
 	// Checks and transitions have runs of their own: a transition makes the
 	// enforcer load its run anew.
-	runs, err := pools[2].runs(ctx, 2*callers)
+	runs, err := interlock.runs(ctx, 2*callers)
 	if err != nil {
 		return nil, err
 	}
@@ -100,18 +74,18 @@ func (b *bencher) gate(ctx context.Context, callers int, pools [3]pool, pids [3]
 		transition = []goal{{bound: 1.3}}
 	}
 	loads := []*load{
-		{name: "echo", server: pids[0], open: checks(ctx, pools[0], own(checked))},
-		{name: "bare check", server: pids[1], open: checks(ctx, pools[1], own(checked))},
-		{name: "check", server: pids[2], open: checks(ctx, pools[2], own(checked)), base: "bare check", goals: at64(goal{bound: 0.9}, p99)},
-		{name: "check of a Bash line", server: pids[2], open: checksOf(ctx, pools[2], own(checked), bashRequest), base: "check", goals: at64(goal{bound: 0.9})},
-		{name: "check, streamed", server: pids[2], open: streams(ctx, pools[2], checked, 1), base: "check", goals: at64(goal{bound: 2.5})},
-		{name: "check, 16 a message", server: pids[2], calls: batchSize, open: streams(ctx, pools[2], checked, batchSize), base: "check", goals: at64(goal{bound: 6})},
-		{name: "bare transition", server: pids[1], open: transitions(ctx, pools[1], moved)},
-		{name: "transition", server: pids[2], open: transitions(ctx, pools[2], moved), base: "bare transition", goals: transition},
+		{name: "echo", server: echo.pid, open: checks(ctx, echo.pool, own(checked))},
+		{name: "bare check", server: bare.pid, open: checks(ctx, bare.pool, own(checked))},
+		{name: "check", server: interlock.pid, open: checks(ctx, interlock.pool, own(checked)), base: "bare check", goals: at64(goal{bound: 0.9}, p99)},
+		{name: "check of a Bash line", server: interlock.pid, open: checksOf(ctx, interlock.pool, own(checked), bashRequest), base: "check", goals: at64(goal{bound: 0.9})},
+		{name: "check, streamed", server: interlock.pid, open: streams(ctx, interlock.pool, checked, 1), base: "check", goals: at64(goal{bound: 2.5})},
+		{name: "check, 16 a message", server: interlock.pid, calls: batchSize, open: streams(ctx, interlock.pool, checked, batchSize), base: "check", goals: at64(goal{bound: 6})},
+		{name: "bare transition", server: bare.pid, open: transitions(ctx, bare.pool, moved)},
+		{name: "transition", server: interlock.pid, open: transitions(ctx, interlock.pool, moved), base: "bare transition", goals: transition},
 	}
 	if callers == 64 {
 		hot := func(int, int) string { return checked[0] }
-		loads = append(loads, &load{name: "check, all of one run", server: pids[2], open: checks(ctx, pools[2], hot), base: "bare check"})
+		loads = append(loads, &load{name: "check, all of one run", server: interlock.pid, open: checks(ctx, interlock.pool, hot), base: "bare check"})
 	}
 	for _, l := range loads {
 		l.callers, l.calls, l.store = callers, max(1, l.calls), store

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
 // limits is a policy whose limits are counted and never reached. All calls share
@@ -33,11 +31,10 @@ func limitedRequest(run string) *policyv1.CheckToolCallRequest {
 
 // limit puts the policy, and holds the agents of the namespace to it.
 func (s *stage) limit(ctx context.Context, c *child) error {
-	operator, err := rpc.Dial(c.GRPC, rpc.ClientConfig{Token: s.tokensOf[auth.Operator], Namespace: limited})
+	operator, err := s.operator(c, limited)
 	if err != nil {
 		return err
 	}
-	s.conns = append(s.conns, operator)
 	policies := policyv1.NewPolicyServiceClient(operator)
 	if _, err := policies.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{Definition: []byte(limits)}); err != nil {
 		return err
@@ -53,36 +50,16 @@ func (s *stage) limit(ctx context.Context, c *child) error {
 func (b *bencher) policies(ctx context.Context, backend string) error {
 	title := "Checks with a policy over gRPC on " + backend + ": a rate limit and a daily budget of all callers together, counted in the decision's commit. " +
 		"bare = the bare server's check, which counts neither and keeps no log of decisions"
-	for _, callers := range b.callers {
-		loads, err := b.policyGroup(ctx, backend, callers)
-		if err != nil {
-			return err
-		}
-		b.table(title, loads)
-		title = ""
-	}
-	return nil
+	return b.perCallers(backend, title, func(s *stage, callers int) ([]*load, error) { return b.policyGroup(ctx, s, callers) })
 }
 
-func (b *bencher) policyGroup(ctx context.Context, backend string, callers int) (_ []*load, err error) {
-	s, err := b.newStage(backend)
+func (b *bencher) policyGroup(ctx context.Context, s *stage, callers int) ([]*load, error) {
+	servers, err := s.serveTo(callers, roleBare, roleInterlock)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	bare, err := s.serve(childConfig{Role: roleBare, Callers: callers})
-	if err != nil {
-		return nil, err
-	}
-	interlock, err := s.serve(childConfig{Role: roleInterlock})
-	if err != nil {
-		return nil, err
-	}
-	barePool, err := s.dial(bare, callers)
-	if err != nil {
-		return nil, err
-	}
-	loads, err := s.policyLoads(ctx, interlock, callers)
+	bare, interlock := servers[0], servers[1]
+	loads, err := s.policyLoads(ctx, interlock.child, callers)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +71,7 @@ func (b *bencher) policyGroup(ctx context.Context, backend string, callers int) 
 	for i := range runs {
 		runs[i] = fmt.Sprintf("run_%026d", i)
 	}
-	loads = append([]*load{{name: "bare check", callers: callers, calls: 1, server: bare.pid, open: checks(ctx, barePool, own(runs))}}, loads...)
+	loads = append([]*load{{name: "bare check", callers: callers, calls: 1, server: bare.pid, open: checks(ctx, bare.pool, own(runs))}}, loads...)
 	for _, l := range loads {
 		l.store = storePID
 	}

@@ -11,9 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
 // profiles writes profiles of the processor time and the allocations of the services under 64 callers.
@@ -26,36 +23,27 @@ func (b *bencher) profiles(ctx context.Context) error {
 		if b.only != "" && b.only != backend {
 			continue
 		}
-		if err := b.profileOf(ctx, backend); err != nil {
+		if err := b.onStage(backend, func(s *stage) error { return b.profileOf(ctx, s) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bencher) profileOf(ctx context.Context, backend string) (err error) {
-	s, err := b.newStage(backend)
+func (b *bencher) profileOf(ctx context.Context, s *stage) error {
+	servers, err := s.serveTo(64, roleInterlock)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	c, err := s.serve(childConfig{Role: roleInterlock})
+	c, p := servers[0].child, servers[0].pool
+	loads, err := b.gate(ctx, 64, [3]connected{servers[0], servers[0], servers[0]}, 0)
 	if err != nil {
 		return err
 	}
-	p, err := s.dial(c, 64)
+	operator, err := s.operator(c, "")
 	if err != nil {
 		return err
 	}
-	loads, err := b.gate(ctx, 64, [3]pool{p, p, p}, [3]int{c.pid, c.pid, c.pid}, 0)
-	if err != nil {
-		return err
-	}
-	operator, err := rpc.Dial(c.GRPC, rpc.ClientConfig{Token: s.tokensOf[auth.Operator]})
-	if err != nil {
-		return err
-	}
-	s.conns = append(s.conns, operator)
 	sessions, err := createStates(ctx, operator, stateOf(1<<10), 64)
 	if err != nil {
 		return err
@@ -68,7 +56,7 @@ func (b *bencher) profileOf(ctx context.Context, backend string) (err error) {
 	loads = append(loads, held...)
 	for _, name := range []string{"check", held[1].name, "check, streamed", "check, 16 a message", "transition", "patch"} {
 		l := find(loads, name)
-		file := filepath.Join(b.profile, backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name))
+		file := filepath.Join(b.profile, s.backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name))
 		failed := make(chan error, 1)
 		const seconds = 4
 		go func() {

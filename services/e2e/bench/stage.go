@@ -28,6 +28,34 @@ type stage struct {
 	conns    []*grpc.ClientConn
 }
 
+// perCallers prints a table for each number of callers: the loads that group has
+// measured on a stage of their own.
+func (b *bencher) perCallers(backend, title string, group func(s *stage, callers int) ([]*load, error)) error {
+	for _, callers := range b.callers {
+		err := b.onStage(backend, func(s *stage) error {
+			loads, err := group(s, callers)
+			if err == nil {
+				b.table(title, loads)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		title = ""
+	}
+	return nil
+}
+
+// onStage does something on a new stage, and closes that.
+func (b *bencher) onStage(backend string, do func(*stage) error) error {
+	s, err := b.newStage(backend)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.close())
+}
+
 // newStage starts what the servers need.
 func (b *bencher) newStage(backend string) (*stage, error) {
 	dir, err := os.MkdirTemp(b.dir, backend+"-")
@@ -70,6 +98,39 @@ func (s *stage) serve(cfg childConfig) (*child, error) {
 	}
 	s.servers = append(s.servers, c)
 	return c, nil
+}
+
+// connected is a server with the connections of its callers.
+type connected struct {
+	*child
+	pool
+}
+
+// serveTo starts a server of each role, and connects as many callers to it.
+func (s *stage) serveTo(callers int, roles ...string) ([]connected, error) {
+	servers := make([]connected, len(roles))
+	for i, role := range roles {
+		c, err := s.serve(childConfig{Role: role, Callers: callers})
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.dial(c, callers)
+		if err != nil {
+			return nil, err
+		}
+		servers[i] = connected{c, p}
+	}
+	return servers, nil
+}
+
+// operator connects an operator to a server, in a namespace.
+func (s *stage) operator(c *child, namespace string) (*grpc.ClientConn, error) {
+	conn, err := rpc.Dial(c.GRPC, rpc.ClientConfig{Token: s.tokensOf[auth.Operator], Namespace: namespace})
+	if err != nil {
+		return nil, err
+	}
+	s.conns = append(s.conns, conn)
+	return conn, nil
 }
 
 // storePID is the process of Redis, 0 when the store is in the server's own.

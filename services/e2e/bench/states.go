@@ -3,15 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
-	"github.com/interlock-run/interlock/pkg/auth"
-	"github.com/interlock-run/interlock/pkg/rpc"
 )
 
 // stateSchema is what shared states of trees of agents look like.
@@ -44,42 +41,19 @@ func stateOf(size int) []byte {
 // there are callers and all of one, beside the bare server's transition.
 func (b *bencher) states(ctx context.Context, backend string) error {
 	title := "Patches of one field of a shared state over gRPC on " + backend + ", validated. bare = the bare server's transition, about as many bytes as a patch of 1 KB writes"
-	for _, callers := range b.callers {
-		loads, err := b.stateGroup(ctx, backend, callers)
-		if err != nil {
-			return err
-		}
-		b.table(title, loads)
-		title = ""
-	}
-	return nil
+	return b.perCallers(backend, title, func(s *stage, callers int) ([]*load, error) { return b.stateGroup(ctx, s, callers) })
 }
 
-func (b *bencher) stateGroup(ctx context.Context, backend string, callers int) (_ []*load, err error) {
-	s, err := b.newStage(backend)
+func (b *bencher) stateGroup(ctx context.Context, s *stage, callers int) ([]*load, error) {
+	servers, err := s.serveTo(callers, roleBare, roleInterlock)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	bare, err := s.serve(childConfig{Role: roleBare, Callers: callers})
+	bare, interlock := servers[0], servers[1]
+	operator, err := s.operator(interlock.child, "")
 	if err != nil {
 		return nil, err
 	}
-	interlock, err := s.serve(childConfig{Role: roleInterlock})
-	if err != nil {
-		return nil, err
-	}
-	var pools [2]pool
-	for i, c := range []*child{bare, interlock} {
-		if pools[i], err = s.dial(c, callers); err != nil {
-			return nil, err
-		}
-	}
-	operator, err := rpc.Dial(interlock.GRPC, rpc.ClientConfig{Token: s.tokensOf[auth.Operator]})
-	if err != nil {
-		return nil, err
-	}
-	s.conns = append(s.conns, operator)
 	storePID, err := s.storePID(ctx)
 	if err != nil {
 		return nil, err
@@ -88,7 +62,7 @@ func (b *bencher) stateGroup(ctx context.Context, backend string, callers int) (
 	for i := range runs {
 		runs[i] = "bare" + strconv.Itoa(i)
 	}
-	loads := []*load{{name: "bare transition", server: bare.pid, open: transitions(ctx, pools[0], runs)}}
+	loads := []*load{{name: "bare transition", server: bare.pid, open: transitions(ctx, bare.pool, runs)}}
 	for _, size := range []struct {
 		name  string
 		bytes int
@@ -97,8 +71,8 @@ func (b *bencher) stateGroup(ctx context.Context, backend string, callers int) (
 		if err != nil {
 			return nil, err
 		}
-		spread := &load{name: "patch " + size.name + ", spread", base: "bare transition", open: patches(ctx, pools[1], own(ids[:callers]))}
-		hot := &load{name: "patch " + size.name + ", one state", base: "bare transition", open: patches(ctx, pools[1], func(int, int) string { return ids[callers] })}
+		spread := &load{name: "patch " + size.name + ", spread", base: "bare transition", open: patches(ctx, interlock.pool, own(ids[:callers]))}
+		hot := &load{name: "patch " + size.name + ", one state", base: "bare transition", open: patches(ctx, interlock.pool, func(int, int) string { return ids[callers] })}
 		if callers == 64 {
 			hot.goals = []goal{{fair: true, bound: 4}}
 			if size.bytes == 1<<10 {
