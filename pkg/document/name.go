@@ -108,6 +108,27 @@ func (f Fields) SameNames(what string) {
 	}
 }
 
+// Places checks the members of an object that are named freely, and numbers them by
+// their order. There must be one at least: none says how to go on then; and most of
+// them at most, else there are no places and many says how to go on.
+func (f Fields) Places(rule NameRule, none string, most int, many string) (names []string, places map[string]int) {
+	switch n := f.Value.Len(); {
+	case n == 0:
+		f.Report.Errorf(f.At, CodeEmpty, "there is no %s; %s", rule.What, none)
+	case n > most:
+		f.Report.Errorf(f.At, CodeTooMany, "there are %d %ss, the limit is %d; %s", n, rule.What, most, many)
+		return nil, nil
+	}
+	places = make(map[string]int, f.Value.Len())
+	for name := range f.Value.Members() {
+		f.Report.CheckName(name, f.At.Key(name), rule)
+		places[name] = len(names)
+		names = append(names, name)
+	}
+	f.SameNames(rule.What)
+	return names, places
+}
+
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

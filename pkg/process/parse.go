@@ -153,20 +153,7 @@ func (r *reader) tools(f document.Fields) {
 }
 
 func (r *reader) learnStates(states document.Fields) {
-	r.states = make(map[string]int, states.Value.Len())
-	switch n := states.Value.Len(); {
-	case n == 0:
-		r.report.Errorf(states.At, document.CodeEmpty, "there is no state; add at least one")
-	case n > maxStates:
-		r.report.Errorf(states.At, document.CodeTooMany, "there are %d states, the limit is %d; split the process", n, maxStates)
-		return
-	}
-	for name := range states.Value.Members() {
-		r.report.CheckName(name, states.At.Key(name), stateRule)
-		r.states[name] = len(r.names)
-		r.names = append(r.names, name)
-	}
-	states.SameNames("state")
+	r.names, r.states = states.Places(stateRule, "add at least one", maxStates, "split the process")
 	r.facts = make([]facts, len(r.names))
 	r.def.States = make([]State, len(r.names))
 }

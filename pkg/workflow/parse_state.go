@@ -47,23 +47,10 @@ var (
 
 // learnStates remembers the names before anything refers to them.
 func (r *reader) learnStates(states document.Fields) {
-	r.states = make(map[string]int, states.Value.Len())
 	if states.Value.IsZero() {
 		return
 	}
-	switch n := states.Value.Len(); {
-	case n == 0:
-		r.report.Errorf(states.At, document.CodeEmpty, "there is no state; add at least one, and a final one")
-	case n > maxStates:
-		r.report.Errorf(states.At, document.CodeTooMany, "there are %d states, the limit is %d; split the workflow", n, maxStates)
-		return
-	}
-	for name := range states.Value.Members() {
-		r.report.CheckName(name, states.At.Key(name), stateRule)
-		r.states[name] = len(r.stateOrder)
-		r.stateOrder = append(r.stateOrder, name)
-	}
-	states.SameNames("state")
+	r.stateOrder, r.states = states.Places(stateRule, "add at least one, and a final one", maxStates, "split the workflow")
 	r.facts = make([]stateFacts, len(r.stateOrder))
 	r.def.States = make([]State, len(r.stateOrder))
 }
