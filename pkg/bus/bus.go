@@ -32,7 +32,7 @@ type Endpoint struct {
 // Connect opens a connection for subscribers, which reconnects forever. The
 // caller closes it. The relay makes its own connections and never uses this one.
 func (e Endpoint) Connect(name string) (*nats.Conn, error) {
-	return e.connect(
+	return e.dial(
 		nats.Name(name),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250*time.Millisecond),
@@ -43,7 +43,7 @@ func (e Endpoint) Connect(name string) (*nats.Conn, error) {
 	)
 }
 
-func (e Endpoint) connect(options ...nats.Option) (*nats.Conn, error) {
+func (e Endpoint) dial(options ...nats.Option) (*nats.Conn, error) {
 	url := e.URL
 	if url == "" {
 		url = nats.DefaultURL

@@ -39,10 +39,10 @@ func received(msg jetstream.Msg) (Message, *jetstream.MsgMetadata, error) {
 // rearm is how long one wait for a message lasts, longer than two heartbeats.
 const rearm = 5 * pullHeartbeat
 
-// next waits for a message, a while at a time: the client looks for missing
+// nextMessage waits for a message, a while at a time: the client looks for missing
 // heartbeats only from the beginning of a wait, and stops looking when it loses
 // the connection. One that comes back unnoticed would be waited on forever.
-func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
+func nextMessage(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, rearm)
 		msg, err := messages.Next(jetstream.NextContext(wait))

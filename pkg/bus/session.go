@@ -61,7 +61,7 @@ func (r *Relay) open(ctx context.Context) (*session, error) {
 		log:     r.log,
 		cfg:     &r.cfg,
 	}
-	nc, err := r.cfg.NATS.connect(
+	nc, err := r.cfg.NATS.dial(
 		nats.Name("interlock-relay "+r.cfg.Holder),
 		nats.NoReconnect(),
 		nats.ReconnectBufSize(-1),
@@ -96,7 +96,7 @@ func (r *Relay) prepare(ctx context.Context, s *session) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.AckTimeout)
 	defer cancel()
-	if s.stream, err = r.cfg.Stream.ensure(ctx, s.js); err != nil {
+	if s.stream, err = r.cfg.Stream.createOrUpdate(ctx, s.js); err != nil {
 		return err
 	}
 	s.inbox = s.nc.NewInbox() + "."

@@ -50,11 +50,11 @@ func (s Stream) withDefaults() Stream {
 // to date and leaves an operator's others (size limits, placement) alone. It is
 // idempotent. A stream that would drop or reorder events is refused.
 func (s Stream) Ensure(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
-	return s.withDefaults().ensure(ctx, js)
+	return s.withDefaults().createOrUpdate(ctx, js)
 }
 
-// ensure is Ensure for settings that have their defaults.
-func (s Stream) ensure(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
+// createOrUpdate is Ensure for settings that have their defaults.
+func (s Stream) createOrUpdate(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
 	stream, err := js.Stream(ctx, s.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = js.CreateStream(ctx, s.config())

@@ -151,7 +151,7 @@ func (s *subscriber) consume(ctx context.Context) error {
 	}
 	defer messages.Stop()
 	for {
-		msg, err := next(ctx, messages)
+		msg, err := nextMessage(ctx, messages)
 		if err != nil {
 			return fmt.Errorf("consume: %w", err)
 		}

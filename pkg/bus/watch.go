@@ -91,7 +91,7 @@ func (w *Watcher) receive(ctx context.Context) (Message, bool, error) {
 	if w.messages == nil {
 		return Message{}, false, jetstream.ErrMsgIteratorClosed
 	}
-	msg, err := next(ctx, w.messages)
+	msg, err := nextMessage(ctx, w.messages)
 	if err != nil {
 		return Message{}, false, err // logged by the caller
 	}

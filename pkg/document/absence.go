@@ -67,15 +67,15 @@ func (a absence) noElement() string {
 	_, isIndex := arrayIndex(a.segment)
 	switch {
 	case a.segment == "-":
-		return fmt.Sprintf("%s has %s, and - names the position after the last, which is empty%s", a.place(), elements(n), a.indexes())
+		return fmt.Sprintf("%s has %s, and - names the position after the last, which is empty%s", a.place(), countElements(n), a.indexes())
 	case isIndex && a.adding:
-		return fmt.Sprintf("%s has %s; use %s/- to append", a.place(), elements(n), pointerShown(a.at))
+		return fmt.Sprintf("%s has %s; use %s/- to append", a.place(), countElements(n), pointerShown(a.at))
 	case isIndex:
-		return fmt.Sprintf("%s has %s%s", a.place(), elements(n), a.indexes())
+		return fmt.Sprintf("%s has %s%s", a.place(), countElements(n), a.indexes())
 	case strings.Trim(a.segment, "0123456789") == "" && a.segment != "" && a.segment[0] == '0':
 		return fmt.Sprintf("%s is not an index of %s; write it without leading zeros", Quote(a.segment), a.place())
 	default:
-		return fmt.Sprintf("%s is not an index of %s, a list of %s%s", Quote(a.segment), a.place(), elements(n), a.indexes())
+		return fmt.Sprintf("%s is not an index of %s, a list of %s%s", Quote(a.segment), a.place(), countElements(n), a.indexes())
 	}
 }
 
@@ -98,7 +98,7 @@ func (a absence) place() string {
 	return pointerShown(a.at)
 }
 
-func elements(n int) string {
+func countElements(n int) string {
 	if n == 1 {
 		return "1 element"
 	}

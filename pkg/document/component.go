@@ -37,19 +37,19 @@ var componentFields = []string{
 // at once. The component is nil when there is an error among the problems.
 func ParseComponent(src []byte) (*Component, Problems) {
 	v, problems := ParseAll(src, Limits{})
-	return parseComponent(v, problems)
+	return componentOf(v, problems)
 }
 
 // ParseComponentYAML is ParseComponent for YAML.
 func ParseComponentYAML(src []byte) (*Component, Problems) {
 	v, problems := FromYAML(src)
-	return parseComponent(v, problems)
+	return componentOf(v, problems)
 }
 
 // ParseComponentValue is ParseComponent for a document that has been read.
-func ParseComponentValue(v Value) (*Component, Problems) { return parseComponent(v, nil) }
+func ParseComponentValue(v Value) (*Component, Problems) { return componentOf(v, nil) }
 
-func parseComponent(v Value, problems Problems) (*Component, Problems) {
+func componentOf(v Value, problems Problems) (*Component, Problems) {
 	var r Report
 	r.Add(problems...)
 	c := &Component{}
@@ -77,7 +77,7 @@ func (c *Component) read(r *Report, v Value) {
 		if !IsSlug(slug) {
 			r.Errorf(f.At.Key("slug"), CodeName, "the slug %s is not allowed; use a-z, 0-9 and -, at most %d of them", Quote(slug), LongestSlug)
 		}
-	} else if f.Has("slug") && f.Value.kindOf("slug") == String {
+	} else if f.Has("slug") && f.Value.memberKind("slug") == String {
 		r.Errorf(f.At.Key("slug"), CodeName, "the slug is empty; use a-z, 0-9 and -")
 	}
 	if tags, ok := f.Strings("tags", 1000); ok {
@@ -92,7 +92,7 @@ func (c *Component) read(r *Report, v Value) {
 	c.readInitial(r, f)
 }
 
-func (v Value) kindOf(name string) Kind {
+func (v Value) memberKind(name string) Kind {
 	child, _ := v.Get(name)
 	return child.Kind()
 }
@@ -103,14 +103,14 @@ func (c *Component) readSchema(r *Report, f Fields) {
 	definition, ok := f.Object("schema_definition")
 	if !ok {
 		if !f.Has("schema_definition") {
-			c.Compiled = compileSchema(r, c.Schema, nil)
+			c.Compiled = schemaOf(r, c.Schema, nil)
 		}
 		return
 	}
 	at := definition.At
 	if isWholeSchema(definition.Value) {
 		c.Schema = definition.Value
-		c.Compiled = compileSchema(r, c.Schema, at.join)
+		c.Compiled = schemaOf(r, c.Schema, at.join)
 		return
 	}
 	good := true
@@ -122,7 +122,7 @@ func (c *Component) readSchema(r *Report, f Fields) {
 	}
 	c.Schema = objectSchema(definition.Value)
 	if good {
-		c.Compiled = compileSchema(r, c.Schema, func(segments []string) *Path {
+		c.Compiled = schemaOf(r, c.Schema, func(segments []string) *Path {
 			if len(segments) > 0 && segments[0] == "properties" {
 				segments = segments[1:]
 			}
@@ -163,7 +163,7 @@ func (c *Component) readInitial(r *Report, f Fields) {
 	}
 	c.Initial = MergeTop(ObjectValue(nulls), c.declared(r, given.Value, at))
 	if c.Compiled != nil {
-		c.Compiled.validate(r, c.Initial, at, unset)
+		c.Compiled.explain(r, c.Initial, at, unset)
 	}
 }
 

@@ -15,7 +15,7 @@ type Instance struct {
 func (c *Component) Start() Instance {
 	i := Instance{Values: c.Initial}
 	for name := range c.properties().Members() {
-		if c.Initial.kindOf(name) == Null {
+		if c.Initial.memberKind(name) == Null {
 			i.Unset = append(i.Unset, name)
 		}
 	}
@@ -46,7 +46,7 @@ func (c *Component) Check(before Instance, values Value) (Instance, Problems) {
 		neverSet[name] = true
 	}
 	given := c.declared(&r, values, nil)
-	complete := given.members()
+	complete := given.copyMembers()
 	after := Instance{}
 	unset := map[string]bool{}
 	for name := range c.properties().Members() {
@@ -66,15 +66,15 @@ func (c *Component) Check(before Instance, values Value) (Instance, Problems) {
 		}
 	}
 	after.Values = ObjectValue(complete)
-	c.Compiled.validate(&r, after.Values, nil, unset)
+	c.Compiled.explain(&r, after.Values, nil, unset)
 	if problems := r.Problems(); problems.HasErrors() {
 		return Instance{}, problems
 	}
 	return after, nil
 }
 
-// members returns a copy of the members, to build on.
-func (v Value) members() []Member {
+// copyMembers returns a copy of the members, to build on.
+func (v Value) copyMembers() []Member {
 	if v.tree == nil {
 		return nil
 	}

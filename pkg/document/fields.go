@@ -52,8 +52,8 @@ func (f Fields) Require(names ...string) {
 	}
 }
 
-// kind returns the field if it is there and of that kind.
-func (f Fields) kind(name string, want Kind) (Value, bool) {
+// ofKind returns the field if it is there and of that kind.
+func (f Fields) ofKind(name string, want Kind) (Value, bool) {
 	v, ok := f.Value.Get(name)
 	if !ok {
 		return Value{}, false
@@ -67,7 +67,7 @@ func (f Fields) kind(name string, want Kind) (Value, bool) {
 
 // Str returns a string field.
 func (f Fields) Str(name string) (string, bool) {
-	v, ok := f.kind(name, String)
+	v, ok := f.ofKind(name, String)
 	return v.Str(), ok
 }
 
@@ -83,19 +83,19 @@ func (f Fields) Text(name string) (string, bool) {
 
 // Bool returns a boolean field.
 func (f Fields) Bool(name string) bool {
-	v, _ := f.kind(name, Bool)
+	v, _ := f.ofKind(name, Bool)
 	return v.Bool()
 }
 
 // Object returns the fields of an object field.
 func (f Fields) Object(name string) (Fields, bool) {
-	v, ok := f.kind(name, Object)
+	v, ok := f.ofKind(name, Object)
 	return Fields{Report: f.Report, Value: v, At: f.At.Key(name)}, ok
 }
 
 // List returns a list field of at most most elements (TOO_MANY).
 func (f Fields) List(name string, most int) (Value, bool) {
-	v, ok := f.kind(name, Array)
+	v, ok := f.ofKind(name, Array)
 	if ok && v.Len() > most {
 		f.Report.Errorf(f.At.Key(name), CodeTooMany, "%q has %d items, the limit is %d", name, v.Len(), most)
 		return Value{}, false
@@ -120,7 +120,7 @@ func (f Fields) Enum(name string, options ...string) (string, bool) {
 // Integer returns an integer field of at least least. A number with a fraction
 // is not an integer (TYPE); 5.0 and 5e0 are.
 func (f Fields) Integer(name string, least int64) (int64, bool) {
-	v, ok := f.kind(name, Number)
+	v, ok := f.ofKind(name, Number)
 	if !ok {
 		return 0, false
 	}

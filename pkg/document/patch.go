@@ -85,12 +85,12 @@ func (p *Patch) AppendJSON(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = o.appendJSON(dst)
+		dst = o.appendTo(dst)
 	}
 	return append(dst, ']')
 }
 
-func (o operation) appendJSON(dst []byte) []byte {
+func (o operation) appendTo(dst []byte) []byte {
 	dst = append(dst, `{"op":"`...)
 	dst = append(append(dst, o.op...), '"')
 	if o.hasFrom() {

@@ -20,7 +20,7 @@ func (p *Patch) Apply(doc Value, limits PatchLimits) (Value, *PatchError) {
 	limits = limits.withDefaults()
 	a := applier{editor: editor{work: limits.Work}, limits: limits, room: limits.Bytes}
 	for i, o := range p.operations {
-		patched, err := a.apply(doc, o)
+		patched, err := a.perform(doc, o)
 		if err == nil && a.work < 0 {
 			err = &PatchError{
 				member: "path", Code: CodePatchTooCostly,
@@ -47,13 +47,13 @@ type applier struct {
 	room   int // bytes that operations may still write
 }
 
-func (a *applier) apply(doc Value, o operation) (Value, *PatchError) {
+func (a *applier) perform(doc Value, o operation) (Value, *PatchError) {
 	switch o.op {
 	case opAdd:
 		if err := a.admit(o.value, o.path, "value"); err != nil {
 			return Value{}, err
 		}
-		return a.add(doc, o.path, o.value)
+		return a.put(doc, o.path, o.value)
 	case opRemove:
 		return a.remove(doc, o.path)
 	case opReplace:
@@ -84,8 +84,8 @@ func missing(a absence, member string) *PatchError {
 	return &PatchError{member: member, Code: code, Message: a.message(&Report{})}
 }
 
-// add puts v at p, where something may be or not.
-func (a *applier) add(doc Value, p pointer, v Value) (Value, *PatchError) {
+// put puts v at p, where something may be or not.
+func (a *applier) put(doc Value, p pointer, v Value) (Value, *PatchError) {
 	if len(p.segments) == 0 {
 		return v, nil
 	}
@@ -166,7 +166,7 @@ func (a *applier) move(doc Value, o operation) (Value, *PatchError) {
 			return Value{}, err
 		}
 	}
-	return a.add(a.takeOut(), o.path, v)
+	return a.put(a.takeOut(), o.path, v)
 }
 
 func (a *applier) copy(doc Value, o operation) (Value, *PatchError) {
@@ -180,7 +180,7 @@ func (a *applier) copy(doc Value, o operation) (Value, *PatchError) {
 	if _, mine := a.owned[v.tree]; mine {
 		a.settle()
 	}
-	return a.add(doc, o.path, v)
+	return a.put(doc, o.path, v)
 }
 
 func (a *applier) test(doc Value, o operation) (Value, *PatchError) {
@@ -242,7 +242,7 @@ func glimpse(v Value) string {
 	case Size(v, most) <= most:
 		return v.String()
 	case v.kind == Array:
-		return "a list of " + elements(v.Len())
+		return "a list of " + countElements(v.Len())
 	case v.kind == Object:
 		return fmt.Sprintf("an object of %d", v.Len())
 	case v.kind == String:

@@ -59,9 +59,9 @@ func readOperation(r *Report, at *Path, v Value) operation {
 	if !ok {
 		return operation{}
 	}
-	o := operation{op: op, path: f.pointer("path")}
+	o := operation{op: op, path: f.patchPointer("path")}
 	if o.hasFrom() {
-		o.from = f.pointer("from")
+		o.from = f.patchPointer("from")
 	}
 	if o.hasValue() {
 		f.Require("value")
@@ -70,8 +70,8 @@ func readOperation(r *Report, at *Path, v Value) operation {
 	return o
 }
 
-// pointer returns a field that must be there and be an RFC 6901 pointer.
-func (f Fields) pointer(name string) pointer {
+// patchPointer returns a field that must be there and be an RFC 6901 pointer.
+func (f Fields) patchPointer(name string) pointer {
 	f.Require(name)
 	text, _ := f.Str(name)
 	p, malformed := readPointer(text)

@@ -171,15 +171,15 @@ type Report struct {
 
 // Errorf reports an error.
 func (r *Report) Errorf(at *Path, code Code, format string, args ...any) {
-	r.add(at, code, SeverityError, format, args)
+	r.record(at, code, SeverityError, format, args)
 }
 
 // Warnf reports a warning.
 func (r *Report) Warnf(at *Path, code Code, format string, args ...any) {
-	r.add(at, code, SeverityWarning, format, args)
+	r.record(at, code, SeverityWarning, format, args)
 }
 
-func (r *Report) add(at *Path, code Code, severity Severity, format string, args []any) {
+func (r *Report) record(at *Path, code Code, severity Severity, format string, args []any) {
 	if r.full {
 		return
 	}

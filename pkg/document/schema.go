@@ -38,14 +38,14 @@ var metaSchemas = map[string]bool{
 // `format` is asserted as the draft says: in draft-07, and not in later ones.
 func CompileSchema(v Value) (*Schema, Problems) {
 	var r Report
-	s := compileSchema(&r, v, nil)
+	s := schemaOf(&r, v, nil)
 	return s, r.Problems()
 }
 
-// compileSchema compiles v and returns nil when it reports an error. place turns
+// schemaOf compiles v and returns nil when it reports an error. place turns
 // a place in v into the place of the document where it was written; nil: v is
 // the document.
-func compileSchema(r *Report, v Value, place func([]string) *Path) *Schema {
+func schemaOf(r *Report, v Value, place func([]string) *Path) *Schema {
 	if place == nil {
 		var top *Path
 		place = top.join
@@ -59,7 +59,7 @@ func compileSchema(r *Report, v Value, place func([]string) *Path) *Schema {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // knows no scheme: loads nothing
-	compiler.UseRegexpEngine(engine.compile)
+	compiler.UseRegexpEngine(engine.compilePattern)
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	if err := compiler.AddResource(schemaURL, toAny(v)); err != nil {
 		r.schemaError(err, place)

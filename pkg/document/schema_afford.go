@@ -70,8 +70,8 @@ func (m *meter) elements(n *node, v Value) {
 		if m.left < 0 {
 			return
 		}
-		if a != nil && a.at(i) != nil {
-			m.visit(a.at(i), e, 1)
+		if a != nil && a.schemaAt(i) != nil {
+			m.visit(a.schemaAt(i), e, 1)
 		}
 		if a != nil && a.contains != nil {
 			m.visit(a.contains, e, 1)

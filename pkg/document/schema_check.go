@@ -85,13 +85,13 @@ func (c *checker) change(n *node, old, v Value) bool {
 		old = Value{}
 	}
 	if !n.shared || v.tree == nil || maxSteps-c.left < rememberAfter {
-		return c.apply(n, old, v)
+		return c.keywords(n, old, v)
 	}
 	pair := visited{n, v.tree}
 	if found, ok := c.known[pair]; ok {
 		return found || c.fail(n, v, "$ref")
 	}
-	found := c.apply(n, old, v)
+	found := c.keywords(n, old, v)
 	if len(c.known) < maxRemembered {
 		if c.known == nil {
 			c.known = map[visited]bool{}
@@ -116,8 +116,8 @@ func same(a, b Value) bool {
 	}
 }
 
-// apply applies each keyword of n: first those that look at v alone.
-func (c *checker) apply(n *node, old, v Value) bool {
+// keywords applies each keyword of n: first those that look at v alone.
+func (c *checker) keywords(n *node, old, v Value) bool {
 	switch {
 	case n.never:
 		return c.fail(n, v, "false")
@@ -186,7 +186,7 @@ func (c *checker) matches(nodes []*node, v Value, enough int) int {
 }
 
 func (c *checker) in(set *valueSet, v Value) bool {
-	found, work := set.has(v)
+	found, work := set.find(v)
 	return c.spend(work) && found
 }
 

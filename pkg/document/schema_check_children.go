@@ -136,7 +136,7 @@ func (c *checker) elements(a *arrayNode, old, v Value) bool {
 		return true
 	}
 	for i := to; i < min(v.Len(), len(a.prefix)+max(moved, 0)); i++ {
-		if a.at(i) != a.at(i-moved) && !c.element(a, i, Value{}, v) {
+		if a.schemaAt(i) != a.schemaAt(i-moved) && !c.element(a, i, Value{}, v) {
 			return false
 		}
 	}
@@ -144,15 +144,15 @@ func (c *checker) elements(a *arrayNode, old, v Value) bool {
 }
 
 func (c *checker) element(a *arrayNode, i int, old, v Value) bool {
-	n := a.at(i)
+	n := a.schemaAt(i)
 	if n == nil || c.change(n, old, v.tree.elements[i]) {
 		return true
 	}
 	return c.below("", i)
 }
 
-// at returns the schema for the i-th element, or nil.
-func (a *arrayNode) at(i int) *node {
+// schemaAt returns the schema for the i-th element, or nil.
+func (a *arrayNode) schemaAt(i int) *node {
 	if i < len(a.prefix) {
 		return a.prefix[i]
 	}

@@ -62,7 +62,7 @@ func drawSchema(t *rapid.T) (Value, schemaDraw) {
 		d.arrayKeywords(add, 3)
 	}
 	if top := d.schema(3, []string{"leaf", "list", "tree"}); top.Kind() == Object {
-		members = append(members, top.members()...)
+		members = append(members, top.copyMembers()...)
 	}
 	d.root = ObjectValue(members)
 	return d.root, d
@@ -359,7 +359,7 @@ func (d schemaDraw) changed(v, of Value, depth int) Value {
 	get := func(name string) Value { s, _ := of.Get(name); return s }
 	if v.Len() == 0 || depth == 0 || d.chance(10) {
 		if v.Kind() == Object && d.chance(80) {
-			return ObjectValue(append(v.members(), Member{d.name(), d.value(1)}))
+			return ObjectValue(append(v.copyMembers(), Member{d.name(), d.value(1)}))
 		}
 		if d.chance(50) {
 			return d.fitting(of, 2)
@@ -385,7 +385,7 @@ func (d schemaDraw) changed(v, of Value, depth int) Value {
 		}
 		return ArrayValue(elements)
 	}
-	members := v.members()
+	members := v.copyMembers()
 	i := d.n(len(members) - 1)
 	switch d.n(7) {
 	case 0:

@@ -20,13 +20,13 @@ import (
 // bounded whatever the schema and the value.
 func (s *Schema) Validate(v Value) Problems {
 	var r Report
-	s.validate(&r, v, nil, nil)
+	s.explain(&r, v, nil, nil)
 	return r.Problems()
 }
 
-// validate reports violations below at. Members of v that are null and in unset
+// explain reports violations below at. Members of v that are null and in unset
 // are valid.
-func (s *Schema) validate(r *Report, v Value, at *Path, unset map[string]bool) {
+func (s *Schema) explain(r *Report, v Value, at *Path, unset map[string]bool) {
 	if s.libraryOnly {
 		if affordable(s.root, v, maxLibrarySteps) {
 			r.explain(s.root, v, at, unset)
@@ -68,7 +68,7 @@ func (r *Report) explain(n *node, v Value, at *Path, unset map[string]bool) bool
 	eachLeaf(violation, func(leaf *jsonschema.ValidationError) bool {
 		if len(leaf.InstanceLocation) > 0 {
 			top := leaf.InstanceLocation[0]
-			if unset[top] && v.kindOf(top) == Null {
+			if unset[top] && v.memberKind(top) == Null {
 				return true
 			}
 		}

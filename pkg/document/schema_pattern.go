@@ -39,7 +39,7 @@ func newPatternEngine() *patternEngine { return &patternEngine{known: map[string
 // time.
 func (e *patternEngine) seal() { e.known, e.sealed = nil, true }
 
-func (e *patternEngine) compile(text string) (jsonschema.Regexp, error) {
+func (e *patternEngine) compilePattern(text string) (jsonschema.Regexp, error) {
 	if e.sealed {
 		return nil, checkPattern(text)
 	}

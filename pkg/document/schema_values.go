@@ -22,8 +22,8 @@ func newValueSet(list Value) *valueSet {
 	return s
 }
 
-// has reports whether v is in the set, and the steps that it took to tell.
-func (s *valueSet) has(v Value) (found bool, work int) {
+// find reports whether v is in the set, and the steps that it took to tell.
+func (s *valueSet) find(v Value) (found bool, work int) {
 	if v.kind == String {
 		return s.texts[v.text], len(v.text) / 16
 	}

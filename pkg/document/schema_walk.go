@@ -54,7 +54,7 @@ func (w *schemaWalk) look(v Value) {
 		return
 	}
 	w.collect(v, nil)
-	w.check(v, nil)
+	w.inspect(v, nil)
 	elsewhere := 0
 	for target := range w.targets {
 		if !w.schemas[target] {
@@ -125,9 +125,9 @@ func (w *schemaWalk) collect(v Value, path []string) {
 	}
 }
 
-// check reports references that lead out of the document, patterns that do not
+// inspect reports references that lead out of the document, patterns that do not
 // compile and counts that the compiler would cut off.
-func (w *schemaWalk) check(v Value, path []string) {
+func (w *schemaWalk) inspect(v Value, path []string) {
 	at := func(name string) *Path { return w.place(append(path[:len(path):len(path)], name)) }
 	for _, name := range refs {
 		ref, ok := v.Get(name)
@@ -160,12 +160,12 @@ func (w *schemaWalk) check(v Value, path []string) {
 		}
 	}
 	for _, child := range subschemas(v, path) {
-		w.check(child.Value, child.path)
+		w.inspect(child.Value, child.path)
 	}
 }
 
 func (w *schemaWalk) pattern(text string, at *Path) {
-	if _, err := w.engine.compile(text); err != nil {
+	if _, err := w.engine.compilePattern(text); err != nil {
 		w.report.Errorf(at, CodeBadSchema, "the pattern %s is not valid: %v", Quote(text), err)
 	}
 }

@@ -109,7 +109,7 @@ func placeFix(pattern string) string {
 		return "remove the alternative that is empty"
 	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~"):
 		return "write it relative to the workspace, without the leading /"
-	case outside(cleaned):
+	case leadsOut(cleaned):
 		return "files outside the workspace are not watched"
 	case strings.HasSuffix(pattern, "/") || cleaned == ".":
 		return "name files, not a folder: add ** at its end"

@@ -8,10 +8,10 @@ import (
 
 // Match reports that a file of the workspace matches. The name is one that
 // Root.Clean gave; nothing outside matches.
-func (g Glob) Match(name string) bool { return g.match(split(name, false)) }
+func (g Glob) Match(name string) bool { return g.matchName(split(name, false)) }
 
 // MatchFold is Match where names that differ only in case are one file.
-func (g Glob) MatchFold(name string) bool { return g.match(split(name, true)) }
+func (g Glob) MatchFold(name string) bool { return g.matchName(split(name, true)) }
 
 // Set is patterns in an order that decides.
 type Set []Glob
@@ -27,7 +27,7 @@ func (s Set) First(root Root, files []string) int {
 	}
 	for i, g := range s {
 		for _, name := range names {
-			if g.match(name) {
+			if g.matchName(name) {
 				return i
 			}
 		}
@@ -43,7 +43,7 @@ type fileName struct {
 }
 
 func split(name string, foldCase bool) fileName {
-	if name == "" || outside(name) || strings.HasSuffix(name, "/") {
+	if name == "" || leadsOut(name) || strings.HasSuffix(name, "/") {
 		return fileName{}
 	}
 	n := fileName{parts: strings.Split(name, "/")}
@@ -53,7 +53,7 @@ func split(name string, foldCase bool) fileName {
 	return n
 }
 
-func (g Glob) match(name fileName) bool {
+func (g Glob) matchName(name fileName) bool {
 	if len(name.parts) == 0 {
 		return false
 	}

@@ -101,15 +101,15 @@ func relative(clean string) (string, bool) {
 	if clean == "." || clean == ".." || strings.HasSuffix(clean, "/..") {
 		return "", false
 	}
-	return clean, !outside(clean)
+	return clean, !leadsOut(clean)
 }
 
 // Outside reports that a name that Clean gave is that of a file outside of the
 // workspace.
 func (r Root) Outside(clean string) bool {
-	return outside(clean) || r.Windows && windowsAbsolute(clean)
+	return leadsOut(clean) || r.Windows && windowsAbsolute(clean)
 }
 
-func outside(clean string) bool {
+func leadsOut(clean string) bool {
 	return clean == ".." || strings.HasPrefix(clean, "../") || path.IsAbs(clean)
 }

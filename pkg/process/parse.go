@@ -29,22 +29,22 @@ const (
 // The definition is nil when there is an error among the problems.
 func Parse(src []byte) (*Definition, document.Problems) {
 	v, problems := document.ParseAll(src, document.Limits{})
-	return parse(v, problems)
+	return readDefinition(v, problems)
 }
 
 // ParseYAML is Parse for YAML.
 func ParseYAML(src []byte) (*Definition, document.Problems) {
 	v, problems := document.FromYAML(src)
-	return parse(v, problems)
+	return readDefinition(v, problems)
 }
 
 // Is tells by its shape that a document is a process, and not a workflow.
 func Is(v document.Value) bool { return document.KindOf(v) == "process" }
 
 // ParseValue is Parse for a document that has been read.
-func ParseValue(v document.Value) (*Definition, document.Problems) { return parse(v, nil) }
+func ParseValue(v document.Value) (*Definition, document.Problems) { return readDefinition(v, nil) }
 
-func parse(v document.Value, problems document.Problems) (*Definition, document.Problems) {
+func readDefinition(v document.Value, problems document.Problems) (*Definition, document.Problems) {
 	r := &reader{}
 	r.report.Add(problems...)
 	if !v.IsZero() || len(problems) == 0 {

@@ -37,7 +37,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err = bind(ctx, req); err != nil {
 		return nil, err
 	}
-	if err = s.accept(req, true); err != nil {
+	if err = s.checkMessage(req, true); err != nil {
 		return nil, err
 	}
 	if _, set := ctx.Deadline(); !set {
@@ -177,5 +177,5 @@ func (ss *serverStream) RecvMsg(msg any) error {
 	if err := bind(ss.ctx, msg); err != nil {
 		return err
 	}
-	return ss.server.accept(msg, !ss.method.clientStreams)
+	return ss.server.checkMessage(msg, !ss.method.clientStreams)
 }

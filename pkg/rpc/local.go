@@ -121,7 +121,7 @@ func (l *local) handle(ctx context.Context, m *method, name string, request prot
 
 // NewStream calls a streaming RPC.
 func (l *local) NewStream(ctx context.Context, desc *grpc.StreamDesc, name string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	conn, err := l.server.local.dial()
+	conn, err := l.server.local.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ type memory struct {
 
 func newMemory(s *Server) *memory { return &memory{server: s} }
 
-func (m *memory) dial() (*grpc.ClientConn, error) {
+func (m *memory) connect() (*grpc.ClientConn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed || m.server.draining.Err() != nil {
@@ -247,7 +247,7 @@ func (m *memory) dial() (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-func (m *memory) close() {
+func (m *memory) shut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
@@ -286,7 +286,7 @@ func (g *gate) enter() bool {
 
 func (g *gate) leave() { g.calls.Done() }
 
-func (g *gate) close() {
+func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true

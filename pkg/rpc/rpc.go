@@ -93,7 +93,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) check() error {
+func (c Config) incomplete() error {
 	if c.Authenticator == nil && !c.AllowAnonymous {
 		return ErrNoAuthenticator
 	}

@@ -43,7 +43,7 @@ type Server struct {
 // NewServer opens the listeners and makes the server. Serve or Close must follow.
 func NewServer(cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
-	if err := cfg.check(); err != nil {
+	if err := cfg.incomplete(); err != nil {
 		return nil, err
 	}
 	creds, err := cfg.TLS.credentials()
@@ -183,7 +183,7 @@ func (s *Server) Close() {
 	s.stop.Do(func() {
 		s.health.Shutdown()
 		s.drain()
-		s.gate.close()
+		s.gate.shut()
 		finished := make(chan struct{})
 		go func() {
 			defer close(finished)
@@ -197,7 +197,7 @@ func (s *Server) Close() {
 		case <-patience.C:
 			s.cut(finished)
 		}
-		s.local.close()
+		s.local.shut()
 		for _, lis := range s.listeners {
 			// Those that were served are closed already.
 			_ = lis.Close()

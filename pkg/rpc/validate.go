@@ -44,8 +44,8 @@ func Validate(msg proto.Message) error {
 	return f
 }
 
-// accept checks a received message: its size, and its rules when asked to.
-func (s *Server) accept(msg any, rules bool) error {
+// checkMessage checks a received message: its size, and its rules when asked to.
+func (s *Server) checkMessage(msg any, rules bool) error {
 	if _, raw := msg.(*Raw); raw {
 		return nil
 	}

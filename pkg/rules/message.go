@@ -84,11 +84,11 @@ func (v *Verdict) excess() string {
 	switch s.Measure {
 	case Calls:
 		return fmt.Sprintf("%s allows %s of %s in any %s%s (%s); %d so far. %s",
-			v.By.policy(), count(s.Max, "call"), document.Quote(s.Pattern), seconds(s.Window), s.whose(), v.pointer("rate_limit"),
+			v.By.policy(), count(s.Max, "call"), document.Quote(s.Pattern), seconds(s.Window), s.whose(), v.limitPointer("rate_limit"),
 			v.Excess.Value, v.again("Wait until then, or continue without this call."))
 	case Emails:
 		return fmt.Sprintf("%s allows %s%s (%s); %s. %s",
-			v.By.policy(), count(s.Max, "email"), s.whose(), v.pointer("max_emails_per_session"),
+			v.By.policy(), count(s.Max, "email"), s.whose(), v.limitPointer("max_emails_per_session"),
 			v.already(fmt.Sprintf("%d sent so far", v.Excess.Value), fmt.Sprintf("sends %d", s.Need)), v.again(""))
 	default:
 		return v.budget(s)
@@ -98,7 +98,7 @@ func (v *Verdict) excess() string {
 func (v *Verdict) budget(s *Spend) string {
 	what, pointer := "", v.By.Pointer()
 	if s.Pattern != "" {
-		what, pointer = " of "+document.Quote(s.Pattern), v.pointer("budget_limit")
+		what, pointer = " of "+document.Quote(s.Pattern), v.limitPointer("budget_limit")
 	}
 	period := ""
 	if s.Period != "" {
@@ -123,8 +123,8 @@ func (v *Verdict) already(holds, does string) string {
 	}
 }
 
-// pointer is where the limit itself stands.
-func (v *Verdict) pointer(field string) string { return v.By.Pointer() + "/" + field }
+// limitPointer is where the limit itself stands.
+func (v *Verdict) limitPointer(field string) string { return v.By.Pointer() + "/" + field }
 
 // whose says whose calls are counted together.
 func (s *Spend) whose() string {

@@ -120,13 +120,13 @@ func (s *Suite) Play(c *Coverage) []Result {
 	}
 	results := make([]Result, 0, len(s.cases))
 	for i := range s.cases {
-		results = append(results, s.play(&s.cases[i], c))
+		results = append(results, s.playCase(&s.cases[i], c))
 	}
 	return results
 }
 
-// play stops at the first step that is not as expected.
-func (s *Suite) play(c *testCase, coverage *Coverage) Result {
+// playCase stops at the first step that is not as expected.
+func (s *Suite) playCase(c *testCase, coverage *Coverage) Result {
 	w := newWorld(s, c, coverage)
 	result := Result{File: s.File, Case: c.name, Line: c.line, Step: -1}
 	for i := range c.steps {

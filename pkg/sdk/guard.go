@@ -56,7 +56,7 @@ func (c *Client) Guard(ctx context.Context, tool string, input any, do func(cont
 		return Result{}, err
 	}
 	if ctx.Err() != nil { // nobody waits any more, so the tool is not run
-		err := ended(ctx, nil)
+		err := contextEnded(ctx, nil)
 		if _, lost := c.report(ctx, call, Result{}, false); lost != nil {
 			err = errors.Join(err, lost)
 		}

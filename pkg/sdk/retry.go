@@ -40,11 +40,11 @@ func retry[Req, Resp any](ctx context.Context, call unary[Req, Resp], req *Req) 
 		case !transient(f.Reason):
 			return nil, f
 		case ctx.Err() != nil:
-			return nil, ended(ctx, f)
+			return nil, contextEnded(ctx, f)
 		case time.Now().Add(wait).After(until):
 			return nil, f
 		case pause(ctx, wait) != nil:
-			return nil, ended(ctx, f)
+			return nil, contextEnded(ctx, f)
 		}
 	}
 }
@@ -100,9 +100,9 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// ended is the fault of a call whose context has ended. It wraps the context's
+// contextEnded is the fault of a call whose context has ended. It wraps the context's
 // error and cause, and what failed last.
-func ended(ctx context.Context, last error) error {
+func contextEnded(ctx context.Context, last error) error {
 	f := fault.From(ctx.Err())
 	return f.Wrap(errors.Join(ctx.Err(), context.Cause(ctx), last))
 }

@@ -41,7 +41,7 @@ func (c *Client) Update(ctx context.Context, id string, change func(doc json.Raw
 			return State{}, err
 		}
 		if pause(ctx, wait) != nil {
-			return State{}, ended(ctx, err)
+			return State{}, contextEnded(ctx, err)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (w *worker) fill(ctx context.Context, places int) {
 	}
 	w.client.log.LogAttrs(ctx, slog.LevelInfo, "a runner connects again", slog.String("runner", w.runner.Name), slog.Any("error", f))
 	if pause(ctx, delay(int(w.failures.Add(1)), f.RetryAfter)) == nil {
-		b.close()
+		b.freePlaces()
 	}
 }
 
@@ -164,8 +164,8 @@ func (b *batch) end() {
 	b.release()
 }
 
-// close frees the places of attempts that have ended.
-func (b *batch) close() {
+// freePlaces frees the places of attempts that have ended.
+func (b *batch) freePlaces() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open = false

@@ -49,7 +49,7 @@ func (s *Session) Tick(c Clock) Result {
 			cmd = Stop{InPlace: true, Error: "the agent did not come back within " + c.config().AttemptTimeout.String()}
 		}
 		r := s.begin(c)
-		r.stop(cmd, c)
+		r.endWork(cmd, c)
 		return r.finish(c)
 	case t == nil:
 		return unchanged(s)
@@ -59,7 +59,7 @@ func (s *Session) Tick(c Clock) Result {
 		r.announceTask(TaskDropped, t)
 		r.forget()
 		if !t.Stopped {
-			r.stop(Stop{Error: "the agent did not stop within " + c.config().AttemptTimeout.String()}, c)
+			r.endWork(Stop{Error: "the agent did not stop within " + c.config().AttemptTimeout.String()}, c)
 		}
 		return r.finish(c)
 	case t.Leased() && due(t.Expires, c.Now):

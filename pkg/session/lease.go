@@ -63,7 +63,7 @@ func (s *Session) Ack(token int64, c Clock) Result {
 	r := s.begin(c)
 	r.close(TaskDone)
 	if !s.Task.Stopped {
-		r.stop(Stop{}, c)
+		r.endWork(Stop{}, c)
 	}
 	return r.finish(c)
 }
@@ -89,7 +89,7 @@ func (s *Session) Fail(token int64, reason string, retry bool, c Clock) Result {
 	stopped := t.Stopped
 	r.close(TaskFailed)
 	if !stopped {
-		r.stop(Stop{Error: reason}, c)
+		r.endWork(Stop{Error: reason}, c)
 	}
 	return r.finish(c)
 }

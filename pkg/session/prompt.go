@@ -25,14 +25,14 @@ type Shared struct {
 func UpdatePrompt(attempt, attempts int, state Shared) string {
 	switch {
 	case attempt <= 1:
-		return updatePrompt(state)
+		return firstPrompt(state)
 	case attempt == 2:
 		return fmt.Sprintf(`## Warning: the workflow state was not updated
 
 You were asked to update the workflow state and stopped without doing it. This is attempt %d of %d.
 If the state is not updated, your work counts as FAILED and your parent is told so.
 
-`, attempt, attempts) + updatePrompt(state)
+`, attempt, attempts) + firstPrompt(state)
 	default:
 		return fmt.Sprintf(`Call the tool `+"`state_patch` (or `state_update`)"+` NOW. Do nothing else before. This is attempt %d of %d.
 
@@ -43,7 +43,7 @@ The arguments of `+"`state_patch`"+`: {"operations": [{"op": "add", "path": "/..
 	}
 }
 
-func updatePrompt(state Shared) string {
+func firstPrompt(state Shared) string {
 	return `## Required: Update Workflow State
 
 Your task is complete. You must now update the workflow state to record your results.

@@ -32,7 +32,7 @@ func (s *Session) Stop(cmd Stop, c Clock) Result {
 		return r.finish(c)
 	}
 	r := s.begin(c)
-	r.stop(cmd, c)
+	r.endWork(cmd, c)
 	r.Session.Closing = s.Root() && (s.Closing || !cmd.InPlace)
 	if cmd.End {
 		r.Session.Dismissed = s.rank(cmd.By) > 0
@@ -59,8 +59,8 @@ func (s *Session) rank(by *authority.Author) int {
 	}
 }
 
-// stop is the end of one piece of the agent's work.
-func (r *Result) stop(cmd Stop, c Clock) {
+// endWork is the end of one piece of the agent's work.
+func (r *Result) endWork(cmd Stop, c Clock) {
 	s := r.Session
 	waits := s.Update == UpdatePending && s.Status == Finished // for its prompt to be given
 	s.Status, s.InPlace, s.Error = Finished, cmd.InPlace, cmd.Error

@@ -109,7 +109,7 @@ func (p *planner) numeral(text string) {
 	switch {
 	case isInteger(text):
 	case syntax.ValidName(text):
-		p.read(text)
+		p.usesValue(text)
 		p.mustIn(p.array, text, anInteger, notKnownInteger, text)
 	default:
 		p.hide(notKnownInteger, text)

@@ -291,7 +291,7 @@ func (p *planner) aliasValue(text string) (words []Word, plain bool) {
 	outer := p.text
 	defer func() { p.text = outer }()
 	p.text = text
-	file, err := p.parse(text, bash)
+	file, err := p.readScript(text, bash)
 	call, plain := oneCall(file)
 	if err != nil || !plain {
 		return nil, false

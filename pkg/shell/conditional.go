@@ -80,7 +80,7 @@ func (p *planner) tested(w Word) {
 		p.hide(testsSubscript, w.String())
 		return
 	}
-	p.read(name)
+	p.usesValue(name)
 }
 
 // plainVariable is the name that a word gives to a variable, with a number or @ as

@@ -99,7 +99,7 @@ func (p *planner) declareWord(a *attributes, c, at int, w Word) {
 	default:
 		p.declareValue(a, name, w)
 		if a.print {
-			p.read(name)
+			p.usesValue(name)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (p *planner) declareValue(a *attributes, name string, w Word) {
 	if !w.Static || !syntax.ValidName(target) {
 		p.hide("makes a variable refer to something other than a plain name", w.String())
 	}
-	p.read(target)
+	p.usesValue(target)
 	p.find(Dumps, "makes a variable stand for another", name)
 }
 

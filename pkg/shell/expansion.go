@@ -38,10 +38,10 @@ func (p *planner) indirection(e *syntax.ParamExp, all bool) {
 	name := e.Param.Value
 	switch {
 	case !e.Excl:
-		p.read(name)
+		p.usesValue(name)
 	case e.Names != 0, all && e.Exp == nil: // names, keys: no value is read
 	default:
-		p.read(name)
+		p.usesValue(name)
 		p.must(name, aName, "reads a variable that another variable names", "${!"+name+"}")
 		p.find(Dumps, "reads a variable whose name is known only when the line runs", "${!"+name+"}")
 	}

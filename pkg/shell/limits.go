@@ -94,8 +94,8 @@ const (
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
-// parse reads a script. The error tells where it stops making sense.
-func (p *planner) parse(script string, d dialect) (file *syntax.File, err error) {
+// readScript reads a script. The error tells where it stops making sense.
+func (p *planner) readScript(script string, d dialect) (file *syntax.File, err error) {
 	defer func() {
 		if recover() != nil { // the parser panics on what it thinks cannot be
 			p.parser = syntax.NewParser()

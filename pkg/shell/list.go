@@ -51,7 +51,7 @@ func NewList(entries []string) *List {
 func entryWords(entry string) []string {
 	p := newPlanner()
 	defer p.release()
-	file, err := p.parse(entry, bash)
+	file, err := p.readScript(entry, bash)
 	if err != nil || len(file.Stmts) != 1 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (l *List) Match(c Command) (named int, ok bool) {
 	if l == nil || len(c.Words) == 0 {
 		return 0, false
 	}
-	if named, ok = l.match(c.Words); ok || !l.inert {
+	if named, ok = l.matchWords(c.Words); ok || !l.inert {
 		return named, ok
 	}
 	skipped := inertAssignments(c)
@@ -111,14 +111,14 @@ func (l *List) Match(c Command) (named int, ok bool) {
 		return 0, false
 	}
 	if skipped > 0 && c.Assigns == skipped {
-		if named, ok = l.match(c.Words[skipped:]); ok {
+		if named, ok = l.matchWords(c.Words[skipped:]); ok {
 			return skipped + named, true
 		}
 	}
 	return 0, c.Assigns == skipped && isInert(c.Words[skipped:])
 }
 
-func (l *List) match(words []Word) (named int, ok bool) {
+func (l *List) matchWords(words []Word) (named int, ok bool) {
 	for _, entry := range l.plain[words[0].Text] {
 		if len(entry) > named && covers(entry, words) {
 			named, ok = len(entry), true

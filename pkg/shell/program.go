@@ -277,7 +277,7 @@ func (p *planner) printenv(c, at int) {
 		p.note(Dumps, c, at, "shows the whole environment")
 	}
 	for _, i := range sc.operands {
-		p.read(sc.words[i].Text)
+		p.usesValue(sc.words[i].Text)
 	}
 }
 

@@ -281,7 +281,7 @@ const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 
 func (s *scan) readsNames(text string) {
 	for _, name := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && notAlphanumeric(c) }) {
-		s.read(name)
+		s.usesValue(name)
 	}
 }
 

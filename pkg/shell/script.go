@@ -24,7 +24,7 @@ func (p *planner) script(text string, dialects ...dialect) {
 			break
 		}
 		p.dialect = d
-		file, err := p.parse(text, d)
+		file, err := p.readScript(text, d)
 		if err == nil {
 			p.stmts(file.Stmts)
 		} else {

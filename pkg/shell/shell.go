@@ -117,7 +117,7 @@ func Parse(line string) (*Plan, error) {
 	}
 	p := newPlanner()
 	defer p.release()
-	file, err := p.parse(line, bash)
+	file, err := p.readScript(line, bash)
 	if err != nil {
 		return nil, err
 	}

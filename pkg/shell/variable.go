@@ -54,8 +54,8 @@ func (p *planner) variable(name string) *variable {
 	return v
 }
 
-// read notes that the value of a variable is used.
-func (p *planner) read(name string) {
+// usesValue notes that the value of a variable is used.
+func (p *planner) usesValue(name string) {
 	if !syntax.ValidName(name) {
 		return
 	}

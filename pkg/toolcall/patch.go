@@ -74,9 +74,9 @@ func (p *patch) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", p.number, fmt.Errorf(format, args...))
 }
 
-// remove and add count one line of the hunk. A return within it breaks it.
-func (p *patch) remove(line string) { p.removed += 1 + breaks(line) }
-func (p *patch) add(line string)    { p.added += 1 + breaks(line) }
+// removeLine and addLine count one line of the hunk. A return within it breaks it.
+func (p *patch) removeLine(line string) { p.removed += 1 + breaks(line) }
+func (p *patch) addLine(line string)    { p.added += 1 + breaks(line) }
 
 func (p *patch) endHunk() {
 	p.lines += max(p.removed, p.added)
@@ -88,9 +88,9 @@ func (p *patch) hunkLine(line string) error {
 	trimmed := strings.TrimSpace(line)
 	switch {
 	case strings.HasPrefix(line, "+"):
-		p.add(line)
+		p.addLine(line)
 	case strings.HasPrefix(line, "-"):
-		p.remove(line)
+		p.removeLine(line)
 	case strings.HasPrefix(trimmed, "@@"): // also indented: some see a hunk there
 		p.endHunk()
 	case line == "" || line[0] == ' ' || line[0] == '\\':

@@ -32,9 +32,9 @@ func (p *patch) blocks() error {
 		case !ok || isSearch(line) || isDivider(line) || isReplace(line):
 			return p.errorf("a block is SEARCH, =======, REPLACE, each once and in this order")
 		case in == searching:
-			p.remove(line)
+			p.removeLine(line)
 		case in == replacing:
-			p.add(line)
+			p.addLine(line)
 		case strings.TrimSpace(line) != "":
 			return p.errorf("it is outside the blocks; remove it")
 		}

@@ -56,7 +56,7 @@ func (p *patch) envelope() error {
 			}
 			in = next
 		case in == adding && strings.HasPrefix(line, "+"):
-			p.add(line)
+			p.addLine(line)
 		case in >= updating:
 			if err := p.hunkLine(line); err != nil {
 				return err

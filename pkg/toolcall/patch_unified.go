@@ -195,10 +195,10 @@ func (p *patch) hunk(line string) error {
 			newLines--
 		case line[0] == '-':
 			oldLines--
-			p.remove(line)
+			p.removeLine(line)
 		case line[0] == '+':
 			newLines--
-			p.add(line)
+			p.addLine(line)
 		case line[0] != '\\':
 			return p.errorf("the hunk has fewer lines than its @@ line says")
 		}

@@ -92,11 +92,11 @@ func (r *Run) Approvals() []string {
 
 // Asking is the run as the lane that waits for an approval sees it.
 func (r *Run) Asking(approvalID string) (View, bool) {
-	at, found := r.asking(approvalID)
+	at, found := r.waitingFor(approvalID)
 	return at.View, found
 }
 
-func (r *Run) asking(id string) (cursor, bool) {
+func (r *Run) waitingFor(id string) (cursor, bool) {
 	return r.laneWhere(func(l *Lane) bool { return l.Approval.Pending() && l.Approval.ID == id && id != "" })
 }
 

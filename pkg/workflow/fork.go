@@ -27,8 +27,8 @@ type BranchOutcome struct {
 	Status BranchStatus
 }
 
-// fork spawns the branches: each with a copy of the context (S5.1).
-func (s *stepper) fork(at *cursor, next Lane, w *way, c *Fire) {
+// spawnBranches spawns the branches: each with a copy of the context (S5.1).
+func (s *stepper) spawnBranches(at *cursor, next Lane, w *way, c *Fire) {
 	fork := &ForkProgress{Event: w.event, Branches: make([]BranchProgress, len(w.fork.Branches))}
 	names := make([]string, len(w.fork.Branches))
 	for i, b := range w.fork.Branches {

@@ -49,7 +49,7 @@ func (m *Machine) uninvokable(run *Run, invoke *Invoke, c *Fire) (RejectionCode,
 func (s *stepper) invoke(at *cursor, next Lane, w *way, c *Fire) {
 	run := &s.out.Run
 	child := c.Child.Start(StartParams{
-		ID: c.ChildID, SessionID: run.sessionIn(at.path), Workspace: run.Workspace, Owner: run.Owner,
+		ID: c.ChildID, SessionID: run.sessionAt(at.path), Workspace: run.Workspace, Owner: run.Owner,
 		Context: w.invoke.Input, Parent: &Parent{RunID: run.ID, Root: run.Root(), Depth: run.Depth() + 1},
 	}, c.Actor, s.out.Entry.Time)
 	if child.Rejection != nil {
@@ -74,11 +74,11 @@ func (r *Run) SessionIn(branch string) string {
 	if !found {
 		return ""
 	}
-	return r.sessionIn(r.Fork.follow(path))
+	return r.sessionAt(r.Fork.follow(path))
 }
 
-// sessionIn is the session that works in the lane at a path.
-func (r *Run) sessionIn(path []int) string {
+// sessionAt is the session that works in the lane at a path.
+func (r *Run) sessionAt(path []int) string {
 	for depth := len(path); depth > 0; depth-- {
 		if own := r.branchAt(path[:depth]).SessionID; own != "" {
 			return own

@@ -57,7 +57,7 @@ func (e LegalEvent) String() string {
 	return b.String()
 }
 
-func describeEvents(events []LegalEvent) string {
+func describeLegal(events []LegalEvent) string {
 	if len(events) == 0 {
 		return "No events are defined here."
 	}

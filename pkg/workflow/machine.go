@@ -122,7 +122,7 @@ func (m *Machine) connect(s *StateView, guards map[string]*predicate) {
 	if s.SafeNext != "" {
 		s.fallback = &way{arms: []arm{m.newArm(&Branch{Target: s.SafeNext})}}
 	}
-	s.moves = describeEvents(s.legal)
+	s.moves = describeLegal(s.legal)
 }
 
 func (m *Machine) newWay(t *Transition, guards map[string]*predicate) *way {

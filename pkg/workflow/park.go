@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// asks reports that a human is asked before this is done (S9.1).
-func (d *decision) asks(m *Machine) bool {
+// needsApproval reports that a human is asked before this is done (S9.1).
+func (d *decision) needsApproval(m *Machine) bool {
 	return d.taken != nil && d.taken.approval && !m.approvalAdvisory()
 }
 
@@ -95,7 +95,7 @@ func (m *Machine) reject(run *Run, c Reject, now time.Time) Result {
 
 // parked finds the lane that waits for an approval.
 func (m *Machine) parked(run *Run, id string) (cursor, *Rejection) {
-	at, found := run.asking(id)
+	at, found := run.waitingFor(id)
 	if !found {
 		return at, m.refused(run.At(""), RejectNotParked, "nothing in this run waits for approval %s: it was settled before, or is void; there is nothing to do.",
 			document.Quote(id))

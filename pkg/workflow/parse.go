@@ -32,22 +32,22 @@ func ParseValue(v document.Value) (*Definition, document.Problems) { return Opti
 // among the problems; warnings leave it usable.
 func (o Options) Parse(src []byte) (*Definition, document.Problems) {
 	v, problems := document.ParseAll(src, document.Limits{})
-	return o.parse(v, problems)
+	return o.readDefinition(v, problems)
 }
 
 // ParseYAML is Parse for YAML (S1.1). Pointers are those of the same document
 // in JSON.
 func (o Options) ParseYAML(src []byte) (*Definition, document.Problems) {
 	v, problems := document.FromYAML(src)
-	return o.parse(v, problems)
+	return o.readDefinition(v, problems)
 }
 
 // ParseValue is Parse for a document that has been read.
 func (o Options) ParseValue(v document.Value) (*Definition, document.Problems) {
-	return o.parse(v, nil)
+	return o.readDefinition(v, nil)
 }
 
-func (o Options) parse(v document.Value, problems document.Problems) (*Definition, document.Problems) {
+func (o Options) readDefinition(v document.Value, problems document.Problems) (*Definition, document.Problems) {
 	r := &reader{options: o}
 	r.report.Add(problems...)
 	if !v.IsZero() || len(problems) == 0 {

@@ -98,7 +98,7 @@ func (m *Machine) fire(run *Run, c *Fire, now time.Time) Result {
 	if r != nil {
 		return rejected(run, *c, now, r)
 	}
-	if d.asks(m) {
+	if d.needsApproval(m) {
 		return m.park(&at, &d, c, now)
 	}
 	s := m.begin(run, c.Actor, now)

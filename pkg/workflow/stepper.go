@@ -86,7 +86,7 @@ func (s *stepper) take(at *cursor, d *decision, c *Fire) {
 	case d.way.invoke != nil:
 		s.invoke(at, next, d.way, c)
 	case d.way.fork != nil:
-		s.fork(at, next, d.way, c)
+		s.spawnBranches(at, next, d.way, c)
 	default:
 		s.move(at, next, d.taken, c)
 	}

@@ -67,8 +67,8 @@ func (p *payload) claims() Claims {
 	return c
 }
 
-// check is what must be true of every token, whatever key signed it.
-func (c Claims) check() error {
+// validate is what must be true of every token, whatever key signed it.
+func (c Claims) validate() error {
 	switch ttl := c.Expires.Sub(c.IssuedAt); {
 	case !auth.ValidName(c.Name):
 		return errors.New("its name must be 1 to 256 bytes of printable text")
@@ -86,7 +86,7 @@ func (c Claims) check() error {
 
 // Mint makes a token. Times have whole seconds.
 func (k Key) Mint(c Claims) (string, error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return "", fmt.Errorf("mint a token: %w", err)
 	}
 	if c.ID == "" {
@@ -133,7 +133,7 @@ func (k Key) Check(token string, now time.Time) (Claims, error) {
 	case c.IssuedAt.After(now.Add(maxSkew)):
 		return c, auth.Refused("it was made in the future; set the clocks of the machines that make and check it")
 	}
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return c, auth.Refused("%v; mint another with `interlock token mint`", err)
 	}
 	return c, nil

@@ -33,10 +33,10 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 	if err != nil {
 		return store.Result{}, err
 	}
-	return s.commit(ctx, &batch, shard, spanning)
+	return s.commitIn(ctx, &batch, shard, spanning)
 }
 
-func (s *Store) commit(ctx context.Context, batch *store.Batch, shard int, spanning bool) (store.Result, error) {
+func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spanning bool) (store.Result, error) {
 	keys, args, err := s.encode(batch, shard, spanning)
 	if err != nil || len(keys) == 0 {
 		return store.Result{}, err

@@ -20,7 +20,7 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 	var result store.Result
 	err = s.write(ctx, func(w *writer) error {
 		var err error
-		result, err = w.commit(&batch, shard)
+		result, err = w.apply(&batch, shard)
 		return err
 	})
 	if err != nil {
@@ -79,8 +79,8 @@ func validateBatch(b *store.Batch) error {
 	return errors.Join(errs...)
 }
 
-// commit judges a batch and applies it.
-func (w *writer) commit(b *store.Batch, shard int) (store.Result, error) {
+// apply judges a batch and applies it.
+func (w *writer) apply(b *store.Batch, shard int) (store.Result, error) {
 	now := w.now()
 	if b.Idempotency != nil {
 		answer, replayed, err := w.replay(b.Idempotency, now)

@@ -52,8 +52,8 @@ type conn struct {
 	statements []driver.Stmt
 }
 
-// connect opens a connection that can write.
-func connect(path string) (*conn, error) {
+// openWriter opens a connection that can write.
+func openWriter(path string) (*conn, error) {
 	// Writing the log back into the file costs an fsync; every 16 MiB is rare.
 	name, err := dsn(path, "cache_size(-32000)", "wal_autocheckpoint(4000)", "journal_size_limit(67108864)")
 	if err != nil {

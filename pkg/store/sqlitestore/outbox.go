@@ -30,7 +30,7 @@ func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait t
 			return nil, err
 		}
 		moving := s.heads.moving()
-		entries, err := s.tail(ctx, after, max(1, limit))
+		entries, err := s.tailNow(ctx, after, max(1, limit))
 		if err != nil || len(entries) > 0 || wait <= 0 {
 			return entries, err
 		}
@@ -46,8 +46,8 @@ func (s *Store) Tail(ctx context.Context, after map[int]int64, limit int, wait t
 	}
 }
 
-// tail returns what is there now.
-func (s *Store) tail(ctx context.Context, after map[int]int64, limit int) ([]store.OutboxEntry, error) {
+// tailNow returns what is there now.
+func (s *Store) tailNow(ctx context.Context, after map[int]int64, limit int) ([]store.OutboxEntry, error) {
 	var shards []int
 	for _, shard := range slices.Sorted(maps.Keys(after)) {
 		if s.heads.seqs[shard].Load() > after[shard] {

@@ -20,17 +20,17 @@ func TestPendingIsCounted(t *testing.T) {
 	refused := store.Batch{Reset: []store.Key{runKey(1)}, Counters: []store.Counter{{Owner: runKey(1), Name: "n", Delta: 4, Limit: 3}}}
 	inWriter(t, s, func(w *writer) error {
 		for i, between := range []func(){func() {}, w.cache.clear, func() {
-			if _, err := w.commit(&refused, 0); err == nil {
+			if _, err := w.apply(&refused, 0); err == nil {
 				t.Error("4 of 3 were admitted")
 			}
 		}} {
 			between()
-			result, err := w.commit(&counted, 0)
+			result, err := w.apply(&counted, 0)
 			if want := int64(i + 1); err != nil || result.Counters[0] != want || result.Counters[1] != 2*want {
 				t.Errorf("commit %d answered %+v, %v", i, result, err)
 			}
 		}
-		if _, err := w.commit(&counted, 0); err == nil {
+		if _, err := w.apply(&counted, 0); err == nil {
 			t.Error("4 of 3 were admitted")
 		}
 		return nil

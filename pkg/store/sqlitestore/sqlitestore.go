@@ -84,7 +84,7 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if err := createFile(config.Path); err != nil {
 		return nil, err
 	}
-	conn, err := connect(config.Path)
+	conn, err := openWriter(config.Path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
 	}

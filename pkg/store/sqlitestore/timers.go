@@ -21,7 +21,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int, kinds ...stri
 			return nil, err
 		}
 		for _, shard := range shards {
-			if timers, err = s.due(ctx, timers, kind, shard, now, limit); err != nil {
+			if timers, err = s.appendDue(ctx, timers, kind, shard, now, limit); err != nil {
 				return nil, err
 			}
 		}
@@ -53,8 +53,8 @@ func (s *Store) dueShards(ctx context.Context, kind string, now time.Time) ([]in
 	return shards, nil
 }
 
-// due appends the timers of one kind and shard.
-func (s *Store) due(ctx context.Context, timers []store.Timer, kind string, shard int, now time.Time, limit int) ([]store.Timer, error) {
+// appendDue appends the timers of one kind and shard.
+func (s *Store) appendDue(ctx context.Context, timers []store.Timer, kind string, shard int, now time.Time, limit int) ([]store.Timer, error) {
 	rows, err := s.reads.due.QueryContext(ctx, kind, shard, micros(now), max(0, limit))
 	if err != nil {
 		return nil, s.readError(ctx, readingTimers, err)

@@ -85,7 +85,7 @@ func (q *queue) take(group []*request) []*request {
 	return group
 }
 
-func (q *queue) close() {
+func (q *queue) shut() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
@@ -142,7 +142,7 @@ func (w *writer) start() {
 
 // stop lets the writer finish what waits, and waits for it.
 func (w *writer) stop() {
-	w.queue.close()
+	w.queue.shut()
 	<-w.ended
 }
 

@@ -109,7 +109,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.close())
+			err = errors.Join(err, c.shutDown())
 		}
 	}()
 	if err := cfg.Data.Make(); err != nil {
@@ -383,10 +383,10 @@ func (c *Cluster) Failed() <-chan struct{} { return c.ctx.Done() }
 // announces what they did, then everything ends.
 func (c *Cluster) Close() error {
 	c.cfg.Data.RemoveEndpoints()
-	return c.close()
+	return c.shutDown()
 }
 
-func (c *Cluster) close() error {
+func (c *Cluster) shutDown() error {
 	var errs []error
 	if c.drained != nil {
 		c.drained()

@@ -24,7 +24,7 @@ var errNoTokensFile = errors.New("there is no --tokens")
 // Dial connects to another service until this one stops, for calls that are made
 // for callers. flag is the one that the target came by.
 func (d *Daemon) Dial(flag, target string, f ClientFlags) (*grpc.ClientConn, error) {
-	return d.dial(flag, target, "", f)
+	return d.connect(flag, target, "", f)
 }
 
 // DialAs connects like Dial, for calls that this service makes for itself. It
@@ -40,10 +40,10 @@ func (d *Daemon) DialAs(flag, target string, f ClientFlags) (*grpc.ClientConn, e
 			"give every service a tokens file that has one: "+
 			`{"tokens":[{"name":%q,"role":"service","token":"<32 random bytes>"},...]}`, flag, target, err, d.Name)
 	}
-	return d.dial(flag, target, token, f)
+	return d.connect(flag, target, token, f)
 }
 
-func (d *Daemon) dial(flag, target, token string, f ClientFlags) (*grpc.ClientConn, error) {
+func (d *Daemon) connect(flag, target, token string, f ClientFlags) (*grpc.ClientConn, error) {
 	conn, err := rpc.Dial(target, rpc.ClientConfig{
 		Token:          token,
 		TLS:            rpc.ClientTLS{CAFile: f.CA, CertFile: f.ClientCert, KeyFile: f.ClientKey},

@@ -83,7 +83,7 @@ func Main(name, version string, flags Flags, storage *StoreFlags, build func(*Da
 
 // Run runs a service until ctx ends. storage is nil for one that keeps nothing.
 func Run(ctx context.Context, name, version string, flags Flags, storage *StoreFlags, build func(*Daemon) error) (err error) {
-	if err := flags.check(); err != nil {
+	if err := flags.validate(); err != nil {
 		return err
 	}
 	telemetry.TuneMemory()
@@ -99,7 +99,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 	d.OnClose(func() error { return shutdown(context.WithoutCancel(ctx)) })
 	defer func() { err = errors.Join(err, d.close()) }()
 	if storage != nil {
-		if err := d.openStore(ctx, *storage); err != nil {
+		if err := d.useStore(ctx, *storage); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func NewRegistry() *prometheus.Registry {
 	return r
 }
 
-func (d *Daemon) openStore(ctx context.Context, flags StoreFlags) error {
+func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
 	st, err := OpenStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, Logger: d.Log})
 	if err != nil {
 		return err
@@ -147,8 +147,8 @@ func holder(name string) string {
 	return fmt.Sprintf("%s-%s-%d", name, host, os.Getpid())
 }
 
-// check tells what is missing before anything is opened.
-func (f Flags) check() error {
+// validate tells what is missing before anything is opened.
+func (f Flags) validate() error {
 	if f.Tokens == "" && !f.AllowAnonymous && f.empty() {
 		return errors.New("no caller would be accepted: give --tokens with the file of the callers' tokens, " +
 			"--oidc-issuer, or --allow-anonymous for development on loopback")

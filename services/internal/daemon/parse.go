@@ -11,13 +11,13 @@ import (
 // Parse reads the command line of a service into its flags, and ends the process
 // with 2 when it cannot. grpc is the default of --grpc.
 func Parse(flags any, name, about, grpc string) {
-	if code, done := parse(flags, name, about, grpc, os.Args[1:], os.Stdout, os.Stderr); done {
+	if code, done := parseArgs(flags, name, about, grpc, os.Args[1:], os.Stdout, os.Stderr); done {
 		os.Exit(code)
 	}
 }
 
-// parse answers done, and an exit code, when there is nothing to run.
-func parse(flags any, name, about, grpc string, args []string, out, errs io.Writer) (code int, done bool) {
+// parseArgs answers done, and an exit code, when there is nothing to run.
+func parseArgs(flags any, name, about, grpc string, args []string, out, errs io.Writer) (code int, done bool) {
 	parser, err := kong.New(flags, kong.Name(name), kong.Description(about), kong.Vars{"grpc": grpc},
 		kong.Writers(out, errs), kong.Exit(func(c int) { code, done = c, true }))
 	if err == nil {

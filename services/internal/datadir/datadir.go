@@ -37,13 +37,13 @@ func (d Dir) TokenKey() string { return d.join("token.key") }
 
 // Socket is the unix socket of the hook, or empty when its path would be too
 // long for one.
-func (d Dir) Socket() string { return d.socket("hook.sock") }
+func (d Dir) Socket() string { return d.socketFile("hook.sock") }
 
 // GRPCSocket is the unix socket of the gRPC services when their address wants
 // TLS, or empty when its path would be too long for one.
-func (d Dir) GRPCSocket() string { return d.socket("grpc.sock") }
+func (d Dir) GRPCSocket() string { return d.socketFile("grpc.sock") }
 
-func (d Dir) socket(name string) string {
+func (d Dir) socketFile(name string) string {
 	path := d.join(name)
 	if !strings.HasPrefix(path, "/") {
 		wd, err := os.Getwd()

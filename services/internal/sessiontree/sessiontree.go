@@ -43,7 +43,7 @@ func New(service statev1.SessionServiceClient, clock func() time.Time) *Sessions
 func (s *Sessions) Root(ctx context.Context, namespace, session string) (string, error) {
 	// Not even briefly is an old answer good enough here: a session must not decide what
 	// its own tree asks for.
-	names, err := s.lineage(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() })
+	names, err := s.lookUp(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() })
 	switch {
 	case err != nil:
 		return "", err
@@ -58,11 +58,11 @@ func (s *Sessions) Root(ctx context.Context, namespace, session string) (string,
 // for the name is the same before the session is registered and after. A session that is
 // not registered has its own name alone.
 func (s *Sessions) Lineage(ctx context.Context, namespace, session string) ([]string, error) {
-	return s.lineage(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() || s.clock().Before(l.until) })
+	return s.lookUp(ctx, namespace, session, func(l lineage) bool { return l.until.IsZero() || s.clock().Before(l.until) })
 }
 
-// lineage asks for what is not known, or not good enough any more.
-func (s *Sessions) lineage(ctx context.Context, namespace, session string, good func(lineage) bool) ([]string, error) {
+// lookUp asks for what is not known, or not good enough any more.
+func (s *Sessions) lookUp(ctx context.Context, namespace, session string, good func(lineage) bool) ([]string, error) {
 	key := namespace + "\x00" + session
 	if l, ok := s.known.Get(key); ok && good(l) {
 		return l.names, nil

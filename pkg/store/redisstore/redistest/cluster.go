@@ -42,7 +42,7 @@ func LaunchCluster(dir string, nodes int, settings ...string) (*Cluster, error) 
 			cluster.Kill()
 			return nil, fmt.Errorf("redistest: %w", err)
 		}
-		node, err := launch(home, true, settings)
+		node, err := boot(home, true, settings)
 		if err != nil {
 			cluster.Kill()
 			return nil, err

@@ -70,10 +70,10 @@ func StartSentinel(tb testing.TB, file string) *Server {
 // Launch starts a server whose files are in dir, for a TestMain. The caller
 // kills it.
 func Launch(dir string, settings ...string) (*Server, error) {
-	return launch(dir, false, settings)
+	return boot(dir, false, settings)
 }
 
-func launch(dir string, cluster bool, settings []string) (*Server, error) {
+func boot(dir string, cluster bool, settings []string) (*Server, error) {
 	server := &Server{dir: dir, settings: settings}
 	return server, server.startAnywhere(cluster)
 }

@@ -67,7 +67,7 @@ func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error
 		}
 		// A service that withdraws what it has asked does not wait any more.
 		if t.decided() && c.caller.Principal.Role != auth.Service {
-			a.settle(context.WithoutCancel(ctx), t.after)
+			a.tellEngine(context.WithoutCancel(ctx), t.after)
 		}
 	}
 	if ruled.Refusal != nil {

@@ -112,13 +112,13 @@ func (a *App) Deliver(ctx context.Context) {
 func (a *App) deliverer(receiver string) *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.now, Log: a.log, Kinds: []string{receiverKind(receiver)},
-		Fire:     func(ctx context.Context, timer store.Timer) error { return a.deliver(ctx, receiver, timer) },
+		Fire:     func(ctx context.Context, timer store.Timer) error { return a.sendOnce(ctx, receiver, timer) },
 		Interval: sweepInterval, Page: sendPage, Slots: sendAtOnce,
 	}
 }
 
-// deliver sends one message, unless another process does.
-func (a *App) deliver(ctx context.Context, receiver string, timer store.Timer) error {
+// sendOnce sends one message, unless another process does.
+func (a *App) sendOnce(ctx context.Context, receiver string, timer store.Timer) error {
 	var d delivery
 	if err := json.Unmarshal(timer.Data, &d); err != nil {
 		return fault.From(fmt.Errorf("decode timer: %w", err))
@@ -140,7 +140,7 @@ func (a *App) deliver(ctx context.Context, receiver string, timer store.Timer) e
 		return err
 	}
 	now := a.now()
-	failed := a.send(ctx, receiver, Notice{ID: d.ID, Type: d.Type, At: d.At, SentAt: now, Record: r.at(now)})
+	failed := a.post(ctx, receiver, Notice{ID: d.ID, Type: d.Type, At: d.At, SentAt: now, Record: r.at(now)})
 	if failed != nil && ctx.Err() != nil {
 		return nil // this process ends; another sends it
 	}
@@ -151,7 +151,7 @@ func (a *App) deliver(ctx context.Context, receiver string, timer store.Timer) e
 		batch = store.Batch{ClearTimers: []store.TimerID{timer.TimerID}}
 	}
 	if failed != nil {
-		a.sendFailed(ctx, receiver, &d, over, failed)
+		a.notSent(ctx, receiver, &d, over, failed)
 	}
 	_, err = a.store.Commit(ctx, batch)
 	return err
@@ -175,7 +175,7 @@ func (a *App) claim(ctx context.Context, timer store.Timer, try int) (bool, erro
 	return !result.Replayed, nil
 }
 
-func (a *App) send(ctx context.Context, receiver string, n Notice) error {
+func (a *App) post(ctx context.Context, receiver string, n Notice) error {
 	ctx, cancel := context.WithTimeout(ctx, SendTimeout)
 	defer cancel()
 	return a.webhooks.Send(ctx, receiver, n)
@@ -193,7 +193,7 @@ func retryAfter(tries int) time.Duration {
 	return min(pause, lastRetry)
 }
 
-func (a *App) sendFailed(ctx context.Context, receiver string, d *delivery, over bool, err error) {
+func (a *App) notSent(ctx context.Context, receiver string, d *delivery, over bool, err error) {
 	level, message := slog.LevelInfo, "a webhook did not accept a message, which will be sent again"
 	if over {
 		level, message = slog.LevelError, "a webhook did not accept a message for a day, and the message is dropped"

@@ -12,9 +12,9 @@ import (
 // whoever has decided is answered.
 const settleTimeout = 2 * time.Second
 
-// settle tells the engine that an approval that it waits for is decided. This is for
+// tellEngine tells the engine that an approval that it waits for is decided. This is for
 // speed: the event and the engine's own timer make it certain.
-func (a *App) settle(ctx context.Context, r *Record) {
+func (a *App) tellEngine(ctx context.Context, r *Record) {
 	if a.runs == nil || r.RunID == "" || r.Action.Kind == consent.ToolCall {
 		return
 	}
@@ -26,15 +26,15 @@ func (a *App) settle(ctx context.Context, r *Record) {
 	}
 }
 
-// settleBehind does so without waiting, unless many are being told already. It may
+// tellEngineBehind does so without waiting, unless many are being told already. It may
 // outlive the sweep that calls it.
-func (a *App) settleBehind(ctx context.Context, r *Record) {
+func (a *App) tellEngineBehind(ctx context.Context, r *Record) {
 	ctx = context.WithoutCancel(ctx)
 	select {
 	case a.settling <- struct{}{}:
 		a.behind.Go(func() {
 			defer func() { <-a.settling }()
-			a.settle(ctx, r)
+			a.tellEngine(ctx, r)
 		})
 	default:
 	}

@@ -66,7 +66,7 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 		return err
 	}
 	if t.decided() {
-		a.settleBehind(ctx, t.after)
+		a.tellEngineBehind(ctx, t.after)
 	}
 	return nil
 }

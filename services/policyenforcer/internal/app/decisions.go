@@ -94,7 +94,7 @@ func (r *DecisionRecord) Encode() []byte {
 		w.Name("shadows")
 		w.OpenList()
 		for i := range r.Shadows {
-			r.Shadows[i].encode(w)
+			r.Shadows[i].appendTo(w)
 		}
 		w.CloseList()
 	}
@@ -102,7 +102,7 @@ func (r *DecisionRecord) Encode() []byte {
 	return w.Bytes()
 }
 
-func (s *Shadow) encode(w *jsonobject.Writer) {
+func (s *Shadow) appendTo(w *jsonobject.Writer) {
 	w.Open()
 	w.OptionalText("policy", s.Policy)
 	w.OptionalInteger("policy_version", s.PolicyVersion)

@@ -42,7 +42,7 @@ func (a *App) Spend(ctx context.Context, namespace string, spends []rules.Spend)
 
 // Index is the cached index of a namespace, and Refresh the present one.
 func (a *App) Index(ctx context.Context, namespace string) (*policyIndex, error) {
-	return a.policies(ctx, namespace)
+	return a.knownPolicies(ctx, namespace)
 }
 
 func (a *App) Refresh(ctx context.Context, namespace string) (*policyIndex, error) {

@@ -104,7 +104,7 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 		_, err := a.store.Commit(ctx, store.Batch{ClearTimers: []store.TimerID{timer.TimerID}})
 		return err
 	}
-	report, err := a.verify(ctx, decisions)
+	report, err := a.verifyPartition(ctx, decisions)
 	if err != nil {
 		return err
 	}

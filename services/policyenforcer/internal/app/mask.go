@@ -88,7 +88,7 @@ func (m Masks) Text(s string) string {
 		return fmt.Sprintf("the text has %d bytes, more than the %d that are kept", len(s), maxInput)
 	}
 	m = m.orDefault()
-	return m.text(s)
+	return m.maskText(s)
 }
 
 func (m Masks) orDefault() Masks {
@@ -107,8 +107,8 @@ func note(format string, args ...any) []byte {
 	}).AppendJSON(nil)
 }
 
-// text is a text without what the patterns match.
-func (m *Masks) text(s string) string {
+// maskText is a text without what the patterns match.
+func (m *Masks) maskText(s string) string {
 	folded := fold(s)
 	for i := range m.patterns {
 		if kept := m.patterns[i].mask(s, folded); kept != s {
@@ -118,5 +118,5 @@ func (m *Masks) text(s string) string {
 	if len(m.names.parts)+len(m.names.whole)+len(m.names.assigned) == 0 {
 		return s
 	}
-	return m.names.text(s)
+	return m.names.maskText(s)
 }

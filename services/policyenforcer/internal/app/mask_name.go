@@ -55,9 +55,9 @@ func foldedName(name string) string {
 	}, name)
 }
 
-// text masks what a text gives the names: NAME=x, name: x, "name": "x", --name x,
+// maskText masks what a text gives the names: NAME=x, name: x, "name": "x", --name x,
 // <name>x</name>, and "name x" where x has a digit. It reads the text once.
-func (n *maskNames) text(s string) string {
+func (n *maskNames) maskText(s string) string {
 	var kept strings.Builder
 	end := 0 // of what is kept
 	for at := 0; at < len(s); {

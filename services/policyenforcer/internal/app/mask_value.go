@@ -10,7 +10,7 @@ import (
 func (m *Masks) value(v document.Value) document.Value {
 	switch v.Kind() {
 	case document.String:
-		return document.StringValue(m.text(v.Str()))
+		return document.StringValue(m.maskText(v.Str()))
 	case document.Array:
 		return m.array(v)
 	case document.Object:
@@ -24,7 +24,7 @@ func (m *Masks) object(v document.Value) document.Value {
 	pair := m.namesSecret(v)
 	members := make([]document.Member, 0, v.Len())
 	for name, member := range v.Members() {
-		kept := document.Member{Name: m.text(name), Value: document.StringValue(masked)}
+		kept := document.Member{Name: m.maskText(name), Value: document.StringValue(masked)}
 		if !m.names.hide(name) && (!pair || !holdsValue(name)) {
 			kept.Value = m.value(member)
 		}

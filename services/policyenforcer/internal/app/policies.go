@@ -70,7 +70,7 @@ func (a *App) Policy(ctx context.Context, namespace, name string, version int64)
 	if err != nil {
 		return nil, err
 	}
-	return x.policy(*v), nil
+	return x.withStanding(*v), nil
 }
 
 // Policies answers a page of policies by name: of each the live version, or else the
@@ -96,7 +96,7 @@ func (a *App) Policies(ctx context.Context, namespace, after string, limit int) 
 		if err != nil {
 			return nil, "", err
 		}
-		page = append(page, x.policy(*v))
+		page = append(page, x.withStanding(*v))
 	}
 	return page, "", nil
 }
@@ -120,7 +120,7 @@ func (a *App) Promote(ctx context.Context, caller Caller, name string, version i
 	if err != nil {
 		return nil, err
 	}
-	return x.policy(*v), nil
+	return x.withStanding(*v), nil
 }
 
 // DeletePolicy removes a policy that is attached to nothing. Its versions can be

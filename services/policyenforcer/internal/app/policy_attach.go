@@ -15,7 +15,7 @@ import (
 // Attach makes a policy judge the calls of a workflow, process, session or role.
 // What is attached already stays so.
 func (a *App) Attach(ctx context.Context, caller Caller, name string, to Attachment) (*Policy, error) {
-	if err := to.check(); err != nil {
+	if err := to.validate(); err != nil {
 		return nil, err
 	}
 	return a.changeAttachments(ctx, caller, name, "attached", to, func(p *indexed) error {
@@ -63,11 +63,11 @@ func (a *App) changeAttachments(ctx context.Context, caller Caller, name, verb s
 	if err != nil {
 		return nil, err
 	}
-	return x.policy(*v), nil
+	return x.withStanding(*v), nil
 }
 
-// check refuses what nothing can be attached to.
-func (t Attachment) check() error {
+// validate refuses what nothing can be attached to.
+func (t Attachment) validate() error {
 	switch t.Kind {
 	case AttachedToWorkflow, AttachedToProcess, AttachedToSession:
 	case AttachedToRole:

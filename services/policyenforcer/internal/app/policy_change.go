@@ -115,8 +115,8 @@ func (t *indexText) bounded(bytes int) error {
 // names are those of all policies, in order.
 func (x *policyIndex) names() []string { return slices.Sorted(maps.Keys(x.text.Policies)) }
 
-// policy is a version with what holds of its policy now.
-func (x *policyIndex) policy(v PolicyVersion) *Policy {
+// withStanding is a version with what holds of its policy now.
+func (x *policyIndex) withStanding(v PolicyVersion) *Policy {
 	p := x.text.Policies[v.Name]
 	return &Policy{PolicyVersion: v, Live: p.Live, Shadow: p.Shadow, Attachments: p.Attachments}
 }

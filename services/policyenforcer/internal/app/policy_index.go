@@ -141,8 +141,8 @@ func newPolicyCaches() policyCaches {
 	}
 }
 
-// policies answers the index of a namespace, which may be an old one.
-func (a *App) policies(ctx context.Context, namespace string) (*policyIndex, error) {
+// knownPolicies answers the index of a namespace, which may be an old one.
+func (a *App) knownPolicies(ctx context.Context, namespace string) (*policyIndex, error) {
 	if x, ok := a.caches.indexes.Get(namespace); ok {
 		return x, nil
 	}

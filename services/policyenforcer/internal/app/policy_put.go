@@ -67,7 +67,7 @@ func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *P
 	if err != nil {
 		return nil, false, nil, err
 	}
-	return x.policy(*v), created, problems, nil
+	return x.withStanding(*v), created, problems, nil
 }
 
 // checkPolicyName refuses what cannot name a policy. Those of processes are named

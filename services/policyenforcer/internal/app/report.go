@@ -63,7 +63,7 @@ type Interrupted struct {
 // An interrupt that the call fires comes first, and once per call. So a report
 // that was answered has interrupted, and one that failed can be sent again.
 func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported, error) {
-	if _, ok := parseCost(req.CostUSD); !ok {
+	if _, ok := readCost(req.CostUSD); !ok {
 		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, req.CostUSD).
 			Violate("/cost_usd", "NUMBER", "not a decimal number")
 	}
@@ -78,7 +78,7 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 	reported := &Reported{Report: req, RunID: s.run.ID, RunVersion: s.run.Version}
 	if call != nil {
 		reported.Accounted = true
-		if reported.Interrupt, err = a.interrupt(ctx, caller, s, call, req); err != nil {
+		if reported.Interrupt, err = a.fireInterrupt(ctx, caller, s, call, req); err != nil {
 			return nil, fault.From(err)
 		}
 	}
@@ -107,9 +107,9 @@ func (a *App) allowedCall(ctx context.Context, root store.Key, callID string) (*
 	return call, nil
 }
 
-// interrupt asks the engine to divert the run when a call that edits files has
+// fireInterrupt asks the engine to divert the run when a call that edits files has
 // changed one that an interrupt watches (S4.1).
-func (a *App) interrupt(ctx context.Context, caller Caller, s *snapshotOf, call *ledger.Call, req Report) (*Interrupted, error) {
+func (a *App) fireInterrupt(ctx context.Context, caller Caller, s *snapshotOf, call *ledger.Call, req Report) (*Interrupted, error) {
 	if !req.OK {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (a *App) settle(ctx context.Context, namespace string, root store.Key, call
 	if call == nil || len(call.Spends) == 0 {
 		return nil
 	}
-	cost, _ := parseCost(r.CostUSD) // it was checked
+	cost, _ := readCost(r.CostUSD) // it was checked
 	if r.CostUSD == "" && r.OK {
 		return nil // what it has cost is not known: what was estimated stays
 	}
@@ -276,8 +276,8 @@ func (r *Report) digest() string {
 	return digest(r.Tool, fmt.Appendf(nil, "%t %d %s %q", r.OK, r.ResultBytes, r.CostUSD, r.FilesChanged))
 }
 
-// parseCost reads an amount of dollars, nothing as none: money is never a float.
-func parseCost(text string) (rules.MicroUSD, bool) {
+// readCost reads an amount of dollars, nothing as none: money is never a float.
+func readCost(text string) (rules.MicroUSD, bool) {
 	if text == "" {
 		return 0, true
 	}
@@ -291,7 +291,7 @@ const maxCost rules.MicroUSD = 1_000_000_000_000
 
 // ParseCost reads the estimate of a call.
 func ParseCost(text string) (rules.MicroUSD, error) {
-	cost, ok := parseCost(text)
+	cost, ok := readCost(text)
 	if !ok {
 		return 0, fault.New(fault.InvalidRequest, `estimated_cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, text).
 			Violate("/estimated_cost_usd", "NUMBER", "not a decimal number")

@@ -110,7 +110,7 @@ func (c *recorder) call(ctx context.Context, r *DecisionRecord) (rules.Recorded,
 		},
 		Decision: r.Decision, Code: r.Code, Policy: r.Policy,
 	}
-	if cost, ok := parseCost(r.EstimatedCostUSD); ok {
+	if cost, ok := readCost(r.EstimatedCostUSD); ok {
 		recorded.EstimatedCost = cost
 	}
 	if r.SessionID == "" {

@@ -40,7 +40,7 @@ type shadowSet struct {
 // state enforces ends with the run, or while it is paused; a policy does not. What is
 // named and cannot be had denies.
 func (a *App) standardOf(ctx context.Context, caller Caller, s *snapshotOf, tool string) (*standard, error) {
-	index, err := a.policies(ctx, caller.Namespace)
+	index, err := a.knownPolicies(ctx, caller.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func incomplete(run *workflow.View, err error) error {
 // heldWithoutRun reports that policies hold for the caller, or for a session or one
 // above it, whatever it does.
 func (a *App) heldWithoutRun(ctx context.Context, caller Caller, session string) (bool, error) {
-	index, err := a.policies(ctx, caller.Namespace)
+	index, err := a.knownPolicies(ctx, caller.Namespace)
 	if err != nil {
 		return false, err
 	}

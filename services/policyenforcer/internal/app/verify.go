@@ -39,7 +39,7 @@ const (
 func (a *App) Verify(ctx context.Context, namespace, partition, after string) (reports []*ChainReport, next string, err error) {
 	if partition != "" {
 		decisions := decisionsKey(namespace, partition)
-		report, err := a.verify(ctx, decisions)
+		report, err := a.verifyPartition(ctx, decisions)
 		if err == nil {
 			report, err = a.verifyRegistered(ctx, decisions, report)
 		}
@@ -67,7 +67,7 @@ func (a *App) Verify(ctx context.Context, namespace, partition, after string) (r
 		if records > verifyRecords {
 			return reports, ids[i-1], nil
 		}
-		report, err := a.verify(ctx, decisionsKey(namespace, id))
+		report, err := a.verifyPartition(ctx, decisionsKey(namespace, id))
 		if err != nil {
 			return nil, "", fault.From(err)
 		}
@@ -110,9 +110,9 @@ func (a *App) partitions(ctx context.Context, namespace, after string) (ids []st
 	return ids, next, nil
 }
 
-// verify verifies one partition; nil when there is none. What was forgotten meanwhile
+// verifyPartition verifies one partition; nil when there is none. What was forgotten meanwhile
 // is no problem: then it is verified again.
-func (a *App) verify(ctx context.Context, decisions store.Key) (*ChainReport, error) {
+func (a *App) verifyPartition(ctx context.Context, decisions store.Key) (*ChainReport, error) {
 	for {
 		before, err := a.forgottenOf(ctx, decisions)
 		if err != nil && fault.ReasonOf(err) != fault.Internal {
@@ -158,7 +158,7 @@ func (a *App) verifyAfter(ctx context.Context, decisions store.Key, before *forg
 		app: a, decisions: decisions, before: before, through: through, chain: chain, head: chain, version: before.Seals,
 		report: &ChainReport{Partition: decisions.ID, Head: through.Head}, began: began,
 	}
-	err = v.run(ctx, logged.Version)
+	err = v.verifyThrough(ctx, logged.Version)
 	var wrong *chainError
 	if errors.As(err, &wrong) {
 		v.report.Sequence, v.report.Problem = wrong.sequence, wrong.problem
@@ -196,9 +196,9 @@ type verification struct {
 	version int64
 }
 
-// run verifies the records up to one, which is the version of their own record:
+// verifyThrough verifies the records up to one, which is the version of their own record:
 // each put of it has added one.
-func (v *verification) run(ctx context.Context, last int64) error {
+func (v *verification) verifyThrough(ctx context.Context, last int64) error {
 	at := v.before.Through
 	if at > last || at > v.through.Through {
 		return wrong(at, "records up to %d were deleted, and the log says that %d were made and %d sealed", at, last, v.through.Through)

@@ -66,7 +66,7 @@ func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, ke
 	}
 	now, digest := a.now(), document.Digest(value)
 	return retry.Do(ctx, "component "+parsed.Slug, func() (*Component, error) {
-		record, known, err := a.component(ctx, caller.Namespace, parsed.Slug)
+		record, known, err := a.findComponent(ctx, caller.Namespace, parsed.Slug)
 		if err != nil {
 			return nil, err
 		}
@@ -117,15 +117,15 @@ func (a *App) putComponentRecord(ctx context.Context, caller Caller, c *Componen
 
 // Component answers a component by its slug.
 func (a *App) Component(ctx context.Context, namespace, slug string) (*Component, error) {
-	_, c, err := a.component(ctx, namespace, slug)
+	_, c, err := a.findComponent(ctx, namespace, slug)
 	if err == nil && c == nil {
 		return nil, fault.New(fault.NotFound, "there is no component %q; create it first", clip(slug))
 	}
 	return c, err
 }
 
-// component reads the record of a slug, and the component, nil for none.
-func (a *App) component(ctx context.Context, namespace, slug string) (store.Record, *Component, error) {
+// findComponent reads the record of a slug, and the component, nil for none.
+func (a *App) findComponent(ctx context.Context, namespace, slug string) (store.Record, *Component, error) {
 	record, err := a.store.Get(ctx, componentKey(namespace, slug))
 	if notFound(err) {
 		return record, nil, nil

@@ -55,7 +55,7 @@ func (r *rig) begin(caller app.Caller, scope app.Scope) *app.Execution {
 // commit ends an execution that must end well.
 func (r *rig) commit(caller app.Caller, ex *app.Execution, out app.Outcome) *app.Execution {
 	r.Helper()
-	after, err := r.Commit(r.Context(), caller, ex.ID, out)
+	after, err := r.EndExecution(r.Context(), caller, ex.ID, out)
 	if err != nil {
 		r.Fatalf("commit: %v", err)
 	}
@@ -292,11 +292,11 @@ func TestPersistence(t *testing.T) {
 		// Nor can it end what another began.
 		for _, slug := range []string{"wizard-flow-state", "user-preferences"} {
 			ex := r.begin(agent("ann's"), app.Scope{Slug: slug})
-			_, err := r.Commit(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
+			_, err := r.EndExecution(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
 			r.refused(err, fault.PermissionDenied)
 		}
 		ex := r.begin(operator, app.Scope{Slug: "user-preferences", Subject: "ann's"})
-		_, err := r.Commit(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
+		_, err := r.EndExecution(r.Context(), agent("bob's"), ex.ID, merged(`{}`))
 		r.refused(err, fault.PermissionDenied)
 	})
 }
@@ -351,7 +351,7 @@ func TestValuesUnderANewDefinition(t *testing.T) {
 		if got := ex.Values.String(); got != `{"kept":2,"unset":null,"new":null,"more":"m"}` || fmt.Sprint(ex.Unset) != "[unset new]" || ex.Version != 1 {
 			r.Errorf("it begins with %s, unset %v, version %d", got, ex.Unset, ex.Version)
 		}
-		_, err = r.Commit(r.Context(), operator, ex.ID, merged(`{"new":"n"}`))
+		_, err = r.EndExecution(r.Context(), operator, ex.ID, merged(`{"new":"n"}`))
 		r.refused(err, fault.SchemaViolation) // what was kept does not fit
 		after := r.commit(operator, ex, merged(`{"new":"n","kept":"k"}`))
 		if got := after.Values.String(); got != `{"kept":"k","unset":null,"new":"n","more":"m"}` || after.Version != 2 {

@@ -56,10 +56,10 @@ func (a *App) Begin(ctx context.Context, caller Caller, scope Scope) (*Execution
 	if err != nil {
 		return nil, err
 	}
-	return a.begin(ctx, v)
+	return a.beginWith(ctx, v)
 }
 
-func (a *App) begin(ctx context.Context, v *values) (*Execution, error) {
+func (a *App) beginWith(ctx context.Context, v *values) (*Execution, error) {
 	ex, err := v.execution(ctx)
 	if err != nil {
 		return nil, err
@@ -120,9 +120,9 @@ func (a *App) ReadValues(ctx context.Context, caller Caller, scope Scope) (*Exec
 // leave them as they were.
 type Outcome struct{ Values, Patch, Merge []byte }
 
-// Commit ends an execution, and keeps its values as long as the component says. It
+// EndExecution ends an execution, and keeps its values as long as the component says. It
 // is a conflict when another execution has committed since it began (S12.3).
-func (a *App) Commit(ctx context.Context, caller Caller, id string, out Outcome) (*Execution, error) {
+func (a *App) EndExecution(ctx context.Context, caller Caller, id string, out Outcome) (*Execution, error) {
 	key := store.Key{Namespace: caller.Namespace, Kind: kindExecution, ID: id}
 	record, err := a.store.Get(ctx, key)
 	if notFound(err) {

@@ -50,7 +50,7 @@ func TestExecutionsEnd(t *testing.T) {
 			if ex.Version != version {
 				r.Errorf("it begins at version %d, want %d", ex.Version, version)
 			}
-			after, err := r.Commit(r.Context(), operator, ex.ID, step.out)
+			after, err := r.EndExecution(r.Context(), operator, ex.ID, step.out)
 			if got := fault.ReasonOf(err); got != step.reason {
 				r.Fatalf("%s%s%s: %v, want %q", step.out.Values, step.out.Patch, step.out.Merge, err, step.reason)
 			}
@@ -67,10 +67,10 @@ func TestExecutionsEnd(t *testing.T) {
 			if version++; after.Version != version || after.Values.String() != step.want || after.ID != ex.ID {
 				r.Errorf("it ends at version %d with %s, want %d with %s", after.Version, after.Values, version, step.want)
 			}
-			_, err = r.Commit(r.Context(), operator, ex.ID, step.out)
+			_, err = r.EndExecution(r.Context(), operator, ex.ID, step.out)
 			r.refused(err, fault.NotFound) // it is over
 		}
-		_, err := r.Commit(r.Context(), operator, "exec_none", app.Outcome{})
+		_, err := r.EndExecution(r.Context(), operator, "exec_none", app.Outcome{})
 		r.refused(err, fault.NotFound)
 	})
 }
@@ -100,7 +100,7 @@ func TestExecutionsConflict(t *testing.T) {
 				var group sync.WaitGroup
 				for i, ex := range begun {
 					group.Go(func() {
-						_, err := replicas[i%3].Commit(r.Context(), as("s"), ex.ID, merged(c.out))
+						_, err := replicas[i%3].EndExecution(r.Context(), as("s"), ex.ID, merged(c.out))
 						mu.Lock()
 						defer mu.Unlock()
 						if err == nil {
@@ -121,7 +121,7 @@ func TestExecutionsConflict(t *testing.T) {
 		for i, slug := range []string{"wizard-flow-state", "conversation-context"} {
 			ex := r.begin(as("s"), app.Scope{Slug: slug})
 			group.Go(func() {
-				if _, err := replicas[i].Commit(r.Context(), as("s"), ex.ID, app.Outcome{}); err != nil {
+				if _, err := replicas[i].EndExecution(r.Context(), as("s"), ex.ID, app.Outcome{}); err != nil {
 					r.Errorf("%s: %v", slug, err)
 				}
 			})
@@ -152,7 +152,7 @@ func TestValuesEndWithTheSession(t *testing.T) {
 		longTerm := r.begin(agent("s"), app.Scope{Slug: "user-preferences"})
 		r.stop("s", session.Stop{})
 		for _, ex := range []*app.Execution{early, late} {
-			_, err := r.Commit(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
+			_, err := r.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
 			r.refused(err, fault.SessionEnded)
 		}
 		_, err := r.Begin(r.Context(), agent("s"), scope)
@@ -170,11 +170,11 @@ func TestValuesEndWithTheSession(t *testing.T) {
 			r.Errorf("after it was resumed it begins with %s", ex.Values)
 		}
 		for _, ex := range []*app.Execution{early, late} {
-			_, err := r.Commit(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
+			_, err := r.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{"form_data":{"secret":2}}`))
 			r.refused(err, fault.SessionEnded)
 		}
 		next := r.commit(agent("s"), begin(), merged(`{"current_step":3}`))
-		if _, err = r.Commit(r.Context(), agent("s"), late.ID, merged(`{}`)); fault.ReasonOf(err) != fault.SessionEnded {
+		if _, err = r.EndExecution(r.Context(), agent("s"), late.ID, merged(`{}`)); fault.ReasonOf(err) != fault.SessionEnded {
 			r.Errorf("the versions are alike, %d and %d: %v", late.Version, next.Version, err)
 		}
 		r.sweep() // must not take what belongs to the session as it is now
@@ -187,11 +187,11 @@ func TestValuesEndWithTheSession(t *testing.T) {
 		r.session(app.NewSession{Name: "child", Parent: "s", Skip: true})
 		ex := r.begin(agent("child"), scope)
 		r.stop("child", session.Stop{End: true})
-		_, err = r.Commit(r.Context(), agent("child"), ex.ID, merged(`{}`))
+		_, err = r.EndExecution(r.Context(), agent("child"), ex.ID, merged(`{}`))
 		r.refused(err, fault.SessionEnded)
 		ex = begin()
 		r.stop("s", session.Stop{End: true})
-		_, err = r.Commit(r.Context(), agent("s"), ex.ID, merged(`{}`))
+		_, err = r.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{}`))
 		r.refused(err, fault.SessionEnded)
 	})
 }
@@ -205,7 +205,7 @@ func TestCommitRacesTheEnd(t *testing.T) {
 		r.session(app.NewSession{Name: "s"})
 		ex := r.begin(agent("s"), app.Scope{Slug: "wizard-flow-state"})
 		a := r.before(puts("session_values"), func() { r.stop("s", session.Stop{}) })
-		_, err := a.Commit(r.Context(), agent("s"), ex.ID, merged(`{"current_step":2}`))
+		_, err := a.EndExecution(r.Context(), agent("s"), ex.ID, merged(`{"current_step":2}`))
 		r.refused(err, fault.SessionEnded)
 		key := r.member("s").Key
 		key.Kind = "session_values"
@@ -232,7 +232,7 @@ func TestValuesStayWithTheirComponent(t *testing.T) {
 			}
 			_, err := r.Begin(r.Context(), agent("s"), scope)
 			r.refused(err, fault.NotFound)
-			_, err = r.Commit(r.Context(), agent("s"), later.ID, merged(out))
+			_, err = r.EndExecution(r.Context(), agent("s"), later.ID, merged(out))
 			r.refused(err, fault.NotFound)
 			r.component(definition)
 			if got := r.begin(agent("s"), scope); got.Version != 0 || got.Values.String() != begun.Values.String() {
@@ -240,7 +240,7 @@ func TestValuesStayWithTheirComponent(t *testing.T) {
 			}
 			for range 2 {
 				for _, ex := range []*app.Execution{begun, later} {
-					_, err = r.Commit(r.Context(), agent("s"), ex.ID, merged(out))
+					_, err = r.EndExecution(r.Context(), agent("s"), ex.ID, merged(out))
 					r.refused(err, fault.VersionConflict)
 				}
 				r.commit(agent("s"), r.begin(agent("s"), scope), app.Outcome{})
@@ -271,7 +271,7 @@ func TestPersistenceChangesDuringAnExecution(t *testing.T) {
 				become(from)
 				ex := r.begin(as("s"), app.Scope{Slug: "c"})
 				become(to)
-				_, err := r.Commit(r.Context(), as("s"), ex.ID, merged(`{"n":1}`))
+				_, err := r.EndExecution(r.Context(), as("s"), ex.ID, merged(`{"n":1}`))
 				if from == to && err != nil || from != to && fault.ReasonOf(err) != fault.VersionConflict {
 					r.Errorf("from %s to %s: %v", from, to, err)
 				}
@@ -289,10 +289,10 @@ func TestAbandonedExecutions(t *testing.T) {
 		ex, committed := r.begin(operator, scope), r.begin(operator, scope)
 		r.commit(operator, committed, merged(`{}`))
 		r.advance(24*time.Hour - 1)
-		_, err := r.Commit(r.Context(), operator, ex.ID, app.Outcome{})
+		_, err := r.EndExecution(r.Context(), operator, ex.ID, app.Outcome{})
 		r.refused(err, fault.VersionConflict) // it is there
 		r.advance(1)
-		_, err = r.Commit(r.Context(), operator, ex.ID, app.Outcome{})
+		_, err = r.EndExecution(r.Context(), operator, ex.ID, app.Outcome{})
 		r.refused(err, fault.NotFound)
 		r.noTimers()
 	})
@@ -312,9 +312,9 @@ func TestExecutionWhoseCommitFails(t *testing.T) {
 		} {
 			ex := r.begin(operator, scope)
 			a := r.faulty(storetest.Nth(1, befalls))
-			_, err := a.Commit(r.Context(), operator, ex.ID, merged(`{}`))
+			_, err := a.EndExecution(r.Context(), operator, ex.ID, merged(`{}`))
 			r.refused(err, c.first)
-			_, err = a.Commit(r.Context(), operator, ex.ID, merged(`{}`))
+			_, err = a.EndExecution(r.Context(), operator, ex.ID, merged(`{}`))
 			if got := fault.ReasonOf(err); got != c.second {
 				r.Errorf("again: %v", err)
 			}

@@ -197,7 +197,7 @@ func (a *App) openMember(ctx context.Context, key store.Key, in *intent) (*Membe
 	if _, err := t.commit(ctx); err != nil {
 		return nil, err
 	}
-	return t.member(ctx, key)
+	return t.memberNow(ctx, key)
 }
 
 func withVersion(s *session.Session, version int64) *session.Session {

@@ -109,7 +109,7 @@ func (a *App) giveReady(ctx context.Context, caller Caller, r Runner, held map[s
 			if len(held) >= r.MaxInFlight || !r.fits(m) {
 				continue
 			}
-			task, err := a.lease(ctx, caller, r, m)
+			task, err := a.leaseTask(ctx, caller, r, m)
 			switch {
 			case storeFails(err):
 				return err
@@ -142,8 +142,8 @@ func storeFails(err error) bool {
 	}
 }
 
-// lease gives one session's task to a runner, or answers nil when it is gone.
-func (a *App) lease(ctx context.Context, caller Caller, r Runner, m *Member) (*Task, error) {
+// leaseTask gives one session's task to a runner, or answers nil when it is gone.
+func (a *App) leaseTask(ctx context.Context, caller Caller, r Runner, m *Member) (*Task, error) {
 	t := a.newTree(caller)
 	result := m.Lease(r.Name, t.clock)
 	if !result.Changed {

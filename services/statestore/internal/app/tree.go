@@ -37,8 +37,8 @@ func (a *App) newTree(caller Caller) *tree {
 	return t
 }
 
-// member answers a session as this change has left it so far.
-func (t *tree) member(ctx context.Context, key store.Key) (*Member, error) {
+// memberNow answers a session as this change has left it so far.
+func (t *tree) memberNow(ctx context.Context, key store.Key) (*Member, error) {
 	for _, m := range t.now {
 		if m.Key == key {
 			return m, nil
@@ -69,7 +69,7 @@ func (t *tree) apply(ctx context.Context, m *Member, r session.Result) error {
 	}
 	above := sessionKey(m.Key.Namespace, m.ParentHome)
 	up := func(step func(*session.Session) session.Result) error {
-		parent, err := t.member(ctx, above)
+		parent, err := t.memberNow(ctx, above)
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key once
 	case result.Replayed:
 		return a.loadMember(ctx, at)
 	default:
-		return t.member(ctx, at)
+		return t.memberNow(ctx, at)
 	}
 }
 

@@ -70,13 +70,13 @@ type outcome struct {
 func (a *App) Update(ctx context.Context, caller Caller, u Update) (*State, error) {
 	var st *State
 	err := a.onState(ctx, caller, u.StateID, func(acting *Member, key store.Key) (err error) {
-		st, err = a.update(ctx, caller, acting, key, u)
+		st, err = a.updateAs(ctx, caller, acting, key, u)
 		return err
 	})
 	return st, err
 }
 
-func (a *App) update(ctx context.Context, caller Caller, acting *Member, key store.Key, u Update) (*State, error) {
+func (a *App) updateAs(ctx context.Context, caller Caller, acting *Member, key store.Key, u Update) (*State, error) {
 	size := len(u.Data) + len(u.Patch) + len(u.Merge)
 	if err := a.writers.enter(size); err != nil {
 		return nil, err

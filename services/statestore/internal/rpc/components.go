@@ -89,7 +89,7 @@ func (s *Components) CommitExecution(ctx context.Context, req *statev1.CommitExe
 	case *statev1.CommitExecutionRequest_MergePatch:
 		out.Merge = given(change.MergePatch)
 	}
-	ex, err := s.App.Commit(ctx, caller(ctx, req.GetSession()), req.GetExecutionId(), out)
+	ex, err := s.App.EndExecution(ctx, caller(ctx, req.GetSession()), req.GetExecutionId(), out)
 	if err != nil {
 		return nil, err
 	}
