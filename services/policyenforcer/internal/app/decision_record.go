@@ -140,3 +140,45 @@ func (s *Shadow) UnmarshalJSON(data []byte) error {
 	*s = Shadow(kept)
 	return nil
 }
+
+// told is a decision as others than the caller are told of it: messages quote what was
+// called.
+func (a *App) told(d *Decision) *Decision {
+	if d.Message == "" && len(d.Shadows) == 0 {
+		return d
+	}
+	told := *d
+	told.Message = a.Masks.Text(d.Message)
+	if len(d.Shadows) > 0 {
+		told.Shadows = make([]Shadow, len(d.Shadows))
+		for i, sh := range d.Shadows {
+			sh.Message = a.Masks.Text(sh.Message)
+			told.Shadows[i] = sh
+		}
+	}
+	return &told
+}
+
+// decisionRecord is what the log keeps of a decision.
+func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks, now time.Time) *DecisionRecord {
+	rec := &DecisionRecord{
+		Time: now, Principal: q.caller.Principal.Name, SessionID: s.run.SessionID,
+		RunID: s.run.ID, RunVersion: s.run.Version, Workflow: s.run.Workflow, WorkflowVersion: s.run.WorkflowVersion,
+		State: s.run.State, Branch: s.run.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
+		Decision: d.Verdict.Decision, Code: d.Verdict.Code, Message: d.Message, InputDigest: d.InputDigest,
+		ApprovalID: d.ApprovalID, Shadows: d.Shadows,
+	}
+	if d.By != nil {
+		rec.Policy, rec.PolicyVersion, rec.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
+	}
+	if s.unbound {
+		rec.RunID, rec.RunVersion, rec.Workflow, rec.State = "", 0, "", ""
+	}
+	if d.EstimatedCost > 0 {
+		rec.EstimatedCostUSD = d.EstimatedCost.String()
+	}
+	if s.Machine.Meta().CaptureOutput && d.Verdict.Code != toolcall.CodeInvalidInput {
+		rec.Input = masks.Input(q.req.Input)
+	}
+	return rec
+}
