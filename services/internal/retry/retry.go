@@ -36,7 +36,7 @@ func Fault(err error) error {
 }
 
 // Do calls try until that has not lost a race (store.ErrConflict), and returns what it
-// returned then. Each try must start from what is stored by then. The error is
+// returned then. Each try must start from what is stored when it begins. The error is
 // VERSION_CONFLICT when every attempt has lost its race for what, and a fault when ctx
 // ends between two attempts; then there is no result.
 func Do[T any](ctx context.Context, what string, try func() (T, error)) (T, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// lost is an error as those that race get it.
-var lost = fmt.Errorf("commit: %w", &store.ConflictError{Key: store.Key{Kind: "run", ID: "r"}, Want: 1, Have: 2})
+// errLost is an error as those that race get it.
+var errLost = fmt.Errorf("commit: %w", &store.ConflictError{Key: store.Key{Kind: "run", ID: "r"}, Want: 1, Have: 2})
 
 func TestDo(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestDo(t *testing.T) {
 				calls := 0
 				got, err := Do(t.Context(), "run r", func() (int, error) {
 					if calls++; calls <= tc.losses {
-						return calls, lost
+						return calls, errLost
 					}
 					return calls, tc.err
 				})
@@ -57,7 +57,7 @@ func TestDo(t *testing.T) {
 func TestDoSaysWhatIsContended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		err := Run(t.Context(), "run r", func() error { return lost })
+		err := Run(t.Context(), "run r", func() error { return errLost })
 		const want = "run r was changed by too many concurrent requests; try again"
 		if fault.From(err).Message != want {
 			t.Errorf("it says %v", err)
@@ -72,7 +72,7 @@ func TestTriesAreSpaced(t *testing.T) {
 		var at []time.Time
 		_ = Run(t.Context(), "it", func() error {
 			at = append(at, time.Now())
-			return lost
+			return errLost
 		})
 		for i := range at[1:] {
 			waited := at[i+1].Sub(at[i])
@@ -98,14 +98,14 @@ func TestContextEndsTries(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 				defer cancel()
-				err := do(ctx, func() error { return lost })
+				err := do(ctx, func() error { return errLost })
 				if fault.ReasonOf(err) != fault.DeadlineExceeded || time.Now() != deadline(ctx) {
 					t.Errorf("%v, %s from the deadline", err, time.Until(deadline(ctx)))
 				}
 				gone, leave := context.WithCancel(t.Context())
 				leave()
 				calls := 0
-				err = do(gone, func() error { calls++; return lost })
+				err = do(gone, func() error { calls++; return errLost })
 				if !errors.Is(err, context.Canceled) || fault.ReasonOf(err) != fault.Cancelled || calls > 2 {
 					t.Errorf("after %d calls: %v", calls, err)
 				}
@@ -125,7 +125,7 @@ func TestUntilHasNoBound(t *testing.T) {
 		calls := 0
 		err := Until(t.Context(), func() error {
 			if calls++; calls < 1000 {
-				return lost
+				return errLost
 			}
 			return nil
 		})
@@ -150,7 +150,7 @@ func TestTurns(t *testing.T) {
 				err := turns.Run(t.Context(), place, "it", func() error {
 					if first {
 						first = false
-						return lost
+						return errLost
 					}
 					mu.Lock()
 					inTurn[place%64]++
@@ -175,7 +175,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%d are through, %v at once", through, most)
 		}
 		tries := 0
-		err := turns.Run(t.Context(), 7, "session s", func() error { tries++; return lost })
+		err := turns.Run(t.Context(), 7, "session s", func() error { tries++; return errLost })
 		if fault.ReasonOf(err) != fault.VersionConflict || tries != 257 {
 			t.Errorf("after %d tries: %v", tries, err)
 		}
@@ -187,7 +187,7 @@ func TestFault(t *testing.T) {
 	if err := Fault(nil); err != nil {
 		t.Errorf("of nil: %v", err)
 	}
-	if err := Fault(lost); err != lost { //nolint:errorlint // the very same
+	if err := Fault(errLost); err != errLost { //nolint:errorlint // the very same
 		t.Errorf("of a lost race: %v", err)
 	}
 	var f *fault.Error

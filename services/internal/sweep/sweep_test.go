@@ -148,7 +148,7 @@ func TestOnce(t *testing.T) {
 			set: func(s *Sweeper, _ *fake) { s.Limit, s.Slots = 5*time.Second, 2 },
 			due: "0slow in 25s, 1slow in 25s, 2slow in 30s", log: []string{"number=3"},
 		},
-		"goes on without a service": {
+		"continues without a service": {
 			timers: []string{"down", "ok"}, due: "0down in 30s", log: []string{"number=1"},
 		},
 		"stops without a service that all need": {
