@@ -1,6 +1,8 @@
 package document
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+)
 
 // checker decides whether a value is valid, without converting it, in a bounded
 // number of steps. A schema can ask for exponentially many: an anyOf whose
@@ -236,4 +238,62 @@ func (c *checker) number(n *node, v Value) bool {
 		return c.fail(n, v, "multipleOf")
 	}
 	return true
+}
+
+// valueSet holds the values of an enum or a const: JSON equality, found without
+// comparing one by one.
+type valueSet struct {
+	texts map[string]bool
+	rest  map[string]bool // canonical forms
+	kinds typeSet         // of rest
+	count int
+}
+
+func newValueSet(list Value) *valueSet {
+	s := &valueSet{texts: map[string]bool{}, rest: map[string]bool{}, count: list.Len()}
+	for _, v := range list.Elements() {
+		if v.kind == String {
+			s.texts[v.text] = true
+			continue
+		}
+		s.rest[string(Canonical(v))] = true
+		s.kinds |= 1 << v.kind
+	}
+	return s
+}
+
+// find reports whether v is in the set, and the steps that it took to tell.
+func (s *valueSet) find(v Value) (found bool, work int) {
+	if v.kind == String {
+		return s.texts[v.text], len(v.text) / 16
+	}
+	if v.kind == Missing {
+		v = NullValue()
+	}
+	if s.kinds&(1<<v.kind) == 0 {
+		return false, 0
+	}
+	var buffer [64]byte
+	canonical := appendCanonical(buffer[:0], v)
+	return s.rest[string(canonical)], len(canonical)
+}
+
+// ValidateChange answers for v what Validate does, where old is known to be
+// valid and v was made from it. It looks only at what v does not share with old
+// and at the keywords around that, so its cost follows the change: identical
+// lists and objects, as a patch leaves them, are not looked into.
+//
+// A keyword that looks at a whole value (anyOf, oneOf, not, if, dependentSchemas,
+// contains, uniqueItems) costs all of that value when there is a change in it. A
+// schema with `unevaluatedProperties`, `unevaluatedItems` or a dynamic reference
+// costs the whole document.
+func (s *Schema) ValidateChange(old, v Value) Problems {
+	if s.libraryOnly {
+		return s.Validate(v)
+	}
+	c := newChecker()
+	if c.change(s.root, old, v) && !c.gaveUp() {
+		return nil
+	}
+	return s.Validate(v)
 }

@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"bytes"
+	"strings"
+
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
@@ -182,4 +185,94 @@ func (m *mail) blame(at *document.Path, why string) {
 			m.wrong = document.Quote(at.String()) + " of " + m.wrong
 		}
 	}
+}
+
+// meaning of a field of an email tool's input.
+type meaning uint8
+
+const (
+	neither meaning = iota
+	sender
+	recipient
+	either // a recipient when it is a text, an email when it is an object
+)
+
+// meaningOf goes by a field's name in any spelling, as mail services write it.
+func meaningOf(name string) meaning {
+	switch folded(name) {
+	case "from", "sender", "fromaddress", "fromemail", "fromemailaddress", "senderaddress", "senderemail", "mailfrom",
+		"envelopefrom", "returnpath":
+		return sender
+	case "to", "cc", "bcc", "recipient", "recipients", "rcpt", "rcptto", "mailto", "sendto", "emailto", "envelopeto", "deliverto",
+		"toaddress", "toaddresses", "toemail", "toemails", "toemailaddress", "toemailaddresses", "torecipients",
+		"ccaddress", "ccaddresses", "ccemail", "ccemails", "ccemailaddress", "ccemailaddresses", "ccrecipients",
+		"bccaddress", "bccaddresses", "bccemail", "bccemails", "bccemailaddress", "bccemailaddresses", "bccrecipients",
+		"recipientemail", "recipientemails", "resentto", "resentcc", "resentbcc":
+		return recipient
+	case "email", "emails", "emailaddress", "emailaddresses":
+		return either
+	default:
+		return neither
+	}
+}
+
+// folded is a name without case, dashes, underscores and blanks.
+func folded(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '-' || c == '_' || c == ' ':
+			return -1
+		case 'A' <= c && c <= 'Z':
+			return c + 'a' - 'A'
+		default:
+			return c
+		}
+	}, name)
+}
+
+// What sends email where a policy does not name it: all tools of servers that have
+// emailServer in their names, as a plugin's server has, and tools whose names end with
+// emailTool on whatever server. More than that are only restricted.
+const (
+	emailServer = "resend"
+	emailTool   = "resend-email"
+)
+
+func sendsEmail(capability []byte) bool {
+	kind, rest, _ := bytes.Cut(capability, []byte(":"))
+	server, tool := []byte(nil), rest
+	if string(kind) == "mcp" {
+		at := bytes.LastIndexByte(rest, ':')
+		server, tool = rest[:max(at, 0)], rest[at+1:]
+	}
+	return hasInside(server, emailServer) || endsWith(tool, emailTool)
+}
+
+// hasInside reports a text that has another one in it, in whatever case.
+func hasInside(text []byte, part string) bool {
+	for i := 0; i+len(part) <= len(text); i++ {
+		if strings.EqualFold(string(text[i:i+len(part)]), part) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsWith reports the end of a name, in whatever case, with _ or - in it.
+func endsWith(name []byte, end string) bool {
+	if len(name) < len(end) {
+		return false
+	}
+	for i, c := range name[len(name)-len(end):] {
+		switch {
+		case c == '_':
+			c = '-'
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if c != end[i] {
+			return false
+		}
+	}
+	return true
 }

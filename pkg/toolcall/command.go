@@ -1,6 +1,13 @@
 package toolcall
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -80,4 +87,170 @@ func speaksOther(tool string) bool {
 	default:
 		return false
 	}
+}
+
+// What denials of shell calls say of their input.
+const (
+	noCommand = "its input must be a JSON object with the command line as a string in \"command\""
+	oddInput  = ", which could change what runs; give only the command line in \"command\", and \"description\", \"timeout\" or \"run_in_background\" if needed"
+)
+
+// commandLine is the line that the input of a shell tool would run, or why there
+// is none. Keys that could change what runs are refused: an environment, another
+// shell.
+func commandLine(input []byte) (line, why string) {
+	v, problem := document.Parse(input, document.Limits{})
+	if problem != nil {
+		return "", noCommand
+	}
+	command, _ := v.Get("command")
+	if command.Kind() != document.String {
+		return "", noCommand
+	}
+	line = command.Str()
+	for key, value := range v.Members() {
+		kind := value.Kind()
+		switch want, known := inputKeys[key]; {
+		case !known || kind != want && kind != document.Null, key == unsandboxed && value.Bool():
+			return "", "its input has " + document.Quote(key) + oddInput
+		case slices.Contains(folderKeys, key) && kind == document.String && value.Str() != "" && value.Str() != ".":
+			folder, err := syntax.Quote(value.Str(), syntax.LangBash)
+			if err != nil {
+				return "", "its input has " + document.Quote(key) + oddInput
+			}
+			line = "cd -- " + folder + "\n" + line // as a cd, which a list of commands has to name
+		}
+	}
+	return line, ""
+}
+
+// unsandboxed would take away what holds the command besides these rules.
+const unsandboxed = "dangerouslyDisableSandbox"
+
+// folderKeys name the folder that the line runs in.
+var folderKeys = []string{"workdir", "cwd", "directory", "dir_path", "working_directory"}
+
+// inputKeys are those of the shell tools of coding agents: the line, where it runs,
+// and how the answer is waited for.
+var inputKeys = map[string]document.Kind{
+	"command": document.String,
+	"workdir": document.String, "cwd": document.String, "directory": document.String, "dir_path": document.String, "working_directory": document.String,
+	"description": document.String, "explanation": document.String, "justification": document.String, "goal": document.String,
+	"timeout": document.Number, "timeout_ms": document.Number, "timeoutMs": document.Number, "timeout_seconds": document.Number,
+	"yield_time_ms": document.Number, "max_output_tokens": document.Number,
+	"run_in_background": document.Bool, "is_background": document.Bool, "isBackground": document.Bool, "background": document.Bool,
+	"requires_approval": document.Bool, "require_user_approval": document.Bool, unsandboxed: document.Bool,
+}
+
+// checkList applies allowed_commands (R2): every simple command that could run
+// must match an entry. It returns how many words of each command its entry names.
+func checkList(state *workflow.StateView, plan *shell.Plan) (named []int, why string) {
+	if plan.Empty {
+		return nil, "there is no command in it. " + listed(state)
+	}
+	list := state.Commands()
+	named = make([]int, len(plan.Commands))
+	for i, command := range plan.Commands {
+		n, ok := list.Match(command)
+		if !ok {
+			return nil, notListed(command) + ". " + listed(state)
+		}
+		named[i] = n
+	}
+	for _, name := range plan.Sets {
+		if environmental(state, name) {
+			return nil, fmt.Sprintf("it sets the variable %s, which the program may read. %s", document.Quote(name), listed(state))
+		}
+	}
+	for _, f := range plan.Findings {
+		if f.Kind == shell.Hidden {
+			return nil, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))
+		}
+	}
+	return named, ""
+}
+
+// notListed says why a command matches no entry.
+func notListed(c shell.Command) string {
+	text := document.Quote(c.String())
+	for _, w := range c.Words {
+		if !w.Static {
+			return fmt.Sprintf("the command %s cannot be matched with the list (… is known only when the line runs); write out its first words", text)
+		}
+	}
+	if c.Assigns > 0 {
+		return fmt.Sprintf("the assignment in %s is not in the list; run the command without it", text)
+	}
+	return fmt.Sprintf("the command %s is not in the list", text)
+}
+
+// mostCommands bounds how many entries a message lists.
+const mostCommands = 24
+
+// listed says what the state allows.
+func listed(state *workflow.StateView) string {
+	entries := state.AllowedCommands
+	if len(entries) == 0 {
+		return "The state allows no command at all"
+	}
+	quoted := make([]string, 0, mostCommands)
+	for _, entry := range entries[:min(len(entries), mostCommands)] {
+		quoted = append(quoted, document.Quote(entry))
+	}
+	more := ""
+	if len(entries) > mostCommands {
+		more = fmt.Sprintf(" and %d more", len(entries)-mostCommands)
+	}
+	return "Allowed commands, each with any further words: " + strings.Join(quoted, ", ") + more
+}
+
+// environmental reports variables that programs read: those that the state sets,
+// names in capitals, and the few others that are known.
+func environmental(state *workflow.StateView, name string) bool {
+	return len(name) > 1 && name == strings.ToUpper(name) && strings.ToLower(name) != name ||
+		strings.HasPrefix(name, "npm_config_") || strings.HasSuffix(name, "_proxy") ||
+		slices.ContainsFunc(state.EnvOverrides, func(v workflow.EnvVar) bool { return v.Name == name })
+}
+
+// describe says what a finding is about.
+func describe(f shell.Finding) string {
+	if f.About == "" {
+		return f.What
+	}
+	return f.What + " (" + document.Quote(strings.ReplaceAll(f.About, string(shell.Unknown), "…")) + ")"
+}
+
+// checkWrites applies write detection (R3): without a tool that writes files the
+// shell must not write either. What an entry of allowed_commands names by its own
+// words is the author's choice.
+func checkWrites(plan *shell.Plan, named []int) string {
+	for _, f := range plan.Findings {
+		switch {
+		case f.Kind == shell.Dumps:
+			continue
+		case f.Kind != shell.Hidden && f.Command >= 0 && f.Command < len(named) && f.Word < named[f.Command]:
+			continue
+		}
+		by := ""
+		if f.Command >= 0 {
+			by = " in " + document.Quote(plan.Commands[f.Command].String())
+		}
+		return fmt.Sprintf("it could change files: it %s%s. The state allows no tool that writes files, so its commands may only read; output may go to /dev/null, but not to files", describe(f), by)
+	}
+	return ""
+}
+
+// checkEnvironment applies blocked_env (R4).
+func checkEnvironment(state *workflow.StateView, plan *shell.Plan) string {
+	for _, name := range plan.Reads {
+		if state.BlocksEnv(name) {
+			return fmt.Sprintf("it reads the variable %s, which is blocked in this state; run it without that variable", document.Quote(name))
+		}
+	}
+	for _, f := range plan.Findings {
+		if f.Kind != shell.Writes {
+			return fmt.Sprintf("it %s, which could show variables that are blocked in this state; name the variables you need, and run plain commands", describe(f))
+		}
+	}
+	return ""
 }

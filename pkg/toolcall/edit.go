@@ -1,6 +1,8 @@
 package toolcall
 
 import (
+	"strings"
+
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/workflow"
@@ -195,4 +197,22 @@ func (a *arguments) editor() *change {
 		c.blame(editor.expected())
 	}
 	return c
+}
+
+// countLines is how many lines a text has. A line break at its end begins no
+// further line. \n, \r\n and \r break lines.
+func countLines(text string) int64 {
+	n := breaks(text)
+	if text != "" && !strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, "\r") {
+		n++
+	}
+	return n
+}
+
+func breaks(text string) int64 {
+	n := strings.Count(text, "\n")
+	if returns := strings.Count(text, "\r"); returns > 0 {
+		n += returns - strings.Count(text, "\r\n")
+	}
+	return int64(n)
 }

@@ -73,3 +73,49 @@ func decideEdit(at *workflow.View, state *workflow.StateView, c *change, v Verdi
 	v.Paths, v.EditLines = e.paths, e.lines
 	return v
 }
+
+// standing is what a run's status means for tool calls.
+type standing uint8
+
+const (
+	closed standing = iota // only Interlock's own tools
+	judged                 // the state's rules
+	open                   // enforcement is off
+)
+
+// standingOf is the first check of S3. A final state and the agent's own pause
+// lift enforcement, unless the workflow enforces always (S2.9, S6.2).
+func standingOf(m *workflow.Machine, at *workflow.View, state *workflow.StateView) standing {
+	if !m.Drives(at.Run) || !state.Known() || at.Over {
+		return closed
+	}
+	switch at.Status {
+	case workflow.Running, workflow.AwaitingApproval:
+		return judged
+	case workflow.Completed, workflow.Failed:
+		return openIf(state.Final && !m.AlwaysEnforce())
+	case workflow.Paused:
+		return openIf(!at.Held() && !m.AlwaysEnforce())
+	default: // waiting for others, blocked, cancelled, and whatever is not known here
+		return closed
+	}
+}
+
+func openIf(lifted bool) standing {
+	if lifted {
+		return open
+	}
+	return closed
+}
+
+// checkGate applies disallowed_tools and allowed_tools (S3.1).
+func checkGate(state *workflow.StateView, tool string) Code {
+	switch state.Tool(tool) {
+	case workflow.ToolAllowed:
+		return ""
+	case workflow.ToolDisallowed:
+		return CodeToolDisallowed
+	default:
+		return CodeToolNotAllowed
+	}
+}

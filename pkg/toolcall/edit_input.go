@@ -2,9 +2,81 @@ package toolcall
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/workflow"
 )
+
+// forms are the ways in which a tool takes an edit.
+type forms uint16
+
+const (
+	replaces     forms = 1 << iota // a text by another
+	manyReplaces                   // several texts
+	writes                         // a whole file
+	patches
+	deletes
+	moves
+	cells  // of a notebook
+	editor // what to do is an argument
+)
+
+// formsOf is how a tool edits files, or 0. It goes by the last part of its name,
+// in any spelling.
+func formsOf(tool string) forms {
+	var buf [longestFolded]byte
+	switch string(folded(&buf, tool)) {
+	case "edit":
+		return replaces | manyReplaces
+	case "editfile":
+		return replaces | manyReplaces | writes
+	case "multiedit", "multireplacestringinfile":
+		return manyReplaces
+	case "replace", "strreplace", "searchreplace", "searchandreplace", "replacestringinfile", "singlefindandreplace":
+		return replaces
+	case "replaceinfile":
+		return replaces | patches
+	case "write", "writefile", "writetofile", "createfile", "createnewfile", "editexistingfile",
+		"insertcontent", "inserteditintofile":
+		return writes
+	case "notebookedit", "editnotebook", "editnotebookfile":
+		return replaces | writes | cells
+	case "applypatch", "applydiff":
+		return patches
+	case "deletefile":
+		return deletes
+	case "movefile", "renamefile":
+		return moves
+	case "strreplaceeditor", "strreplacebasededittool", "texteditor", "fileeditor":
+		return editor
+	default:
+		return 0
+	}
+}
+
+// expected says which arguments a tool of these forms takes, by their most common
+// names.
+func (f forms) expected() string {
+	var shapes []string
+	for _, form := range []struct {
+		is    forms
+		shape string
+	}{
+		{replaces, `"file_path", "old_string" and "new_string"`},
+		{manyReplaces, `"file_path" and "edits", a list of objects with "old_string" and "new_string"`},
+		{writes, `"file_path" and "content"`},
+		{patches, `"patch", which is a *** Begin Patch envelope, a unified diff, or SEARCH/REPLACE blocks`},
+		{deletes, `"path" alone`},
+		{moves, `"source" and "destination"`},
+		{editor, `"command" (view, create, str_replace or insert), "path", and what that command takes`},
+	} {
+		if f&form.is != 0 {
+			shapes = append(shapes, form.shape)
+		}
+	}
+	return "its input must have " + strings.Join(shapes, "; or ")
+}
 
 // arguments are what a tool that edits files is given, by what they mean.
 type arguments struct {
@@ -165,4 +237,82 @@ func (a *arguments) contents() int {
 		}
 	}
 	return n
+}
+
+// mapped reads the arguments of a tool that the workflow describes.
+type mapped struct {
+	change
+	input document.Value
+}
+
+// measureMapped tells what a call of a tool of meta.edit_tools would change. The
+// workflow vouches for arguments that it does not name.
+func measureMapped(t *workflow.EditTool, input []byte) *change {
+	v, ok := readInput(input)
+	if !ok {
+		return &change{wrong: noObject}
+	}
+	c := mapped{input: v}
+	switch t.Kind {
+	case workflow.EditWrite:
+		c.path(t.Path)
+		c.lines = countLines(c.text(t.Content))
+	case workflow.EditReplace:
+		c.path(t.Path)
+		c.lines = max(countLines(c.text(t.Old)), countLines(c.text(t.New)))
+	case workflow.EditMany:
+		c.many(t)
+	case workflow.EditPatch:
+		if _, ok := t.Path.In(v); ok {
+			c.path(t.Path)
+		}
+		c.patch(c.text(t.Patch))
+	case workflow.EditDelete:
+		c.path(t.Path)
+	case workflow.EditMove:
+		c.path(t.From)
+		c.path(t.To)
+	default:
+		c.blame("the workflow does not say how it edits")
+	}
+	if len(c.paths) == 0 {
+		c.blame("it names no file")
+	}
+	return &c.change
+}
+
+func (c *mapped) path(at workflow.Argument) {
+	if name := c.text(at); name != "" {
+		c.paths = append(c.paths, name)
+	} else {
+		c.blame("it names no file in " + document.Quote(string(at)))
+	}
+}
+
+func (c *mapped) text(at workflow.Argument) string {
+	v, _ := at.In(c.input)
+	if v.Kind() != document.String {
+		c.blame("it must have a string in " + document.Quote(string(at)))
+	}
+	return v.Str()
+}
+
+func (c *mapped) many(t *workflow.EditTool) {
+	edits, _ := t.Edits.In(c.input)
+	if edits.Kind() != document.Array {
+		c.blame("it must have a list in " + document.Quote(string(t.Edits)))
+	}
+	_, together := t.Path.In(c.input)
+	if together {
+		c.path(t.Path)
+	}
+	whole := c.input
+	for _, one := range edits.Elements() {
+		c.input = one
+		if !together {
+			c.path(t.Path)
+		}
+		c.lines += max(countLines(c.text(t.Old)), countLines(c.text(t.New)))
+	}
+	c.input = whole
 }

@@ -1,6 +1,10 @@
 package toolcall
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/workflow"
+)
 
 // Own reports that a tool is Interlock's own, which is always allowed and never
 // counted (S3). Names match exactly, case included, and with exactly the
@@ -34,4 +38,47 @@ func ownName(name string) bool {
 	default:
 		return false
 	}
+}
+
+// Shell reports that a tool runs command lines: by its name, in whatever spelling,
+// or because the state names it in allowed_commands_tool. Without a state, nil, the
+// name alone tells.
+func Shell(state *workflow.StateView, tool string) bool {
+	if state == nil {
+		state = &noState
+	}
+	return isShell(state, tool)
+}
+
+// noState names no shell.
+var noState workflow.StateView
+
+// longestFolded is the longest name that folded gives.
+const longestFolded = 32
+
+// folded is the last part of a tool's name (after the server, in
+// mcp__server__tool) without case, dashes and underscores, so that the spellings
+// of one tool by different agents are the same. It is empty when that is too
+// long. It only ever makes more calls subject to a check; what is allowed is
+// decided by exact names.
+func folded(buf *[longestFolded]byte, name string) []byte {
+	start := len(name)
+	for start > 0 && (start < 2 || name[start-1] != '_' || name[start-2] != '_') {
+		start--
+	}
+	out := buf[:0]
+	for i := start; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case c == '_' || c == '-':
+			continue
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if len(out) == longestFolded {
+			return nil
+		}
+		out = append(out, c)
+	}
+	return out
 }
