@@ -1,5 +1,5 @@
-// Package prototest holds translations of contracts complete: each field of a message
-// is translated, or is on a list that says that it is not.
+// Package prototest holds translations of contracts complete, to them and from them: each
+// field of a message is translated, or is on a list that says that it is not.
 package prototest
 
 import (
@@ -41,6 +41,42 @@ func Complete[M proto.Message](t testing.TB, translate func(M) any, excluded ...
 	for _, name := range left {
 		t.Errorf("%s has no field %s to exclude", descriptor.FullName(), name)
 	}
+}
+
+// Said fails unless each field of a message says something in one of several, but for the
+// excluded ones, which must not.
+func Said[M proto.Message](t testing.TB, messages []M, excluded ...string) {
+	t.Helper()
+	var zero M
+	descriptor := zero.ProtoReflect().Descriptor()
+	for _, path := range leaves(descriptor, nil) {
+		name := nameOf(path)
+		said := slices.ContainsFunc(messages, func(m M) bool { return says(m.ProtoReflect(), path) })
+		if said == slices.Contains(excluded, name) {
+			t.Errorf("%s.%s is said: %t", descriptor.FullName(), name, said)
+		}
+	}
+}
+
+// says reports whether the field at the end of a path is there, in one element of each
+// list on the way.
+func says(m protoreflect.Message, path []protoreflect.FieldDescriptor) bool {
+	fd := path[0]
+	switch {
+	case !m.Has(fd):
+		return false
+	case len(path) == 1:
+		return true
+	case !fd.IsList():
+		return says(m.Get(fd).Message(), path[1:])
+	}
+	list := m.Get(fd).List()
+	for i := range list.Len() {
+		if says(list.Get(i).Message(), path[1:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // shows reports whether a field makes a difference to a translation.
@@ -93,10 +129,8 @@ func nameOf(path []protoreflect.FieldDescriptor) string {
 	return strings.Join(names, ".")
 }
 
+// fill leaves a message in itself out.
 func fill(m protoreflect.Message, variant int, outer []protoreflect.MessageDescriptor) {
-	if slices.Contains(outer, m.Descriptor()) {
-		return
-	}
 	outer = append(slices.Clone(outer), m.Descriptor())
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -105,6 +139,7 @@ func fill(m protoreflect.Message, variant int, outer []protoreflect.MessageDescr
 			continue
 		}
 		switch {
+		case nested(fd) && slices.Contains(outer, fd.Message()):
 		case fd.IsMap():
 			m.Mutable(fd).Map().Set(protoreflect.ValueOfString("key").MapKey(), value(fd.MapValue(), variant, false))
 		case fd.IsList() && nested(fd):

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 )
 
@@ -68,7 +69,7 @@ func outlive(t *testing.T, w *world, bound string, f face, decided approvalv1.Ap
 	if operatorHolds {
 		eventually(t, "the session's hold is lifted", func() error {
 			history := operator.history(t, run)
-			if last := history[len(history)-1]; last.GetType() != "hold.lifted" {
+			if last := history[len(history)-1]; last.GetType() != enginev1.HistoryType_HISTORY_TYPE_HOLD_LIFTED {
 				return fmt.Errorf("the history ends with %v", last)
 			}
 			return nil

@@ -16,7 +16,7 @@ type HistoryEntry struct {
 	RunVersion      int64          `json:"run_version" doc:"Version of the run after this change; of a tool result, the version that it came at."`
 	Time            time.Time      `json:"time"`
 	Actor           string         `json:"actor"`
-	Type            string         `json:"type" doc:"started, transitioned, interrupt.fired, fork.started, fork.branch_bound, invoke.started, invoke.ended, forced, paused, resumed, cancelled, approval.parked, approval.rejected, approval.expired, approval.cancelled, approval.stale, or tool_result."`
+	Type            string         `json:"type" doc:"started, transitioned, interrupt.fired, fork.started, fork.branch_bound, invoke.started, invoke.ended, forced, paused, held, hold.lifted, resumed, cancelled, approval.parked, approval.rejected, approval.expired, approval.cancelled, approval.stale, or tool_result."`
 	Event           string         `json:"event,omitzero"`
 	From            string         `json:"from,omitzero"`
 	To              string         `json:"to,omitzero"`

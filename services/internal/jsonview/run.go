@@ -37,7 +37,8 @@ type Run struct {
 
 	// SupersededBy is told where it matters: of runs that judge nothing any more.
 	SupersededBy string        `json:"superseded_by,omitzero" doc:"The run that the session drives now, when that is another."`
-	Held         bool          `json:"held,omitzero" doc:"True while an operator holds the run."`
+	Held         bool          `json:"held,omitzero" doc:"True while the run is held: tool calls are denied until no hold is left."`
+	Holds        []Hold        `json:"holds,omitempty" doc:"What it is held for."`
 	Branch       string        `json:"branch,omitzero" doc:"The branch that state, context, counters and limits are of."`
 	BranchOver   bool          `json:"branch_over,omitzero" doc:"True when that branch has ended."`
 	Interrupt    *Interruption `json:"interrupt,omitzero" doc:"Set while the handler of an interrupt is at work."`
@@ -62,6 +63,14 @@ type Run struct {
 	ApprovalWaitSeconds int64            `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
 	Process             bool             `json:"process,omitzero" doc:"True when the workflow is a process."`
 	Policies            []string         `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`
+}
+
+// Hold keeps a run paused until its cause is lifted (S6.2).
+type Hold struct {
+	By     string    `json:"by"`
+	Cause  string    `json:"cause" enum:"operator,session_end"`
+	Reason string    `json:"reason,omitzero"`
+	Since  time.Time `json:"since"`
 }
 
 // LegalEvent is one event that the current state defines.
@@ -101,7 +110,7 @@ func RunOf(r *enginev1.Run) Run {
 		Instructions: rules.GetInstructions(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
 		CreatedAt: timeOf(r.GetCreatedAt()), UpdatedAt: timeOf(r.GetUpdatedAt()),
 
-		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
+		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
 		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
 		DisallowedTools: rules.GetDisallowedTools(), AllowedCommands: listOf(rules.GetCommandsRestricted(), rules.GetAllowedCommands()),
 		BlockedEnv: rules.GetBlockedEnv(), EnvOverrides: variablesOf(rules.GetEnvOverrides()),
@@ -115,6 +124,16 @@ func RunOf(r *enginev1.Run) Run {
 		run.Context = jsontext.Value("{}")
 	}
 	return run
+}
+
+func holdsOf(holds []*enginev1.Hold) []Hold {
+	var out []Hold
+	for _, h := range holds {
+		out = append(out, Hold{
+			By: h.GetBy(), Cause: protomap.LowerWord(h.GetCause(), "HOLD_CAUSE_"), Reason: h.GetReason(), Since: timeOf(h.GetSince()),
+		})
+	}
+	return out
 }
 
 // ToolsOf is nil, hence null, when tools are not restricted.

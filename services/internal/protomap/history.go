@@ -13,6 +13,8 @@ var historyWords = map[enginev1.HistoryType]string{
 	enginev1.HistoryType_HISTORY_TYPE_INVOKE_ENDED:       "invoke.ended",
 	enginev1.HistoryType_HISTORY_TYPE_FORCED:             "forced",
 	enginev1.HistoryType_HISTORY_TYPE_PAUSED:             "paused",
+	enginev1.HistoryType_HISTORY_TYPE_HELD:               "held",
+	enginev1.HistoryType_HISTORY_TYPE_HOLD_LIFTED:        "hold.lifted",
 	enginev1.HistoryType_HISTORY_TYPE_RESUMED:            "resumed",
 	enginev1.HistoryType_HISTORY_TYPE_CANCELLED:          "cancelled",
 	enginev1.HistoryType_HISTORY_TYPE_APPROVAL_PARKED:    "approval.parked",

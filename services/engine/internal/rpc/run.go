@@ -17,6 +17,7 @@ import (
 var (
 	branchStatuses = protomap.Enums[workflow.BranchStatus, enginev1.BranchStatus](enginev1.BranchStatus_value, "BRANCH_STATUS_")
 	outcomes       = protomap.Enums[workflow.ApprovalOutcome, enginev1.ApprovalOutcome](enginev1.ApprovalOutcome_value, "APPROVAL_OUTCOME_")
+	holdCauses     = protomap.LowerEnums[workflow.HoldCause, enginev1.HoldCause](enginev1.HoldCause_value, "HOLD_CAUSE_")
 	joins          = protomap.LowerEnums[string, enginev1.JoinMode](enginev1.JoinMode_value, "JOIN_MODE_")
 	operators      = protomap.LowerEnums[string, enginev1.GuardOperator](enginev1.GuardOperator_value, "GUARD_OPERATOR_")
 )
@@ -49,8 +50,12 @@ func (s *Runs) read(ctx context.Context, v *app.View, asked, otherwise enginev1.
 		return nil, err
 	}
 	out := s.runProto(v)
-	out.Usage = &enginev1.Usage{Iterations: used.Iterations, ContextBytes: used.ContextBytes, FilesChanged: used.FilesChanged}
+	out.Usage = usageProto(used)
 	return out, nil
+}
+
+func usageProto(u app.Usage) *enginev1.Usage {
+	return &enginev1.Usage{Iterations: u.Iterations, ContextBytes: u.ContextBytes, FilesChanged: u.FilesChanged}
 }
 
 // basicProto is a run in the BASIC view.
@@ -64,6 +69,11 @@ func (s *Runs) basicProto(v *app.View) *enginev1.Run {
 		Status: statuses[at.Status], State: at.State, Entry: at.Entry, TransitionCount: run.TransitionCount, Held: run.Held(),
 		Branch: at.Branch, BranchOver: at.Over, Fork: forkProto(v.Machine, run.State, run.Fork),
 		Approval: approvalProto(at.Approval), SupersededBy: v.SupersededBy, WorkflowMeta: metaProto(v),
+	}
+	for _, h := range run.Holds {
+		out.Holds = append(out.Holds, &enginev1.Hold{
+			By: h.By, Cause: holdCauses[h.Cause], Reason: h.Reason, Since: timestamppb.New(h.Since),
+		})
 	}
 	if run.Parent != nil {
 		out.ParentRunId = run.Parent.RunID

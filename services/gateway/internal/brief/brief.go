@@ -5,6 +5,7 @@ package brief
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -147,7 +148,7 @@ func Note(run *enginev1.Run, prefix string) string {
 	case enginev1.RunStatus_RUN_STATUS_PAUSED:
 		switch {
 		case run.GetHeld():
-			return "An operator holds it: calls are denied until the operator resumes it."
+			return heldNote(run)
 		case run.GetParentRunId() != "":
 			return "It is paused with the run that invoked it, and is resumed with that run."
 		}
@@ -166,6 +167,14 @@ func Note(run *enginev1.Run, prefix string) string {
 	default:
 		return ""
 	}
+}
+
+func heldNote(run *enginev1.Run) string {
+	otherwise := func(h *enginev1.Hold) bool { return h.GetCause() != enginev1.HoldCause_HOLD_CAUSE_SESSION_END }
+	if len(run.GetHolds()) == 0 || slices.ContainsFunc(run.GetHolds(), otherwise) {
+		return "An operator holds it: calls are denied until an operator resumes it."
+	}
+	return "Its session has ended: calls are denied until the session or an operator resumes it."
 }
 
 func awaitingNote(run *enginev1.Run, prefix string) string {

@@ -108,6 +108,18 @@ func TestStatus(t *testing.T) {
 			[]string{none, "An operator holds it"},
 		},
 		{
+			"held for its session", func(r *enginev1.Run) {
+				r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true
+				r.Holds = []*enginev1.Hold{{Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END}}
+			}, brief.Closed, false, []string{none, "Its session has ended: calls are denied until the session or an operator resumes it."},
+		},
+		{
+			"held for both", func(r *enginev1.Run) {
+				r.Status, r.Held = enginev1.RunStatus_RUN_STATUS_PAUSED, true
+				r.Holds = []*enginev1.Hold{{Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END}, {Cause: enginev1.HoldCause_HOLD_CAUSE_OPERATOR}}
+			}, brief.Closed, false, []string{none, "An operator holds it"},
+		},
+		{
 			"completed", func(r *enginev1.Run) { r.Status, r.Rules.LegalEvents = enginev1.RunStatus_RUN_STATUS_COMPLETED, nil }, brief.Open, false,
 			[]string{"Tools: any.\n", "COMPLETED. It has ended; begin another with x_load_workflow."},
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/internal/snapshot"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
@@ -77,8 +78,11 @@ func runOf(r *enginev1.Run) *workflow.View {
 		Status: workflow.Status(strings.TrimPrefix(r.GetStatus().String(), "RUN_STATUS_")),
 		Lane:   workflow.Lane{State: r.GetState(), Entry: r.GetEntry()},
 	}
-	if r.GetHeld() {
-		run.Holds = []workflow.Hold{{Cause: workflow.HoldOperator}}
+	for _, h := range r.GetHolds() {
+		run.Holds = append(run.Holds, workflow.Hold{
+			By: h.GetBy(), Cause: workflow.HoldCause(protomap.LowerWord(h.GetCause(), "HOLD_CAUSE_")),
+			Reason: h.GetReason(), Since: h.GetSince().AsTime(),
+		})
 	}
 	if parent := r.GetParentRunId(); parent != "" {
 		run.Parent = &workflow.Parent{RunID: parent, Root: r.GetRootRunId()}

@@ -349,6 +349,59 @@ func (GuardOperator) EnumDescriptor() ([]byte, []int) {
 	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{3}
 }
 
+// HoldCause is why a run is held, and thereby who may lift that.
+type HoldCause int32
+
+const (
+	// Not set.
+	HoldCause_HOLD_CAUSE_UNSPECIFIED HoldCause = 0
+	// An operator paused it. An operator lifts that.
+	HoldCause_HOLD_CAUSE_OPERATOR HoldCause = 1
+	// Its session has ended. The session, when it is resumed, or an operator lifts that.
+	HoldCause_HOLD_CAUSE_SESSION_END HoldCause = 2
+)
+
+// Enum value maps for HoldCause.
+var (
+	HoldCause_name = map[int32]string{
+		0: "HOLD_CAUSE_UNSPECIFIED",
+		1: "HOLD_CAUSE_OPERATOR",
+		2: "HOLD_CAUSE_SESSION_END",
+	}
+	HoldCause_value = map[string]int32{
+		"HOLD_CAUSE_UNSPECIFIED": 0,
+		"HOLD_CAUSE_OPERATOR":    1,
+		"HOLD_CAUSE_SESSION_END": 2,
+	}
+)
+
+func (x HoldCause) Enum() *HoldCause {
+	p := new(HoldCause)
+	*p = x
+	return p
+}
+
+func (x HoldCause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HoldCause) Descriptor() protoreflect.EnumDescriptor {
+	return file_interlock_engine_v1_run_proto_enumTypes[4].Descriptor()
+}
+
+func (HoldCause) Type() protoreflect.EnumType {
+	return &file_interlock_engine_v1_run_proto_enumTypes[4]
+}
+
+func (x HoldCause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HoldCause.Descriptor instead.
+func (HoldCause) EnumDescriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+}
+
 // ApprovalOutcome is why a transition that waited for humans did not fire.
 type ApprovalOutcome int32
 
@@ -394,11 +447,11 @@ func (x ApprovalOutcome) String() string {
 }
 
 func (ApprovalOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_engine_v1_run_proto_enumTypes[4].Descriptor()
+	return file_interlock_engine_v1_run_proto_enumTypes[5].Descriptor()
 }
 
 func (ApprovalOutcome) Type() protoreflect.EnumType {
-	return &file_interlock_engine_v1_run_proto_enumTypes[4]
+	return &file_interlock_engine_v1_run_proto_enumTypes[5]
 }
 
 func (x ApprovalOutcome) Number() protoreflect.EnumNumber {
@@ -407,7 +460,7 @@ func (x ApprovalOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ApprovalOutcome.Descriptor instead.
 func (ApprovalOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 // JoinMode is when a fork joins (S5.4).
@@ -447,11 +500,11 @@ func (x JoinMode) String() string {
 }
 
 func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_engine_v1_run_proto_enumTypes[5].Descriptor()
+	return file_interlock_engine_v1_run_proto_enumTypes[6].Descriptor()
 }
 
 func (JoinMode) Type() protoreflect.EnumType {
-	return &file_interlock_engine_v1_run_proto_enumTypes[5]
+	return &file_interlock_engine_v1_run_proto_enumTypes[6]
 }
 
 func (x JoinMode) Number() protoreflect.EnumNumber {
@@ -460,7 +513,7 @@ func (x JoinMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JoinMode.Descriptor instead.
 func (JoinMode) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
 // BranchStatus is how a branch stands.
@@ -508,11 +561,11 @@ func (x BranchStatus) String() string {
 }
 
 func (BranchStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_engine_v1_run_proto_enumTypes[6].Descriptor()
+	return file_interlock_engine_v1_run_proto_enumTypes[7].Descriptor()
 }
 
 func (BranchStatus) Type() protoreflect.EnumType {
-	return &file_interlock_engine_v1_run_proto_enumTypes[6]
+	return &file_interlock_engine_v1_run_proto_enumTypes[7]
 }
 
 func (x BranchStatus) Number() protoreflect.EnumNumber {
@@ -521,7 +574,7 @@ func (x BranchStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BranchStatus.Descriptor instead.
 func (BranchStatus) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 // HistoryType is what a history entry records.
@@ -548,22 +601,26 @@ const (
 	HistoryType_HISTORY_TYPE_FORCED HistoryType = 8
 	// "paused": the run was paused.
 	HistoryType_HISTORY_TYPE_PAUSED HistoryType = 9
+	// "held": a paused run is held for one more cause.
+	HistoryType_HISTORY_TYPE_HELD HistoryType = 10
+	// "hold.lifted": a hold was lifted, and others remain.
+	HistoryType_HISTORY_TYPE_HOLD_LIFTED HistoryType = 11
 	// "resumed": the run was resumed.
-	HistoryType_HISTORY_TYPE_RESUMED HistoryType = 10
+	HistoryType_HISTORY_TYPE_RESUMED HistoryType = 12
 	// "cancelled": the run was cancelled.
-	HistoryType_HISTORY_TYPE_CANCELLED HistoryType = 11
+	HistoryType_HISTORY_TYPE_CANCELLED HistoryType = 13
 	// "approval.parked": a transition waits for humans.
-	HistoryType_HISTORY_TYPE_APPROVAL_PARKED HistoryType = 12
+	HistoryType_HISTORY_TYPE_APPROVAL_PARKED HistoryType = 14
 	// "approval.rejected": the approvers rejected the transition.
-	HistoryType_HISTORY_TYPE_APPROVAL_REJECTED HistoryType = 13
+	HistoryType_HISTORY_TYPE_APPROVAL_REJECTED HistoryType = 15
 	// "approval.expired": nobody decided about the transition in time.
-	HistoryType_HISTORY_TYPE_APPROVAL_EXPIRED HistoryType = 14
+	HistoryType_HISTORY_TYPE_APPROVAL_EXPIRED HistoryType = 16
 	// "approval.cancelled": the question about the transition was withdrawn.
-	HistoryType_HISTORY_TYPE_APPROVAL_CANCELLED HistoryType = 15
+	HistoryType_HISTORY_TYPE_APPROVAL_CANCELLED HistoryType = 17
 	// "approval.stale": the transition was approved and could not fire any more.
-	HistoryType_HISTORY_TYPE_APPROVAL_STALE HistoryType = 16
+	HistoryType_HISTORY_TYPE_APPROVAL_STALE HistoryType = 18
 	// "tool_result": a tool reported its result. It does not change the run.
-	HistoryType_HISTORY_TYPE_TOOL_RESULT HistoryType = 17
+	HistoryType_HISTORY_TYPE_TOOL_RESULT HistoryType = 19
 )
 
 // Enum value maps for HistoryType.
@@ -579,14 +636,16 @@ var (
 		7:  "HISTORY_TYPE_INVOKE_ENDED",
 		8:  "HISTORY_TYPE_FORCED",
 		9:  "HISTORY_TYPE_PAUSED",
-		10: "HISTORY_TYPE_RESUMED",
-		11: "HISTORY_TYPE_CANCELLED",
-		12: "HISTORY_TYPE_APPROVAL_PARKED",
-		13: "HISTORY_TYPE_APPROVAL_REJECTED",
-		14: "HISTORY_TYPE_APPROVAL_EXPIRED",
-		15: "HISTORY_TYPE_APPROVAL_CANCELLED",
-		16: "HISTORY_TYPE_APPROVAL_STALE",
-		17: "HISTORY_TYPE_TOOL_RESULT",
+		10: "HISTORY_TYPE_HELD",
+		11: "HISTORY_TYPE_HOLD_LIFTED",
+		12: "HISTORY_TYPE_RESUMED",
+		13: "HISTORY_TYPE_CANCELLED",
+		14: "HISTORY_TYPE_APPROVAL_PARKED",
+		15: "HISTORY_TYPE_APPROVAL_REJECTED",
+		16: "HISTORY_TYPE_APPROVAL_EXPIRED",
+		17: "HISTORY_TYPE_APPROVAL_CANCELLED",
+		18: "HISTORY_TYPE_APPROVAL_STALE",
+		19: "HISTORY_TYPE_TOOL_RESULT",
 	}
 	HistoryType_value = map[string]int32{
 		"HISTORY_TYPE_UNSPECIFIED":        0,
@@ -599,14 +658,16 @@ var (
 		"HISTORY_TYPE_INVOKE_ENDED":       7,
 		"HISTORY_TYPE_FORCED":             8,
 		"HISTORY_TYPE_PAUSED":             9,
-		"HISTORY_TYPE_RESUMED":            10,
-		"HISTORY_TYPE_CANCELLED":          11,
-		"HISTORY_TYPE_APPROVAL_PARKED":    12,
-		"HISTORY_TYPE_APPROVAL_REJECTED":  13,
-		"HISTORY_TYPE_APPROVAL_EXPIRED":   14,
-		"HISTORY_TYPE_APPROVAL_CANCELLED": 15,
-		"HISTORY_TYPE_APPROVAL_STALE":     16,
-		"HISTORY_TYPE_TOOL_RESULT":        17,
+		"HISTORY_TYPE_HELD":               10,
+		"HISTORY_TYPE_HOLD_LIFTED":        11,
+		"HISTORY_TYPE_RESUMED":            12,
+		"HISTORY_TYPE_CANCELLED":          13,
+		"HISTORY_TYPE_APPROVAL_PARKED":    14,
+		"HISTORY_TYPE_APPROVAL_REJECTED":  15,
+		"HISTORY_TYPE_APPROVAL_EXPIRED":   16,
+		"HISTORY_TYPE_APPROVAL_CANCELLED": 17,
+		"HISTORY_TYPE_APPROVAL_STALE":     18,
+		"HISTORY_TYPE_TOOL_RESULT":        19,
 	}
 )
 
@@ -621,11 +682,11 @@ func (x HistoryType) String() string {
 }
 
 func (HistoryType) Descriptor() protoreflect.EnumDescriptor {
-	return file_interlock_engine_v1_run_proto_enumTypes[7].Descriptor()
+	return file_interlock_engine_v1_run_proto_enumTypes[8].Descriptor()
 }
 
 func (HistoryType) Type() protoreflect.EnumType {
-	return &file_interlock_engine_v1_run_proto_enumTypes[7]
+	return &file_interlock_engine_v1_run_proto_enumTypes[8]
 }
 
 func (x HistoryType) Number() protoreflect.EnumNumber {
@@ -634,7 +695,7 @@ func (x HistoryType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use HistoryType.Descriptor instead.
 func (HistoryType) EnumDescriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 // LegalEvent is one event that a state defines.
@@ -925,9 +986,10 @@ type Run struct {
 	Entry int64 `protobuf:"varint,13,opt,name=entry,proto3" json:"entry,omitempty"`
 	// Accepted transitions so far.
 	TransitionCount int64 `protobuf:"varint,14,opt,name=transition_count,json=transitionCount,proto3" json:"transition_count,omitempty"`
-	// True while somebody holds the run: tool calls are denied until it is resumed
-	// (S6.2).
+	// True while the run is held: tool calls are denied until no hold is left (S6.2).
 	Held bool `protobuf:"varint,15,opt,name=held,proto3" json:"held,omitempty"`
+	// What it is held for; empty unless held.
+	Holds []*Hold `protobuf:"bytes,16,rep,name=holds,proto3" json:"holds,omitempty"`
 	// The branch that this is a view of, as a path of names such as "ci/lint"; empty
 	// outside of forks.
 	Branch string `protobuf:"bytes,17,opt,name=branch,proto3" json:"branch,omitempty"`
@@ -1092,6 +1154,13 @@ func (x *Run) GetHeld() bool {
 	return false
 }
 
+func (x *Run) GetHolds() []*Hold {
+	if x != nil {
+		return x.Holds
+	}
+	return nil
+}
+
 func (x *Run) GetBranch() string {
 	if x != nil {
 		return x.Branch
@@ -1169,6 +1238,80 @@ func (x *Run) GetUsage() *Usage {
 	return nil
 }
 
+// Hold keeps a run paused until its cause is lifted (S6.2). A run has at most one for
+// each cause.
+type Hold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the principal that holds it.
+	By string `protobuf:"bytes,1,opt,name=by,proto3" json:"by,omitempty"`
+	// Why.
+	Cause HoldCause `protobuf:"varint,2,opt,name=cause,proto3,enum=interlock.engine.v1.HoldCause" json:"cause,omitempty"`
+	// Why, in the holder's own words; may be empty.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// When it was held.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hold) Reset() {
+	*x = Hold{}
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hold) ProtoMessage() {}
+
+func (x *Hold) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hold.ProtoReflect.Descriptor instead.
+func (*Hold) Descriptor() ([]byte, []int) {
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Hold) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Hold) GetCause() HoldCause {
+	if x != nil {
+		return x.Cause
+	}
+	return HoldCause_HOLD_CAUSE_UNSPECIFIED
+}
+
+func (x *Hold) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Hold) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 // StateRules is what a state allows.
 type StateRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1205,7 +1348,7 @@ type StateRules struct {
 
 func (x *StateRules) Reset() {
 	*x = StateRules{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1217,7 +1360,7 @@ func (x *StateRules) String() string {
 func (*StateRules) ProtoMessage() {}
 
 func (x *StateRules) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[4]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1230,7 +1373,7 @@ func (x *StateRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateRules.ProtoReflect.Descriptor instead.
 func (*StateRules) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StateRules) GetInstructions() string {
@@ -1339,7 +1482,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1494,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[5]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1507,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Usage) GetIterations() int64 {
@@ -1411,7 +1554,7 @@ type WorkflowMeta struct {
 
 func (x *WorkflowMeta) Reset() {
 	*x = WorkflowMeta{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1566,7 @@ func (x *WorkflowMeta) String() string {
 func (*WorkflowMeta) ProtoMessage() {}
 
 func (x *WorkflowMeta) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[6]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1579,7 @@ func (x *WorkflowMeta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowMeta.ProtoReflect.Descriptor instead.
 func (*WorkflowMeta) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WorkflowMeta) GetProcess() bool {
@@ -1511,7 +1654,7 @@ type RunApproval struct {
 
 func (x *RunApproval) Reset() {
 	*x = RunApproval{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1666,7 @@ func (x *RunApproval) String() string {
 func (*RunApproval) ProtoMessage() {}
 
 func (x *RunApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[7]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1679,7 @@ func (x *RunApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunApproval.ProtoReflect.Descriptor instead.
 func (*RunApproval) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunApproval) GetApprovalId() string {
@@ -1622,7 +1765,7 @@ type EnvVar struct {
 
 func (x *EnvVar) Reset() {
 	*x = EnvVar{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1777,7 @@ func (x *EnvVar) String() string {
 func (*EnvVar) ProtoMessage() {}
 
 func (x *EnvVar) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[8]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1790,7 @@ func (x *EnvVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
 func (*EnvVar) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EnvVar) GetName() string {
@@ -1677,7 +1820,7 @@ type Interruption struct {
 
 func (x *Interruption) Reset() {
 	*x = Interruption{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1689,7 +1832,7 @@ func (x *Interruption) String() string {
 func (*Interruption) ProtoMessage() {}
 
 func (x *Interruption) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[9]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1702,7 +1845,7 @@ func (x *Interruption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
 func (*Interruption) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Interruption) GetName() string {
@@ -1743,7 +1886,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1898,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[10]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1911,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Fork) GetEvent() string {
@@ -1841,7 +1984,7 @@ type ForkBranch struct {
 
 func (x *ForkBranch) Reset() {
 	*x = ForkBranch{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1996,7 @@ func (x *ForkBranch) String() string {
 func (*ForkBranch) ProtoMessage() {}
 
 func (x *ForkBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[11]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +2009,7 @@ func (x *ForkBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkBranch.ProtoReflect.Descriptor instead.
 func (*ForkBranch) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ForkBranch) GetName() string {
@@ -1926,7 +2069,7 @@ type Invocation struct {
 
 func (x *Invocation) Reset() {
 	*x = Invocation{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2081,7 @@ func (x *Invocation) String() string {
 func (*Invocation) ProtoMessage() {}
 
 func (x *Invocation) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[12]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2094,7 @@ func (x *Invocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invocation.ProtoReflect.Descriptor instead.
 func (*Invocation) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Invocation) GetRunId() string {
@@ -2031,7 +2174,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2186,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[13]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2199,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HistoryEntry) GetRunVersion() int64 {
@@ -2233,7 +2376,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2388,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[14]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2401,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Join) GetEvent() string {
@@ -2309,7 +2452,7 @@ type BranchOutcome struct {
 
 func (x *BranchOutcome) Reset() {
 	*x = BranchOutcome{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2321,7 +2464,7 @@ func (x *BranchOutcome) String() string {
 func (*BranchOutcome) ProtoMessage() {}
 
 func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[15]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2334,7 +2477,7 @@ func (x *BranchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BranchOutcome.ProtoReflect.Descriptor instead.
 func (*BranchOutcome) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{15}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *BranchOutcome) GetName() string {
@@ -2372,7 +2515,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2527,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_engine_v1_run_proto_msgTypes[16]
+	mi := &file_interlock_engine_v1_run_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2540,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{16}
+	return file_interlock_engine_v1_run_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2466,7 +2609,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x06guards\x18\x03 \x03(\v2 .interlock.engine.v1.GuardResultR\x06guards\x12B\n" +
 	"\flegal_events\x18\x04 \x03(\v2\x1f.interlock.engine.v1.LegalEventR\vlegalEvents\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\tR\x05state\x126\n" +
-	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xa5\b\n" +
+	"\x06status\x18\x06 \x01(\x0e2\x1e.interlock.engine.v1.RunStatusR\x06status\"\xd6\b\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -2486,7 +2629,8 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x05state\x18\f \x01(\tR\x05state\x12\x14\n" +
 	"\x05entry\x18\r \x01(\x03R\x05entry\x12)\n" +
 	"\x10transition_count\x18\x0e \x01(\x03R\x0ftransitionCount\x12\x12\n" +
-	"\x04held\x18\x0f \x01(\bR\x04held\x12\x16\n" +
+	"\x04held\x18\x0f \x01(\bR\x04held\x12/\n" +
+	"\x05holds\x18\x10 \x03(\v2\x19.interlock.engine.v1.HoldR\x05holds\x12\x16\n" +
 	"\x06branch\x18\x11 \x01(\tR\x06branch\x12\x1f\n" +
 	"\vbranch_over\x18\x12 \x01(\bR\n" +
 	"branchOver\x12?\n" +
@@ -2498,7 +2642,12 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\rworkflow_meta\x18\x18 \x01(\v2!.interlock.engine.v1.WorkflowMetaR\fworkflowMeta\x12\x18\n" +
 	"\acontext\x18\x19 \x01(\fR\acontext\x125\n" +
 	"\x05rules\x18\x1a \x01(\v2\x1f.interlock.engine.v1.StateRulesR\x05rules\x120\n" +
-	"\x05usage\x18\x1b \x01(\v2\x1a.interlock.engine.v1.UsageR\x05usage\"\xdc\x04\n" +
+	"\x05usage\x18\x1b \x01(\v2\x1a.interlock.engine.v1.UsageR\x05usage\"\x96\x01\n" +
+	"\x04Hold\x12\x0e\n" +
+	"\x02by\x18\x01 \x01(\tR\x02by\x124\n" +
+	"\x05cause\x18\x02 \x01(\x0e2\x1e.interlock.engine.v1.HoldCauseR\x05cause\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xdc\x04\n" +
 	"\n" +
 	"StateRules\x12\"\n" +
 	"\finstructions\x18\x01 \x01(\tR\finstructions\x12B\n" +
@@ -2663,7 +2812,11 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x17GUARD_OPERATOR_CONTAINS\x10\b\x12\x19\n" +
 	"\x15GUARD_OPERATOR_EXISTS\x10\t\x12\x1d\n" +
 	"\x19GUARD_OPERATOR_NOT_EXISTS\x10\n" +
-	"*\xac\x01\n" +
+	"*\\\n" +
+	"\tHoldCause\x12\x1a\n" +
+	"\x16HOLD_CAUSE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13HOLD_CAUSE_OPERATOR\x10\x01\x12\x1a\n" +
+	"\x16HOLD_CAUSE_SESSION_END\x10\x02*\xac\x01\n" +
 	"\x0fApprovalOutcome\x12 \n" +
 	"\x1cAPPROVAL_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19APPROVAL_OUTCOME_REJECTED\x10\x01\x12\x1c\n" +
@@ -2679,7 +2832,7 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x14BRANCH_STATUS_ACTIVE\x10\x01\x12\x1b\n" +
 	"\x17BRANCH_STATUS_SUCCEEDED\x10\x02\x12\x18\n" +
 	"\x14BRANCH_STATUS_FAILED\x10\x03\x12\x1b\n" +
-	"\x17BRANCH_STATUS_CANCELLED\x10\x04*\xbe\x04\n" +
+	"\x17BRANCH_STATUS_CANCELLED\x10\x04*\xf3\x04\n" +
 	"\vHistoryType\x12\x1c\n" +
 	"\x18HISTORY_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14HISTORY_TYPE_STARTED\x10\x01\x12\x1d\n" +
@@ -2690,16 +2843,18 @@ const file_interlock_engine_v1_run_proto_rawDesc = "" +
 	"\x1bHISTORY_TYPE_INVOKE_STARTED\x10\x06\x12\x1d\n" +
 	"\x19HISTORY_TYPE_INVOKE_ENDED\x10\a\x12\x17\n" +
 	"\x13HISTORY_TYPE_FORCED\x10\b\x12\x17\n" +
-	"\x13HISTORY_TYPE_PAUSED\x10\t\x12\x18\n" +
-	"\x14HISTORY_TYPE_RESUMED\x10\n" +
-	"\x12\x1a\n" +
-	"\x16HISTORY_TYPE_CANCELLED\x10\v\x12 \n" +
-	"\x1cHISTORY_TYPE_APPROVAL_PARKED\x10\f\x12\"\n" +
-	"\x1eHISTORY_TYPE_APPROVAL_REJECTED\x10\r\x12!\n" +
-	"\x1dHISTORY_TYPE_APPROVAL_EXPIRED\x10\x0e\x12#\n" +
-	"\x1fHISTORY_TYPE_APPROVAL_CANCELLED\x10\x0f\x12\x1f\n" +
-	"\x1bHISTORY_TYPE_APPROVAL_STALE\x10\x10\x12\x1c\n" +
-	"\x18HISTORY_TYPE_TOOL_RESULT\x10\x11BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
+	"\x13HISTORY_TYPE_PAUSED\x10\t\x12\x15\n" +
+	"\x11HISTORY_TYPE_HELD\x10\n" +
+	"\x12\x1c\n" +
+	"\x18HISTORY_TYPE_HOLD_LIFTED\x10\v\x12\x18\n" +
+	"\x14HISTORY_TYPE_RESUMED\x10\f\x12\x1a\n" +
+	"\x16HISTORY_TYPE_CANCELLED\x10\r\x12 \n" +
+	"\x1cHISTORY_TYPE_APPROVAL_PARKED\x10\x0e\x12\"\n" +
+	"\x1eHISTORY_TYPE_APPROVAL_REJECTED\x10\x0f\x12!\n" +
+	"\x1dHISTORY_TYPE_APPROVAL_EXPIRED\x10\x10\x12#\n" +
+	"\x1fHISTORY_TYPE_APPROVAL_CANCELLED\x10\x11\x12\x1f\n" +
+	"\x1bHISTORY_TYPE_APPROVAL_STALE\x10\x12\x12\x1c\n" +
+	"\x18HISTORY_TYPE_TOOL_RESULT\x10\x13BHZFgithub.com/interlock-run/interlock/gen/go/interlock/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_interlock_engine_v1_run_proto_rawDescOnce sync.Once
@@ -2713,75 +2868,80 @@ func file_interlock_engine_v1_run_proto_rawDescGZIP() []byte {
 	return file_interlock_engine_v1_run_proto_rawDescData
 }
 
-var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_interlock_engine_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_interlock_engine_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_interlock_engine_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                // 0: interlock.engine.v1.RunStatus
 	(RunView)(0),                  // 1: interlock.engine.v1.RunView
 	(RejectionCode)(0),            // 2: interlock.engine.v1.RejectionCode
 	(GuardOperator)(0),            // 3: interlock.engine.v1.GuardOperator
-	(ApprovalOutcome)(0),          // 4: interlock.engine.v1.ApprovalOutcome
-	(JoinMode)(0),                 // 5: interlock.engine.v1.JoinMode
-	(BranchStatus)(0),             // 6: interlock.engine.v1.BranchStatus
-	(HistoryType)(0),              // 7: interlock.engine.v1.HistoryType
-	(*LegalEvent)(nil),            // 8: interlock.engine.v1.LegalEvent
-	(*GuardResult)(nil),           // 9: interlock.engine.v1.GuardResult
-	(*Rejection)(nil),             // 10: interlock.engine.v1.Rejection
-	(*Run)(nil),                   // 11: interlock.engine.v1.Run
-	(*StateRules)(nil),            // 12: interlock.engine.v1.StateRules
-	(*Usage)(nil),                 // 13: interlock.engine.v1.Usage
-	(*WorkflowMeta)(nil),          // 14: interlock.engine.v1.WorkflowMeta
-	(*RunApproval)(nil),           // 15: interlock.engine.v1.RunApproval
-	(*EnvVar)(nil),                // 16: interlock.engine.v1.EnvVar
-	(*Interruption)(nil),          // 17: interlock.engine.v1.Interruption
-	(*Fork)(nil),                  // 18: interlock.engine.v1.Fork
-	(*ForkBranch)(nil),            // 19: interlock.engine.v1.ForkBranch
-	(*Invocation)(nil),            // 20: interlock.engine.v1.Invocation
-	(*HistoryEntry)(nil),          // 21: interlock.engine.v1.HistoryEntry
-	(*Join)(nil),                  // 22: interlock.engine.v1.Join
-	(*BranchOutcome)(nil),         // 23: interlock.engine.v1.BranchOutcome
-	(*ToolResult)(nil),            // 24: interlock.engine.v1.ToolResult
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(HoldCause)(0),                // 4: interlock.engine.v1.HoldCause
+	(ApprovalOutcome)(0),          // 5: interlock.engine.v1.ApprovalOutcome
+	(JoinMode)(0),                 // 6: interlock.engine.v1.JoinMode
+	(BranchStatus)(0),             // 7: interlock.engine.v1.BranchStatus
+	(HistoryType)(0),              // 8: interlock.engine.v1.HistoryType
+	(*LegalEvent)(nil),            // 9: interlock.engine.v1.LegalEvent
+	(*GuardResult)(nil),           // 10: interlock.engine.v1.GuardResult
+	(*Rejection)(nil),             // 11: interlock.engine.v1.Rejection
+	(*Run)(nil),                   // 12: interlock.engine.v1.Run
+	(*Hold)(nil),                  // 13: interlock.engine.v1.Hold
+	(*StateRules)(nil),            // 14: interlock.engine.v1.StateRules
+	(*Usage)(nil),                 // 15: interlock.engine.v1.Usage
+	(*WorkflowMeta)(nil),          // 16: interlock.engine.v1.WorkflowMeta
+	(*RunApproval)(nil),           // 17: interlock.engine.v1.RunApproval
+	(*EnvVar)(nil),                // 18: interlock.engine.v1.EnvVar
+	(*Interruption)(nil),          // 19: interlock.engine.v1.Interruption
+	(*Fork)(nil),                  // 20: interlock.engine.v1.Fork
+	(*ForkBranch)(nil),            // 21: interlock.engine.v1.ForkBranch
+	(*Invocation)(nil),            // 22: interlock.engine.v1.Invocation
+	(*HistoryEntry)(nil),          // 23: interlock.engine.v1.HistoryEntry
+	(*Join)(nil),                  // 24: interlock.engine.v1.Join
+	(*BranchOutcome)(nil),         // 25: interlock.engine.v1.BranchOutcome
+	(*ToolResult)(nil),            // 26: interlock.engine.v1.ToolResult
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
 }
 var file_interlock_engine_v1_run_proto_depIdxs = []int32{
 	3,  // 0: interlock.engine.v1.GuardResult.operator:type_name -> interlock.engine.v1.GuardOperator
 	2,  // 1: interlock.engine.v1.Rejection.code:type_name -> interlock.engine.v1.RejectionCode
-	9,  // 2: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
-	8,  // 3: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	10, // 2: interlock.engine.v1.Rejection.guards:type_name -> interlock.engine.v1.GuardResult
+	9,  // 3: interlock.engine.v1.Rejection.legal_events:type_name -> interlock.engine.v1.LegalEvent
 	0,  // 4: interlock.engine.v1.Rejection.status:type_name -> interlock.engine.v1.RunStatus
-	25, // 5: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	25, // 6: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
+	27, // 5: interlock.engine.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	27, // 6: interlock.engine.v1.Run.updated_at:type_name -> google.protobuf.Timestamp
 	0,  // 7: interlock.engine.v1.Run.status:type_name -> interlock.engine.v1.RunStatus
-	17, // 8: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
-	18, // 9: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
-	20, // 10: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
-	15, // 11: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
-	14, // 12: interlock.engine.v1.Run.workflow_meta:type_name -> interlock.engine.v1.WorkflowMeta
-	12, // 13: interlock.engine.v1.Run.rules:type_name -> interlock.engine.v1.StateRules
-	13, // 14: interlock.engine.v1.Run.usage:type_name -> interlock.engine.v1.Usage
-	8,  // 15: interlock.engine.v1.StateRules.legal_events:type_name -> interlock.engine.v1.LegalEvent
-	16, // 16: interlock.engine.v1.StateRules.env_overrides:type_name -> interlock.engine.v1.EnvVar
-	26, // 17: interlock.engine.v1.WorkflowMeta.approval_wait:type_name -> google.protobuf.Duration
-	25, // 18: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
-	4,  // 19: interlock.engine.v1.RunApproval.outcome:type_name -> interlock.engine.v1.ApprovalOutcome
-	5,  // 20: interlock.engine.v1.Fork.join:type_name -> interlock.engine.v1.JoinMode
-	19, // 21: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
-	6,  // 22: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
-	18, // 23: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
-	25, // 24: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
-	7,  // 25: interlock.engine.v1.HistoryEntry.type:type_name -> interlock.engine.v1.HistoryType
-	9,  // 26: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
-	0,  // 27: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
-	22, // 28: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
-	24, // 29: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
-	23, // 30: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
-	6,  // 31: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	13, // 8: interlock.engine.v1.Run.holds:type_name -> interlock.engine.v1.Hold
+	19, // 9: interlock.engine.v1.Run.interrupt:type_name -> interlock.engine.v1.Interruption
+	20, // 10: interlock.engine.v1.Run.fork:type_name -> interlock.engine.v1.Fork
+	22, // 11: interlock.engine.v1.Run.child:type_name -> interlock.engine.v1.Invocation
+	17, // 12: interlock.engine.v1.Run.approval:type_name -> interlock.engine.v1.RunApproval
+	16, // 13: interlock.engine.v1.Run.workflow_meta:type_name -> interlock.engine.v1.WorkflowMeta
+	14, // 14: interlock.engine.v1.Run.rules:type_name -> interlock.engine.v1.StateRules
+	15, // 15: interlock.engine.v1.Run.usage:type_name -> interlock.engine.v1.Usage
+	4,  // 16: interlock.engine.v1.Hold.cause:type_name -> interlock.engine.v1.HoldCause
+	27, // 17: interlock.engine.v1.Hold.since:type_name -> google.protobuf.Timestamp
+	9,  // 18: interlock.engine.v1.StateRules.legal_events:type_name -> interlock.engine.v1.LegalEvent
+	18, // 19: interlock.engine.v1.StateRules.env_overrides:type_name -> interlock.engine.v1.EnvVar
+	28, // 20: interlock.engine.v1.WorkflowMeta.approval_wait:type_name -> google.protobuf.Duration
+	27, // 21: interlock.engine.v1.RunApproval.since:type_name -> google.protobuf.Timestamp
+	5,  // 22: interlock.engine.v1.RunApproval.outcome:type_name -> interlock.engine.v1.ApprovalOutcome
+	6,  // 23: interlock.engine.v1.Fork.join:type_name -> interlock.engine.v1.JoinMode
+	21, // 24: interlock.engine.v1.Fork.branches:type_name -> interlock.engine.v1.ForkBranch
+	7,  // 25: interlock.engine.v1.ForkBranch.status:type_name -> interlock.engine.v1.BranchStatus
+	20, // 26: interlock.engine.v1.ForkBranch.fork:type_name -> interlock.engine.v1.Fork
+	27, // 27: interlock.engine.v1.HistoryEntry.time:type_name -> google.protobuf.Timestamp
+	8,  // 28: interlock.engine.v1.HistoryEntry.type:type_name -> interlock.engine.v1.HistoryType
+	10, // 29: interlock.engine.v1.HistoryEntry.guards:type_name -> interlock.engine.v1.GuardResult
+	0,  // 30: interlock.engine.v1.HistoryEntry.status:type_name -> interlock.engine.v1.RunStatus
+	24, // 31: interlock.engine.v1.HistoryEntry.joins:type_name -> interlock.engine.v1.Join
+	26, // 32: interlock.engine.v1.HistoryEntry.tool_result:type_name -> interlock.engine.v1.ToolResult
+	25, // 33: interlock.engine.v1.Join.branches:type_name -> interlock.engine.v1.BranchOutcome
+	7,  // 34: interlock.engine.v1.BranchOutcome.status:type_name -> interlock.engine.v1.BranchStatus
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_interlock_engine_v1_run_proto_init() }
@@ -2794,8 +2954,8 @@ func file_interlock_engine_v1_run_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_engine_v1_run_proto_rawDesc), len(file_interlock_engine_v1_run_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   17,
+			NumEnums:      9,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1220,7 +1220,7 @@ func (x *ResumeRunRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-// ResumeRunResponse is the resumed run.
+// ResumeRunResponse is the resumed run, or the run that is still held.
 type ResumeRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run, in full.

@@ -62,7 +62,8 @@ type RunServiceClient interface {
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
 	// that invoked it (S6.2).
 	PauseRun(ctx context.Context, in *PauseRunRequest, opts ...grpc.CallOption) (*PauseRunResponse, error)
-	// ResumeRun continues a paused run as a new entry of its state (S6.2).
+	// ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+	// new entry of its state when none is left (S6.2).
 	ResumeRun(ctx context.Context, in *ResumeRunRequest, opts ...grpc.CallOption) (*ResumeRunResponse, error)
 	// CancelRun ends a run and the runs that it invoked. The run that invoked it
 	// continues with on_fail.
@@ -253,7 +254,8 @@ type RunServiceServer interface {
 	// PauseRun stops a run until it is resumed, with the runs that it invoked and those
 	// that invoked it (S6.2).
 	PauseRun(context.Context, *PauseRunRequest) (*PauseRunResponse, error)
-	// ResumeRun continues a paused run as a new entry of its state (S6.2).
+	// ResumeRun lifts the holds that the caller may lift, and continues the paused run as a
+	// new entry of its state when none is left (S6.2).
 	ResumeRun(context.Context, *ResumeRunRequest) (*ResumeRunResponse, error)
 	// CancelRun ends a run and the runs that it invoked. The run that invoked it
 	// continues with on_fail.

@@ -493,7 +493,7 @@ type Event_RunEnded struct {
 }
 
 type Event_RunPaused struct {
-	// Of run.paused.
+	// Of run.paused, run.held and run.hold.lifted.
 	RunPaused *RunPaused `protobuf:"bytes,25,opt,name=run_paused,json=runPaused,proto3,oneof"`
 }
 
@@ -1086,12 +1086,12 @@ func (x *RunEnded) GetReason() string {
 	return ""
 }
 
-// RunPaused announces a paused run.
+// RunPaused announces a paused run (types "paused", "held" and "hold.lifted").
 type RunPaused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True when it is held: tool calls are denied until it is resumed.
+	// True when it is held: tool calls are denied until no hold is left.
 	Held bool `protobuf:"varint,1,opt,name=held,proto3" json:"held,omitempty"`
-	// Why it was paused; may be empty.
+	// Why it was paused or held, or who still holds it; may be empty.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

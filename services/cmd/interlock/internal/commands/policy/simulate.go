@@ -3,6 +3,7 @@ package policy
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,6 +155,9 @@ func (c *simulateCommand) records(streams console.Streams) ([]jsonview.DecisionR
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; export it with `interlock decisions --format jsonl`", c.Decisions, err)
 	}
+	// An export has the newest first. Calls are replayed in the order of their time, and
+	// those of one moment in the order that they are given in.
+	slices.SortStableFunc(all, func(a, b jsonview.DecisionRecord) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return all, nil
 }
 

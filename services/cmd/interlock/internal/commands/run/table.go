@@ -21,8 +21,8 @@ func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 		t.Row("run", view.RunID)
 		t.Row("workflow", fmt.Sprintf("%s (version %d)", view.Workflow, view.WorkflowVersion))
 		t.Row("status", view.Status)
-		if view.Held {
-			t.Row("held", "by an operator")
+		for _, h := range view.Holds {
+			t.Row("held", heldText(&h))
 		}
 		t.Row("state", view.State)
 		t.standing(&view)
@@ -194,4 +194,16 @@ func branchStates(f *jsonview.Fork, outer string) []string {
 		}
 	}
 	return all
+}
+
+// heldText says what a run is held for.
+func heldText(h *jsonview.Hold) string {
+	if h.Cause == "session_end" {
+		return "its session has ended"
+	}
+	text := "by operator " + h.By
+	if h.Reason != "" {
+		text += ": " + h.Reason
+	}
+	return text
 }

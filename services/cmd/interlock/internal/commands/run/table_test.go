@@ -39,6 +39,9 @@ func TestHistoryDetails(t *testing.T) {
 func nested() *enginev1.Run {
 	return &enginev1.Run{
 		RunId: "run_1", Workflow: "ci\x1b", WorkflowVersion: 1, Status: enginev1.RunStatus_RUN_STATUS_PAUSED, State: "s", Held: true,
+		Holds: []*enginev1.Hold{
+			{By: "olga", Cause: enginev1.HoldCause_HOLD_CAUSE_OPERATOR, Reason: "lunch"}, {By: "interlock", Cause: enginev1.HoldCause_HOLD_CAUSE_SESSION_END},
+		},
 		Branch: "a/b", BranchOver: true, Rules: &enginev1.StateRules{ToolsRestricted: true, CommandsRestricted: true}, Interrupt: &enginev1.Interruption{Name: "check", ReturnTo: "r"},
 		Child: &enginev1.Invocation{RunId: "run_2", Workflow: "sub", Event: "ASK"},
 		Fork: &enginev1.Fork{Event: "GO", State: "build", Join: enginev1.JoinMode_JOIN_MODE_ANY, OnComplete: "done", Branches: []*enginev1.ForkBranch{
@@ -61,7 +64,8 @@ func TestNestedForkInATable(t *testing.T) {
 	const want = `run         run_1
 workflow    ci⟦U+001B⟧ (version 1)
 status      PAUSED
-held        by an operator
+held        by operator olga: lunch
+held        its session has ended
 state       s
 branch      a/b (over)
 interrupt   check, $return leads to r

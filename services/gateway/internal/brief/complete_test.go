@@ -1,0 +1,46 @@
+package brief_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/prototest"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+)
+
+// TestStateIsComplete: each field of a run is among what its agent reads, or is excluded
+// here, with the reason.
+func TestStateIsComplete(t *testing.T) {
+	t.Parallel()
+	prototest.Complete(t, everyText,
+		"session_id", "workspace", "root_run_id", // the agent's own, or another's
+		"created_at", "updated_at", "version", "entry", // no matter of what to do next
+		"context", "transition_count", // get_status tells them
+		"holds.by", "holds.reason", "holds.since", // the cause says who lifts it
+		"child.event", // it was fired by the agent
+		"workflow_meta.debug", "workflow_meta.capture_output", "workflow_meta.policies", "workflow_meta.approval_wait",
+	)
+}
+
+// everyText is what the agent reads of a run as it is, and of the same one in each status
+// while nothing else closes it.
+func everyText(run *enginev1.Run) any {
+	texts := []string{brief.State(run, ""), strings.Join(brief.Asks(run, ""), "\n")}
+	for status := range enginev1.RunStatus(len(enginev1.RunStatus_name)) {
+		open := proto.CloneOf(run)
+		open.Status, open.SupersededBy, open.BranchOver = status, "", false
+		texts = append(texts, brief.State(open, ""))
+		open.BranchOver, open.ParentRunId = run.GetBranchOver(), ""
+		texts = append(texts, brief.State(open, ""))
+	}
+	// The branch that the agent works in, and the one of all who have none.
+	own := proto.CloneOf(run)
+	own.SupersededBy, own.Branch = "", own.GetFork().GetBranches()[0].GetName()
+	texts = append(texts, brief.State(own, ""))
+	shared := proto.CloneOf(run)
+	shared.Fork.Branches[0].SessionId, shared.Fork.Branches[0].Name = "", "current"
+	return append(texts, brief.State(shared, ""))
+}
