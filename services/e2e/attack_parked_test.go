@@ -91,7 +91,7 @@ func outlive(t *testing.T, w *world, bound string, f face, decided approvalv1.Ap
 	})
 	var n int
 	for _, entry := range operator.history(t, run) {
-		if entry.GetApprovalId() == approval && entry.GetEvent() == "GO" && entry.GetTo() == "b" && entry.GetType() != parked {
+		if entry.GetApprovalId() == approval && entry.GetEvent() == "GO" && entry.GetTo() == "b" && entry.GetType() != enginev1.HistoryType_HISTORY_TYPE_APPROVAL_PARKED {
 			n++
 		}
 	}
