@@ -2,7 +2,7 @@
 // draw follows from one seed, which is fixed. `make fuzz` gives other seeds, and larger
 // sizes.
 //
-//	INTERLOCK_SEED  the seed, 1 when it is not set
+//	INTERLOCK_SEED  where draws begin, 1 when it is not set
 //	INTERLOCK_FULL  when it is set, tests have their full size
 //
 // It is for tests only: no production package may import it.

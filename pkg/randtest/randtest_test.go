@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 )
 
-// TestDrawsAreFixed: what is drawn follows from the seed alone.
+// TestDrawsAreFixed: what is drawn follows from one seed alone.
 func TestDrawsAreFixed(t *testing.T) {
 	t.Parallel()
 	var drawn [2][]int

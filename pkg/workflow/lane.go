@@ -152,13 +152,13 @@ func (r *Run) lane(path []int) cursor {
 		at.Lane, at.Over = &b.Lane, at.Over || b.Status != BranchActive
 	}
 	if at.Status.moves() {
-		at.Status = at.Lane.status()
+		at.Status = at.status()
 	}
 	return at
 }
 
 // outer is the lane whose fork a branch belongs to.
-func (at *cursor) outer() cursor { return at.Run.lane(at.path[:len(at.path)-1]) }
+func (at *cursor) outer() cursor { return at.lane(at.path[:len(at.path)-1]) }
 
 // place is which of the fork's branches it is.
 func (at *cursor) place() int { return at.path[len(at.path)-1] }

@@ -52,10 +52,10 @@ func (s *stepper) finish() Result {
 // settled is the status of a run that nothing holds.
 func (r *Run) settled() Status {
 	if r.Fork == nil {
-		return r.Lane.status()
+		return r.status()
 	}
 	at := r.lane(r.Fork.follow(nil))
-	return at.Lane.status()
+	return at.status()
 }
 
 func (s *stepper) announce(ev Event) { s.out.Events = append(s.out.Events, ev) }

@@ -137,7 +137,7 @@ func (c *citations) read(name string, text []byte) (problems []string) {
 			case inCode && !strings.Contains(id, ".") && !isTest(name):
 			case isTest(name) && c.rules[id] && rule.MatchString(id):
 				c.tested[id] = true
-			case !c.rules[id] && !(inCode && !strings.Contains(id, ".")):
+			case !c.rules[id] && (!inCode || strings.Contains(id, ".")):
 				report("%s is no rule of %s", id, rulesPage)
 			}
 		}

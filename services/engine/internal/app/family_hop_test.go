@@ -107,9 +107,10 @@ func TestEndedChildFreesItsBranchSession(t *testing.T) {
 			registerHubs(t, a)
 			run := mustStart(t, a, agent, Start{Workflow: "lhub", SessionID: "m"})
 			accepted(t, a, Target{SessionID: "m"}, "GO", "", "")
-			who, other := "m/2", "m"
+			who := "m/2"
 			if driver {
-				who, other = "m", "m/2"
+				const other = "m/2"
+				who = "m"
 				mustBind(t, a, run.ID, "x", other)
 				accepted(t, a, Target{SessionID: other}, "INN", "", "")
 			} else {

@@ -36,7 +36,7 @@ func pageSize(asked int32) int {
 	return int(asked)
 }
 
-// Register implements SchemaService.
+// RegisterSchema implements SchemaService.
 func (s *Schemas) RegisterSchema(ctx context.Context, req *statev1.RegisterSchemaRequest) (*statev1.RegisterSchemaResponse, error) {
 	v, created, err := s.App.RegisterSchema(ctx, caller(ctx, ""), req.GetName(), req.GetDescription(), req.GetJsonSchema(), req.GetIdempotencyKey())
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Schemas) RegisterSchema(ctx context.Context, req *statev1.RegisterSchem
 	return &statev1.RegisterSchemaResponse{Schema: schemaProto(v), Created: created}, nil
 }
 
-// Get implements SchemaService.
+// GetSchema implements SchemaService.
 func (s *Schemas) GetSchema(ctx context.Context, req *statev1.GetSchemaRequest) (*statev1.GetSchemaResponse, error) {
 	v, err := s.App.Schema(ctx, rpc.Namespace(ctx), req.GetName(), req.GetVersion())
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Schemas) GetSchema(ctx context.Context, req *statev1.GetSchemaRequest) 
 	return &statev1.GetSchemaResponse{Schema: schemaProto(v)}, nil
 }
 
-// List implements SchemaService.
+// ListSchemas implements SchemaService.
 func (s *Schemas) ListSchemas(ctx context.Context, req *statev1.ListSchemasRequest) (*statev1.ListSchemasResponse, error) {
 	versions, next, err := s.App.Schemas(ctx, rpc.Namespace(ctx), req.GetPageToken(), pageSize(req.GetPageSize()))
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Schemas) ListSchemas(ctx context.Context, req *statev1.ListSchemasReque
 	return &statev1.ListSchemasResponse{Schemas: briefSchemas(versions), NextPageToken: next}, nil
 }
 
-// ListVersions implements SchemaService.
+// ListSchemaVersions implements SchemaService.
 func (s *Schemas) ListSchemaVersions(ctx context.Context, req *statev1.ListSchemaVersionsRequest) (*statev1.ListSchemaVersionsResponse, error) {
 	var before int64
 	if token := req.GetPageToken(); token != "" {
