@@ -60,6 +60,9 @@ var binaries = sync.OnceValues(func() (string, error) {
 // binary is the path of a built command.
 func binary(t testing.TB, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the built programs, which go test -short does not")
+	}
 	dir, err := binaries()
 	if err != nil {
 		t.Fatal(err)

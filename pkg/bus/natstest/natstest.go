@@ -44,6 +44,9 @@ func Start(tb testing.TB) *Server {
 // Start starts the server, at the address it had before.
 func (s *Server) Start() {
 	s.tb.Helper()
+	if testing.Short() {
+		s.tb.Skip("starts a NATS server, which go test -short does not")
+	}
 	srv, err := server.NewServer(&server.Options{
 		Host:         "127.0.0.1",
 		Port:         s.port,

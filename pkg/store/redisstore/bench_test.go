@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
 // callers is how many goroutines commit at once.
@@ -64,7 +65,7 @@ func ourTime(b *testing.B) float64 {
 // serverTime is the processor time of the server in seconds.
 func serverTime(b *testing.B) float64 {
 	b.Helper()
-	client := server(b).Client(b)
+	client := redistest.Shared(b).Client(b)
 	info, err := client.Info(context.Background(), "cpu").Result()
 	if err != nil {
 		b.Fatal(err)
@@ -92,7 +93,7 @@ var payload = make([]byte, 300)
 func BenchmarkCommit(b *testing.B) {
 	for _, n := range callers {
 		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
-			s := open(b, redisstore.Config{URL: server(b).URL()})
+			s := open(b, redisstore.Config{URL: redistest.Shared(b).URL()})
 			versions := make([]int64, n)
 			together(b, n, func(caller, i int) error {
 				key := store.Key{Namespace: "default", Kind: "run", ID: "run_" + strconv.Itoa(caller)}
@@ -117,7 +118,7 @@ func BenchmarkCommit(b *testing.B) {
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range callers {
 		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
-			s := open(b, redisstore.Config{URL: server(b).URL()})
+			s := open(b, redisstore.Config{URL: redistest.Shared(b).URL()})
 			keys := make([]store.Key, n)
 			for i := range keys {
 				keys[i] = store.Key{Namespace: "default", Kind: "run", ID: "run_" + strconv.Itoa(i)}
@@ -141,7 +142,7 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkSpanningCheck(b *testing.B) {
 	for _, n := range callers {
 		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
-			s := open(b, redisstore.Config{URL: server(b).URL()})
+			s := open(b, redisstore.Config{URL: redistest.Shared(b).URL()})
 			policy := store.Key{Namespace: "default", Kind: "policy", ID: "p"}
 			keys := make([]store.Key, n)
 			for i := range keys {
@@ -167,7 +168,7 @@ func BenchmarkSpanningCheck(b *testing.B) {
 // BenchmarkDue looks for the timers of three kinds when none is due, as services do
 // several times a second.
 func BenchmarkDue(b *testing.B) {
-	s := open(b, redisstore.Config{URL: server(b).URL()})
+	s := open(b, redisstore.Config{URL: redistest.Shared(b).URL()})
 	now := time.Now()
 	for i := range 1000 {
 		key := store.Key{Namespace: "default", Kind: []string{"run", "session", "state"}[i%3], ID: "id_" + strconv.Itoa(i)}
@@ -198,7 +199,7 @@ return {0, have + 1}`
 func BenchmarkBareEvalsha(b *testing.B) {
 	for _, n := range callers {
 		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
-			client := redis.NewClient(&redis.Options{Addr: server(b).Addr(), Protocol: 2, DisableIdentity: true, PoolSize: n})
+			client := redis.NewClient(&redis.Options{Addr: redistest.Shared(b).Addr(), Protocol: 2, DisableIdentity: true, PoolSize: n})
 			defer func() { _ = client.Close() }()
 			script := redis.NewScript(bare)
 			if err := script.Load(context.Background(), client).Err(); err != nil {

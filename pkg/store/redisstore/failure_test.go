@@ -254,8 +254,8 @@ func unusedPort(t *testing.T) string {
 // and its neighbours are not.
 func TestForeignKeysAreRefused(t *testing.T) {
 	t.Parallel()
-	client := server(t).Client(t)
-	config := redisstore.Config{URL: server(t).URL(), Prefix: prefix(t)}
+	client := redistest.Shared(t).Client(t)
+	config := redisstore.Config{URL: redistest.Shared(t).URL(), Prefix: prefix(t)}
 	s := open(t, config)
 	shard := key("a").Shard(s.Shards())
 	foreign := fmt.Sprintf("%s:{%d}:r:test/run/a", config.Prefix, shard)

@@ -6,13 +6,14 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
 // A record that is deleted and forgotten leaves its last version behind, and
 // nothing else.
 func TestWhatForgettingLeavesBehind(t *testing.T) {
 	t.Parallel()
-	s := open(t, redisstore.Config{URL: server(t).URL(), Prefix: "forget"})
+	s := open(t, redisstore.Config{URL: redistest.Shared(t).URL(), Prefix: "forget"})
 	commit := func(batch store.Batch) {
 		t.Helper()
 		if _, err := s.Commit(t.Context(), batch); err != nil {
@@ -31,7 +32,7 @@ func TestWhatForgettingLeavesBehind(t *testing.T) {
 		Forget:  []store.Forget{{Key: a, Through: 2}, {Key: never, Through: 2}},
 	})
 
-	client := server(t).Client(t)
+	client := redistest.Shared(t).Client(t)
 	left, err := client.Keys(t.Context(), "forget:{[0-9]*").Result()
 	if err != nil || len(left) != 1 {
 		t.Fatalf("left are %v, %v", left, err)

@@ -107,7 +107,7 @@ func TestReplicasAreWarnedOf(t *testing.T) {
 
 func TestRecordedShardsWin(t *testing.T) {
 	t.Parallel()
-	config := redisstore.Config{URL: server(t).URL(), Prefix: prefix(t)}
+	config := redisstore.Config{URL: redistest.Shared(t).URL(), Prefix: prefix(t)}
 	config.Shards = 7
 	if got := open(t, config).Shards(); got != 7 {
 		t.Errorf("a new store has %d shards, not 7", got)
@@ -124,9 +124,9 @@ func TestRecordedShardsWin(t *testing.T) {
 
 func TestUnknownFormatIsRefused(t *testing.T) {
 	t.Parallel()
-	config := redisstore.Config{URL: server(t).URL(), Prefix: prefix(t)}
+	config := redisstore.Config{URL: redistest.Shared(t).URL(), Prefix: prefix(t)}
 	open(t, config)
-	if err := server(t).Client(t).HSet(t.Context(), config.Prefix+":{store}", "format", "2").Err(); err != nil {
+	if err := redistest.Shared(t).Client(t).HSet(t.Context(), config.Prefix+":{store}", "format", "2").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := redisstore.Open(t.Context(), config); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
 // replicas returns two stores on the same data, as two processes have them, by
@@ -26,11 +27,11 @@ func everywhere(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
-		test(t, server(t).URL())
+		test(t, redistest.Shared(t).URL())
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		test(t, cluster(t).URL())
+		test(t, redistest.SharedCluster(t).URL())
 	})
 }
 

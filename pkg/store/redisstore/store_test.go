@@ -5,17 +5,18 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 )
 
 func TestServerKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	keepsTheContract(t, server(t).URL())
+	keepsTheContract(t, redistest.Shared(t).URL())
 }
 
 func TestClusterKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	keepsTheContract(t, cluster(t).URL())
+	keepsTheContract(t, redistest.SharedCluster(t).URL())
 }
 
 func keepsTheContract(t *testing.T, url string) {

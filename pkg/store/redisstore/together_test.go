@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
 // TestTogetherAsAlone tests that batches which share a flight are answered, and leave
@@ -19,7 +20,7 @@ import (
 func TestTogetherAsAlone(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	config := redisstore.Config{URL: server(t).URL(), Clock: func() time.Time { return now }}
+	config := redisstore.Config{URL: redistest.Shared(t).URL(), Clock: func() time.Time { return now }}
 	together, alone := open(t, config), open(t, config)
 	round := 0
 	randtest.Check(t, func(t *rapid.T) {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
 // By the server's clock too, a commit with windowed counters tells when it was, and
 // its neighbours on the same flight do not.
 func TestAdmittedByTheServersClock(t *testing.T) {
 	t.Parallel()
-	s := open(t, redisstore.Config{URL: server(t).URL(), Flights: 1})
+	s := open(t, redisstore.Config{URL: redistest.Shared(t).URL(), Flights: 1})
 	var wg sync.WaitGroup
 	for worker := range 16 {
 		wg.Go(func() {

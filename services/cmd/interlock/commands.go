@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/completion"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/demo"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
@@ -65,6 +66,7 @@ var commands = []command{
 	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
 	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
+	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},
 	{"tail", "Show live events.", of[tail.Command], nil},
 	{"version", "Show the version.", of[versionCommand], nil},
 	{completion.Name, "Print a completion script for a shell.", of[completion.Command], nil},

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,7 +94,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	built := builtFolder(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", WorkdirRoot: memoryFolder(t), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Files: scripts(t), WorkdirRoot: memoryFolder(t), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_PROXY", "*")
 			env.Setenv("PATH", built+string(os.PathListSeparator)+env.Getenv("PATH"))
@@ -113,6 +114,24 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// scripts are the files to replay: with go test -short, those that start no server.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("scripts: %d found: %v", len(all), err)
+	}
+	if !testing.Short() {
+		return all
+	}
+	return slices.DeleteFunc(all, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err != nil || startsServer.Match(text)
+	})
+}
+
+var startsServer = regexp.MustCompile(`(?m)interlock up|^redis `)
 
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {

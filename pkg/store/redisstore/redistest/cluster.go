@@ -24,7 +24,8 @@ type Cluster struct {
 // test ends.
 func StartCluster(tb testing.TB, settings ...string) *Cluster {
 	tb.Helper()
-	cluster, err := LaunchCluster(tb.TempDir(), 3, settings...)
+	needsServer(tb)
+	cluster, err := launchCluster(tb.TempDir(), 3, settings...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -32,9 +33,8 @@ func StartCluster(tb testing.TB, settings ...string) *Cluster {
 	return cluster
 }
 
-// LaunchCluster starts a cluster whose files are in dir, for a TestMain. The
-// caller kills it.
-func LaunchCluster(dir string, nodes int, settings ...string) (*Cluster, error) {
+// launchCluster starts a cluster whose files are in dir. The caller kills it.
+func launchCluster(dir string, nodes int, settings ...string) (*Cluster, error) {
 	cluster := &Cluster{}
 	for i := range nodes {
 		home := filepath.Join(dir, fmt.Sprintf("node%d", i))

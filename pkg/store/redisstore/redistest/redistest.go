@@ -4,8 +4,8 @@
 // same port and folder.
 //
 // It is for tests only: no production package may import it. It never fakes a
-// server and never skips a test: a missing redis-server is a failure that names
-// the command which installs it.
+// server: a missing redis-server is a failure that names the command which installs
+// it. Only `go test -short`, which starts no servers, skips what needs one.
 package redistest
 
 import (
@@ -47,7 +47,8 @@ type Server struct {
 // are added to the command line: "--appendfsync", "everysec".
 func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
-	server, err := Launch(tb.TempDir(), settings...)
+	needsServer(tb)
+	server, err := boot(tb.TempDir(), false, settings)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -59,6 +60,7 @@ func Start(tb testing.TB, settings ...string) *Server {
 // and the sentinel writes to it.
 func StartSentinel(tb testing.TB, file string) *Server {
 	tb.Helper()
+	needsServer(tb)
 	sentinel := &Server{dir: tb.TempDir(), config: file}
 	if err := sentinel.startAnywhere(false); err != nil {
 		tb.Fatal(err)
@@ -67,7 +69,7 @@ func StartSentinel(tb testing.TB, file string) *Server {
 	return sentinel
 }
 
-// Launch starts a server whose files are in dir, for a TestMain. The caller
+// Launch starts a server whose files are in dir, outside of a test. The caller
 // kills it.
 func Launch(dir string, settings ...string) (*Server, error) {
 	return boot(dir, false, settings)
@@ -174,6 +176,9 @@ func (s *Server) signal(signal syscall.Signal) error {
 // Restart starts a server that was killed, on the same port and files. It
 // returns when the server has loaded its data and accepts connections.
 func (s *Server) Restart() error {
+	if testing.Short() {
+		return errors.New("redistest: go test -short starts no server")
+	}
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		return errors.New("redistest: there is no redis-server here; install it: apt-get install -y redis-server")

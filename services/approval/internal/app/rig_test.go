@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
@@ -100,11 +100,7 @@ func sqlite(t testing.TB, clock *storetest.Clock) func() store.Store {
 // redis opens a store with a connection of its own each time.
 func redis(t testing.TB, clock *storetest.Clock) func() store.Store {
 	t.Helper()
-	server, err := sharedServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	prefix := fmt.Sprintf("test%d", prefixes.Add(1))
+	server, prefix := redistest.Shared(t), redistest.Prefix()
 	return func() store.Store {
 		s, err := redisstore.Open(context.Background(), redisstore.Config{
 			URL: server.URL(), Prefix: prefix, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler),

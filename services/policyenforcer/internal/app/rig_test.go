@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -239,11 +240,7 @@ type redis struct{ url, prefix string }
 
 func newRedis(t *testing.T) backend {
 	t.Helper()
-	server, err := sharedServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &redis{url: server.URL(), prefix: fmt.Sprintf("test%d", prefixes.Add(1))}
+	return &redis{url: redistest.Shared(t).URL(), prefix: redistest.Prefix()}
 }
 
 func (b *redis) open(t *testing.T, clock *storetest.Clock) store.Store {

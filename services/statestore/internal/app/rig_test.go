@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/session"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
@@ -89,16 +89,13 @@ func sqlite(t *testing.T, clock *storetest.Clock) func() store.Store {
 // redis opens a store with a connection of its own each time.
 func redis(t *testing.T, clock *storetest.Clock) func() store.Store {
 	t.Helper()
-	prefix := fmt.Sprintf("test%d", prefixes.Add(1))
+	prefix := redistest.Prefix()
 	return func() store.Store { return redisAt(t, prefix, clock.Now) }
 }
 
 func redisAt(t *testing.T, prefix string, clock func() time.Time) store.Store {
 	t.Helper()
-	server, err := sharedServer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := redistest.Shared(t)
 	s, err := redisstore.Open(context.Background(), redisstore.Config{
 		URL: server.URL(), Prefix: prefix, Clock: clock, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/statestore/internal/app"
 	"github.com/interlock-run/interlock/services/statestore/internal/rpc"
 )
@@ -73,16 +74,13 @@ func halt(t *testing.T, process *os.Process) {
 // holds the lock, changes nothing. By the server's clock, and in another process.
 func TestWriterThatSleptPastItsLease(t *testing.T) {
 	t.Parallel()
-	prefix := fmt.Sprint("sleeper", prefixes.Add(1))
+	prefix := redistest.Prefix()
 	r := &rig{T: t}
 	st := redisAt(t, prefix, nil)
 	r.App, r.store = app.New(st, rpc.Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), st
 	id := r.state("root", anything, `[]`).Key.ID
 
-	server, err := sharedServer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := redistest.Shared(t)
 	child := exec.Command(os.Args[0]) // this very binary
 	child.Env = append(os.Environ(), sleeperURL+"="+server.URL(), sleeperPrefix+"="+prefix, sleeperState+"="+id)
 	in, err := child.StdinPipe()

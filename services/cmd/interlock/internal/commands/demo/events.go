@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // showEvents prints what NATS carried, from the first event to the run's end.
-func showEvents(ctx context.Context, url string) error {
+func (d *demonstration) showEvents(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	nc, err := (bus.Endpoint{URL: url}).Connect("demo")
@@ -31,7 +31,7 @@ func showEvents(ctx context.Context, url string) error {
 		return err
 	}
 	defer watcher.Stop()
-	fmt.Println("\nThe events, as NATS carried them:")
+	fmt.Fprintln(d.out, "\nThe events, as NATS carried them:")
 	var seen []string
 	for !slices.Contains(seen, "run.completed") {
 		m, err := watcher.Next(ctx)
@@ -42,7 +42,7 @@ func showEvents(ctx context.Context, url string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("  %-60s %s\n", m.Subject, detail(event))
+		fmt.Fprintf(d.out, "  %-60s %s\n", m.Subject, detail(event))
 		seen = append(seen, event.GetEntity()+"."+event.GetType())
 	}
 	for _, want := range []string{"workflow.registered", "run.started", "toolcall.denied", "run.transitioned", "toolcall.allowed", "run.rejected"} {

@@ -1,0 +1,97 @@
+package redistest
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The servers that the tests of one process share. Each is started when first
+// asked for, and Main stops it.
+var (
+	sharedServer  = sync.OnceValues(func() (*Server, error) { return launchShared(boot, "server") })
+	sharedCluster = sync.OnceValues(func() (*Cluster, error) { return launchShared(bootCluster, "cluster") })
+
+	mu       sync.Mutex
+	cleanups []func()
+
+	prefixes atomic.Int64
+)
+
+// killer is a server or a cluster of them.
+type killer interface{ Kill() }
+
+func launchShared[S killer](launch func(dir string, cluster bool, settings []string) (S, error), name string) (S, error) {
+	var none S
+	dir, err := os.MkdirTemp("", "redistest-"+name+"-")
+	if err != nil {
+		return none, fmt.Errorf("redistest: %w", err)
+	}
+	server, err := launch(dir, false, nil)
+	mu.Lock()
+	defer mu.Unlock()
+	if err == nil {
+		cleanups = append(cleanups, server.Kill)
+	}
+	cleanups = append(cleanups, func() { _ = os.RemoveAll(dir) })
+	return server, err
+}
+
+func bootCluster(dir string, _ bool, settings []string) (*Cluster, error) {
+	return launchCluster(dir, 3, settings...)
+}
+
+// Shared returns the server that the tests of the package share. The package's
+// TestMain calls Main, and each test keeps to a prefix of its own.
+func Shared(tb testing.TB) *Server {
+	tb.Helper()
+	needsServer(tb)
+	server, err := sharedServer()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return server
+}
+
+// SharedCluster returns the cluster of three nodes that the tests of the package
+// share, as Shared does.
+func SharedCluster(tb testing.TB) *Cluster {
+	tb.Helper()
+	needsServer(tb)
+	cluster, err := sharedCluster()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return cluster
+}
+
+// Prefix returns a prefix of keys that no other test of the process has.
+func Prefix() string { return fmt.Sprintf("test%d", prefixes.Add(1)) }
+
+// Main runs the tests of a package, stops the servers that they share, and looks
+// for goroutines that were left behind. It returns the exit code.
+func Main(m *testing.M) int {
+	code := m.Run()
+	for _, cleanup := range cleanups {
+		cleanup()
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	return code
+}
+
+// needsServer ends a test of `go test -short`, which starts no server.
+func needsServer(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts a redis-server, which go test -short does not")
+	}
+}
