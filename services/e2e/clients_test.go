@@ -46,6 +46,9 @@ func TestClients(t *testing.T) {
 // installed.
 func nodeModules(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs Node clients on a server, which go test -short does not")
+	}
 	dir := must[string](t)(filepath.Abs("clients"))
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Fatal("there is no node here; install Node 20 and npm: apt-get install -y nodejs npm")

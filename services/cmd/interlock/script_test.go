@@ -131,7 +131,7 @@ func scripts(t *testing.T) []string {
 	})
 }
 
-var startsServer = regexp.MustCompile(`(?m)interlock up|^redis `)
+var startsServer = regexp.MustCompile(`(?m)interlock (up|demo)|^redis `)
 
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {

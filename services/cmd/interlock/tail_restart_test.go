@@ -18,6 +18,9 @@ import (
 
 // TestTailSurvivesARestart: a server that comes back is found again, and it goes on.
 func TestTailSurvivesARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server, which go test -short does not")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

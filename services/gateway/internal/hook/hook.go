@@ -67,7 +67,8 @@ const (
 // Options of one hook event.
 type Options struct {
 	Agent Agent // ClaudeCode when empty
-	// Workflow, when not empty, is the one that a session without a run is put on.
+	// Workflow, when not empty, is the one that sessions must be on: one without a run
+	// is put on it, and calls of one that drives a run of another are denied.
 	Workflow string
 	// Local is true when the agent's files are this machine's.
 	Local bool
@@ -131,6 +132,11 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 		return Answer{}, nil
 	case at == nil:
 		return h.withoutRun(ctx, ev, opts)
+	}
+	if stray, err := h.astray(ctx, at, opts.Workflow); err != nil {
+		return Answer{}, err
+	} else if stray != "" && !toolcall.Own(ev.Tool) {
+		return decision("deny", stray)
 	}
 	asked := ev.input()
 	if input != nil {
@@ -228,6 +234,13 @@ func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (Answe
 	at, err := h.seat(ctx, ev, workflow)
 	if err != nil || at == nil {
 		return Answer{}, err
+	}
+	stray, err := h.astray(ctx, at, workflow)
+	if err != nil {
+		return Answer{}, err
+	}
+	if stray != "" {
+		return inject(ev, stray)
 	}
 	prompt, err := h.firstPrompt(ctx, at)
 	switch {

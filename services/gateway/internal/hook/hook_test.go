@@ -36,7 +36,7 @@ type services struct {
 	decision *policyv1.CheckToolCallResponse
 	reported *policyv1.ReportToolCallResponse
 
-	getErr, startErr, checkErr, reportErr error
+	getErr, rootErr, startErr, checkErr, reportErr error
 
 	asked []proto.Message
 	md    metadata.MD
@@ -48,6 +48,8 @@ func (s *services) GetRun(ctx context.Context, in *enginev1.GetRunRequest, _ ...
 	switch {
 	case s.getErr != nil:
 		return nil, s.getErr
+	case in.GetRunId() != "" && s.rootErr != nil:
+		return nil, s.rootErr
 	case in.GetRunId() != "" && s.now != nil:
 		return &enginev1.GetRunResponse{Run: s.now}, nil
 	case in.GetRunId() != "":

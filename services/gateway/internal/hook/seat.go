@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -70,4 +71,29 @@ func (h *Handler) start(ctx context.Context, ev *event, workflow string) (*seat,
 		return nil, nil // the session left the workflow, which its definition allows
 	}
 	return &seat{session: ev.SessionID, run: now.GetRun(), asked: runID}, nil
+}
+
+// astray returns why calls of a seat are refused although its run may allow them:
+// the hook was set up for one workflow, and the session drives a run of another. It
+// is empty when the session is where it belongs. What counts is the outermost run,
+// because the others end before it does and were invoked by its definition.
+func (h *Handler) astray(ctx context.Context, at *seat, workflow string) (string, error) {
+	if workflow == "" {
+		return "", nil
+	}
+	root := at.run
+	if id := root.GetRootRunId(); id != "" && id != root.GetRunId() {
+		got, err := h.Runs.GetRun(ctx, &enginev1.GetRunRequest{RunId: id})
+		if err != nil {
+			return "", err
+		}
+		root = got.GetRun()
+	}
+	if root.GetWorkflow() == workflow {
+		return "", nil
+	}
+	return fmt.Sprintf("This session is set up for workflow %q, but drives run %s of workflow %q. "+
+		"Only Interlock's own tools are allowed until it drives %q again: call load_workflow with name %q, "+
+		"or ask the person who set up the hook (interlock hook --workflow).",
+		workflow, root.GetRunId(), root.GetWorkflow(), workflow, workflow), nil
 }

@@ -34,17 +34,17 @@ func TestSubagentsAreJudgedInTheirBranch(t *testing.T) {
 	report := &policyv1.ReportToolCallRequest{
 		RunId: "run_asked", CallId: "c1", Tool: "Edit", Ok: true, FilesChanged: []string{"/w/a"},
 	}
-	start := &enginev1.StartRunRequest{Workflow: "w", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"}
+	start := &enginev1.StartRunRequest{Workflow: "bugfix", SessionId: "s", Workspace: "/w", IdempotencyKey: "hook-autostart"}
 	for name, tc := range map[string]struct {
 		event    string
 		run, sub *enginev1.Run
 		workflow string
 		want     []proto.Message
 	}{
-		"call in the branch":         {"PreToolUse", planning, linting, "w", []proto.Message{getSubagent, check("s/a1")}},
-		"call without a branch":      {"PreToolUse", planning, nil, "w", []proto.Message{getSubagent, getAgent, check("s")}},
+		"call in the branch":         {"PreToolUse", planning, linting, "bugfix", []proto.Message{getSubagent, check("s/a1")}},
+		"call without a branch":      {"PreToolUse", planning, nil, "bugfix", []proto.Message{getSubagent, getAgent, check("s")}},
 		"call without any run":       {"PreToolUse", nil, nil, "", []proto.Message{getSubagent, getAgent, check("s")}},
-		"call that starts the agent": {"PreToolUse", nil, nil, "w", []proto.Message{getSubagent, getAgent, start, &enginev1.GetRunRequest{RunId: "run_1"}, check("s")}},
+		"call that starts the agent": {"PreToolUse", nil, nil, "bugfix", []proto.Message{getSubagent, getAgent, start, &enginev1.GetRunRequest{RunId: "run_1"}, check("s")}},
 		"result in the branch":       {"PostToolUse", planning, linting, "", []proto.Message{getSubagent, report}},
 		"result without a branch":    {"PostToolUse", planning, nil, "", []proto.Message{getSubagent, getAgent, report}},
 		"start in the branch":        {"SubagentStart", planning, linting, "", []proto.Message{getSubagent}},
