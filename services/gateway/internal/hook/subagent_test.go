@@ -15,7 +15,7 @@ import (
 
 var (
 	linting = &enginev1.Run{
-		RunId: "run_1", Workflow: "ci", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, State: "linting", Branch: "lint",
+		RunId: "run_1", Workflow: "bugfix", Status: enginev1.RunStatus_RUN_STATUS_RUNNING, State: "linting", Branch: "lint",
 		Rules: &enginev1.StateRules{LegalEvents: []*enginev1.LegalEvent{{Event: "CLEAN", Targets: []string{"linted"}}}},
 	}
 	allowed = &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW, ToolsRestricted: true, State: "linting"}
