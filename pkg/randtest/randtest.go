@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -62,11 +63,27 @@ func seed() uint64 {
 
 func full() bool { return os.Getenv(fullVariable) != "" }
 
+// keepAllWhenShort undoes that rapid tries only a fifth of the cases with go test
+// -short, which is for tests that start no servers: several properties check that
+// their cases reached everything.
+var keepAllWhenShort = sync.OnceFunc(func() {
+	if checks := flag.Lookup("rapid.checks"); testing.Short() {
+		n, err := strconv.Atoi(checks.Value.String())
+		if err != nil {
+			panic(err)
+		}
+		if err := checks.Value.Set(strconv.Itoa(5 * n)); err != nil {
+			panic(err)
+		}
+	}
+})
+
 // Check holds a property against the cases that rapid draws.
 func Check(t testing.TB, property func(*rapid.T)) {
 	t.Helper()
 	t.Logf("%s=%d", seedVariable, seed())
 	_ = full() // it decides how many cases there are
+	keepAllWhenShort()
 	rapid.Check(t, property)
 }
 
