@@ -13,6 +13,7 @@ GO ?= go
 # Whole-workspace package patterns: `./...` does not span a workspace.
 PACKAGES := $(addsuffix /...,$(addprefix ./,$(MODULES)))
 FUZZTIME ?= 20s
+SEEDS ?= 5
 
 export PATH := $(TOOLS):$(PATH)
 
@@ -80,7 +81,10 @@ up: build ## start everything in one process
 	$(BIN)/interlock up
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME (20s) each
+fuzz: ## property tests with SEEDS (5) random seeds, then every fuzz target for FUZZTIME (20s)
+	@for i in $$(seq $(SEEDS)); do seed=$$(( RANDOM * 32768 + RANDOM + 1 )); echo "INTERLOCK_SEED=$$seed"; \
+		INTERLOCK_SEED=$$seed INTERLOCK_FULL=1 $(GO) test -timeout=60m \
+			$$(grep -rl --include='*_test.go' '/pkg/randtest"' pkg services | xargs -n1 dirname | sort -u | sed 's|^|./|'); done
 	@for m in pkg services; do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done); done

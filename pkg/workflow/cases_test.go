@@ -12,9 +12,9 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// sharedCase is a row of the shared tables of cases, which are not part of this
-// repository. Where they lie beside it, they are run too.
-type sharedCase struct {
+// definitionCase is a row of a table in testdata/cases: a definition, and what
+// validation reports of it.
+type definitionCase struct {
 	ID           string
 	Kind         string
 	JSON         string
@@ -29,21 +29,18 @@ var contradicted = map[string]string{
 	"wf-078": "a trailing * is a prefix wildcard (S3.1)",
 }
 
-func sharedCases(t *testing.T, file string) []sharedCase {
+func definitionCases(t *testing.T, file string) []definitionCase {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "cases", file))
-	if os.IsNotExist(err) {
-		return nil
-	}
+	f, err := os.Open(filepath.Join("testdata", "cases", file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var rows []sharedCase
+	var rows []definitionCase
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 4<<20)
 	for lines.Scan() {
-		var row sharedCase
+		var row definitionCase
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -65,9 +62,9 @@ func validate(kind string, src []byte) document.Problems {
 	return problems
 }
 
-func TestSharedInvalidCases(t *testing.T) {
+func TestInvalidDefinitions(t *testing.T) {
 	t.Parallel()
-	for _, row := range sharedCases(t, "workflow_invalid.jsonl") {
+	for _, row := range definitionCases(t, "workflow_invalid.jsonl") {
 		t.Run(row.ID, func(t *testing.T) {
 			t.Parallel()
 			problems := validate(row.Kind, []byte(row.JSON))
@@ -102,9 +99,9 @@ func reported(problems document.Problems, code, pointer string, severity documen
 	return false
 }
 
-func TestSharedValidCases(t *testing.T) {
+func TestValidDefinitions(t *testing.T) {
 	t.Parallel()
-	for _, row := range sharedCases(t, "workflow_valid.jsonl") {
+	for _, row := range definitionCases(t, "workflow_valid.jsonl") {
 		t.Run(row.ID, func(t *testing.T) {
 			t.Parallel()
 			if problems := validate(row.Kind, []byte(row.JSON)); problems.HasErrors() {
