@@ -35,7 +35,7 @@ func TestSchemaAcceptsValid(t *testing.T) {
 		}
 		sources[file] = string(src)
 	}
-	for _, row := range sharedCases(t, "workflow_valid.jsonl") {
+	for _, row := range definitionCases(t, "workflow_valid.jsonl") {
 		sources[row.ID] = row.JSON
 	}
 	for _, row := range validationRows(t) {
