@@ -141,7 +141,7 @@ func (e entry) check() error {
 // Mint makes a random token of 256 bits. Its prefix lets secret scanners find it.
 func Mint() string {
 	var secret [32]byte
-	// crypto/rand.Read never fails: it ends the program when it cannot go on.
+	// crypto/rand.Read never fails: it ends the program when it cannot continue.
 	_, _ = rand.Read(secret[:])
 	return "ilk_" + base64.RawURLEncoding.EncodeToString(secret[:])
 }

@@ -135,7 +135,7 @@ func within(branch, outer string) bool {
 
 // mayLeaveBranch refuses to leave a run in whose branch the session works, or has worked,
 // as mayLeave does for the run's own session; and so for the runs that have invoked that
-// one, where the work goes on when it has ended.
+// one, where the work continues when it has ended.
 func (s *Scene) mayLeaveBranch(b Binding, n Node) *Refusal {
 	if b.Branch == "" {
 		return nil

@@ -30,7 +30,7 @@ func TestNATSStoppedUnderLoad(t *testing.T) {
 		eventually(t, "events flow", func() bool { return stored(js) > before+100 })
 		r.nats.Stop()
 		n := src.count()
-		eventually(t, "events are committed meanwhile", func() bool { return src.count() > n+200 })
+		eventually(t, "events are committed in the meantime", func() bool { return src.count() > n+200 })
 		r.nats.Start()
 	}
 	stop()
@@ -96,7 +96,7 @@ func TestNATSBackWithoutItsTail(t *testing.T) {
 	}
 }
 
-// even tells whether so many holders have equal shares.
+// even tells whether that many holders have equal shares.
 func even(st *memStore, holders, shards int) bool {
 	have := st.holders()
 	if len(have) != holders {

@@ -104,7 +104,7 @@ func TestSubscribeIsDurableAndFiltered(t *testing.T) {
 	say(t, js, "toolcall", "t1")
 	say(t, js, "run", "r3")
 	stop = subscribe(t, js, cfg)
-	eventually(t, "it goes on where it was", func() bool { return got.has("r1", "r2", "t1", "r3") })
+	eventually(t, "it continues where it was", func() bool { return got.has("r1", "r2", "t1", "r3") })
 	stop()
 	cfg.Durable, cfg.FromNew = "e", true
 	cfg.Handler = func(_ context.Context, d *Delivery) error { got.add("new " + d.ID); return nil }
@@ -235,18 +235,18 @@ func TestSubscribeSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	say(t, js, "run", "2")
-	eventually(t, "it goes on without its consumer", func() bool { return got.has("1", "2") })
+	eventually(t, "it continues without its consumer", func() bool { return got.has("1", "2") })
 	r.nats.Stop()
 	r.nats.Start()
 	eventually(t, "nats is back", func() bool { return stored(js) == 2 })
 	say(t, js, "run", "3")
-	eventually(t, "it goes on after a restart", func() bool { return got.has("1", "2", "3") })
+	eventually(t, "it continues after a restart", func() bool { return got.has("1", "2", "3") })
 	if err := js.DeleteStream(t.Context(), DefaultStream); err != nil {
 		t.Fatal(err)
 	}
 	stream(t, r)
 	say(t, js, "run", "3", "4")
-	eventually(t, "it goes on with another stream", func() bool { return got.has("1", "2", "3", "4") })
+	eventually(t, "it continues with another stream", func() bool { return got.has("1", "2", "3", "4") })
 }
 
 func TestSubscribeRefusesBadConfig(t *testing.T) {

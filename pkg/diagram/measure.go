@@ -13,7 +13,7 @@ const (
 	loopReach  = 26 // of a line from a box back to it
 )
 
-// textWidth is the width of so many columns of a font.
+// textWidth is the width of that many columns of a font.
 func textWidth(columns, size int) int { return (columns*size*61 + 99) / 100 }
 
 // texts are the lines in a node: its name, and what is secondary.

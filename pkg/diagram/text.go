@@ -82,7 +82,7 @@ func clip(text string, most int) string {
 	return text
 }
 
-// clipLines makes lines of text fit, at most so many of them, and says how many
+// clipLines makes lines of text fit, at most that many of them, and says how many
 // there are besides.
 func clipLines(lines []string, most, wide int) []string {
 	show := len(lines)

@@ -317,7 +317,7 @@ func TestCheck(t *testing.T) {
 			}
 			if tt.want != "" {
 				if !after.Values.IsZero() || after.Unset != nil {
-					t.Errorf("there is a result beside %v", problems)
+					t.Errorf("there is a result next to %v", problems)
 				}
 				return
 			}

@@ -109,8 +109,8 @@ func (f Fields) SameNames(what string) {
 }
 
 // Places checks the members of an object that are named freely, and numbers them by
-// their order. There must be one at least: none says how to go on then; and most of
-// them at most, else there are no places and many says how to go on.
+// their order. There must be one at least: none says how to continue then; and most of
+// them at most, else there are no places and many says how to continue.
 func (f Fields) Places(rule NameRule, none string, most int, many string) (names []string, places map[string]int) {
 	switch n := f.Value.Len(); {
 	case n == 0:

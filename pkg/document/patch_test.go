@@ -293,7 +293,7 @@ func TestPatchShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	if part(doc, "/list").Index(0) != part(got, "/list").Index(0) || part(doc, "/list").Index(2) != part(got, "/list").Index(2) {
-		t.Error("the elements beside a change should be shared")
+		t.Error("the elements next to a change should be shared")
 	}
 	if part(doc, "/list").Index(1) == part(got, "/list").Index(1) || part(doc, "/wide") == part(got, "/wide") {
 		t.Error("what changed must not be shared")

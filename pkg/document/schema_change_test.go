@@ -160,7 +160,7 @@ func TestValidateChangeTraps(t *testing.T) {
 		"closed, known key":         {`{"properties":{"a":{},"b":{}},"additionalProperties":false}`, `{"a":1}`, `[{"op":"add","path":"/b","value":1}]`, true},
 		"moved to another key":      {`{"properties":{"a":{"type":"string"},"b":{"type":"integer"}}}`, `{"a":"x"}`, `[{"op":"move","from":"/a","path":"/b"}]`, false},
 		"object moved":              {`{"properties":{"a":{"required":["x"]},"b":{"required":["y"]}}}`, `{"a":{"x":1}}`, `[{"op":"copy","from":"/a","path":"/b"}]`, false},
-		"pattern beside property":   {`{"properties":{"ab":{"type":"integer"}},"patternProperties":{"b$":{"maximum":5}}}`, `{"ab":1}`, `[{"op":"replace","path":"/ab","value":6}]`, false},
+		"pattern next to property":  {`{"properties":{"ab":{"type":"integer"}},"patternProperties":{"b$":{"maximum":5}}}`, `{"ab":1}`, `[{"op":"replace","path":"/ab","value":6}]`, false},
 		"two patterns":              {`{"patternProperties":{"^a":{"type":"integer"},"b$":{"maximum":5}}}`, `{"ab":1}`, `[{"op":"replace","path":"/ab","value":6}]`, false},
 		"pattern, not additional":   {`{"patternProperties":{"^a":true},"additionalProperties":false}`, `{}`, `[{"op":"add","path":"/ab","value":6}]`, true},
 		"append beyond maxItems":    {`{"properties":{"l":{"maxItems":2}}}`, `{"l":[1,2]}`, `[{"op":"add","path":"/l/-","value":3}]`, false},

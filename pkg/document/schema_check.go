@@ -278,7 +278,7 @@ func (s *valueSet) find(v Value) (found bool, work int) {
 	return s.rest[string(canonical)], len(canonical)
 }
 
-// ValidateChange answers for v what Validate does, where old is known to be
+// ValidateChange returns for v what Validate does, where old is known to be
 // valid and v was made from it. It looks only at what v does not share with old
 // and at the keywords around that, so its cost follows the change: identical
 // lists and objects, as a patch leaves them, are not looked into.

@@ -71,9 +71,9 @@ func TestParseProblems(t *testing.T) {
 		"action case":          {answers(`{"yes":{"next":null,"action":"Block"}}`), "ENUM /states/q/answers/yes/action"},
 		"action null":          {answers(`{"yes":{"next":null,"action":null}}`), "TYPE /states/q/answers/yes/action"},
 		"answer unknown field": {answers(`{"yes":{"next":null,"note":"x"}}`), "UNKNOWN_FIELD /states/q/answers/yes/note"},
-		"block goes on":        {answers(`{"yes":{"next":"q","action":"block"},"no":{"next":null}}`), "CONFLICT /states/q/answers/yes; CONFLICT /states/q/answers/yes/next"},
-		"complete goes on":     {answers(`{"yes":{"next":"q","action":"complete"},"no":{"next":null}}`), "CONFLICT /states/q/answers/yes; CONFLICT /states/q/answers/yes/next"},
-		"warn goes on":         {answers(`{"yes":{"next":"q","action":"warn"},"no":{"next":null}}`), ""},
+		"block continues":      {answers(`{"yes":{"next":"q","action":"block"},"no":{"next":null}}`), "CONFLICT /states/q/answers/yes; CONFLICT /states/q/answers/yes/next"},
+		"complete continues":   {answers(`{"yes":{"next":"q","action":"complete"},"no":{"next":null}}`), "CONFLICT /states/q/answers/yes; CONFLICT /states/q/answers/yes/next"},
+		"warn continues":       {answers(`{"yes":{"next":"q","action":"warn"},"no":{"next":null}}`), ""},
 		"human, and the end":   {answers(`{"yes":{"next":null,"action":"notify_human"}}`), ""},
 
 		"no end":      {answers(`{"yes":{"next":"q"}}`), "NO_FINAL /states"},

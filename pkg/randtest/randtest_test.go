@@ -35,7 +35,7 @@ func TestDrawsAreFixed(t *testing.T) {
 var loose = regexp.MustCompile(`rapid\.(Make)?Check\(|\brand\.New\(|\brand\.((Int|Uint|Float|Perm|Shuffle)[A-Za-z0-9]*|N)\(|"testing/quick"`)
 
 // TestOnlySeededDraws: no test of the project draws from elsewhere. Which port a server
-// of a test has is no matter of its seed.
+// of a test has does not depend on its seed.
 func TestOnlySeededDraws(t *testing.T) {
 	t.Parallel()
 	exempt := []string{"pkg/randtest", "pkg/store/redisstore/redistest", "services/e2e/bench"}

@@ -139,7 +139,7 @@ func (s *Spend) whose() string {
 }
 
 // again says when the limit reopens, and what to do in between.
-func (v *Verdict) again(meanwhile string) string {
+func (v *Verdict) again(otherwise string) string {
 	e := v.Excess
 	switch {
 	case e.Spend.Need > e.Spend.Max:
@@ -147,7 +147,7 @@ func (v *Verdict) again(meanwhile string) string {
 	case e.ReopensAt.IsZero():
 		return "This limit does not reopen; an operator can raise it."
 	default:
-		return "It reopens at " + e.ReopensAt.UTC().Format(time.RFC3339Nano) + ". " + meanwhile
+		return "It reopens at " + e.ReopensAt.UTC().Format(time.RFC3339Nano) + ". " + otherwise
 	}
 }
 

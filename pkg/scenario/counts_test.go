@@ -118,7 +118,7 @@ func replaced(v document.Value, path []any, with document.Value) document.Value 
 
 func playJSON(t *testing.T, path string, file document.Value) []scenario.Result {
 	t.Helper()
-	suite, problems := scenario.Parse(scenario.Source{Name: path + ".json", Text: file.AppendJSON(nil)}, beside(path))
+	suite, problems := scenario.Parse(scenario.Source{Name: path + ".json", Text: file.AppendJSON(nil)}, nextTo(path))
 	if suite == nil {
 		t.Fatalf("%s: %v", path, problems)
 	}

@@ -84,7 +84,7 @@ func open(t testing.TB, path string) *scenario.Suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite, problems := scenario.Parse(scenario.Source{Name: path, Text: text}, beside(path))
+	suite, problems := scenario.Parse(scenario.Source{Name: path, Text: text}, nextTo(path))
 	for _, p := range problems {
 		t.Error(p)
 	}
@@ -95,7 +95,7 @@ func open(t testing.TB, path string) *scenario.Suite {
 }
 
 // next to opens the files that a scenario file names.
-func beside(path string) func(string) (scenario.Source, error) {
+func nextTo(path string) func(string) (scenario.Source, error) {
 	return func(name string) (scenario.Source, error) {
 		name = filepath.Join(filepath.Dir(path), name)
 		text, err := os.ReadFile(name)

@@ -9,7 +9,7 @@ import (
 )
 
 // Each field of a run and of a change is in the SDK's own, or is excluded here, with the
-// reason. Whoever needs more asks the generated client.
+// reason. Anyone who needs more asks the generated client.
 func TestViewsAreComplete(t *testing.T) {
 	t.Parallel()
 	prototest.Complete(t, func(r *enginev1.Run) any { return runOf(r) },

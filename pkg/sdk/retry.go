@@ -68,7 +68,7 @@ func deadline(ctx context.Context) time.Time {
 	return time.Now().Add(patience)
 }
 
-// delay is the wait after so many failures in a row. The first is short, whatever
+// delay is the wait after that many failures in a row. The first is short, whatever
 // is advised: most often one replica of several went away.
 func delay(failures int, advised time.Duration) time.Duration {
 	const longest = 5 * time.Second

@@ -166,7 +166,7 @@ func TestTransition(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err = c.Transition(t.Context(), "READY", func() {}); err == nil || len(runs.fired.all()) != 4 {
-			t.Errorf("data that is no JSON was sent: %v", err)
+			t.Errorf("data that is not valid JSON was sent: %v", err)
 		}
 	})
 }

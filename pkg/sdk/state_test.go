@@ -76,7 +76,7 @@ func TestOps(t *testing.T) {
 		}
 	}
 	if _, err := json.Marshal([]Op{Add("/a", func() {})}); err == nil {
-		t.Error("a value that is no JSON was encoded")
+		t.Error("a value that is not valid JSON was encoded")
 	}
 }
 

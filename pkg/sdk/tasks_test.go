@@ -107,7 +107,7 @@ func (f *fakeTasks) give(held map[*givenTask]int64, inFlight, most int) []*state
 		task.expires = time.Now().Add(leaseTTL)
 		held[task] = task.token
 		out = append(out, &statev1.Task{
-			TaskId: task.id, SessionId: "ses_" + task.id, Kind: statev1.TaskKind_TASK_KIND_CALLBACK, Prompt: "go on", Given: int32(task.given),
+			TaskId: task.id, SessionId: "ses_" + task.id, Kind: statev1.TaskKind_TASK_KIND_CALLBACK, Prompt: "continue", Given: int32(task.given),
 			LeaseToken: task.token, LeaseExpiresAt: timestamppb.New(task.expires),
 			Callbacks: []*statev1.Callback{{CallbackId: "cb", StateUpdateStatus: statev1.StateUpdateStatus_STATE_UPDATE_STATUS_COMPLETED}},
 			Execution: &statev1.Execution{ExecutionId: "exec_1", Values: []byte(`{"n":1}`)},

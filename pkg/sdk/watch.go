@@ -106,7 +106,7 @@ func (w *watch) stream(ctx context.Context) error {
 	for {
 		resp, err := stream.Recv()
 		switch {
-		case fault.ReasonOf(err) == fault.NotFound: // it was deleted meanwhile
+		case fault.ReasonOf(err) == fault.NotFound: // it was deleted in the meantime
 			w.end()
 			return nil
 		case err != nil:

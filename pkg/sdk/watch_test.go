@@ -107,7 +107,7 @@ func TestWatchFromNow(t *testing.T) {
 					return err
 				}
 			}
-			return fault.New(fault.NotFound, "it was deleted meanwhile")
+			return fault.New(fault.NotFound, "it was deleted in the meantime")
 		}
 		versions, deleted, err := watched(t.Context(), New(connect(t, fakes{states: states}), Options{Session: "s"}), -1)
 		if err != nil || !deleted || !slices.Equal(versions, upTo(6, 7)) {

@@ -54,7 +54,7 @@ func (c *Client) Work(ctx context.Context, r Runner, do func(context.Context, Ta
 	return context.Cause(ctx)
 }
 
-// worker takes tasks. It has places for so many at a time, and asks the server to
+// worker takes tasks. It has places for that many at a time, and asks the server to
 // fill them by a stream. A task that runs when its stream breaks keeps its place
 // until it has ended; the place is then free for another stream.
 type worker struct {

@@ -113,7 +113,7 @@ func TestWorkTask(t *testing.T) {
 		tasks := tasksNamed("a")
 		c := New(connect(t, fakes{tasks: tasks}), Options{})
 		_ = c.Work(finished(t, tasks), Runner{Name: "r"}, func(_ context.Context, task Task) error {
-			if task.Kind != "CALLBACK" || task.SessionID != "ses_a" || task.Prompt != "go on" || task.Given != 1 ||
+			if task.Kind != "CALLBACK" || task.SessionID != "ses_a" || task.Prompt != "continue" || task.Given != 1 ||
 				task.Callbacks[0].StateUpdate != "COMPLETED" || string(task.Execution.Values) != `{"n":1}` {
 				t.Errorf("%+v", task)
 			}

@@ -89,7 +89,7 @@ func (l *ledger) task(ch change, event string, t *session.Task) {
 	if fate == nil {
 		for id, other := range l.tasks {
 			if other.session == name && !other.closed && !other.failed {
-				l.tree.fatalf("%s queues %s beside %s", name, t.ID, id)
+				l.tree.fatalf("%s queues %s next to %s", name, t.ID, id)
 			}
 		}
 		l.tasks[t.ID] = &taskFate{session: name}

@@ -145,7 +145,7 @@ func (r *awkReader) operator(c byte) {
 		if c == ']' {
 			r.last = awkBeforeDivide
 		}
-	case ';', '{', '}': // a new line may go on with the print
+	case ';', '{', '}': // a new line may continue with the print
 		r.printing = false
 	case '\n':
 	case '+', '-':

@@ -30,16 +30,16 @@ func TestShardOfABatch(t *testing.T) {
 		spanning bool // refused where the store does not span
 		refused  bool // in any case
 	}{
-		"no key":                      {},
-		"one shard":                   {batch: store.Batch{Puts: puts(3), Checks: checks(3), Counters: counters(3)}, want: 3},
-		"a check elsewhere":           {batch: store.Batch{Puts: puts(3), Checks: checks(4)}, want: 3, spanning: true},
-		"a counter elsewhere":         {batch: store.Batch{Postpone: postpone(3), Counters: counters(4)}, want: 3, spanning: true},
-		"the first check":             {batch: store.Batch{Checks: checks(5), Counters: counters(4)}, want: 5, spanning: true},
-		"the only counter":            {batch: store.Batch{Counters: counters(4)}, want: 4},
-		"a reset elsewhere":           {batch: store.Batch{Puts: puts(3), Reset: []store.Key{in(4)}}, refused: true},
-		"a timer put off elsewhere":   {batch: store.Batch{Puts: puts(3), Postpone: postpone(4)}, refused: true},
-		"two shards and a check":      {batch: store.Batch{Puts: append(puts(3), puts(4)...), Checks: checks(4)}, refused: true},
-		"a delete beside its counter": {batch: store.Batch{Deletes: checks(3), Counters: append(counters(3), counters(2)...)}, want: 3, spanning: true},
+		"no key":                       {},
+		"one shard":                    {batch: store.Batch{Puts: puts(3), Checks: checks(3), Counters: counters(3)}, want: 3},
+		"a check elsewhere":            {batch: store.Batch{Puts: puts(3), Checks: checks(4)}, want: 3, spanning: true},
+		"a counter elsewhere":          {batch: store.Batch{Postpone: postpone(3), Counters: counters(4)}, want: 3, spanning: true},
+		"the first check":              {batch: store.Batch{Checks: checks(5), Counters: counters(4)}, want: 5, spanning: true},
+		"the only counter":             {batch: store.Batch{Counters: counters(4)}, want: 4},
+		"a reset elsewhere":            {batch: store.Batch{Puts: puts(3), Reset: []store.Key{in(4)}}, refused: true},
+		"a timer put off elsewhere":    {batch: store.Batch{Puts: puts(3), Postpone: postpone(4)}, refused: true},
+		"two shards and a check":       {batch: store.Batch{Puts: append(puts(3), puts(4)...), Checks: checks(4)}, refused: true},
+		"a delete next to its counter": {batch: store.Batch{Deletes: checks(3), Counters: append(counters(3), counters(2)...)}, want: 3, spanning: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 // Approval is a transition that humans were asked about (S9.1). While it is
 // pending the transition is parked: it waits with its data, the lane stays where
 // it is, and no other transition is taken there. What became of one that did not
-// fire stays until the lane moves on, for whoever asks.
+// fire stays until the lane moves on, for anyone who asks.
 type Approval struct {
 	// ID of the approval, of which somebody else keeps the votes.
 	ID string
@@ -42,7 +42,7 @@ const (
 	// ApprovalExpired: nobody has decided in time, which is no rejection (S9.3).
 	ApprovalExpired   ApprovalOutcome = "EXPIRED"
 	ApprovalCancelled ApprovalOutcome = "CANCELLED"
-	// ApprovalStale: it was granted, and the transition was closed by then (S9.1).
+	// ApprovalStale: it was granted, and the transition was already closed (S9.1).
 	ApprovalStale ApprovalOutcome = "STALE"
 )
 
@@ -52,7 +52,7 @@ type Grant struct {
 	ApprovalID string
 	// Data replaces the data that was parked, when it is not missing (S9.4).
 	Data document.Value
-	// Note of those who agreed, for history.
+	// Note of people who agreed, for history.
 	Note string
 	// Actor has made the decision.
 	Actor string

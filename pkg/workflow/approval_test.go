@@ -163,7 +163,7 @@ func parked(t *testing.T, m *workflow.Machine) workflow.Run {
 }
 
 // TestStale: S9.1. What is granted fires only if its guards pass on the context of
-// then, and where it was asked to lead; else it is stale, and the run goes on.
+// then, and where it was asked to lead; else it is stale, and the run continues.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	m := machine(t, shipped)

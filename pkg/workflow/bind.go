@@ -46,7 +46,7 @@ func (m *Machine) bind(run *Run, c Bind, now time.Time) Result {
 	return s.finish()
 }
 
-// drivenBy reports whether a session has the branch at a path in hand without
+// drivenBy reports whether a session is bound to the branch at a path without
 // being bound to it: as the run's own, or by a branch that it is bound to, which
 // has forked on the way there. outer is how much of the path that is.
 func (r *Run) drivenBy(session string, path []int) (outer int, drives bool) {

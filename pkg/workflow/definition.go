@@ -142,7 +142,7 @@ type Meta struct {
 	ApprovalWait time.Duration
 	// Policies of the registry that every tool call is judged by, meta.policy (S7).
 	Policies []string
-	// EditTools are tools beside the known ones that edit files, by their exact
+	// EditTools are tools in addition to the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool
 }

@@ -46,7 +46,7 @@ type worker struct {
 }
 
 // newWorker draws what a session does: bind, work, be interrupted, end well or
-// not, and say so. It goes on whatever has become of its branch.
+// not, and say so. It continues no matter the outcome of its branch.
 func newWorker(w *world, p pick, name string, bound bool) *worker {
 	k := &worker{name: name}
 	if bound {
@@ -129,7 +129,7 @@ type relay struct {
 	success bool
 }
 
-// play goes on until every worker has done all it meant to.
+// play continues until every worker has done all it meant to.
 func (r *relay) play() {
 	for {
 		busy := slices.DeleteFunc(slices.Clone(r.workers), func(k *worker) bool { return len(k.todo) == 0 })
@@ -156,7 +156,7 @@ func (r *relay) turn(k *worker) {
 	switch {
 	case k.branch != "":
 	case r.decided && !done:
-		k.todo = k.todo[1:] // the run goes on as it likes
+		k.todo = k.todo[1:] // the run continues as it likes
 		return
 	case !r.decided && k.ended == "" && r.run.At("").Branch != k.name:
 		return // others have not taken their branches yet

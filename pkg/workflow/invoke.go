@@ -87,7 +87,7 @@ func (r *Run) sessionAt(path []int) string {
 	return r.SessionID
 }
 
-// childEnded goes on where a child was waited for: by on_complete when it
+// childEnded continues where a child was waited for: by on_complete when it
 // succeeded, else by on_fail (S5.5). That happens also while the run is paused.
 func (m *Machine) childEnded(run *Run, c ChildEnded, now time.Time) Result {
 	at, waits := run.laneWhere(func(l *Lane) bool { return l.Child != nil && l.Child.RunID == c.Child.ID })

@@ -70,7 +70,7 @@ func TestAtAmbiguity(t *testing.T) {
 	}
 }
 
-// TestAtWithoutFork: whoever was bound to a branch of a fork that has joined has
+// TestAtWithoutFork: anyone who was bound to a branch of a fork that has joined has
 // nothing left to do.
 func TestAtWithoutFork(t *testing.T) {
 	t.Parallel()
@@ -117,14 +117,14 @@ func TestLost(t *testing.T) {
 
 // TestAtEnded: S2.9. The end of a run is the same for everybody, also for the
 // sessions of branches that it had. Only in a run that was invoked they find
-// nothing: the run that waited for it goes on.
+// nothing: the run that waited for it continues.
 func TestAtEnded(t *testing.T) {
 	t.Parallel()
 	m := machine(t, calling)
 	fork, ok := workflow.Fire{Event: "FORK"}, workflow.Fire{Event: "OK", Branch: "p"}
 	for name, c := range map[string]struct {
 		cmds []workflow.Command
-		want workflow.Status // or empty: the run goes on
+		want workflow.Status // or empty: the run continues
 	}{
 		"forked":    {[]workflow.Command{fork}, ""},
 		"moved":     {[]workflow.Command{fork, ok}, ""},

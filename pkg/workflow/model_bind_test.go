@@ -22,7 +22,7 @@ func (m *model) bind(branch, session string) bool {
 		return false
 	}
 	before := fmt.Sprint(m.lanes())
-	own := -1 // the branch on the way that the session has in hand
+	own := -1 // the branch on the way that the session is bound to
 	driver := session == m.session || session == ""
 	for i, t := range way[:len(way)-1] {
 		if t.session == session && !driver {

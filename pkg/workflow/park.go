@@ -39,7 +39,7 @@ func (m *Machine) park(at *cursor, d *decision, c *Fire, now time.Time) Result {
 }
 
 // grant fires a parked transition, if it is still open as things stand now. If it
-// is not, the approval has become stale, and the lane goes on without it.
+// is not, the approval has become stale, and the lane continues without it.
 func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 	at, r := m.parked(run, c.ApprovalID)
 	if r != nil {
@@ -72,7 +72,7 @@ func (m *Machine) grant(run *Run, c Grant, now time.Time) Result {
 }
 
 // reject drops a parked transition. Where the definition says where that leads,
-// the lane goes there (S8.3); else it stays, and goes on.
+// the lane goes there (S8.3); else it stays, and continues.
 func (m *Machine) reject(run *Run, c Reject, now time.Time) Result {
 	at, r := m.parked(run, c.ApprovalID)
 	if r != nil {

@@ -147,7 +147,7 @@ func (r *reader) listOperand(v document.Value, at *document.Path) {
 
 // orderOperand checks the value of gt, gte, lt and lte: a number, or a string
 // that is compared by code point. A string that reads as a number is a mistake,
-// as is any string beside a context that holds a number: the guard would never
+// as is any string next to a context that holds a number: the guard would never
 // pass.
 func (r *reader) orderOperand(g *Guard, at *document.Path, context document.Value) {
 	switch g.Value.Kind() {

@@ -113,7 +113,7 @@ func (w *workflows) invoke(done, fail string) string {
 	return fmt.Sprintf(`"CALL": {"invoke": "child", "on_complete": %q%s}`, done, fail)
 }
 
-// world is a run with its model beside it, and the sessions that work on it.
+// world is a run with its model next to it, and the sessions that work on it.
 type world struct {
 	fatalf     func(format string, args ...any)
 	m, child   *workflow.Machine
@@ -213,7 +213,7 @@ func (w *world) checkStates() error {
 	return nil
 }
 
-// random draws a command of one of the sessions, or of what happens beside them.
+// random draws a command of one of the sessions, or of what happens next to them.
 func (w *world) random(p pick) workflow.Command {
 	session := p.of("ses_1", "ses_2", "ses_3", "ses_4")
 	branch := w.bound[session]

@@ -87,7 +87,7 @@ func TestNotRunning(t *testing.T) {
 	}
 }
 
-// TestData: S2.6, and what is no object.
+// TestData: S2.6, and what is not an object.
 func TestData(t *testing.T) {
 	t.Parallel()
 	m := machine(t, loop)

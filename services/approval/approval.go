@@ -81,7 +81,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// Follow answers work that wakes those of this process who wait for an approval that
+// Follow returns work that wakes those of this process who wait for an approval that
 // changed in another one, until its context ends. Without NATS who waits still learns
 // of it, up to a second later; who watches all does not.
 func (s *Service) Follow(endpoint bus.Endpoint) func(context.Context) error {

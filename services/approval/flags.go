@@ -62,7 +62,7 @@ func readSecret(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	// The open file is asked, not the path: the path may change meanwhile.
+	// The open file is asked, not the path: the path may change in the meantime.
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/approval"
 )
 
-// What is wrong with the flags is said at the start, with the mend.
+// What is wrong with the flags is said at the start, with a suggested fix.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	file := func(name, text string, mode os.FileMode) string {

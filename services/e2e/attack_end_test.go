@@ -146,7 +146,7 @@ func TestAgentsDoNotLiftAnEnd(t *testing.T) {
 }
 
 // TestSessionsAboveLiftAnEnd: a session above may resume what an operator has ended, and
-// what it has ended itself; the child may do neither, nor one beside it (S11.1).
+// what it has ended itself; the child may do neither, nor one next to it (S11.1).
 func TestSessionsAboveLiftAnEnd(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -154,7 +154,7 @@ func TestSessionsAboveLiftAnEnd(t *testing.T) {
 		w := &world{shape: &u.shape, namespace: fmt.Sprint("above-", i)}
 		t.Run("ended by "+by, func(t *testing.T) {
 			t.Parallel()
-			top, kid, beside := u.mint(t, w, "top"), u.mint(t, w, "top/kid"), u.mint(t, w, "top/other")
+			top, kid, sibling := u.mint(t, w, "top"), u.mint(t, w, "top/kid"), u.mint(t, w, "top/other")
 			if by == "an agent of its name" { // the name of the token that is bound to nothing
 				kid = u.mint(t, w, "top/kid", "--name", "agent")
 			}
@@ -174,7 +174,7 @@ func TestSessionsAboveLiftAnEnd(t *testing.T) {
 			}
 			operator.heldBySession(t, run, true)
 			w.refuses(t, "the child", opReopen, ask{token: kid, session: "top/kid"}, fault.PermissionDenied)
-			w.refuses(t, "one beside it", opReopen, ask{token: beside, session: "top/kid"}, fault.PermissionDenied)
+			w.refuses(t, "a sibling", opReopen, ask{token: sibling, session: "top/kid"}, fault.PermissionDenied)
 			for _, f := range faces[:2] {
 				w.allows(t, "its parent", f, opReopen, ask{token: top, session: "top/kid"})
 				operator.heldBySession(t, run, false)

@@ -26,7 +26,7 @@ var (
 )
 
 // TestBadInput sends what no good client sends, by every door. Each gets a clear
-// error with its code, nothing is changed by it, and the server goes on.
+// error with its code, nothing is changed by it, and the server continues.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -92,7 +92,7 @@ func badGRPC(t *testing.T, w *world, id string) {
 		{"too large", registering(tooLarge), fault.TooLarge, "TOO_LARGE"},
 		{"much too large", registering(strings.Repeat("x", 8*megabyte)), fault.TooLarge, ""},
 		{"a typo", registering(strings.Replace(bugfix, "allowed_tools", "alowed_tools", 1)), fault.InvalidDefinition, "UNKNOWN_FIELD"},
-		{"data is no JSON", moving("READY", "{"), fault.InvalidJSON, "JSON_SYNTAX"},
+		{"data is not valid JSON", moving("READY", "{"), fault.InvalidJSON, "JSON_SYNTAX"},
 		{"data is a list", moving("READY", "[1]"), fault.InvalidRequest, "TYPE"},
 		{"duplicate keys in data", moving("READY", `{"a":1,"a":2}`), fault.InvalidJSON, "DUPLICATE_KEY"},
 		{"data too deep", moving("READY", tooDeep), fault.InvalidJSON, "TOO_DEEP"},
@@ -231,7 +231,7 @@ func badREST(t *testing.T, w *world, id string) {
 		{"an unknown field", "POST", "/v1/runs", `{"workflow":"bugfix","versoin":1}`, "", 400, "INVALID_REQUEST"},
 		{"wrong types", "POST", "/v1/runs", `{"workflow":1}`, "", 400, "INVALID_REQUEST"},
 		{"a fraction", "POST", "/v1/runs", `{"workflow":"bugfix","version":1.5}`, "", 400, "INVALID_REQUEST"},
-		{"a context that is no object", "POST", "/v1/runs", `{"workflow":"bugfix","context":[]}`, "", 400, "INVALID_REQUEST"},
+		{"a context that is not an object", "POST", "/v1/runs", `{"workflow":"bugfix","context":[]}`, "", 400, "INVALID_REQUEST"},
 		{"nothing", "POST", "/v1/runs", `{}`, "", 400, "INVALID_REQUEST"},
 		{"an unknown workflow", "POST", "/v1/runs", `{"workflow":"none"}`, "", 404, "NOT_FOUND"},
 		{"a form", "POST", "/v1/runs", `workflow=bugfix`, form, 415, "UNSUPPORTED_MEDIA_TYPE"},

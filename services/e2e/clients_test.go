@@ -42,7 +42,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// nodeModules answers the folder of the Node clients, with what they need
+// nodeModules returns the folder of the Node clients, with what they need
 // installed.
 func nodeModules(t *testing.T) string {
 	t.Helper()

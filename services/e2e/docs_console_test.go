@@ -30,7 +30,7 @@ func (d *guide) transcript(t *testing.T, _, body string) {
 	})
 }
 
-// session runs the commands of a block in the document's one shell, beside the
+// session runs the commands of a block in the document's one shell, next to the
 // document's one server, which keeps its data in the shell's folder.
 func (d *guide) session(t *testing.T, _, body string) {
 	if d.shell == nil {
@@ -103,7 +103,7 @@ func startShell(t *testing.T, folder string) *shell {
 	return &shell{in: in, out: bufio.NewReader(out), kill: kill}
 }
 
-// run answers what a command prints.
+// run returns what a command prints.
 func (s *shell) run(t *testing.T, command string) string {
 	t.Helper()
 	defer time.AfterFunc(patience, func() { _ = s.kill() }).Stop()

@@ -35,10 +35,10 @@ var documentation = []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.
 //	json event             an event as the product writes it
 //	sh program FILE        what commands of the document run; js program FILE, too
 //	console transcript     commands after "$ ", and what they print
-//	console server         the same, beside an `interlock up` in that folder
+//	console server         the same, next to an `interlock up` in that folder
 //
 // A block with a FILE is also written there. Commands run in a folder of the
-// document's own, which has those files and a copy of the examples. Those beside a
+// document's own, which has those files and a copy of the examples. Those next to a
 // server share one shell, so that variables and functions hold.
 var snippet = regexp.MustCompile("(?m)^```(json workflow|json schema|json component|json policy|json process|yaml scenario|json event|sh program|js program|" +
 	"console transcript|console server)(?: (\\S+))?\n((?s:.*?)\n)```$")
@@ -53,7 +53,7 @@ var leastSnippets = map[string]int{
 // guide is one file of the documentation, and the folder of its snippets.
 type guide struct {
 	name, folder string
-	shell        *shell // beside the server of the file; nil before it is needed
+	shell        *shell // next to the server of the file; nil before it is needed
 }
 
 // Snippets of the documentation do what they are shown to do.

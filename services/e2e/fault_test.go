@@ -34,7 +34,7 @@ func TestDrainLosesNothing(t *testing.T) {
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			t.Errorf("the %s goes on after the server has ended", name)
+			t.Errorf("the %s continues after the server has ended", name)
 		}
 	}
 	for reason, n := range l.failures {
@@ -125,7 +125,7 @@ func (l *ledger) resume(t testing.TB, c *caller) {
 	t.Helper()
 	for _, id := range l.runs {
 		if !l.move(within(t), c, id, int64(len(l.moved[id]))+1) {
-			t.Fatalf("run %s does not go on", id)
+			t.Fatalf("run %s does not continue", id)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (w *world) replicas(t testing.TB, role auth.Role) *caller {
 	}
 }
 
-// TestStoreDown: without its store Interlock allows nothing (S7.2), and goes on
+// TestStoreDown: without its store Interlock allows nothing (S7.2), and continues
 // when the store is back.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
@@ -252,7 +252,7 @@ func allowedAgain(t *testing.T, id string, callers ...*caller) {
 	}
 }
 
-// TestNATSDown: calls go on without NATS, and what they did is announced when it
+// TestNATSDown: calls continue without NATS, and what they did is announced when it
 // is back, at the same place or with a stream that has to be made anew.
 func TestNATSDown(t *testing.T) {
 	t.Parallel()

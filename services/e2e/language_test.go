@@ -278,7 +278,7 @@ func invokes(t *testing.T, w *world) {
 	c.expect(t, id, "Outer", allow, "")
 	c.expect(t, id, "UnitTest", deny, "TOOL_NOT_ALLOWED")
 	// It has reached its final state (S2.9), but naming it must not lift what the run
-	// that goes on enforces.
+	// that continues enforces.
 	c.expect(t, child.GetRunId(), "Anything", deny, "RUN_NOT_ACTIVE")
 }
 

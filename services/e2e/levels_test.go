@@ -26,7 +26,7 @@ var levels = map[string]int{
 
 	"services/engine/internal/app": 2, "services/policyenforcer/internal/app": 2, "services/statestore/internal/app": 2, "services/approval/internal/app": 2,
 
-	// The contracts are for whoever translates them, and nobody below.
+	// The contracts are for anyone who translates them, and nobody below.
 	"gen":                  3,
 	"pkg/store/redisstore": 3, "pkg/store/sqlitestore": 3, "pkg/store/storetest": 3,
 	"pkg/bus": 3, "pkg/rpc": 3, "pkg/sdk": 3, "pkg/telemetry": 3, "pkg/auth/oidc": 3,
@@ -95,7 +95,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// sourceImports answers the imports of every Go file of pkg and services that is
+// sourceImports returns the imports of every Go file of pkg and services that is
 // not a test, by its path from the root.
 func sourceImports(t *testing.T, root string) map[string][]string {
 	t.Helper()

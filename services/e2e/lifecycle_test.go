@@ -141,7 +141,7 @@ func oneSessionOneRun(t *testing.T, w *world) {
 	}
 }
 
-// concurrentStarts begin runs in one session from all sides: one goes on.
+// concurrentStarts begin runs in one session from all sides: one continues.
 func concurrentStarts(t *testing.T, w *world) {
 	callers := []*caller{w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)}
 	callers[0].register(t, pingPong)
@@ -171,7 +171,7 @@ func concurrentStarts(t *testing.T, w *world) {
 	}
 }
 
-// pinnedVersions: a run goes on with the version that it started on (S1.6).
+// pinnedVersions: a run continues with the version that it started on (S1.6).
 func pinnedVersions(t *testing.T, w *world) {
 	one, other := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)
 	definition := func(event string) string {

@@ -201,7 +201,7 @@ func TestApprovalsSurviveKills(t *testing.T) {
 	killer.Wait()
 	agent = w.as(t, auth.Agent)
 	for i, id := range ids {
-		eventually(t, "run "+id+" goes on", func() error {
+		eventually(t, "run "+id+" continues", func() error {
 			resp, err := agent.runs.GetRun(within(t), &enginev1.GetRunRequest{RunId: id})
 			if run := resp.GetRun(); err == nil && run.GetStatus() != completed {
 				err = fmt.Errorf("it is %s", run.GetStatus())

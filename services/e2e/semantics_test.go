@@ -124,7 +124,7 @@ func rulesOf(page string) map[string]bool {
 	return rules
 }
 
-// read answers what is wrong with the citations of a file, and notes which rules a
+// read returns what is wrong with the citations of a file, and notes which rules a
 // test cites.
 func (c *citations) read(name string, text []byte) (problems []string) {
 	said := prose(name, text)

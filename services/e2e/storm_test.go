@@ -26,7 +26,7 @@ const (
 )
 
 // TestStorm: ten thousand connections, and clients that never finish what they
-// begin. The server goes on to answer, its memory is bounded, and when they are
+// begin. The server continues to answer, its memory is bounded, and when they are
 // gone nothing of them is left.
 func TestStorm(t *testing.T) {
 	t.Parallel()

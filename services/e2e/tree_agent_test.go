@@ -98,7 +98,7 @@ func (a *treeAgent) openNotes() error {
 		}
 	}
 	a.notes = file
-	// What is written next must not go on with half a line.
+	// What is written next must not continue with half a line.
 	_, err = file.WriteString("\n")
 	return err
 }

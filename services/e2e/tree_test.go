@@ -38,7 +38,7 @@ func TestTreeOfAgents(t *testing.T) {
 		victim := g.victims()[random.IntN(len(g.victims()))]
 		t.Logf("kill %s after %d answers", victim.name, before)
 		victim.kill(t)
-		eventually(t, "the agents go on without "+victim.name, func() error {
+		eventually(t, "the agents continue without "+victim.name, func() error {
 			if now := g.answered(t); now < before+20 {
 				return fmt.Errorf("%d answers, %d before", now, before)
 			}

@@ -29,7 +29,7 @@ func streamThere(ctx context.Context, js jetstream.JetStream) bool {
 	}
 }
 
-// ConsumeEvents answers work that does what follows for runs from what other services have
+// ConsumeEvents returns work that does what follows for runs from what other services have
 // decided, until its context ends: a session's end pauses and holds its run, until
 // the session is resumed; a decided approval lets a parked transition fire, or drops
 // it. The events are durable, so that nothing is missed while no engine runs.
@@ -83,7 +83,7 @@ func (e *Engine) sessions() bus.SubscriberConfig {
 			bus.Subject{Entity: "session", Type: session.EventResumed}.Filter(),
 		},
 		MaxInFlight: 1, // what was resumed after its end must not be held
-		// Given up, a run goes on under its rules, or stays held.
+		// Given up, a run continues under its rules, or stays held.
 		Tries: 60,
 		Handler: func(ctx context.Context, d *bus.Delivery) error {
 			ev, err := bus.Decode(d.Payload)

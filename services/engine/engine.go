@@ -26,7 +26,7 @@ type Config struct {
 	// credentials. Without it transitions that need an approval are refused.
 	Approval grpc.ClientConnInterface
 	// Sessions is a connection to the state-store, with the engine's own credentials,
-	// which tells who is of one tree with whoever asks. Without it every session is a
+	// which tells who is of one tree with anyone who asks. Without it every session is a
 	// tree of its own.
 	Sessions grpc.ClientConnInterface
 	Clock    func() time.Time // default time.Now

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 )
 
-// Follow answers work that wakes the watchers of this process when a run changed
+// Follow returns work that wakes the watchers of this process when a run changed
 // in another one, until its context ends. Without NATS they still learn of
 // changes, up to a second later.
 func (e *Engine) Follow(endpoint bus.Endpoint) func(context.Context) error {

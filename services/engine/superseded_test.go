@@ -6,7 +6,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// Whoever judges by a run that is named by its id learns that another one is driven.
+// Anyone who judges by a run that is named by its id learns that another one is driven.
 func TestSupersededOverTheContract(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

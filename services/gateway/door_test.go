@@ -36,7 +36,7 @@ func comesBy(method, path, host string, body io.Reader) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7420}))
 }
 
-// entrance is one route of the edge, and the status for whoever has no good token.
+// entrance is one route of the edge, and the status for anyone who has no good token.
 type entrance struct {
 	method, path string
 	stranger     int

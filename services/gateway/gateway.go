@@ -213,7 +213,7 @@ func identify(cfg Config) func(context.Context, string) (auth.Principal, error) 
 }
 
 // publicHosts are the names that this server is called by on loopback addresses,
-// beside loopback ones: that of a reverse proxy on this machine.
+// next to loopback ones: that of a reverse proxy on this machine.
 func publicHosts(cfg Config) []string {
 	public, err := url.Parse(cfg.PublicURL)
 	if err != nil || public.Hostname() == "" {
@@ -280,7 +280,7 @@ func Forward(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clien
 	forward.Register(r, engine, policy, state, approval)
 }
 
-// Reachable answers a check that every connection leads to a service that
+// Reachable returns a check that every connection leads to a service that
 // serves.
 func Reachable(conns ...grpc.ClientConnInterface) func(context.Context) error {
 	return func(ctx context.Context) error {

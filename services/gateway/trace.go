@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced begins a trace with each request, or goes on with the caller's. Without
+// traced begins a trace with each request, or continues with the caller's. Without
 // a provider it answers the handler as it is.
 func traced(next http.Handler, provider trace.TracerProvider) http.Handler {
 	if provider == nil {

@@ -71,7 +71,7 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
-// Follow answers work that wakes the watchers and runners of this process when
+// Follow returns work that wakes the watchers and runners of this process when
 // something changed in another one, until its context ends. Without NATS they still
 // learn of changes, up to a second later.
 func (s *Store) Follow(endpoint bus.Endpoint) func(context.Context) error {

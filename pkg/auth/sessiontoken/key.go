@@ -19,7 +19,7 @@ type Key struct{ secret []byte }
 // CreateKey makes a key file that only its owner can read, unless there is one.
 func CreateKey(file string) error {
 	var secret [minKey]byte
-	// crypto/rand.Read never fails: it ends the program when it cannot go on.
+	// crypto/rand.Read never fails: it ends the program when it cannot continue.
 	_, _ = rand.Read(secret[:])
 	_, err := auth.WriteSecret(file, []byte(base64.StdEncoding.EncodeToString(secret[:])+"\n"))
 	return err

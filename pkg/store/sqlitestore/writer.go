@@ -127,7 +127,7 @@ func (w *writer) start() {
 		defer close(w.ended)
 		var group []*request
 		for {
-			// Those who were just answered may have more to write: let them,
+			// Callers that were just answered may have more to write: let them,
 			// so that they share a transaction.
 			runtime.Gosched()
 			group = w.queue.take(group[:0])

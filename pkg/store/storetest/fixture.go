@@ -100,7 +100,7 @@ func (f *fixture) counters(owner store.Key) map[string]int64 {
 	return values
 }
 
-// events answers all of the outbox that is there now, shard by shard.
+// events returns all of the outbox that is there now, shard by shard.
 func (f *fixture) events() []store.OutboxEntry {
 	f.Helper()
 	var all []store.OutboxEntry

@@ -180,7 +180,7 @@ func whoHolds(f *fixture) {
 
 	free("that never was")
 	acquire(f, run("b"), "another", hour)
-	free("beside another")
+	free("next to another")
 	lease := acquire(f, a, "one", minute)
 	is(lease)
 	f.clock.Advance(minute - microsecond)

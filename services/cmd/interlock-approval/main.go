@@ -15,7 +15,7 @@ func main() {
 		daemon.StoreFlags
 		daemon.ClientFlags
 		Approval approval.Flags `embed:""`
-		Engine   string         `help:"Address of the engine, which is told of decisions at once: dns:///engine:7431, or several HOST:PORT with commas between. Without it runs go on a little later." env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
+		Engine   string         `help:"Address of the engine, which is told of decisions at once: dns:///engine:7431, or several HOST:PORT with commas between. Without it runs continue a little later." env:"INTERLOCK_ENGINE" placeholder:"TARGET"`
 	}
 	daemon.Parse(&flags, "interlock-approval", "Asks humans, and keeps what they decide.", "127.0.0.1:7435")
 	daemon.Main("interlock-approval", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {

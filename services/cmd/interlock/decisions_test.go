@@ -91,7 +91,7 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	for _, args := range [][]string{{"--decision", "MAYBE"}, {"--since", "yesterday"}, {"--since=-1h"}} {
-		if _, told, code := interlock(append([]string{"decisions"}, args...)...); code != exitUsage || !regexp.MustCompile(`one of ALLOW, ASK, DENY|is no time; write`).MatchString(told) {
+		if _, told, code := interlock(append([]string{"decisions"}, args...)...); code != exitUsage || !regexp.MustCompile(`one of ALLOW, ASK, DENY|is not a time; write`).MatchString(told) {
 			t.Errorf("%v: exit %d, %q", args, code, told)
 		}
 	}

@@ -77,7 +77,7 @@ const (
 	untilTick = 100 * time.Millisecond
 )
 
-// TestScripts replays testdata/script. Beside testscript's own commands:
+// TestScripts replays testdata/script. In addition to testscript's own commands:
 //
 //	code N CMD...      run a command that ends with N
 //	ready DIR          wait until the server with that data folder serves

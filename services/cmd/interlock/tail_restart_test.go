@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// TestTailSurvivesARestart: a server that comes back is found again, and it goes on.
+// TestTailSurvivesARestart: a server that comes back is found again, and it continues.
 func TestTailSurvivesARestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server, which go test -short does not")

@@ -1,4 +1,4 @@
-// Command bench measures Interlock beside the least that could do the same, in
+// Command bench measures Interlock next to the least that could do the same, in
 // one run: every server is a process of its own, the clients are this one, and
 // the rounds of what is compared alternate, so that a drift of the machine cancels
 // out. It prints medians and ratios and judges them against the goals; it never
@@ -48,7 +48,7 @@ func parse() (settings, error) {
 	for text := range strings.SplitSeq(callers, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return s, fmt.Errorf("-callers: %q is no number of callers", text)
+			return s, fmt.Errorf("-callers: %q is not a number of callers", text)
 		}
 		s.callers = append(s.callers, n)
 	}

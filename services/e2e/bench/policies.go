@@ -46,7 +46,7 @@ func (s *stage) limit(ctx context.Context, c *child) error {
 }
 
 // policies measures checks that a policy's rate limit and budget are counted with
-// beside those of no policy, and both beside the bare server.
+// in addition to those of no policy, and both next to the bare server.
 func (b *bencher) policies(ctx context.Context, backend string) error {
 	title := "Checks with a policy over gRPC on " + backend + ": a rate limit and a daily budget of all callers together, counted in the decision's commit. " +
 		"bare = the bare server's check, which counts neither and keeps no log of decisions"

@@ -14,19 +14,19 @@ type goal struct {
 	bound float64
 }
 
-// table prints loads beside what they are compared with.
+// table prints loads in addition to what they are compared with.
 func (b *bencher) table(title string, loads []*load) {
 	if title != "" {
 		fmt.Print("\n", title, "\n")
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "callers\tcall\tcalls/s\tp50 ms\tp99 ms\tserver us/call\tredis us/call\trate ratio\tp99 ratio\tbeside\tgoals\t")
+	fmt.Fprintln(w, "callers\tcall\tcalls/s\tp50 ms\tp99 ms\tserver us/call\tredis us/call\trate ratio\tp99 ratio\tagainst\tgoals\t")
 	for _, l := range loads {
-		rates, p99s, beside := "", "", ""
+		rates, p99s, against := "", "", ""
 		var verdicts []string
 		if base := find(loads, l.base); base != nil {
 			r, p := l.ratio(base, rate), l.ratio(base, p99)
-			rates, p99s, beside = fmt.Sprintf("%.2f", r), fmt.Sprintf("%.2f", p), base.name
+			rates, p99s, against = fmt.Sprintf("%.2f", r), fmt.Sprintf("%.2f", p), base.name
 			for _, g := range l.goals {
 				switch {
 				case g.fair:
@@ -46,7 +46,7 @@ func (b *bencher) table(title string, loads []*load) {
 			store = fmt.Sprintf("%.1f", l.of(storeTime))
 		}
 		fmt.Fprintf(w, "%d\t%s\t%.0f\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.callers, l.name, l.of(rate),
-			l.of(p50)/1e3, l.of(p99)/1e3, server, store, rates, p99s, beside, strings.Join(verdicts, ", "))
+			l.of(p50)/1e3, l.of(p99)/1e3, server, store, rates, p99s, against, strings.Join(verdicts, ", "))
 	}
 	_ = w.Flush() // standard output
 }

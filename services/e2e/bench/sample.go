@@ -90,7 +90,7 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 }
 
 // register adds the services to a server, as all binaries do, and answers what they
-// do beside serving, until a context ends.
+// do in addition to serving, until a context ends.
 func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientConnInterface) ([]func(context.Context) error, error) {
 	policies, err := policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Approval: self, State: self})
 	if err != nil {

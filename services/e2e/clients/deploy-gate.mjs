@@ -70,7 +70,7 @@ test('bash fifty times, then not until the window reopens', async () => {
   }
 });
 
-test('a write asks, and goes on once after a human approved it', async () => {
+test('a write asks, and continues once after a human approved it', async () => {
   const client = await begin('writes');
   try {
     const path = join(files, 'released.txt');

@@ -11,7 +11,7 @@ import { binary, dataDir, files, filesystemServer, gated, here, http, tokens } f
 const run = promisify(execFile);
 const inspector = join(here, 'node_modules', '.bin', 'mcp-inspector-cli');
 
-// inspect answers what the inspector printed, as JSON.
+// inspect returns what the inspector printed, as JSON.
 async function inspect(target, ...args) {
   const { stdout } = await run(process.execPath, [inspector, '--cli', ...target, ...args], { cwd: files, timeout: 60_000 });
   return JSON.parse(stdout);

@@ -68,7 +68,7 @@ type Config struct {
 	Policy      policyenforcer.Flags
 	Approval    approval.Flags
 	Definitions DefinitionFlags
-	// Auth says whose tokens count beside those of the tokens file.
+	// Auth says whose tokens count in addition to those of the tokens file.
 	Auth daemon.AuthFlags
 
 	Upstreams    []gateway.Upstream
@@ -87,18 +87,18 @@ type Cluster struct {
 	// TokensFile holds a token per role.
 	TokensFile string
 
-	cfg       Config
-	registry  *prometheus.Registry
-	closers   []func() error
-	cancel    context.CancelCauseFunc
-	ctx       context.Context
-	edge      chan error
-	grpc      chan error
-	relay     chan struct{}      // closed when the relay has ended
-	besideCtx context.Context    // of the relay and what else runs beside the servers
-	beside    sync.WaitGroup     // what runs beside the servers
-	stop      context.CancelFunc // ends what runs beside the servers
-	drained   context.CancelFunc // ends the servers
+	cfg           Config
+	registry      *prometheus.Registry
+	closers       []func() error
+	cancel        context.CancelCauseFunc
+	ctx           context.Context
+	edge          chan error
+	grpc          chan error
+	relay         chan struct{}      // closed when the relay has ended
+	backgroundCtx context.Context    // of the relay and what else runs next to the servers
+	work          sync.WaitGroup     // what runs next to the servers
+	stop          context.CancelFunc // ends what runs next to the servers
+	drained       context.CancelFunc // ends the servers
 }
 
 // Start starts everything; when it returns nil, calls succeed. The caller ends
@@ -198,22 +198,22 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 	if err != nil {
 		return err
 	}
-	c.besideCtx, c.stop = context.WithCancel(context.WithoutCancel(c.ctx))
+	c.backgroundCtx, c.stop = context.WithCancel(context.WithoutCancel(c.ctx))
 	c.relay = make(chan struct{})
 	go func() {
 		defer close(c.relay)
-		if err := relay.Run(c.besideCtx); err != nil && c.besideCtx.Err() == nil {
+		if err := relay.Run(c.backgroundCtx); err != nil && c.backgroundCtx.Err() == nil {
 			c.cancel(fmt.Errorf("relay: %w", err))
 		}
 	}()
 	return nil
 }
 
-// background runs work beside the servers until they have drained. Its failure is
+// background runs work in addition to the servers until they have drained. Its failure is
 // that of the cluster.
 func (c *Cluster) background(work func(context.Context) error) {
-	c.beside.Go(func() {
-		if err := work(c.besideCtx); err != nil && c.besideCtx.Err() == nil {
+	c.work.Go(func() {
+		if err := work(c.backgroundCtx); err != nil && c.backgroundCtx.Err() == nil {
 			c.cancel(err)
 		}
 	})
@@ -399,7 +399,7 @@ func (c *Cluster) shutDown() error {
 	if c.stop != nil {
 		c.stop()
 		<-c.relay
-		c.beside.Wait()
+		c.work.Wait()
 	}
 	for i := len(c.closers) - 1; i >= 0; i-- {
 		errs = append(errs, c.closers[i]())

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 )
 
-// AuthFlags of every command that serves: whose tokens count beside those of the
+// AuthFlags of every command that serves: whose tokens count in addition to those of the
 // tokens file. All services of an installation want the same.
 type AuthFlags struct {
 	TokenKey      string   `help:"Key of session tokens, which interlock token mint creates." env:"INTERLOCK_TOKEN_KEY" type:"path" placeholder:"FILE"`

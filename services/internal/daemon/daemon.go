@@ -54,7 +54,7 @@ type Daemon struct {
 	Tracer   trace.TracerProvider
 	Log      *slog.Logger
 	NATS     bus.Endpoint
-	// Ready says whether the service can do its work, beside its store.
+	// Ready says whether the service can do its work, apart from its store.
 	Ready func(context.Context) error
 	// Tokens tells whose token it is; nil when nobody's can be told.
 	Tokens auth.Authenticator

@@ -16,7 +16,7 @@ func Parse(flags any, name, about, grpc string) {
 	}
 }
 
-// parseArgs answers done, and an exit code, when there is nothing to run.
+// parseArgs returns done, and an exit code, when there is nothing to run.
 func parseArgs(flags any, name, about, grpc string, args []string, out, errs io.Writer) (code int, done bool) {
 	parser, err := kong.New(flags, kong.Name(name), kong.Description(about), kong.Vars{"grpc": grpc},
 		kong.Writers(out, errs), kong.Exit(func(c int) { code, done = c, true }))

@@ -108,7 +108,7 @@ func (d Dir) WriteEndpoints(e Endpoints) error {
 // RemoveEndpoints forgets where this process served.
 func (d Dir) RemoveEndpoints() { _ = os.Remove(d.endpoints()) }
 
-// ReadEndpoints answers what was recorded; the zero value when nothing was.
+// ReadEndpoints returns what was recorded; the zero value when nothing was.
 func (d Dir) ReadEndpoints() (Endpoints, error) {
 	var e Endpoints
 	data, err := os.ReadFile(d.endpoints())

@@ -1,5 +1,5 @@
 // Package definition turns the text of a definition, as the engine has registered it,
-// into what steps its runs: for the engine, and for those who judge by its machines.
+// into what steps its runs: for the engine, and for packages that judge by its machines.
 package definition
 
 import (

@@ -12,7 +12,7 @@ import (
 )
 
 // Approval is one question to humans (S9). Agents may have written its message,
-// subject and data: whoever shows them to a person shows them as data.
+// subject and data: anyone who shows them to a person shows them as data.
 type Approval struct {
 	ApprovalID string         `json:"approval_id"`
 	Kind       string         `json:"kind" enum:"transition,tool_call,process_step"`
@@ -130,7 +130,7 @@ type PendingApproval struct {
 	Since      time.Time `json:"since"`
 }
 
-// LastApproval is what has become of the last transition that humans were asked
+// LastApproval is the outcome of the last transition that humans were asked
 // about and that did not fire, until the branch moves on.
 type LastApproval struct {
 	ApprovalID string `json:"approval_id"`

@@ -47,7 +47,7 @@ func TestViewsAreComplete(t *testing.T) {
 	complete(t, jsonview.StateVersionOf)
 	complete(t, jsonview.SessionOf)
 	complete(t, jsonview.TaskOf,
-		"lease_token", // whoever has it could end the task
+		"lease_token", // anyone who has it could end the task
 		"execution",   // for the runner that has the task
 	)
 	complete(t, jsonview.ComponentOf)

@@ -26,7 +26,7 @@ type Turn struct {
 	Answers       []string `json:"answers"`
 	Status        string   `json:"status" enum:"RUNNING,WAITING,AWAITING_APPROVAL,PAUSED,COMPLETED,FAILED,BLOCKED,CANCELLED"`
 	State         string   `json:"state"`
-	Text          string   `json:"text" doc:"What the agent reads: what has become of its answer, and the next question with its answers, or the end."`
+	Text          string   `json:"text" doc:"What the agent reads: the outcome of its answer, and the next question with its answers, or the end."`
 }
 
 // ProcessOf is the JSON of a process.

@@ -59,7 +59,7 @@ type Run struct {
 	ContextBytes       int64             `json:"context_bytes,omitzero" doc:"Bytes counted against it."`
 
 	PendingApproval     *PendingApproval `json:"pending_approval,omitzero" doc:"The transition that waits for humans, in this branch."`
-	LastApproval        *LastApproval    `json:"last_approval,omitzero" doc:"What has become of the last one that did not fire, until the branch moves on."`
+	LastApproval        *LastApproval    `json:"last_approval,omitzero" doc:"The outcome of the last one that did not fire, until the branch moves on."`
 	ApprovalWaitSeconds int64            `json:"approval_wait_seconds,omitzero" doc:"How long a hook or tool may wait for a decision."`
 	Process             bool             `json:"process,omitzero" doc:"True when the workflow is a process."`
 	Policies            []string         `json:"policies,omitempty" doc:"Policies of the registry that the workflow names."`

@@ -20,7 +20,7 @@ type FilesOfEntry struct {
 	Files toolcall.Files `json:"files"`
 }
 
-// Of answers the files of an entry of a branch; none when another entry's are
+// Of returns the files of an entry of a branch; none when another entry's are
 // kept.
 func (f *Files) Of(branch string, entry int64) toolcall.Files {
 	if kept := f.Branches[branch]; kept.Entry == entry {

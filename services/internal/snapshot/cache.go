@@ -1,5 +1,5 @@
 // Package snapshot caches immutable values by key. It makes no promise about
-// freshness: whoever decides on a cached snapshot must let the store check its
+// freshness: anyone who decides on a cached snapshot must let the store check its
 // version in the same commit that records the decision.
 package snapshot
 
@@ -31,7 +31,7 @@ func New[K comparable, V any](capacity int) *Cache[K, V] {
 	return c
 }
 
-// Get answers the cached value.
+// Get returns the cached value.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
 	s := &c.stripe[maphash.Comparable(c.seed, key)%stripes]
 	s.RLock()

@@ -26,7 +26,7 @@ func NewSized[K comparable, V any](limit int) *Sized[K, V] {
 	return &Sized[K, V]{limit: limit, items: make(map[K]*list.Element)}
 }
 
-// Get answers the cached value.
+// Get returns the cached value.
 func (c *Sized[K, V]) Get(key K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

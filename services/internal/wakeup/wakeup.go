@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Hub wakes those who wait for a record to change. A wake-up is a hint: whoever
+// Hub wakes callers that wait for a record to change. A wake-up is a hint: anyone who
 // gets one reads the store.
 type Hub struct {
 	mu      sync.Mutex
@@ -26,7 +26,7 @@ func New() *Hub {
 	return &Hub{waiters: make(map[store.Key]map[chan struct{}]struct{})}
 }
 
-// Wait answers a channel that receives after the record changed, and a function
+// Wait returns a channel that receives after the record changed, and a function
 // that ends the waiting.
 func (h *Hub) Wait(key store.Key) (<-chan struct{}, func()) {
 	ch := make(chan struct{}, 1)

@@ -57,7 +57,7 @@ func TestWakeReachesEveryWaiterOfTheRecord(t *testing.T) {
 	}
 }
 
-// Whoever waits before a change, and reads after each wake-up, sees the last change,
+// Anyone who waits before a change, and reads after each wake-up, sees the last change,
 // however many there are.
 func TestNoChangeIsMissed(t *testing.T) {
 	t.Parallel()

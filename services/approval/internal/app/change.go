@@ -14,7 +14,7 @@ import (
 // command is what a caller wants of an approval.
 type command struct {
 	caller Caller
-	// apply decides. It is called again with what is stored by then when somebody
+	// apply decides. It is called again with what is stored now when somebody
 	// else was faster.
 	apply func(r *Record, now time.Time) consent.Result
 	// usedBy is kept when the command uses the approval.

@@ -32,7 +32,7 @@ type Question struct {
 	Message       string
 	Terms         consent.Terms
 	RunID         string
-	// Reuse answers the approval of this question that there is, as long as it says
+	// Reuse returns the approval of this question that there is, as long as it says
 	// something (S7.6).
 	Reuse bool
 	// UsedBy is what would use it: with Reuse, one that this has used just now is
@@ -77,7 +77,7 @@ func (a *App) open(ctx context.Context, caller Caller, req consent.Request, runI
 	return r, false, err
 }
 
-// same answers the approval that has the id of a request, if it is of the same
+// same returns the approval that has the id of a request, if it is of the same
 // question.
 func (a *App) same(ctx context.Context, caller Caller, req consent.Request, runID string) (*Record, error) {
 	r, err := a.load(ctx, approvalKey(caller.Namespace, req.ID))

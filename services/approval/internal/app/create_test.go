@@ -33,7 +33,7 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// An id makes a request happen once, whoever else asks for the same; and no other
+// An id makes a request happen once, no matter who else asks for the same; and no other
 // action has it.
 func TestCreateByID(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestReuse(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		q := question()
 		q.Kind, q.Reuse, q.Terms.TTL = consent.ToolCall, true, time.Hour
-		// ask answers the approval of the action, which must be a new one or not.
+		// ask returns the approval of the action, which must be a new one or not.
 		ask := func(what string, isNew bool) *app.Record {
 			t.Helper()
 			got, created, err := r.Create(t.Context(), engine, q)

@@ -52,7 +52,7 @@ func (a *App) Decide(ctx context.Context, caller Caller, id string, v Vote) (*Re
 }
 
 // checkEdit refuses data that a run could not take (S2.6): who edits learns that now,
-// and not when the run goes on.
+// and not when the run continues.
 func checkEdit(before *Record, out consent.Result) consent.Result {
 	if out.Approval.Action.Kind == consent.ToolCall {
 		return out

@@ -19,10 +19,10 @@ import (
 
 // Receivers are told by timers: the commit that makes an event sets one for each of
 // them, which stays until the receiver has taken the message. Each receiver has
-// timers of a kind of its own, and whoever delivers them looks at no others: so one
+// timers of a kind of its own, and anyone who delivers them looks at no others: so one
 // that is slow or dead holds up nobody else, and no approval.
 
-// told are the events that receivers are told of.
+// told lists the events that receivers are told of.
 var told = map[string]bool{
 	consent.EventRequested: true, consent.EventEscalated: true, consent.EventGranted: true,
 	consent.EventRejected: true, consent.EventExpired: true, consent.EventCancelled: true,
@@ -157,7 +157,7 @@ func (a *App) sendOnce(ctx context.Context, receiver string, timer store.Timer) 
 	return err
 }
 
-// claim puts off a message's timer for as long as it is being sent. Of those who try
+// claim puts off a message's timer for as long as it is being sent. Of people who try
 // it at once one gets it, which the store's idempotency keys decide.
 func (a *App) claim(ctx context.Context, timer store.Timer, try int) (bool, error) {
 	timer.Due = a.now().Add(sendClaim)

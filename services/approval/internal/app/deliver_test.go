@@ -176,7 +176,7 @@ func TestWebhooks(t *testing.T) {
 		r.deliver(0)
 		one.has(t, "approval.escalated PENDING")
 		if eligible := fmt.Sprint(one.last["approval"].(map[string]any)["eligible"]); eligible != "map[names:[olga] roles:[approver]]" {
-			t.Errorf("those who may decide are %s", eligible)
+			t.Errorf("people who may decide are %s", eligible)
 		}
 		r.advance(time.Hour)
 		r.deliver(0)

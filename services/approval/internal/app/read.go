@@ -17,7 +17,7 @@ const (
 	readAhead = 64
 )
 
-// Get answers an approval as it stands.
+// Get returns an approval as it stands.
 func (a *App) Get(ctx context.Context, caller Caller, id string) (*Record, error) {
 	r, err := a.load(ctx, approvalKey(caller.Namespace, id))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Record is an approval with what the service knows beside it. It is immutable.
+// Record is an approval with what the service knows in addition to it. It is immutable.
 type Record struct {
 	*consent.Approval
 	Namespace string
@@ -22,7 +22,7 @@ type Record struct {
 	UsedBy string
 }
 
-// Used is how a granted approval is shown once it was used, beside the statuses of
+// Used is how a granted approval is shown once it was used, next to the statuses of
 // the core.
 const Used consent.Status = "USED"
 
@@ -115,7 +115,7 @@ func decode(record store.Record) (*Record, error) {
 	return &Record{Approval: s.Approval, Namespace: record.Key.Namespace, RunID: s.RunID, UsedBy: s.UsedBy}, nil
 }
 
-// load answers an approval as it is stored.
+// load returns an approval as it is stored.
 func (a *App) load(ctx context.Context, key store.Key) (*Record, error) {
 	record, err := a.store.Get(ctx, key)
 	switch {

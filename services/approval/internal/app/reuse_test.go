@@ -73,7 +73,7 @@ func TestUseIsRepeatable(t *testing.T) {
 	})
 }
 
-// Who has named an approval that another question got meanwhile is not answered that.
+// Who has named an approval that another question got in the meantime is not answered that.
 func TestNamedForAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	r := here(t)

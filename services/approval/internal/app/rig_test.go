@@ -165,7 +165,7 @@ func (r *rig) said(id string, want ...string) {
 	}
 }
 
-// replica answers another process over a store.
+// replica returns another process over a store.
 func (r *rig) replica(s store.Store) *app.App {
 	return app.New(app.Config{
 		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
@@ -179,12 +179,12 @@ func (r *rig) with(runs app.Runs, hooks app.Webhooks) *rig {
 	return r
 }
 
-// faulty answers a replica whose commits fail as decide says.
+// faulty returns a replica whose commits fail as decide says.
 func (r *rig) faulty(decide func(n int, batch *store.Batch) storetest.Fault) *app.App {
 	return r.replica(&storetest.Faulty{Store: r.store, Decide: decide})
 }
 
-// before answers a replica that does something just before its first commit that
+// before returns a replica that does something just before its first commit that
 // puts a record of a kind.
 func (r *rig) before(kind string, do func()) *app.App {
 	var once sync.Once
@@ -248,7 +248,7 @@ func (r *rig) is(id string, want consent.Status) *app.Record {
 	return got
 }
 
-// stored answers an approval as it was noted last.
+// stored returns an approval as it was noted last.
 func (r *rig) stored(id string) store.Record {
 	r.Helper()
 	record, err := r.store.Get(context.Background(), store.Key{Namespace: "default", Kind: app.KindApproval, ID: id})

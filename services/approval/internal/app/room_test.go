@@ -21,7 +21,7 @@ func variation(n int) app.Question {
 	return q
 }
 
-// An agent does not drown those who decide: so many questions of a run wait, and those
+// An agent does not drown people who decide: that many questions of a run wait, and those
 // that were decided make room.
 func TestRoom(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestRoomForLargeData(t *testing.T) {
 	}
 }
 
-// Those who ask at the same moment exceed the limit by at most as many as they are,
+// People who ask at the same moment exceed the limit by at most as many as they are,
 // and nobody after them does.
 func TestRoomRaces(t *testing.T) {
 	t.Parallel()

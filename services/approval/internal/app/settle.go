@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/consent"
 )
 
-// settleTimeout bounds how long the engine may take to go on with a run, before
-// whoever has decided is answered.
+// settleTimeout bounds how long the engine may take to continue with a run, before
+// the decider gets the answer.
 const settleTimeout = 2 * time.Second
 
 // tellEngine tells the engine that an approval that it waits for is decided. This is for

@@ -54,7 +54,7 @@ func (a *App) fire(ctx context.Context, timer store.Timer) error {
 		if before.NextDue().IsZero() {
 			return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: timer.Key, Version: before.Version})
 		}
-		return nil // it was set for a later time meanwhile
+		return nil // it was set for a later time in the meantime
 	}
 	t := &transaction{app: a, before: before, after: before.with(result.Approval), at: now}
 	t.announce(interlock, result.Events)
@@ -109,7 +109,7 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	_, err = a.store.Commit(ctx, store.Batch{
 		Deletes: []store.Check{{Key: key, Version: r.Version}}, ClearTimers: []store.TimerID{timer.TimerID, r.timer()},
 	})
-	if err != nil && !retry.Lost(err) { // it was used meanwhile, and goes the next time
+	if err != nil && !retry.Lost(err) { // it was used in the meantime, and is retried by the next sweep
 		return fault.From(err)
 	}
 	return nil

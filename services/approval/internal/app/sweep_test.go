@@ -240,7 +240,7 @@ func TestRetentionKeepsTheNewQuestion(t *testing.T) {
 	}
 }
 
-// Wherever it is cut short it goes on later; and who sets it to forever, or to longer,
+// Wherever it is cut short it continues later; and who sets it to forever, or to longer,
 // keeps what there is.
 func TestRetentionIsSafe(t *testing.T) {
 	t.Parallel()

@@ -144,7 +144,7 @@ func (w *watcher) add(id string) {
 	}
 }
 
-// take answers what has changed since the last time.
+// take returns what has changed since the last time.
 func (w *watcher) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

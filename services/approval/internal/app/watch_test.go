@@ -98,7 +98,7 @@ func TestWaitEnds(t *testing.T) {
 }
 
 // Who watches a namespace sees what changes there from then on, each change once; who
-// is slow holds up nobody, and sees what is so by then.
+// is slow holds up nobody, and sees the newest state.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {

@@ -19,7 +19,7 @@ type message struct {
 	// Time is when.
 	Time      time.Time `json:"time"`
 	Namespace string    `json:"namespace"`
-	// Approval as it stands when this is sent: by then more may have happened.
+	// Approval as it stands when this is sent: since then more may have happened.
 	Approval approval `json:"approval"`
 }
 
@@ -51,7 +51,7 @@ type asker struct {
 	SessionID string `json:"session_id,omitempty"`
 }
 
-// approvers are those who may decide now.
+// approvers are people who may decide now.
 type approvers struct {
 	Roles []string `json:"roles"`
 	Names []string `json:"names"`

@@ -24,7 +24,7 @@ import (
 
 const (
 	// inTime bounds what a caller waits for the approval service. What was not done
-	// by then the timer does.
+	// after that the timer does.
 	inTime = 2 * time.Second
 )
 

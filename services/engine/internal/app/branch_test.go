@@ -87,7 +87,7 @@ func checkJoined(t *testing.T, a *App, runID string, fails bool) {
 	}
 }
 
-// S5.3: a bound session sees its branch, the others' work goes on in the rest.
+// S5.3: a bound session sees its branch, the others' work continues in the rest.
 func TestBindBranch(t *testing.T) {
 	t.Parallel()
 	a := newApp(newStore(t))
@@ -111,7 +111,7 @@ func TestBindBranch(t *testing.T) {
 		t.Errorf("joined in %s", view.Run.State)
 	}
 	if view := accepted(t, a, Target{SessionID: "sub"}, "BRANCH_DONE:types", "", ""); !view.At.Over {
-		t.Errorf("the branch's session goes on in %+v", view.At)
+		t.Errorf("the branch's session continues in %+v", view.At)
 	}
 	outcome, err := a.Transition(t.Context(), agent, Transition{Target: Target{SessionID: "sub"}, Event: "END"})
 	if err != nil || outcome.Rejection == nil {

@@ -20,7 +20,7 @@ func (a *App) approvalOf(ctx context.Context, key store.Key, approvalID string) 
 	return approval, err
 }
 
-// conclude tells the approval service what has become of what it has asked, when the
+// conclude tells the approval service the outcome of what it has asked, when the
 // run does not wait for it any more, and ends the timer. It can be done again.
 func (a *App) conclude(ctx context.Context, key store.Key, approvalID string) error {
 	approval, err := a.approvalOf(ctx, key, approvalID)

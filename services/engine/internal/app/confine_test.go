@@ -189,13 +189,13 @@ func TestBoundInAFork(t *testing.T) {
 			t.Errorf("%s pauses: %v", caller.Principal.Session, err)
 		}
 	}
-	// A branch that another session takes over is lost, for whoever names the run too.
+	// A branch that another session takes over is lost, for anyone who names the run too.
 	if _, err := g.Bind(t.Context(), agent, Bind{RunID: run, Branch: "tests", SessionID: "m10"}); err != nil {
 		t.Fatal(err)
 	}
 	view, err := g.Get(t.Context(), of("m/2", ""), Target{RunID: run}, true)
 	if err != nil || !view.At.Over {
-		t.Errorf("the branch is still in hand: %+v, %v", view, err)
+		t.Errorf("the branch is still assigned: %+v, %v", view, err)
 	}
 	outcome, err := g.Transition(t.Context(), of("m/2", ""), Transition{Target: Target{RunID: run}, Event: "OK"})
 	if err != nil || outcome.Rejection == nil {

@@ -242,7 +242,7 @@ func TestUsedKeyOfAnotherRequest(t *testing.T) {
 	if _, err := a.Cancel(t.Context(), agent, run.ID, "", "k"); fault.ReasonOf(err) != fault.IdempotencyMismatch {
 		t.Errorf("cancelling with the key of a transition: %v", err)
 	}
-	// The decision on a tool call is kept beside the answers, in another form.
+	// The decision on a tool call is kept next to the answers, in another form.
 	owner := runKey("default", run.ID)
 	_, err := a.store.Commit(t.Context(), store.Batch{Idempotency: &store.Idempotency{
 		Owner: owner, Name: "call/1", Digest: "x", Answer: []byte(`{"verdict":{}}`), TTL: once.Kept,

@@ -117,7 +117,7 @@ func (f *family) askable(m definition.Compiled, fire workflow.Fire) (workflow.Fi
 // an id for the run, in the parent's shard. No machine stands for a workflow that
 // is not registered (S5.6).
 //
-// What an agent has registered is no workflow either to one that is not an
+// What an agent has registered is not a workflow either to one that is not an
 // agent's: it could invoke what the agent likes.
 func (f *family) newChild(ctx context.Context, run *workflow.Run, name string) (definition.Compiled, string, error) {
 	a, namespace := f.app, f.caller.Namespace

@@ -268,6 +268,6 @@ func TestJoinCancelsChildren(t *testing.T) {
 	}
 	outcome, err := fire(a, agent, child.ID, "PASS", "", "")
 	if err != nil || outcome.Rejection == nil {
-		t.Errorf("a cancelled child goes on: %+v, %v", outcome, err)
+		t.Errorf("a cancelled child continues: %+v, %v", outcome, err)
 	}
 }

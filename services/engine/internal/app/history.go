@@ -13,7 +13,7 @@ import (
 // the tool result of a number.
 type Position struct{ Version, Result int64 }
 
-// History answers what happened to a run after a position, oldest first, at most
+// History returns what happened to a run after a position, oldest first, at most
 // limit entries, and the position that the next page begins after: none when there
 // can be no more. A page of large entries has less than limit of them.
 //

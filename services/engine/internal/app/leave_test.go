@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
-// completeProcess answers the process that a session drives up to its end.
+// completeProcess returns the process that a session drives up to its end.
 func completeProcess(t *testing.T, g *gated, session string) {
 	t.Helper()
 	parked := say(t, g.App, Target{SessionID: session}, "yes", "")
@@ -116,7 +116,7 @@ func TestProcessOfABranchIsNotLeft(t *testing.T) {
 	}
 }
 
-// S8.3: in a session whose run has ended BLOCKED no agent goes on to another one, until
+// S8.3: in a session whose run has ended BLOCKED no agent moves on to another one, until
 // an operator has.
 func TestBlockedSessionsStop(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,7 @@ func TestBlockedElsewhere(t *testing.T) {
 	}
 }
 
-// S6.6: what a session has paused is not resumed beside a run that it cannot leave.
+// S6.6: what a session has paused is not resumed next to a run that it cannot leave.
 func TestNoWayBack(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)

@@ -101,7 +101,7 @@ type machineKey struct {
 type Approvals interface {
 	// Create asks humans. The same request again changes nothing.
 	Create(ctx context.Context, namespace, runID string, request consent.Request) error
-	// Get answers an approval, or fault.NotFound.
+	// Get returns an approval, or fault.NotFound.
 	Get(ctx context.Context, namespace, approvalID string) (*Approval, error)
 	// Consume uses a granted approval, once; the same usedBy may again.
 	Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error

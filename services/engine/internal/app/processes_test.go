@@ -170,7 +170,7 @@ func TestAnswers(t *testing.T) {
 	g.humans.decide(t, id, true, "", "")
 	g.settle(run, id, true)
 	if _, text := say(t, g.App, session, "", "").View.Turn(); !strings.HasPrefix(text, "Sure?") {
-		t.Errorf("goes on with %q", text)
+		t.Errorf("continues with %q", text)
 	}
 	if turn, _ := say(t, g.App, session, "yes", "").View.Turn(); turn.Status != workflow.Completed || turn.Question != "" {
 		t.Errorf("ends with %+v", turn)

@@ -46,7 +46,7 @@ func (a *App) RegisterProcess(ctx context.Context, caller Caller, src []byte, id
 	return v, created, problems, err
 }
 
-// readable answers a text that has no errors. Whoever reads it later tells by its shape
+// readable returns a text that has no errors. Anyone who reads it later tells by its shape
 // what it is, so one that looks like the other kind is refused.
 func readable(src []byte, problems document.Problems, asProcess bool) (document.Value, error) {
 	value, problem := document.Parse(src, document.Limits{})
@@ -131,7 +131,7 @@ func (a *App) claim(ctx context.Context, caller Caller, v *Version) error {
 	return err
 }
 
-// registeredBefore answers the version that a repeat of a request made (S6.5).
+// registeredBefore returns the version that a repeat of a request made (S6.5).
 func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.Key) (*Version, error) {
 	number, err := request.Number(ctx, a.store, key)
 	if number == 0 || err != nil {
@@ -179,7 +179,7 @@ func invalidDefinition(what string, problems document.Problems) *fault.Error {
 	return e
 }
 
-// firstError is one line for those who read only the message.
+// firstError is one line for callers that read only the message.
 func firstError(problems document.Problems) string {
 	errs := problems[:0:0]
 	for _, p := range problems {

@@ -151,7 +151,7 @@ func decider(approval *Approval) string {
 	return system("").Principal.Name
 }
 
-// notes are what those who have rejected have noted, for the agent.
+// notes are what people who rejected it have noted, for the agent.
 func notes(approval *Approval) string {
 	var all []string
 	for _, v := range approval.Votes {

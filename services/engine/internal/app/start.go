@@ -86,7 +86,7 @@ func (a *App) startOrResume(ctx context.Context, caller Caller, s *starting) (*O
 	outcome, err := a.start(ctx, caller, s)
 	switch fault.ReasonOf(err) {
 	case fault.EnforcementAlways, fault.RunHeld, fault.FailedPrecondition:
-		// It may be refused for what another try of it has done meanwhile.
+		// It may be refused for what another try of it has done in the meantime.
 		if first, again := a.startedBefore(ctx, caller, s.Start); first != nil || again != nil {
 			return first, false, again
 		}

@@ -68,7 +68,7 @@ func TestSuperseded(t *testing.T) {
 }
 
 // S5.5, S2.9: a run that was invoked and has ended is no place to act in while the one
-// that has invoked it goes on, which may be nobody's session; nor afterwards, for that one
+// that has invoked it continues, which may be nobody's session; nor afterwards, for that one
 // may enforce always.
 func TestEndedChildIsSuperseded(t *testing.T) {
 	t.Parallel()

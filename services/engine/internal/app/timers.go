@@ -28,7 +28,7 @@ func newTimer(run store.Key, approvalID string, since, due time.Time) store.Time
 }
 
 // timers are set by the commit of a step: for what it has parked, and, when the run is
-// resumed, for what was granted meanwhile.
+// resumed, for what was granted in the meantime.
 func (s *step) timers(now time.Time) []store.Timer {
 	var timers []store.Timer
 	before, resumed := s.waited(), s.before != nil && s.before.Status == workflow.Paused && s.out.Run.Status != workflow.Paused

@@ -15,7 +15,7 @@ type View struct {
 	// unbound callers work in.
 	At      workflow.View
 	Machine *workflow.Machine
-	// Process is what the run is of when that is no workflow, else nil (S8).
+	// Process is what the run is of when that is not a workflow, else nil (S8).
 	Process *process.Process
 	// AskedID is the run that was asked for: this one, or one that has invoked it.
 	AskedID string

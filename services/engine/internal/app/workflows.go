@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
-// Workflow answers one version, or with number 0 the latest.
+// Workflow returns one version, or with number 0 the latest.
 func (a *App) Workflow(ctx context.Context, namespace, name string, number int64) (*Version, error) {
 	key := store.Key{Namespace: namespace, Kind: kindWorkflow, ID: name}
 	if number == 0 {
@@ -47,7 +47,7 @@ func decodeVersion(data []byte, number int64) (*Version, error) {
 	return v, nil
 }
 
-// Workflows answers a page of the latest versions of workflows by name, and where the
+// Workflows returns a page of the latest versions of workflows by name, and where the
 // next one begins after: empty when there is none.
 func (a *App) Workflows(ctx context.Context, namespace, after string, limit int) ([]*Version, string, error) {
 	var versions []*Version
@@ -79,7 +79,7 @@ func (a *App) latestVersions(ctx context.Context, query store.Query) ([]*Version
 	return versions, page.Next, nil
 }
 
-// machine answers a compiled version. Versions are immutable, so
+// machine returns a compiled version. Versions are immutable, so
 // the cache is always right.
 func (a *App) machine(ctx context.Context, namespace, name string, number int64) (definition.Compiled, error) {
 	key := machineKey{namespace, name, number}

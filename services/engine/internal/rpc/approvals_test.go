@@ -22,7 +22,7 @@ func namespaceOf(ctx context.Context) string {
 	return strings.Join(md.Get(rpc.NamespaceKey), ",")
 }
 
-// approvals answers one approval, and keeps what it was asked.
+// approvals returns one approval, and keeps what it was asked.
 type approvals struct {
 	approvalv1.ApprovalServiceClient
 	answer    *approvalv1.Approval

@@ -1,5 +1,5 @@
 // Package approvalpage is the page where people decide approvals (S9), for any
-// browser, without scripts. It asks the services in the name of whoever has logged
+// browser, without scripts. It asks the services in the name of anyone who has logged
 // in, and shows their answers.
 //
 // It must never decide who may do what, change anything on GET, take a token from a

@@ -103,7 +103,7 @@ func (r runs) GetRun(ctx context.Context, in *enginev1.GetRunRequest, _ ...grpc.
 	return &enginev1.GetRunResponse{Run: &enginev1.Run{RunId: in.GetRunId(), Version: r.version}}, r.called(ctx, "GetRun")
 }
 
-// History answers a few entries a page.
+// History returns a few entries a page.
 func (r runs) GetRunHistory(ctx context.Context, in *enginev1.GetRunHistoryRequest, _ ...grpc.CallOption) (*enginev1.GetRunHistoryResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -44,7 +44,7 @@ func (v *visit) frame(title string) frame {
 	return f
 }
 
-// render answers with a page, whole or not at all.
+// render returns with a page, whole or not at all.
 func (p *page) render(w http.ResponseWriter, status int, name string, view any) {
 	var page bytes.Buffer
 	if err := templates.ExecuteTemplate(&page, name, view); err != nil {
@@ -60,7 +60,7 @@ func (p *page) render(w http.ResponseWriter, status int, name string, view any) 
 	_, _ = page.WriteTo(w) // the client went away: nobody to tell
 }
 
-// fail answers with what has gone wrong.
+// fail returns with what has gone wrong.
 func (p *page) fail(w http.ResponseWriter, status int, message string) {
 	title := http.StatusText(status)
 	if title == "" {

@@ -80,7 +80,7 @@ func (s *sessions) makeRoom() {
 	}
 }
 
-// find answers a session that is open, and notes that it is in use.
+// find returns a session that is open, and notes that it is in use.
 func (s *sessions) find(id string) (session, bool) {
 	key := sha256.Sum256([]byte(id))
 	s.mu.Lock()

@@ -114,7 +114,7 @@ func needsOf(a *approvalv1.Approval) string {
 	return fmt.Sprintf("%d of %d so far, and %d to reject", approved, a.GetTerms().GetRequired(), a.GetTerms().GetDenyThreshold())
 }
 
-// approversOf are those who are asked now.
+// approversOf are people who are asked now.
 func approversOf(a *approvalv1.Approval) string {
 	groups := []*approvalv1.Approvers{a.GetTerms().GetEligible()}
 	if a.GetEscalated() {

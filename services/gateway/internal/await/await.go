@@ -31,7 +31,7 @@ func Decided(a *approvalv1.Approval) bool {
 }
 
 // Decision waits until an approval is decided, limit has passed or ctx has ended,
-// and answers how it was seen last. A service that is away meanwhile is asked
+// and returns how it was seen last. A service that is away in the meantime is asked
 // again. The error says why it was never seen.
 func Decision(
 	ctx context.Context, approvals approvalv1.ApprovalServiceClient, id string, limit time.Duration,

@@ -26,7 +26,7 @@ type step struct {
 	err    error
 }
 
-// service answers one script of steps for each call of Wait, and then the last one
+// service returns one script of steps for each call of Wait, and then the last one
 // again. A stream at its end hangs.
 type service struct {
 	approvalv1.ApprovalServiceClient
@@ -75,7 +75,7 @@ var (
 )
 
 // TestDecision: a decision ends the wait when it comes, time ends it otherwise, and a
-// service that goes away meanwhile does not (S9.5).
+// service that goes away in the meantime does not (S9.5).
 func TestDecision(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute
@@ -88,7 +88,7 @@ func TestDecision(t *testing.T) {
 		asked  int           // how often, 0 for any number
 	}{
 		{"decided before", &service{scripts: [][]step{{{status: granted}}}}, granted, "", 0, 1},
-		{"decided meanwhile", &service{scripts: [][]step{{{status: pending}, {after: time.Second, status: pending}, {after: time.Second, status: granted}}}}, granted, "", 2 * time.Second, 1},
+		{"decided in the meantime", &service{scripts: [][]step{{{status: pending}, {after: time.Second, status: pending}, {after: time.Second, status: granted}}}}, granted, "", 2 * time.Second, 1},
 		{"a status of the future", &service{scripts: [][]step{{{status: 99}}}}, 99, "", 0, 1},
 		{"not decided", &service{scripts: [][]step{{{status: pending}}}}, pending, "", limit, 1},
 		{"a restart", &service{scripts: [][]step{{{status: pending}, {err: away}}, {{err: away}}, {{status: granted}}}}, granted, "", 0, 3},

@@ -38,7 +38,7 @@ func approvalFacts(run *enginev1.Run, size int) []string {
 	return []string{what + "."}
 }
 
-// Outcome says what has become of a transition that waited for humans, as what
+// Outcome tells the outcome of a transition that waited for humans, as what
 // follows its name in a sentence.
 func Outcome(a *enginev1.RunApproval, size int) string {
 	by := ""

@@ -1,5 +1,5 @@
 // Package brief writes what an agent needs to know about its run, as facts: in
-// the answers of MCP tools, and for injection into its context each turn (S3.4).
+// the returns of MCP tools, and for injection into its context each turn (S3.4).
 // It decides nothing.
 package brief
 
@@ -52,7 +52,7 @@ func describe(run *enginev1.Run, prefix string, size int) string {
 }
 
 // instructions is a line of them within a number of bytes, or empty: for a process
-// its question. They are for those who can act.
+// its question. They are for agents that can act.
 func instructions(run *enginev1.Run, size int) string {
 	text := run.GetRules().GetInstructions()
 	if text == "" || StandingOf(run) != Judged {

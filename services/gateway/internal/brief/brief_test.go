@@ -73,7 +73,7 @@ Run: run_1 of deploy version 2, RUNNING.`
 }
 
 // TestStatus: what a status leaves open (S2.9, S6.1, S6.2). Limits and
-// instructions are for those who can act.
+// instructions are for agents that can act.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	const none = "Tools: none.\nTransitions: none.\n"

@@ -6,7 +6,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// Changes tells in sentences what an accepted event has brought about beside the
+// Changes tells in sentences what an accepted event has brought about in addition to the
 // new state: a run that was invoked or has ended, branches that have ended, a fork
 // that has joined, an interrupt that is over. Both are the run whose rules are in
 // force for the caller.

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
-// TestChanges: what an event has brought about beside the new state (S4.2, S5.2,
+// TestChanges: what an event has brought about in addition to the new state (S4.2, S5.2,
 // S5.4, S5.5).
 func TestChanges(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ func TestStateIsComplete(t *testing.T) {
 	t.Parallel()
 	prototest.Complete(t, everyText,
 		"session_id", "workspace", "root_run_id", // the agent's own, or another's
-		"created_at", "updated_at", "version", "entry", // no matter of what to do next
+		"created_at", "updated_at", "version", "entry", // irrelevant to what to do next
 		"context", "transition_count", // get_status tells them
 		"holds.by", "holds.reason", "holds.since", // the cause says who lifts it
 		"child.event", // it was fired by the agent

@@ -8,7 +8,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// limits are the facts about what the state restricts beside the tools, and what
+// limits are the facts about what the state restricts in addition to the tools, and what
 // is left of it. They hold for calls that are judged.
 func limits(run *enginev1.Run, prefix string, size int) []string {
 	if StandingOf(run) != Judged {

@@ -39,7 +39,7 @@ func openUnless(closed bool) Standing {
 	return Open
 }
 
-// Waits is whether a run, or the branch that is looked at, goes on only when
+// Waits is whether a run, or the branch that is looked at, continues only when
 // somebody else has done something: a human, or those in other branches.
 func Waits(run *enginev1.Run) bool {
 	switch run.GetStatus() {

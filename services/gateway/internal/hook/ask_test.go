@@ -69,7 +69,7 @@ func (q *questions) AnswerQuestion(_ context.Context, in *enginev1.AnswerQuestio
 	return &enginev1.AnswerQuestionResponse{Accepted: true, Turn: q.turn}, q.err
 }
 
-// twice answers the first decision, and then another for the rest.
+// twice returns the first decision, and then another for the rest.
 type twice struct {
 	policyv1.PolicyEnforcerServiceClient
 	services *services

@@ -56,7 +56,7 @@ func parseEvent(data []byte) (*event, error) {
 }
 
 // stoppedBefore is an agent's second try to stop. What nobody counts, such as a
-// service that is away, must not block it again: that could go on forever.
+// service that is away, must not block it again: that could continue forever.
 func (ev *event) stoppedBefore() bool {
 	return ev.StopHookActive && (ev.Name == stop || ev.Name == subagentStop)
 }

@@ -39,7 +39,7 @@ type Answer struct {
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// Handler answers hook events through the services.
+// Handler returns hook events through the services.
 type Handler struct {
 	Runs   enginev1.RunServiceClient
 	Policy policyv1.PolicyEnforcerServiceClient
@@ -60,7 +60,7 @@ type Agent string
 const (
 	ClaudeCode Agent = "claude-code"
 	// Codex knows denials only: it takes any other answer for an error of the hook,
-	// and goes on as if there were none.
+	// and continues as if there were none.
 	Codex Agent = "codex"
 )
 
@@ -76,7 +76,7 @@ type Options struct {
 	Patience time.Duration
 }
 
-// Handle answers one hook event.
+// Handle returns one hook event.
 func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer {
 	switch opts.Agent {
 	case "", ClaudeCode, Codex:
@@ -116,7 +116,7 @@ func (h *Handler) handle(ctx context.Context, ev *event, opts Options) (Answer, 
 }
 
 // before decides a tool call. Where nothing holds for it, the agent's own permissions
-// go on as if there were no hook.
+// continue as if there were no hook.
 func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, error) {
 	input, err := ev.rewritten()
 	if err != nil {

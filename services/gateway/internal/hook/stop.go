@@ -67,7 +67,7 @@ func (h *Handler) report(ctx context.Context, ev *event) (string, error) {
 
 // child is the session that an agent's stop is the end of; nil for none. The root
 // of a tree has nobody to report to, and the end of its turn is not its end: its
-// user goes on with it.
+// user continues with it.
 func (h *Handler) child(ctx context.Context, ev *event) (*statev1.Session, error) {
 	switch {
 	case h.Sessions == nil:

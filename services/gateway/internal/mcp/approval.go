@@ -77,7 +77,7 @@ func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sd
 }
 
 // awaitDecision waits for the decision of an approval until limit has passed or the
-// server drains. Meanwhile it shows the client's user where to decide, and how long
+// server drains. In the meantime it shows the client's user where to decide, and how long
 // it has waited. ctx must be outgoing.
 func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit time.Duration) (*approvalv1.Approval, error) {
 	defer s.countProgress(ctx, c.call, limit, "waiting for people to decide approval "+id)()
@@ -90,7 +90,7 @@ func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit t
 	return approval, err
 }
 
-// decided is the answer to whoever waited: what has been decided, if it has, and
+// decided is the answer to anyone who waited: what has been decided, if it has, and
 // where that leaves the run.
 func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{

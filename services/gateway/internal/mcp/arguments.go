@@ -30,7 +30,7 @@ type element struct {
 	kind     document.Kind
 	max      int // how many, 0 for no limit of its own
 	maxBytes int // of each String
-	// more of their JSON Schema, which is left to whoever reads them.
+	// more of their JSON Schema, which is left to anyone who reads them.
 	more map[string]any
 }
 
@@ -124,7 +124,7 @@ func (a arguments) integer(name string) int64 {
 	return n
 }
 
-// object answers a member as it was written.
+// object returns a member as it was written.
 func (a arguments) value(name string) (document.Value, bool) { return a.object.Get(name) }
 
 // json is a member as it was written; nil when it was left out.
@@ -150,7 +150,7 @@ func (a arguments) texts(name string) []string {
 var ownLimits = document.Limits{Bytes: document.DefaultBytes + 4096, Depth: document.DefaultDepth + 3}
 
 // parseArguments checks raw against params. The error names the argument and says
-// the mend.
+// a suggested fix.
 func parseArguments(raw json.RawMessage, tool string, params []param) (arguments, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")

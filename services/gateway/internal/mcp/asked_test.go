@@ -142,7 +142,7 @@ func TestAskedCallWaits(t *testing.T) {
 }
 
 // TestAskedCallPends: when nobody decides in time, nobody can be asked how it stands,
-// or the run has moved on meanwhile, the call is not made.
+// or the run has moved on in the meantime, the call is not made.
 func TestAskedCallPends(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

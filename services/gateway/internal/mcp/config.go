@@ -82,7 +82,7 @@ type Config struct {
 	// backoff is the first wait before an upstream is started again, and before a
 	// report is sent again.
 	backoff time.Duration
-	// progressEvery is how often a client hears that a wait goes on (default 10 s).
+	// progressEvery is how often a client hears that a wait continues (default 10 s).
 	progressEvery time.Duration
 	// settleWait is how long a run may take to do what was approved (default 10 s).
 	settleWait time.Duration

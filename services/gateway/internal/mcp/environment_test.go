@@ -125,7 +125,7 @@ func TestStateEnvironment(t *testing.T) {
 // started anew, and those that come then wait.
 func TestEnvironmentWaitsForCalls(t *testing.T) {
 	p, _, session := envServer(t, "plain")
-	file := filepath.Join(t.TempDir(), "go on")
+	file := filepath.Join(t.TempDir(), "two words")
 	slow := later(t, session, "linger", `{"file":"`+filepath.ToSlash(file)+`"}`)
 	eventually(t, "the call is under way", func() bool { _, err := os.Stat(file + ".waiting"); return err == nil })
 	p.move("run_1", "deploying")

@@ -47,7 +47,7 @@ type plane struct {
 
 	answers       []*enginev1.AnswerQuestionRequest // to the process
 	failProcesses bool
-	failApprovals int // so many calls of the approval service
+	failApprovals int // that many calls of the approval service
 	approvals     map[string]*approvalv1.Approval
 	waiters       []*planeWait
 

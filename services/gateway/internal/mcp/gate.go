@@ -173,7 +173,7 @@ func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal
 	return &r
 }
 
-// goOn says how the agent of a connection goes on whose run its session has left for
+// goOn says how the agent of a connection continues whose run its session has left for
 // another.
 func goOn(run *enginev1.Run) string {
 	way := "/mcp?run=" + run.GetSupersededBy()
@@ -226,12 +226,12 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 	if r := s.verdict(g, res); r != nil || res.GetRunId() == "" {
 		return r
 	}
-	// A run has begun meanwhile.
+	// A run has begun in the meantime.
 	g.admitted, g.at = res, standing{asked: res.GetRunId()}
 	return s.confirm(ctx, g, g.target.Qualified)
 }
 
-// unjudged answers a call that nothing holds for: it goes through where the gateway
+// unjudged returns a call that nothing holds for: it goes through where the gateway
 // was told to let such calls.
 func (s *Server) unjudged(g *gated) *refusal {
 	if s.cfg.AllowUnbound {

@@ -185,7 +185,7 @@ func TestListingFollows(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatalf("%s: no list_changed", step.name)
 		}
-		// Whoever has been told needs no more until the next list.
+		// Anyone who has been told needs no more until the next list.
 		wantOK(t, call(t, other, "get_state", `{}`))
 	}
 	toolNames(t, older)

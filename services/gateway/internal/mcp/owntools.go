@@ -302,7 +302,7 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 	return tool.run(s, ctx, c, args)
 }
 
-// ownMargin is what an own tool has beside the time that it may wait.
+// ownMargin is what an own tool has in addition to the time that it may wait.
 const ownMargin = 30 * time.Second
 
 // mint makes an id for one call.

@@ -91,7 +91,7 @@ func TestInterruptNotice(t *testing.T) {
 }
 
 // TestWarning: a context budget that is nearly spent is told with the result
-// (S3.7), also of a call that failed, beside structured content.
+// (S3.7), also of a call that failed, next to structured content.
 func TestWarning(t *testing.T) {
 	t.Parallel()
 	_, fs, s := noticeServer(t, func(context.Context, *policyv1.ReportToolCallRequest) (*policyv1.ReportToolCallResponse, error) {
@@ -109,7 +109,7 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// TestLateReport: a report that cannot be made in time is no secret, goes on, and
+// TestLateReport: a report that cannot be made in time is not a secret, continues, and
 // what it brings about is still announced.
 func TestLateReport(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 )
 
-// perCaller says that a list is for whoever asked for it: it may depend on the
+// perCaller says that a list is for anyone who asked for it: it may depend on the
 // token. Clients of the stateless protocol refuse a list that does not say.
 var perCaller = sdk.Cacheable{CacheScope: "private"}
 
@@ -61,7 +61,7 @@ func resultBytes(result *sdk.CallToolResult) int64 {
 }
 
 // resultOutput is the text of a result. One that is longer than maxOutput is cut
-// behind it, so that whoever keeps it sees that it was.
+// behind it, so that anyone who keeps it sees that it was.
 func resultOutput(result *sdk.CallToolResult) []byte {
 	var b strings.Builder
 	for _, content := range result.Content {

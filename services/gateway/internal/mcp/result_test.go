@@ -47,7 +47,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCostOfWithheldResult: what was done has cost, whoever sees the result.
+// TestCostOfWithheldResult: what was done has cost, no matter who sees the result.
 func TestCostOfWithheldResult(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

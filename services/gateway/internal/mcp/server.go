@@ -69,7 +69,7 @@ func New(cfg Config) (*Server, error) {
 }
 
 // Drain ends the streams that would never end by themselves and takes no new
-// requests; calls under way go on. It suits http.Server.RegisterOnShutdown.
+// requests; calls under way continue. It suits http.Server.RegisterOnShutdown.
 func (s *Server) Drain() { s.life.drain() }
 
 // Close gives calls under way DrainTimeout to finish, then ends every session,
@@ -143,7 +143,7 @@ func (s *Server) version() string {
 	return s.cfg.Version
 }
 
-// serve answers the methods about tools and leaves the protocol to the SDK.
+// serve returns the methods about tools and leaves the protocol to the SDK.
 func (s *Server) serve(
 	ctx context.Context, method string, req sdk.Request, face face, srv *sdk.Server, next sdk.MethodHandler,
 ) (res sdk.Result, err error) {

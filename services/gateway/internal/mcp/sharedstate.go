@@ -186,7 +186,7 @@ func (s *Server) refuseState(err error, lead string) refusal {
 		r.next = "Read it with " + read + ", then patch again."
 	case fault.Locked:
 		r.LockedBy, r.LockedUntil = f.Metadata["holder"], f.Metadata["until"]
-		r.next = "Meanwhile " + read + " still reads it."
+		r.next = "In the meantime " + read + " still reads it."
 	case fault.SessionEnded:
 		r.next = "The session or program that started this session can resume it."
 	case fault.DeadlineExceeded, fault.CommitUncertain:

@@ -65,7 +65,7 @@ func (v *vault) share(name, parent string) {
 	}
 }
 
-// requests answers what was asked since the last time.
+// requests returns what was asked since the last time.
 func (v *vault) requests() []proto.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()

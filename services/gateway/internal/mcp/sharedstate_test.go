@@ -151,7 +151,7 @@ func TestDocumentsAreAnsweredAsTheyAre(t *testing.T) {
 	wantOK(t, call(t, session, "state_read", `{"pointers":["/z"]}`), `It is locked by "deployer" until 2030-03-17T17:46:40Z`)
 }
 
-// TestStateRefusals: a refusal names the place, the rule, the version and the mend.
+// TestStateRefusals: a refusal names the place, the rule, the version and how to fix it.
 func TestStateRefusals(t *testing.T) {
 	t.Parallel()
 	until := "2030-03-17T17:46:40Z"

@@ -34,7 +34,7 @@ func (s *Server) stand(ctx context.Context, c caller) (standing, error) {
 	return at, nil
 }
 
-// sessionOf is the session to name in a request: none beside a run's id.
+// sessionOf is the session to name in a request: none next to a run's id.
 func sessionOf(c caller) string {
 	if c.RunID != "" {
 		return ""

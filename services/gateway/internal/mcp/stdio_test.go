@@ -120,6 +120,6 @@ func TestStdioCancel(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(patience):
-		t.Fatal("ServeStdio goes on")
+		t.Fatal("ServeStdio continues")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// judgedWithoutRun answers calls of sessions without a run as policies of a role or a
+// judgedWithoutRun returns calls of sessions without a run as policies of a role or a
 // session would.
 func (p *plane) judgedWithoutRun(decision policyv1.Decision, code policyv1.DecisionCode, message string) {
 	p.onCheck = func(_ context.Context, in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
@@ -156,7 +156,7 @@ func TestRunMeanwhile(t *testing.T) {
 }
 
 // TestSuperseded: who names a run that its session has left for another is told so,
-// and where to go on; own tools still answer.
+// and where to continue; own tools still answer.
 func TestSuperseded(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -196,7 +196,7 @@ func TestSuperseded(t *testing.T) {
 						t.Errorf("listed %v", got)
 					}
 				}
-				// By its session the same agent goes on.
+				// By its session the same agent continues.
 				wantOK(t, call(t, overHTTP(t, endpoint(t, s)+"?session=s1", version, nil, nil), "mcp__fs__read_file", `{}`))
 				if len(fs.Called()) != 1 {
 					t.Errorf("called %v", fs.Called())

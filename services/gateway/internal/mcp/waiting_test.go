@@ -147,7 +147,7 @@ func TestLeaveTheWholeRun(t *testing.T) {
 	}
 }
 
-// TestTransitionTells what an event has brought about beside the new state.
+// TestTransitionTells what an event has brought about in addition to the new state.
 func TestTransitionTells(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

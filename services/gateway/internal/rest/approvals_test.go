@@ -120,7 +120,7 @@ func TestRefusedApprovals(t *testing.T) {
 		{name: "wait without a unit", method: "GET", path: path + "?wait=30", status: 400, code: bad, detail: "RANGE"},
 		{name: "wait too long", method: "GET", path: path + "?wait=61s", status: 400, code: bad, detail: "RANGE"},
 		{name: "wait backwards", method: "GET", path: path + "?wait=-1s", status: 400, code: bad, detail: "RANGE"},
-		{name: "edited data is no object", method: "POST", path: path + "/approve", body: `{"edited_data":[]}`, status: 400, code: bad, pointer: "/edited_data", detail: "TYPE"},
+		{name: "edited data is not an object", method: "POST", path: path + "/approve", body: `{"edited_data":[]}`, status: 400, code: bad, pointer: "/edited_data", detail: "TYPE"},
 		{name: "a rejection edits nothing", method: "POST", path: path + "/reject", body: `{"edited_data":{}}`, status: 400, code: bad, pointer: "/edited_data", detail: "UNKNOWN_FIELD"},
 		{name: "cross origin", method: "POST", path: path + "/approve", headers: []string{"Sec-Fetch-Site", "same-site"}, status: 403, code: "CROSS_ORIGIN"},
 		{name: "nothing is decided by a link", method: "GET", path: path + "/approve", status: 405, code: "METHOD_NOT_ALLOWED"},

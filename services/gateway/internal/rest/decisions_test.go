@@ -112,9 +112,9 @@ func TestAllLines(t *testing.T) {
 		err   error
 		whole bool
 	}{
-		"three pages":              {[]*policyv1.ListDecisionsResponse{page("a"), {NextPageToken: "b"}, page("")}, nil, true},
-		"a failure on the way":     {[]*policyv1.ListDecisionsResponse{page("a"), page("b")}, errors.New("lost"), false},
-		"a record that is no JSON": {[]*policyv1.ListDecisionsResponse{page("a"), page("b"), broken}, nil, false},
+		"three pages":                     {[]*policyv1.ListDecisionsResponse{page("a"), {NextPageToken: "b"}, page("")}, nil, true},
+		"a failure on the way":            {[]*policyv1.ListDecisionsResponse{page("a"), page("b")}, errors.New("lost"), false},
+		"a record that is not valid JSON": {[]*policyv1.ListDecisionsResponse{page("a"), page("b"), broken}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -99,7 +99,7 @@ func mediaType(r *http.Request, rule bodyRule) (string, error) {
 // keep their bytes; they may nest as deep as a document may.
 func decode[T any](body []byte) (T, error) { return decodeAround[T](body, 1) }
 
-// decodeAround is decode of a body that has so many levels around the user's
+// decodeAround is decode of a body that has that many levels around the user's
 // document.
 func decodeAround[T any](body []byte, levels int) (T, error) {
 	var into T
@@ -117,7 +117,7 @@ func decodeAround[T any](body []byte, levels int) (T, error) {
 }
 
 // strict is a 400 unless a body, which was read within its limit, is strictly
-// valid JSON that nests no deeper than a document with so many levels around it.
+// valid JSON that nests no deeper than a document with that many levels around it.
 func strict(body []byte, levels int) error {
 	_, problems := document.ParseAll(body, document.Limits{Bytes: maxDocumentBody, Depth: maxDepth + levels})
 	if len(problems) > 0 {

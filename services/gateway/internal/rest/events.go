@@ -72,7 +72,7 @@ func (e *edge) streamEvents(c *call) error {
 		return e.streamState(c, c.query.Get("state_id"))
 	}
 	if c.query.Has("after_version") {
-		return badParameter("after_version", "CONFLICT", "is for state_id; other events go on after last_event_id")
+		return badParameter("after_version", "CONFLICT", "is for state_id; other events continue after last_event_id")
 	}
 	namespace := namespaceOr(c.header(headerNamespace))
 	filter, err := subjectFilter(namespace, c.query.Get("subject"))
@@ -121,7 +121,7 @@ func (e *edge) subjectFeed(ctx context.Context, namespace, filter string, from u
 }
 
 // mayRead asks the engine whether the caller may read runs of the namespace:
-// whoever may, may watch them, and what no tree owns. The event source itself knows no callers.
+// anyone who may, may watch them, and what no tree owns. The event source itself knows no callers.
 func (e *edge) mayRead(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

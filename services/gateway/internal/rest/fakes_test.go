@@ -283,7 +283,7 @@ func (h *house) conforms(req *http.Request, rec *httptest.ResponseRecorder) {
 	}
 	var body any
 	if err := json.Unmarshal(rec.Body.Bytes(), &body); err != nil {
-		h.t.Errorf("%s %s: the answer is no JSON: %v: %s", req.Method, req.URL, err, rec.Body)
+		h.t.Errorf("%s %s: the answer is not valid JSON: %v: %s", req.Method, req.URL, err, rec.Body)
 		return
 	}
 	var result huma.ValidateResult

@@ -22,7 +22,7 @@ type feed struct {
 	events <-chan Event
 	// allowed says whether the caller may still follow it; any doubt is an error.
 	allowed func(context.Context) error
-	// version is where the changes of a state go on.
+	// version is where the changes of a state continue.
 	version int64
 }
 

@@ -129,7 +129,7 @@ func TestRefusedPolicies(t *testing.T) {
 		{name: "version 0", method: "GET", path: "/v1/policies/p/versions/0", status: 404, code: "NOT_FOUND"},
 		{name: "page of policies", method: "GET", path: "/v1/policies?page_size=1001", status: 400, code: bad, detail: "RANGE"},
 		simulate("no candidate", `{}`, "/definition", "REQUIRED"),
-		simulate("since is no time", `{"definition":{},"since":"yesterday"}`, "/since", "INVALID"),
+		simulate("since is not a time", `{"definition":{},"since":"yesterday"}`, "/since", "INVALID"),
 		simulate("since is to come", `{"definition":{},"since":"-1h"}`, "/since", "INVALID"),
 		{name: "no shadow", method: "PUT", path: "/v1/workflows/w/shadow", headers: []string{"Content-Type", "application/json"}, status: 400, code: "INVALID_JSON"},
 	})

@@ -32,7 +32,7 @@ type Problem struct {
 	Type   string `json:"type" doc:"Always about:blank: code says which problem it is."`
 	Title  string `json:"title" doc:"The phrase of the status."`
 	Status int    `json:"status" doc:"The HTTP status."`
-	Detail string `json:"detail" doc:"One sentence that says the mend."`
+	Detail string `json:"detail" doc:"One sentence that says how to fix it."`
 	Code   string `json:"code" doc:"UPPER_SNAKE reason, the same as over gRPC."`
 	// Pointer is set when exactly one place of the body is to blame.
 	Pointer *string         `json:"pointer,omitzero" doc:"JSON Pointer (RFC 6901) of the one place that is to blame."`
@@ -130,7 +130,7 @@ func problemOf(err error, rt *route) *Problem {
 	p := newProblem(f.HTTPStatus(), string(f.Reason), f.Message)
 	p.cause, p.retryAfter = f, f.RetryAfter
 	if f.Reason == fault.InvalidDefinition && isTextFault(f.Violations) {
-		// 400 for what is no JSON, 422 for JSON that is no workflow.
+		// 400 for what is not valid JSON, 422 for JSON that is not a workflow.
 		p = newProblem(http.StatusBadRequest, string(fault.InvalidJSON), f.Message)
 	}
 	for _, v := range f.Violations {
@@ -186,7 +186,7 @@ var parameterOf = map[string]string{
 	"run_id": "id", "idempotency_key": headerIdempotency, "session": headerSession, "pointers": "pointer",
 }
 
-// writeProblem answers with a problem and logs it when the fault is ours.
+// writeProblem returns with a problem and logs it when the fault is ours.
 func (e *edge) writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	h := w.Header()
 	for name, values := range p.header {

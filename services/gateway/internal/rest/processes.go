@@ -35,14 +35,14 @@ type StartedProcess struct {
 	Turn Turn `json:"turn"`
 }
 
-// AnswerRequest answers the present question of a process.
+// AnswerRequest returns the present question of a process.
 type AnswerRequest struct {
 	Answer          string `json:"answer,omitzero" doc:"One of the answers of the question; empty or absent to be told the question again."`
 	Note            string `json:"note,omitzero" doc:"Why; kept in the run's history."`
 	ExpectedVersion int64  `json:"expected_version,omitzero" doc:"409 unless the run is at this version; 0 or absent for any. If-Match says the same, with 412."`
 }
 
-// AnswerResponse is what has become of an answer, also of a refused one.
+// AnswerResponse is the outcome of an answer, also of a refused one.
 type AnswerResponse struct {
 	Accepted   bool       `json:"accepted"`
 	Run        Run        `json:"run"`

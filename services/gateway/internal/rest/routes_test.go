@@ -190,7 +190,7 @@ func TestAnswers(t *testing.T) {
 			status: 200, json: `{"decision":"ALLOW","message":"","allowed_tools":null,"legal_events":[],"call_id":"c1","run_version":7}`,
 		},
 		{
-			name: "an input that is no object is the policy enforcer's to deny", method: "POST", path: "/v1/runs/run_01/check",
+			name: "an input that is not an object is the policy enforcer's to deny", method: "POST", path: "/v1/runs/run_01/check",
 			body: `{"tool":"Read","input":[1]}`, rpc: "CheckToolCall",
 			answer: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ASK, ApprovalId: "apr_1"},
 			want:   &policyv1.CheckToolCallRequest{RunId: "run_01", Tool: "Read", Input: []byte(`[1]`)},
@@ -305,7 +305,7 @@ func TestAnswers(t *testing.T) {
 			status: 200, json: `{"ok":false,"problems":[{"pointer":"","code":"JSON_SYNTAX","severity":"error","message":"m"}]}`,
 		},
 		{
-			name: "validate what is no YAML", method: "POST", path: "/v1/workflows/validate", body: "a: 1\na: 2\n", headers: []string{"Content-Type", "text/yaml"},
+			name: "validate what is not valid YAML", method: "POST", path: "/v1/workflows/validate", body: "a: 1\na: 2\n", headers: []string{"Content-Type", "text/yaml"},
 			status: 200, json: `{"ok":false,"problems":[{"pointer":"/a","code":"DUPLICATE_KEY","severity":"error","message":"line 2: the key \"a\" is written more than once; keep one"}]}`,
 		},
 		{

@@ -47,7 +47,7 @@ type ForceStateRequest struct {
 // refused one.
 type TransitionResponse struct {
 	Accepted   bool       `json:"accepted"`
-	Run        Run        `json:"run" doc:"The run whose rules are in force now: after an invoke the child, after the child's end the run that goes on."`
+	Run        Run        `json:"run" doc:"The run whose rules are in force now: after an invoke the child, after the child's end the run that continues."`
 	Rejection  *Rejection `json:"rejection,omitzero"`
 	ApprovalID string     `json:"approval_id,omitzero" doc:"Set when the transition waits for an approval."`
 	Note       string     `json:"note,omitzero" doc:"Why an accepted event has changed nothing."`

@@ -29,7 +29,7 @@ func (e *edge) schemaRoutes() {
 	name := inPath("name", "Name of the schema, percent-encoded.")
 	e.add(route{
 		method: http.MethodPost, path: "/workflow-schemas", id: "registerSchema", summary: "Register a JSON Schema",
-		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is no valid schema.",
+		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is not a valid schema.",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
 		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Schema](), http.StatusOK: reflect.TypeFor[Schema]()},
 		serve:   taking(e.registerSchema),

@@ -145,7 +145,7 @@ func (s *socket) subscribe(t topic, o order) error {
 		defer close(sub.ended)
 		last := s.follow(ctx, t, o)
 		cancel()
-		// Whoever hears that it has ended can begin again.
+		// Anyone who hears that it has ended can begin again.
 		s.mu.Lock()
 		delete(s.open, t)
 		s.mu.Unlock()

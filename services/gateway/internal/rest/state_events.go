@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-// fromNow is the version to go on after for changes to come only.
+// fromNow is the version to continue after for changes to come only.
 const fromNow = -1
 
 var afterVersionParam = intQuery("after_version", "Changes of a state with a greater version; those to come when absent.")
@@ -110,7 +110,7 @@ func (e *edge) stateFeed(ctx context.Context, req *statev1.WatchStateRequest) (*
 	}, nil
 }
 
-// mayWatch asks the state-store for as little of a state as there is: whoever may
+// mayWatch asks the state-store for as little of a state as there is: anyone who may
 // read it may watch it. It answers the state's version.
 func (e *edge) mayWatch(ctx context.Context, req *statev1.WatchStateRequest) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -58,7 +58,7 @@ func TestStateEvents(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// Whoever comes without a version misses nothing after the state that was seen.
+	// Anyone who comes without a version misses nothing after the state that was seen.
 	if want := (&statev1.WatchStateRequest{StateId: "wfstate_01", Session: "child-1", AfterVersion: 7}); !proto.Equal(h.got["WatchState"], want) {
 		t.Errorf("watched %v", h.got["WatchState"])
 	}
@@ -114,7 +114,7 @@ func TestStateEventsRefused(t *testing.T) {
 	})
 }
 
-// TestStateEventsOfTheFuture: whoever has seen a version that there is not yet is
+// TestStateEventsOfTheFuture: anyone who has seen a version that does not exist yet is
 // mistaken, and waits for nothing.
 func TestStateEventsOfTheFuture(t *testing.T) {
 	t.Parallel()

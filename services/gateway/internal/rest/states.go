@@ -126,7 +126,7 @@ func (e *edge) stateRoutes() {
 		about: "Its root session must have ended.",
 		params: []param{
 			statePath,
-			{name: "force", in: "query", about: "With true, also while its root session goes on. Operators only.", values: []string{"true", "false"}},
+			{name: "force", in: "query", about: "With true, also while its root session continues. Operators only.", values: []string{"true", "false"}},
 			stateIfMatch, sessionParam,
 		},
 		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.deleteState,
@@ -200,7 +200,7 @@ func (e *edge) getState(c *call) (*answer, error) {
 	return e.readState(c, &statev1.GetStateRequest{StateId: c.stateID(), Version: version})
 }
 
-// readState answers what the request names, as much of it as the query asks for.
+// readState returns what the request names, as much of it as the query asks for.
 func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error) {
 	req.Session, req.Pointers = c.header(headerSession), c.query["pointer"]
 	resp, err := e.States.GetState(c.ctx, req)

@@ -368,7 +368,7 @@ func TestStateFailures(t *testing.T) {
 			err: fault.New(fault.InvalidDefinition, "bad").Violate("/slug", "REQUIRED", "m"), status: 422, code: "INVALID_DEFINITION", errors: 1, pointer: "/slug",
 		},
 		{
-			name: "component that is no JSON", method: "POST", path: "/v1/components", body: `{`, rpc: "CreateComponent",
+			name: "component that is not valid JSON", method: "POST", path: "/v1/components", body: `{`, rpc: "CreateComponent",
 			err: fault.New(fault.InvalidDefinition, "bad").Violate("", "JSON_SYNTAX", "m"), status: 400, code: "INVALID_JSON", errors: 1,
 		},
 	})

@@ -68,7 +68,7 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	if callID == "" {
 		callID = c.header(headerIdempotency)
 	}
-	// An input that is no object is for the policy enforcer to deny.
+	// An input that is not an object is for the policy enforcer to deny.
 	input := []byte(in.Input)
 	if in.Input.Kind() == 'n' {
 		input = nil

@@ -30,13 +30,13 @@ func mixed() *log {
 		of(6, "toolcall"), of(7, "component"), of(8, "schema"), Event{Seq: 9, Subject: "interlock.odd", Data: []byte(`{}`)}, of(10, "approval"), of(11, "policy"), of(12, "audit"), of(13, "process"))
 }
 
-// refused are the answers of the state-store to those who may not read all trees.
+// refused are the answers of the state-store to callers that may not read all trees.
 var refused = map[string]error{
 	"an agent":   fault.New(fault.SessionRequired, "say which session acts"),
 	"a stranger": fault.New(fault.PermissionDenied, "no"),
 }
 
-// TestTreeEventsLeftOut: whoever may not read sessions of all trees gets what
+// TestTreeEventsLeftOut: anyone who may not read sessions of all trees gets what
 // wildcards match without what tells of trees (S10.9).
 func TestTreeEventsLeftOut(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestTreeEventsInDoubt(t *testing.T) {
 }
 
 // TestTreeEventsWithdrawn: a stream of all trees ends when its token no longer
-// reads them; one without them goes on.
+// reads them; one without them continues.
 func TestTreeEventsWithdrawn(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

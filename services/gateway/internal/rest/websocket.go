@@ -198,12 +198,12 @@ type order struct {
 // topic is what a subscription is to: a state or a subject filter.
 type topic struct{ stateID, subject string }
 
-// notice answers an order, or tells how a subscription stands.
+// notice returns an order, or tells how a subscription stands.
 type notice struct {
 	Type    string `json:"type"`
 	StateID string `json:"state_id,omitzero"`
 	Subject string `json:"subject,omitzero"`
-	// Version is that after which the changes of a state go on.
+	// Version is that after which the changes of a state continue.
 	Version *int64 `json:"version,omitzero"`
 	Code    string `json:"code,omitzero"`
 	Message string `json:"message,omitzero"`

@@ -270,7 +270,7 @@ func TestSocketRefusals(t *testing.T) {
 		l.hear(subscribedState)
 		l.say(subscribeState)
 		l.hear(`{"type":"error","state_id":"wfstate_01","code":"FAILED_PRECONDITION","message":"you have this subscription; unsubscribe first to begin elsewhere"}`)
-		l.changes <- changed(8, "updated", "child-1") // the first goes on
+		l.changes <- changed(8, "updated", "child-1") // the first continues
 		l.hear(jsonChange)
 	})
 	onLine(t, "too many", func(t *testing.T) {
@@ -328,7 +328,7 @@ func TestSocketLife(t *testing.T) {
 		l.hear(subscribedState)
 		heard := make(chan string)
 		go func() {
-			_, text, _ := l.Read(t.Context()) // answers pings meanwhile
+			_, text, _ := l.Read(t.Context()) // answers pings in the meantime
 			heard <- strings.TrimSpace(string(text))
 		}()
 		time.Sleep(time.Hour)

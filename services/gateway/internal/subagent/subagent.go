@@ -15,7 +15,7 @@ import (
 // agent's (S11.1).
 func Session(agentSession, id string) string { return agentSession + "/" + id }
 
-// Join answers the session of a subagent in the state-store, and makes it when
+// Join returns the session of a subagent in the state-store, and makes it when
 // there is none. It answers nil where there is nothing to share: the agent's own
 // session, by id or name, is not known there, or has no state. A session of that
 // name in another tree is an error.

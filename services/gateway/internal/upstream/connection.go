@@ -226,7 +226,7 @@ func (c *connection) set(session *sdk.ClientSession, env environment, err error)
 	c.wake()
 }
 
-// wake tells those who wait on moved; c.mu is held.
+// wake tells callers that wait on moved; c.mu is held.
 func (c *connection) wake() {
 	close(c.moved)
 	c.moved = make(chan struct{})
@@ -262,7 +262,7 @@ func (c *connection) awaitFirst(ctx context.Context) bool {
 	return c.failure() == nil
 }
 
-// begin answers the session for one call of the server, which ends with done. env
+// begin returns the session for one call of the server, which ends with done. env
 // is the environment that the server must have, or nil for whatever it has: when it
 // has another one, calls under way finish first, and it is being restarted.
 func (c *connection) begin(ctx context.Context, env environment) (session *sdk.ClientSession, done func(), err error) {
@@ -292,7 +292,7 @@ func (c *connection) count(n int) {
 }
 
 // demand has the server started with another environment, once no call is under
-// way. The caller holds the gate, so none begins meanwhile.
+// way. The caller holds the gate, so none begins in the meantime.
 func (c *connection) demand(ctx context.Context, env environment) error {
 	for {
 		c.mu.Lock()

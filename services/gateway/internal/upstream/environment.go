@@ -12,7 +12,7 @@ import (
 type Environment struct {
 	// Set are variables in addition to those that it has.
 	Set []Variable
-	// Blocked are names of variables that it must not have, whoever has set them.
+	// Blocked are names of variables that it must not have, no matter who has set them.
 	Blocked []string
 }
 

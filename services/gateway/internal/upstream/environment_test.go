@@ -20,7 +20,7 @@ func TestEnvironment(t *testing.T) {
 	}{
 		{"nothing is demanded", nil, "DB=ours DBX=kept EMPTY= MODE=a=b PATH=/bin TOKEN=configured"},
 		{"nothing in particular", &Environment{}, "DB=ours DBX=kept EMPTY= MODE=a=b PATH=/bin TOKEN=configured"},
-		{"blocked, whoever has set it", &Environment{Blocked: []string{"DB", "TOKEN", "NEVER_SET"}}, "DBX=kept EMPTY= MODE=a=b PATH=/bin"},
+		{"blocked, no matter who has set it", &Environment{Blocked: []string{"DB", "TOKEN", "NEVER_SET"}}, "DBX=kept EMPTY= MODE=a=b PATH=/bin"},
 		{
 			"set", &Environment{Set: []Variable{{"DB", "staging"}, {"TOKEN", ""}, {"NEW", "1"}}},
 			"DB=staging DBX=kept EMPTY= MODE=a=b NEW=1 PATH=/bin TOKEN=",

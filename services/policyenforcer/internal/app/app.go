@@ -41,16 +41,16 @@ func (t Target) String() string {
 
 // Runs is the engine as the enforcer sees it.
 type Runs interface {
-	// Run answers the run whose rules are in force for a target, as it stands in
+	// Run returns the run whose rules are in force for a target, as it stands in
 	// the branch: the innermost of the runs that were invoked. superseded is the run
 	// that its session drives now, when that is another.
 	Run(ctx context.Context, namespace string, target Target) (run *workflow.View, superseded string, err error)
-	// Lane answers a run itself, as it stands in a branch.
+	// Lane returns a run itself, as it stands in a branch.
 	Lane(ctx context.Context, namespace, runID, branch string) (*workflow.View, error)
 	// Interrupt diverts a run for a call that was allowed and has changed files.
 	// It happens once per call. It answers nil when nothing has changed.
 	Interrupt(ctx context.Context, runID, callID string, files []string) (*Interrupted, error)
-	// Definition answers a version of a workflow or process.
+	// Definition returns a version of a workflow or process.
 	Definition(ctx context.Context, namespace, name string, version int64) (*Definition, error)
 }
 
@@ -209,7 +209,7 @@ func (a *App) above(ctx context.Context, namespace string, run *workflow.View) (
 	return all, nil
 }
 
-// cached answers a snapshot that may be old: the commit must check its version.
+// cached returns a snapshot that may be old: the commit must check its version.
 // What a session drives can change at any moment, so that is always asked; and so
 // is what a caller asks who may act in one session only: the engine knows whether
 // the run is that one's.

@@ -189,7 +189,7 @@ func check(t *testing.T, a *App, tool, call string) *Decision {
 	return d
 }
 
-// payloads answers what the outbox holds.
+// payloads returns what the outbox holds.
 func payloads(t *testing.T, st store.Store) []string {
 	t.Helper()
 	after := map[int]int64{}

@@ -14,7 +14,7 @@ import (
 
 // Approvals is the approval service as the enforcer sees it.
 type Approvals interface {
-	// Request answers the approval of exactly this action that still waits, was
+	// Request returns the approval of exactly this action that still waits, was
 	// granted and not used, or was rejected; or else asks anew.
 	Request(ctx context.Context, namespace string, ask Ask) (Approval, error)
 	// Consume uses a granted approval, once; the same usedBy may again.

@@ -128,7 +128,7 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	}
 }
 
-// repeated answers a call whose id has been decided already: what would be asked now
+// repeated returns a call whose id has been decided already: what would be asked now
 // has been admitted then.
 func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, d *Decision) (bool, error) {
 	data, err := a.store.Answer(ctx, s.root, ledger.CallName(d.CallID))
@@ -226,7 +226,7 @@ func (d *Decision) denyByState(v toolcall.Verdict) {
 	d.settle(rules.Combine(v, nil, nil))
 }
 
-// repeat answers a call id that was decided before with the first decision, as
+// repeat returns a call id that was decided before with the first decision, as
 // long as the run is what that was made on. Otherwise it would be a decision on
 // an old state, and the caller must ask about a new call; so must one whose call
 // was made and reported.

@@ -94,7 +94,7 @@ func readPlace(token string) (place, error) {
 }
 
 // scanBack yields the records that a query selects, newest first, from before a place,
-// until yield returns false or so many were looked at. It returns the place of the last
+// until yield returns false or that many were looked at. It returns the place of the last
 // one that it has looked at, and nil when there are no more.
 func (a *App) scanBack(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (*place, error) {
 	if q.RunID != "" {
@@ -160,7 +160,7 @@ func (a *App) scanPartitionBack(ctx context.Context, namespace string, q Decisio
 			looked++
 			r, err := decodeDecision(from.partition, entry)
 			if err != nil {
-				// Whoever reads the log must see that there is one.
+				// Anyone who reads the log must see that there is one.
 				r.Message = "this record cannot be read; verify the log"
 			} else if r.Time.Before(q.Since.Add(-skew)) {
 				return nil, looked, nil

@@ -7,7 +7,7 @@ import (
 )
 
 // scan yields the records that a query selects, oldest first, after a place, until yield
-// returns false or so many were looked at. It returns the place of the last one that it
+// returns false or that many were looked at. It returns the place of the last one that it
 // has looked at, and nil when there are no more.
 func (a *App) scan(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (*place, error) {
 	if q.RunID != "" {
@@ -54,7 +54,7 @@ func (a *App) scanPartition(ctx context.Context, namespace string, q DecisionQue
 			looked++
 			r, err := decodeDecision(from.partition, entry)
 			if err != nil {
-				// Whoever reads the log must see that there is one.
+				// Anyone who reads the log must see that there is one.
 				r.Message = "this record cannot be read; verify the log"
 			}
 			if (err != nil || q.matches(r)) && !yield(r) {

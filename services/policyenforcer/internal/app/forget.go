@@ -120,7 +120,7 @@ func (a *App) forget(ctx context.Context, timer store.Timer) error {
 	if err != nil {
 		return err
 	}
-	// A seal that is made meanwhile sets the timer.
+	// A seal that is made in the meantime sets the timer.
 	batch.Checks = []store.Check{{Key: sealKey(decisions.Namespace, decisions.ID), Version: sealed.version}}
 	if _, err := a.store.Commit(ctx, batch); !retry.Lost(err) {
 		return err

@@ -158,7 +158,7 @@ func TestTamperingWithWhatIsForgotten(t *testing.T) {
 	}
 }
 
-// Whoever verifies while old records go sees nothing wrong.
+// Anyone who verifies while old records go sees nothing wrong.
 func TestVerifyWhileForgetting(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {

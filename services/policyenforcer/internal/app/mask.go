@@ -42,7 +42,7 @@ func mustMasks(keys, patterns []string) Masks {
 
 // NewMasks makes masks of names and of patterns (RE2). A name is part of those of
 // members, in whatever case, with or without dashes and underscores; "=pin" is a whole
-// one, and "key=" is part of what a text assigns by =, beside those. Of what a pattern
+// one, and "key=" is part of what a text assigns by =, in addition to those. Of what a pattern
 // matches in a text all is masked, or what its group "secret" does.
 func NewMasks(names, patterns []string) (Masks, error) {
 	m := Masks{made: true}

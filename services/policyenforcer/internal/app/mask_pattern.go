@@ -13,7 +13,7 @@ type maskPattern struct {
 	// look for them costs a hundredth. Without hints it is matched against all text.
 	hints []string
 	// across any number of lines a pattern may match; then the hints are looked for in
-	// all text. Else it may go on once, after blanks, on the next line that has more.
+	// all text. Else it may continue once, after blanks, on the next line that has more.
 	across bool
 	// secret is the group that is masked; 0 for the whole match.
 	secret int

@@ -101,7 +101,7 @@ func TestMasksKnowTheUsualForms(t *testing.T) {
 	}
 }
 
-// What is no secret stays readable.
+// What is not a secret stays readable.
 func TestMasksLeaveTheRest(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{

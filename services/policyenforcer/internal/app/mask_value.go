@@ -33,7 +33,7 @@ func (m *Masks) object(v document.Value) document.Value {
 	return document.ObjectValue(members)
 }
 
-// namesSecret reports an object that names a secret which it has beside the name, as
+// namesSecret reports an object that names a secret which it has in addition to the name, as
 // {"name": "DB_PASSWORD", "value": "..."} does.
 func (m *Masks) namesSecret(v document.Value) bool {
 	for name, member := range v.Members() {

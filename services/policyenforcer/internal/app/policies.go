@@ -13,7 +13,7 @@ import (
 // Policy is a policy of a namespace: one of its versions, and what holds of it now.
 type Policy struct {
 	PolicyVersion
-	// Live is the version that is enforced, and Shadow the one that is judged beside
+	// Live is the version that is enforced, and Shadow the one that is judged next to
 	// it; 0 for none.
 	Live, Shadow int64
 	Attachments  []Attachment
@@ -50,7 +50,7 @@ func putInIndex(text *indexText, v *PolicyVersion, shadow bool) *PolicyChange {
 	return &PolicyChange{Type: "put", Name: v.Name, Version: v.Number, Digest: v.Digest, Shadow: shadow}
 }
 
-// Policy answers a version of a policy, the live one when it is 0.
+// Policy returns a version of a policy, the live one when it is 0.
 func (a *App) Policy(ctx context.Context, namespace, name string, version int64) (*Policy, error) {
 	x, err := a.refreshPolicies(ctx, namespace)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *App) Policy(ctx context.Context, namespace, name string, version int64)
 	return x.withStanding(*v), nil
 }
 
-// Policies answers a page of policies by name: of each the live version, or else the
+// Policies returns a page of policies by name: of each the live version, or else the
 // shadow.
 func (a *App) Policies(ctx context.Context, namespace, after string, limit int) (page []*Policy, next string, err error) {
 	x, err := a.refreshPolicies(ctx, namespace)
@@ -124,7 +124,7 @@ func (a *App) Promote(ctx context.Context, caller Caller, name string, version i
 }
 
 // DeletePolicy removes a policy that is attached to nothing. Its versions can be
-// read by their numbers, and the next one goes on from there.
+// read by their numbers, and the next one continues from there.
 func (a *App) DeletePolicy(ctx context.Context, caller Caller, name string) error {
 	_, err := a.changeIndex(ctx, caller, nil, func(text *indexText) (*PolicyChange, error) {
 		p, ok := text.Policies[name]

@@ -157,7 +157,7 @@ func TestPutIsMadeOnce(t *testing.T) {
 	})
 }
 
-// A put that got stuck after its version goes on when it is repeated.
+// A put that got stuck after its version continues when it is repeated.
 func TestPutRollsForward(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {

@@ -68,7 +68,7 @@ func TestIndexGoesForward(t *testing.T) {
 	}
 }
 
-// late answers a record as it was.
+// late returns a record as it was.
 type late struct {
 	store.Store
 	record *store.Record

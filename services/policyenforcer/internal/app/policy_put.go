@@ -21,7 +21,7 @@ type PutPolicy struct {
 	// Name is that in the definition when empty.
 	Name       string
 	Definition []byte
-	// Shadow judges it beside the live version, and enforces nothing.
+	// Shadow judges it next to the live version, and enforces nothing.
 	Shadow         bool
 	IdempotencyKey string
 }
@@ -34,7 +34,7 @@ type versions struct {
 
 // PutPolicy stores a policy as its next version, and makes it live or the shadow.
 // The same content as an older version makes no new one: that version is live, or
-// the shadow, again. The version comes first; a repeat finds it and goes on.
+// the shadow, again. The version comes first; a repeat finds it and continues.
 func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *Policy, created bool, warnings document.Problems, err error) {
 	policy, problems := rules.ParsePolicy(req.Definition)
 	if problems.HasErrors() {
@@ -156,7 +156,7 @@ func keepPut(namespace string, request once.Key, version int64, created bool) *s
 	return request.KeepAnswer(policyIndexKey(namespace), answer)
 }
 
-// putBefore answers what a put with the same key has made.
+// putBefore returns what a put with the same key has made.
 func (a *App) putBefore(ctx context.Context, namespace, name string, request once.Key) (*Policy, bool, error) {
 	key := policyIndexKey(namespace)
 	stored, err := once.Answer(ctx, a.store, key, request.Name)

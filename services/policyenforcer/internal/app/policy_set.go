@@ -46,7 +46,7 @@ func policyKey(namespace, name string) store.Key {
 	return store.Key{Namespace: namespace, Kind: kindPolicy, ID: name}
 }
 
-// loadPolicy answers one version of a policy, deleted or not.
+// loadPolicy returns one version of a policy, deleted or not.
 func (a *App) loadPolicy(ctx context.Context, namespace, name string, version int64) (*PolicyVersion, error) {
 	entries, err := a.store.History(ctx, policyKey(namespace, name), version-1, 1)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *App) loadPolicy(ctx context.Context, namespace, name string, version in
 	return v, nil
 }
 
-// policySet answers a version of a policy, compiled. One that is not there, or can
+// policySet returns a version of a policy, compiled. One that is not there, or can
 // not be read, denies everything.
 func (a *App) policySet(ctx context.Context, namespace, name string, version int64) (*rules.Set, error) {
 	key := versionKey{namespace, name, version}
@@ -96,7 +96,7 @@ func (a *App) warnBroken(ctx context.Context, name string, version int64, cause 
 		slog.String("policy", name), slog.Int64("version", version), slog.Any("cause", cause))
 }
 
-// shadowMachine answers the definition that is judged beside a workflow's own,
+// shadowMachine returns the definition that is judged next to a workflow's own,
 // compiled.
 func (a *App) shadowMachine(ctx context.Context, namespace, name, digest string) (*workflow.Machine, error) {
 	key := shadowKey{namespace, name, digest}

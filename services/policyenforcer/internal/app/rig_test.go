@@ -61,12 +61,12 @@ func newRig(t *testing.T, b backend) *rig {
 	return r
 }
 
-// replica answers another process over a store, with caches of its own.
+// replica returns another process over a store, with caches of its own.
 func (r *rig) replica(s store.Store) *app.App {
 	return app.New(s, r.engine, rpc.Announcer{}, r.clock.Now, slog.New(slog.DiscardHandler), app.Config{Sessions: trees{}})
 }
 
-// replicas answers processes, each with its own connection where a store has some.
+// replicas returns processes, each with its own connection where a store has some.
 func (r *rig) replicas(n int) []*app.App {
 	all := make([]*app.App, n)
 	for i := range all {
@@ -75,7 +75,7 @@ func (r *rig) replicas(n int) []*app.App {
 	return all
 }
 
-// faulty answers a replica whose commits fail as decide says.
+// faulty returns a replica whose commits fail as decide says.
 func (r *rig) faulty(decide func(n int, batch *store.Batch) storetest.Fault) *app.App {
 	return r.replica(&storetest.Faulty{Store: r.store, Decide: decide})
 }

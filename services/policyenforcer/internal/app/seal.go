@@ -79,7 +79,7 @@ func (a *App) sealAll(ctx context.Context, decisions store.Key) error {
 			return err
 		}
 	}
-	return nil // the timer stays, and the next sweep goes on
+	return nil // the timer stays, and the next sweep continues
 }
 
 // sealNext makes one seal; done when nothing is left.

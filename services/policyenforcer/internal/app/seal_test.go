@@ -89,7 +89,7 @@ func TestSealingWhileBusy(t *testing.T) {
 	})
 }
 
-// hooked answers a replica that does something before it commits a seal.
+// hooked returns a replica that does something before it commits a seal.
 func (r *rig) hooked(do func()) *app.App {
 	return r.faulty(func(_ int, batch *store.Batch) storetest.Fault {
 		if puts(batch, "decision_seal") {
@@ -180,7 +180,7 @@ func TestHeadIsAFormat(t *testing.T) {
 	})
 }
 
-// Whoever seals while others write: nothing is sealed twice, nothing left out.
+// Anyone who seals while others write: nothing is sealed twice, nothing left out.
 func TestSealingUnderConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {

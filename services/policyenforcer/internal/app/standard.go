@@ -15,14 +15,14 @@ type Sessions interface {
 	Lineage(ctx context.Context, namespace, session string) ([]string, error)
 }
 
-// standard is what a call is held to beside its state: policies, and their shadows.
+// standard is what a call is held to in addition to its state: policies, and their shadows.
 type standard struct {
 	index *policyIndex
 	// lineage of the session, the root first; nil when there is none, or when no
 	// policy asks for it.
 	lineage []string
 	live    []*rules.Set
-	// shadows are policies that are judged beside others: replaces is the index in
+	// shadows are policies that are judged next to others: replaces is the index in
 	// live of the one that a shadow would take the place of, -1 for none.
 	shadows []shadowSet
 }

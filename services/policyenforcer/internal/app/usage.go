@@ -20,7 +20,7 @@ type Usage struct {
 	ResetsAt time.Time
 }
 
-// Usage answers what the limits of a policy have counted, as it is enforced now or
+// Usage returns what the limits of a policy have counted, as it is enforced now or
 // else shadowed. Those that count by principal or session are there when one is
 // named; an agent that names none asks about itself.
 func (a *App) Usage(ctx context.Context, caller Caller, name, spender, session string) ([]Usage, error) {

@@ -72,7 +72,7 @@ func (a *App) Verify(ctx context.Context, namespace, partition, after string) (r
 			return nil, "", fault.From(err)
 		}
 		if report == nil {
-			continue // forgotten meanwhile
+			continue // forgotten in the meantime
 		}
 		reports = append(reports, report)
 		records += report.Sealed + report.Unsealed
@@ -110,7 +110,7 @@ func (a *App) partitions(ctx context.Context, namespace, after string) (ids []st
 	return ids, next, nil
 }
 
-// verifyPartition verifies one partition; nil when there is none. What was forgotten meanwhile
+// verifyPartition verifies one partition; nil when there is none. What was forgotten in the meantime
 // is no problem: then it is verified again.
 func (a *App) verifyPartition(ctx context.Context, decisions store.Key) (*ChainReport, error) {
 	for {
@@ -179,7 +179,7 @@ func wrong(sequence int64, format string, args ...any) error {
 	return &chainError{sequence, fmt.Sprintf(format, args...)}
 }
 
-// verification walks a partition, its records beside its seals.
+// verification walks a partition, its records next to its seals.
 type verification struct {
 	app       *App
 	decisions store.Key
@@ -331,7 +331,7 @@ func (v *verification) end(ctx context.Context, last int64) error {
 }
 
 // beyond finds history after the last version of a record, unless that is there
-// because the record has changed meanwhile.
+// because the record has changed in the meantime.
 func (v *verification) beyond(ctx context.Context, key store.Key, last int64, problem string) error {
 	entries, err := v.app.store.History(ctx, key, last, 1)
 	if err != nil || len(entries) == 0 {

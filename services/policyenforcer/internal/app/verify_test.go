@@ -206,7 +206,7 @@ func TestAnyLieIsFound(t *testing.T) {
 	})
 }
 
-// liar answers other decisions than a store has.
+// liar returns other decisions than a store has.
 type liar struct {
 	store.Store
 	decisions []store.HistoryEntry

@@ -7,7 +7,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 )
 
-// Every message is worked on once, whoever does it, and end waits for all.
+// Every message is worked on once, no matter who does it, and end waits for all.
 func TestCrewWorksOnEveryMessage(t *testing.T) {
 	t.Parallel()
 	const messages = 1000

@@ -41,7 +41,7 @@ func (w *waiting) Definition(context.Context, string, string, int64) (*app.Defin
 	return nil, fault.New(fault.NotFound, "no such workflow")
 }
 
-// However much streams ask at once, only so many calls are worked on; the others
+// However much streams ask at once, only a few calls are worked on; the others
 // wait and are answered too.
 func TestCallsAtOnceAreBounded(t *testing.T) {
 	t.Parallel()

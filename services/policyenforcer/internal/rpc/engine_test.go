@@ -15,7 +15,7 @@ func TestSnapshotIsComplete(t *testing.T) {
 		"context", "rules", "usage", // not in the BASIC view: the definition has the rules, the ledger the counts
 		"workflow_meta",                                // the definition has it
 		"held",                                         // holds say it
-		"created_at", "updated_at", "transition_count", // no matter of decisions
+		"created_at", "updated_at", "transition_count", // irrelevant to decisions
 		"interrupt", "fork", "child", "approval", // status and state say what follows from them
 		"superseded_by", // returned next to the run
 	)

@@ -45,7 +45,7 @@ func decodeAnswer(data []byte, request once.Key, owner store.Key) (answer, error
 	return r, request.Same(owner, r.Digest)
 }
 
-// replay answers a state as it was when a request was first carried out. Where that
+// replay returns a state as it was when a request was first carried out. Where that
 // version is not kept any more its data are those given, which may be none.
 func (a *App) replay(ctx context.Context, key store.Key, first answer, data document.Value) (*State, error) {
 	st, err := a.stateAt(ctx, key, first.Version)

@@ -155,7 +155,7 @@ func badJSON(field string, problems document.Problems) error {
 	return violations(fault.New(fault.InvalidJSON, "%s: %s", field, first(problems)), "/"+field, problems)
 }
 
-// first is one line for those who read only the message.
+// first is one line for callers that read only the message.
 func first(problems document.Problems) string {
 	shown := ""
 	count := 0

@@ -104,7 +104,7 @@ func TestChildReportsBeforeItIsDone(t *testing.T) {
 }
 
 // S11.2, S11.3: three attempts, with a pause before each, then it has failed and the
-// parent is told so. Each timer fires once, whoever sweeps, also after a restart.
+// parent is told so. Each timer fires once, no matter who sweeps, also after a restart.
 func TestChildThatDoesNotReportFails(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
@@ -141,7 +141,7 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 				if _, err := r.FailTask(r.Context(), operator, task.ID, task.Token, "it crashed", false); err != nil {
 					r.Fatal(err)
 				}
-			default: // the agent hangs, and its runner goes on
+			default: // the agent hangs, and its runner continues
 				for range 5 {
 					pass(20 * time.Second)
 					if _, err := r.ExtendTask(r.Context(), operator, task.ID, task.Token); err != nil {
@@ -164,13 +164,13 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 		if back := r.task(r.App, "root"); !strings.Contains(back.Prompt, "failed to update workflow state") {
 			r.Errorf("the callback reads %s", back.Prompt)
 		}
-		// It is late, but its own: the state is for those who have not ended.
+		// It is late, but its own: the state is for sessions that have not ended.
 		_, err := r.Update(r.Context(), agent("child"), merge("", `{}`))
 		r.refused(err, fault.SessionEnded)
 	})
 }
 
-// S11.2 without runners: whoever stops the session gives it the prompt, as often as
+// S11.2 without runners: anyone who stops the session gives it the prompt, as often as
 // there are attempts.
 func TestChildIsAskedInPlace(t *testing.T) {
 	t.Parallel()

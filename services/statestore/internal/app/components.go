@@ -79,7 +79,7 @@ func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, ke
 	})
 }
 
-// repeat answers a component that is there already to the request that created it,
+// repeat returns a component that is there already to the request that created it,
 // and refuses it to others.
 func (c *Component) repeat(definition document.Value, key, digest string) (*Component, error) {
 	switch {
@@ -115,7 +115,7 @@ func (a *App) putComponentRecord(ctx context.Context, caller Caller, c *Componen
 	return retry.Fault(err)
 }
 
-// Component answers a component by its slug.
+// Component returns a component by its slug.
 func (a *App) Component(ctx context.Context, namespace, slug string) (*Component, error) {
 	_, c, err := a.findComponent(ctx, namespace, slug)
 	if err == nil && c == nil {
@@ -137,7 +137,7 @@ func (a *App) findComponent(ctx context.Context, namespace, slug string) (store.
 	return record, c, err
 }
 
-// decodeComponent answers nil for a component that was deleted.
+// decodeComponent returns nil for a component that was deleted.
 func decodeComponent(record store.Record) (*Component, error) {
 	var in componentRecord
 	if err := json.Unmarshal(record.Data, &in); err != nil {
@@ -155,7 +155,7 @@ func decodeComponent(record store.Record) (*Component, error) {
 	}, nil
 }
 
-// Components answers a page of components by slug.
+// Components returns a page of components by slug.
 func (a *App) Components(ctx context.Context, namespace, tag, after string, limit int) ([]*Component, string, error) {
 	query := store.Query{Namespace: namespace, Kind: kindComponent, After: after, Limit: limit}
 	var found []*Component

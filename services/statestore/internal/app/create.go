@@ -52,7 +52,7 @@ func (a *App) CreateState(ctx context.Context, caller Caller, req NewState) (*St
 		if root, err = a.loadMember(ctx, root.Key); err != nil {
 			return err
 		}
-		// Asked after the session was read, which has its state by then.
+		// Asked after the session was read, which already has its state.
 		if st, err = c.before(ctx, root.Key); st != nil || err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (c *creation) rootName() string {
 	return "root-" + hex.EncodeToString(sum[:12])
 }
 
-// rootSession answers the session that the state is to be of.
+// rootSession returns the session that the state is to be of.
 func (c *creation) rootSession(ctx context.Context) (*Member, error) {
 	name := c.rootName()
 	if name != "" {
@@ -108,7 +108,7 @@ func (c *creation) rootSession(ctx context.Context) (*Member, error) {
 	return m, err
 }
 
-// repeated answers a repeat of a request, whatever its schema says by now.
+// repeated returns a repeat of a request, whatever its schema says by now.
 func (c *creation) repeated(ctx context.Context) (*State, error) {
 	if c.Key == "" {
 		return nil, nil
@@ -123,7 +123,7 @@ func (c *creation) repeated(ctx context.Context) (*State, error) {
 	return c.before(ctx, root.Key)
 }
 
-// before answers the state that the same request has created for a session.
+// before returns the state that the same request has created for a session.
 func (c *creation) before(ctx context.Context, root store.Key) (*State, error) {
 	stored, err := once.Answer(ctx, c.a.store, root, c.once.Name)
 	if stored == nil || err != nil {

@@ -93,7 +93,7 @@ func TestCreateStateRefuses(t *testing.T) {
 }
 
 // S6.5: a repeat answers the first state, also without a session, whatever has
-// become of the state and its schema since.
+// happened to the state and its schema since.
 func TestCreateStateAgainWithAKey(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{HistoryVersions: 1}, func(r *rig) {

@@ -136,7 +136,7 @@ func TestDeleteRacesUpdates(t *testing.T) {
 }
 
 // S10.8: a state goes when it has outlived its root session for as long as it may,
-// by whichever replica; a root that goes on keeps it.
+// by whichever replica; a root that continues keeps it.
 func TestRetentionOfStates(t *testing.T) {
 	t.Parallel()
 	const keep = time.Hour
@@ -169,7 +169,7 @@ func TestRetentionOfStates(t *testing.T) {
 		r.stop("root", session.Stop{})
 		sweep(keep - time.Second)
 		there(id)
-		// Whoever holds the lock keeps it so long.
+		// Anyone who holds the lock keeps it so long.
 		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
 			r.Fatal(err)
 		}

@@ -107,7 +107,7 @@ func (a *App) beginFor(ctx context.Context, caller Caller, m *Member, next *sess
 	return ex, err
 }
 
-// ReadValues answers the values that the next execution would start with.
+// ReadValues returns the values that the next execution would start with.
 func (a *App) ReadValues(ctx context.Context, caller Caller, scope Scope) (*Execution, error) {
 	v, err := a.valuesFor(ctx, caller, scope)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *App) abandon(ctx context.Context, timer store.Timer) error {
 	return nil
 }
 
-// change answers the values afterwards.
+// change returns the values afterwards.
 func (o Outcome) change(before document.Value) (document.Value, error) {
 	switch {
 	case o.Values != nil:

@@ -15,7 +15,7 @@ import (
 )
 
 // S12.3: an execution ends with values or with a patch, which must be valid; what is
-// refused changes nothing, and the execution goes on.
+// refused changes nothing, and the execution continues.
 func TestExecutionsEnd(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{MaxStateBytes: 4096}, func(r *rig) {
@@ -59,7 +59,7 @@ func TestExecutionsEnd(t *testing.T) {
 				if err != nil || now.Version != version || now.Values.String() != ex.Values.String() {
 					r.Errorf("after a refusal there are %+v, %v", now, err)
 				}
-				if version++; r.commit(operator, ex, app.Outcome{}).Version != version { // it goes on
+				if version++; r.commit(operator, ex, app.Outcome{}).Version != version { // it continues
 					r.Errorf("version %d", version)
 				}
 				continue
@@ -131,7 +131,7 @@ func TestExecutionsConflict(t *testing.T) {
 }
 
 // S12.3: what was kept for a session is gone the moment that it ends, and nothing
-// that was begun before is kept after it, also when it goes on again.
+// that was begun before is kept after it, also when it continues again.
 func TestValuesEndWithTheSession(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
@@ -361,7 +361,7 @@ func TestTasksBringTheirExecution(t *testing.T) {
 	})
 }
 
-// Runners race for a task whose component is begun first: whoever does not get it
+// Runners race for a task whose component is begun first: anyone who does not get it
 // leaves nothing but an execution that is forgotten.
 func TestLostLeaseLeavesNoValues(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ func (a *App) Waiting(stateID string) int {
 	return 0
 }
 
-// Wait answers a channel that receives when who waits for a state, or with an empty id
+// Wait returns a channel that receives when who waits for a state, or with an empty id
 // for a task, is woken in this process.
 func (a *App) Wait(stateID string) (<-chan struct{}, func()) {
 	if stateID == "" {

@@ -84,7 +84,7 @@ func (a *App) Unlock(ctx context.Context, caller Caller, id string, token int64)
 	return a.announceLock(ctx, caller, st, lease, false, nil)
 }
 
-// lockable answers a state that the caller may write, as its session is now.
+// lockable returns a state that the caller may write, as its session is now.
 func (a *App) lockable(ctx context.Context, caller Caller, id string) (*State, error) {
 	acting, err := a.actor(ctx, caller)
 	if err == nil && acting != nil {
@@ -101,7 +101,7 @@ func (a *App) lockable(ctx context.Context, caller Caller, id string) (*State, e
 }
 
 // announceLock commits the event of a lease, which the store keeps apart from
-// records. A lease that another has taken meanwhile is announced by that one.
+// records. A lease that another has taken in the meantime is announced by that one.
 func (a *App) announceLock(ctx context.Context, caller Caller, st *State, lease store.Lease, locked bool, fence *store.Fence) error {
 	lease.Holder = holderName(lease.Holder)
 	event, err := a.announce.StateLocked(caller.Namespace, caller.Principal.Name, st.Key.ID, lease, locked, a.now())

@@ -54,7 +54,7 @@ func TestLockFencesWriters(t *testing.T) {
 		_, err = lock("two", time.Minute, first.Token+1)
 		r.refused(err, fault.Fenced)
 
-		// Renewed in time it goes on; the token stays.
+		// Renewed in time it continues; the token stays.
 		r.clock.Advance(59 * time.Second)
 		renewed, err := lock("one", time.Minute, first.Token)
 		if err != nil || renewed.Token != first.Token || !renewed.Expires.Equal(r.clock.Now().Add(time.Minute)) {
@@ -122,7 +122,7 @@ func TestLockRefusals(t *testing.T) {
 			r.refused(err, c.reason)
 			r.refused(r.Unlock(r.Context(), c.caller, c.id, 1), c.reason)
 		}
-		// A deletion by force is by an operator, whoever holds the lock.
+		// A deletion by force is by an operator, no matter who holds the lock.
 		if _, err := r.Lock(r.Context(), operator, id, "h", time.Minute, 0, ""); err != nil {
 			r.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestLockRefusals(t *testing.T) {
 	})
 }
 
-// Tokens only grow, and of those who race for a lock one gets it at a time.
+// Tokens only grow, and of callers that race for a lock one gets it at a time.
 func TestReplicasRaceForALock(t *testing.T) {
 	t.Parallel()
 	const racers, rounds = 8, 20

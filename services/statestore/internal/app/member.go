@@ -109,7 +109,7 @@ func (a *App) rememberMember(m *Member) {
 	a.sessions.Put(m.Key, m, func(old *Member) bool { return old.Version > m.Version })
 }
 
-// cachedMember answers a session that may be old: whoever decides on it lets the
+// cachedMember returns a session that may be old: anyone who decides on it lets the
 // commit check its version.
 func (a *App) cachedMember(ctx context.Context, key store.Key) (*Member, error) {
 	if m, ok := a.sessions.Get(key); ok {
@@ -118,7 +118,7 @@ func (a *App) cachedMember(ctx context.Context, key store.Key) (*Member, error) 
 	return a.loadMember(ctx, key)
 }
 
-// homeOf answers the record of the session that a name or an id stands for. A
+// homeOf returns the record of the session that a name or an id stands for. A
 // session whose creation was cut short is completed first.
 func (a *App) homeOf(ctx context.Context, namespace, name string) (store.Key, error) {
 	if strings.HasPrefix(name, typeid.Session+"_") {
@@ -147,7 +147,7 @@ func noSession(name string) error {
 	return fault.New(fault.NotFound, "there is no session %q; create it with POST /sessions", clip(name))
 }
 
-// Member answers a session by its id or name, as it is now.
+// Member returns a session by its id or name, as it is now.
 func (a *App) Member(ctx context.Context, namespace, name string) (*Member, error) {
 	key, err := a.homeOf(ctx, namespace, name)
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *App) Member(ctx context.Context, namespace, name string) (*Member, erro
 	return a.loadMember(ctx, key)
 }
 
-// actor answers the session that acts, or nil when the caller need not name one.
+// actor returns the session that acts, or nil when the caller need not name one.
 // It may be old.
 func (a *App) actor(ctx context.Context, caller Caller) (*Member, error) {
 	if caller.Session == "" {

@@ -19,7 +19,7 @@ func (r *rig) create(req app.NewSession) (*app.Member, bool, error) {
 }
 
 // S11.1: names and ids are one space, unique in the namespace; the same request
-// again answers the same session.
+// again returns the same session.
 func TestSessionNames(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{}, func(r *rig) {
@@ -66,7 +66,7 @@ func TestSessionNames(t *testing.T) {
 				r.Errorf("%s: %v", name, err)
 			}
 		}
-		// What those have reserved meanwhile is free.
+		// What those have reserved in the meantime is free.
 		r.session(app.NewSession{Name: "other"})
 		if _, _, err := r.CreateSession(r.Context(), app.Caller{Namespace: "elsewhere"}, app.NewSession{Name: "a name"}); err != nil {
 			r.Errorf("in another namespace: %v", err)
@@ -160,7 +160,7 @@ func TestCreationThatWasCutShort(t *testing.T) {
 							return
 						case begun || how == "by the request":
 							if err != nil {
-								r.Fatalf("it does not go on: %v", err)
+								r.Fatalf("it does not continue: %v", err)
 							}
 						case err == nil:
 							r.Fatal("a session that was never begun is there")
@@ -324,7 +324,7 @@ func TestReplicasRaceForANameAndAnID(t *testing.T) {
 			if homes := race(func(int) app.NewSession { return same }); len(homes) != 1 || homes[r.member(same.ID).Key.ID] != 6 {
 				r.Errorf("one request led to %v", homes)
 			}
-			// Whoever lost has left no name behind.
+			// Anyone who lost has left no name behind.
 			for i := range 6 {
 				name := fmt.Sprint(id, " ", i)
 				if m, err := r.Member(r.Context(), "default", name); err == nil && m.Key != r.member(id).Key {

@@ -18,7 +18,7 @@ type Part struct {
 	Found   bool
 }
 
-// State answers a state as it is, or with a version as it was then, and the parts
+// State returns a state as it is, or with a version as it was then, and the parts
 // of it that pointers name (S10.4).
 func (a *App) State(ctx context.Context, caller Caller, id string, version int64, pointers []string) (*State, []Part, error) {
 	st, err := a.readable(ctx, caller, id)
@@ -44,7 +44,7 @@ func (a *App) State(ctx context.Context, caller Caller, id string, version int64
 	return st, parts, nil
 }
 
-// readable answers a state that the caller may read.
+// readable returns a state that the caller may read.
 func (a *App) readable(ctx context.Context, caller Caller, id string) (*State, error) {
 	var st *State
 	err := a.onState(ctx, caller, id, func(acting *Member, key store.Key) (err error) {
@@ -74,7 +74,7 @@ func (a *App) withLock(ctx context.Context, st *State) (*State, error) {
 	return &next, nil
 }
 
-// stateAt answers a state as it was at a version: the last whole document before it
+// stateAt returns a state as it was at a version: the last whole document before it
 // and the patches since.
 func (a *App) stateAt(ctx context.Context, key store.Key, version int64) (*State, error) {
 	now, err := a.loadState(ctx, key)
@@ -150,7 +150,7 @@ func decodeChange(entry store.HistoryEntry) (*Change, error) {
 // stay within what clients take.
 const pageBytes = 2 << 20
 
-// History answers the changes of a state after a version, oldest first, and after
+// History returns the changes of a state after a version, oldest first, and after
 // which the next page begins: 0 when there is none (S10.6).
 func (a *App) History(ctx context.Context, caller Caller, id string, after int64, limit int) ([]*Change, int64, error) {
 	st, err := a.readable(ctx, caller, id)
@@ -167,7 +167,7 @@ func (a *App) History(ctx context.Context, caller Caller, id string, after int64
 	return changes, 0, nil
 }
 
-// changesAfter answers as many changes as fit into a page.
+// changesAfter returns as many changes as fit into a page.
 func (a *App) changesAfter(ctx context.Context, key store.Key, after int64, limit int) ([]*Change, error) {
 	var changes []*Change
 	for size := 0; len(changes) < limit; {

@@ -17,7 +17,7 @@ import (
 // intent is a session to be, stored under its name (and under its id, if the caller
 // chose one) before the session itself: names live in other shards than trees. The
 // name decides: who finds it without its session completes that, so a creation that
-// was cut short is finished by whoever comes next and no name is lost.
+// was cut short is finished by anyone who comes next and no name is lost.
 type intent struct {
 	Home       string            `json:"home"`
 	ID         string            `json:"id"`
@@ -96,7 +96,7 @@ func (a *App) complete(ctx context.Context, namespace string, in *intent) (*Memb
 		if !retry.Lost(err) {
 			return err
 		}
-		there, failed := a.loadMember(ctx, key) // made by whoever was faster
+		there, failed := a.loadMember(ctx, key) // made by anyone who was faster
 		if fault.ReasonOf(failed) != fault.NotFound {
 			m, err = there, failed
 		}
@@ -122,7 +122,7 @@ func (a *App) reserve(ctx context.Context, ref store.Key, in *intent) error {
 		switch other, err := a.intent(ctx, ref); {
 		case err != nil:
 			return err
-		case other == nil: // it was taken back meanwhile
+		case other == nil: // it was taken back in the meantime
 			return lost
 		case other.Home == in.Home:
 			return nil
@@ -216,7 +216,7 @@ func (a *App) takeBack(ctx context.Context, namespace string, in *intent) error 
 		if known == nil || known.Home != in.Home {
 			continue
 		}
-		// Whoever has the name by then keeps it.
+		// Anyone who has taken the name since then keeps it.
 		_, err = a.store.Commit(ctx, store.Batch{Deletes: []store.Check{{Key: ref, Version: known.version}}})
 		if err != nil && !retry.Lost(err) {
 			return fault.From(err)

@@ -136,12 +136,12 @@ func (w *watched) Commit(ctx context.Context, batch store.Batch) (store.Result, 
 	return result, nil
 }
 
-// replica answers another process over a store, with caches of its own.
+// replica returns another process over a store, with caches of its own.
 func (r *rig) replica(s store.Store) *app.App {
 	return app.New(s, rpc.Announcer{}, r.clock.Now, slog.New(slog.DiscardHandler), r.cfg)
 }
 
-// replicas answers processes, each with its own connection.
+// replicas returns processes, each with its own connection.
 func (r *rig) replicas(n int) []*app.App {
 	all := make([]*app.App, n)
 	for i := range all {
@@ -150,12 +150,12 @@ func (r *rig) replicas(n int) []*app.App {
 	return all
 }
 
-// faulty answers a replica whose commits fail as decide says.
+// faulty returns a replica whose commits fail as decide says.
 func (r *rig) faulty(decide func(n int, batch *store.Batch) storetest.Fault) *app.App {
 	return r.replica(&storetest.Faulty{Store: r.store, Decide: decide})
 }
 
-// before answers a replica that does something just before one of its commits, the
+// before returns a replica that does something just before one of its commits, the
 // first that is asked for.
 func (r *rig) before(which func(*store.Batch) bool, do func()) *app.App {
 	var once sync.Once
@@ -211,7 +211,7 @@ func (r *rig) session(req app.NewSession) *app.Member {
 	return m
 }
 
-// member answers a session as it is.
+// member returns a session as it is.
 func (r *rig) member(name string) *app.Member {
 	r.Helper()
 	m, err := r.Member(r.Context(), "default", name)
@@ -221,7 +221,7 @@ func (r *rig) member(name string) *app.Member {
 	return m
 }
 
-// read answers a state as it is, through a replica that has not seen it.
+// read returns a state as it is, through a replica that has not seen it.
 func (r *rig) read(id string) *app.State {
 	r.Helper()
 	return r.readAt(id, 0)

@@ -99,7 +99,7 @@ func (a *App) tryRegister(ctx context.Context, caller Caller, key store.Key, nex
 	}
 }
 
-// registeredBefore answers the version that a repeat of a request made (S6.5).
+// registeredBefore returns the version that a repeat of a request made (S6.5).
 func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.Key) (*Schema, error) {
 	number, err := request.Number(ctx, a.store, key)
 	if number == 0 || err != nil {
@@ -113,7 +113,7 @@ func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.
 }
 
 // putSchema commits the next version. Where the same request was carried out
-// meanwhile it answers the version that made.
+// in the meantime it answers the version that made.
 func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, request once.Key) (repeat int64, err error) {
 	if v.ID, err = typeid.New(typeid.Schema); err != nil {
 		return 0, fault.From(err)
@@ -155,7 +155,7 @@ func (v *Schema) encode() []byte {
 	return w.Bytes()
 }
 
-// Schema answers one version, or with number 0 the latest.
+// Schema returns one version, or with number 0 the latest.
 func (a *App) Schema(ctx context.Context, namespace, name string, number int64) (*Schema, error) {
 	key := schemaRecord(namespace, name)
 	if number == 0 {
@@ -190,7 +190,7 @@ func decodeSchema(data []byte, number int64) (*Schema, error) {
 	return v, nil
 }
 
-// Schemas answers a page of latest versions by name.
+// Schemas returns a page of latest versions by name.
 func (a *App) Schemas(ctx context.Context, namespace, after string, limit int) ([]*Schema, string, error) {
 	page, err := a.store.List(ctx, store.Query{Namespace: namespace, Kind: kindSchema, After: after, Limit: limit})
 	if err != nil {
@@ -237,7 +237,7 @@ func (a *App) SchemaVersions(ctx context.Context, namespace, name string, before
 	return versions, oldest, nil
 }
 
-// compile answers a version ready to use. Versions are immutable, so the cache is
+// compile returns a version ready to use. Versions are immutable, so the cache is
 // always right.
 func (a *App) compile(ctx context.Context, namespace, name string, number int64) (*compiled, error) {
 	if number != 0 {

@@ -101,7 +101,7 @@ func (r *NewSession) check() error {
 	return nil
 }
 
-// parentOf answers the parent of a session to be, nil for a root, and refuses what
+// parentOf returns the parent of a session to be, nil for a root, and refuses what
 // the caller may not.
 func (a *App) parentOf(ctx context.Context, caller Caller, req NewSession) (*Member, error) {
 	foreign := fault.New(fault.PermissionDenied, "workflow_state_id %q is not the state of the parent session; leave it out to share the parent's state", clip(req.StateID))
@@ -167,7 +167,7 @@ func (a *App) newIntent(ctx context.Context, caller Caller, req NewSession, pare
 	return in, nil
 }
 
-// Session answers a session that the caller may read.
+// Session returns a session that the caller may read.
 func (a *App) Session(ctx context.Context, caller Caller, name string) (*Member, error) {
 	m, err := a.Member(ctx, caller.Namespace, name)
 	if err != nil {

@@ -274,11 +274,11 @@ func TestStopAgainWithAKey(t *testing.T) {
 		// A repeat is not judged by what the first request has made of the session.
 		r.session(app.NewSession{Name: "resumed"})
 		for range 2 {
-			if m, err := r.ResumeSession(r.Context(), operator, "resumed", "go on", "k"); err != nil || m.Prompt != "go on" {
+			if m, err := r.ResumeSession(r.Context(), operator, "resumed", "continue", "k"); err != nil || m.Prompt != "continue" {
 				r.Errorf("resumed: %+v, %v", m, err)
 			}
 		}
-		_, err = r.ResumeSession(r.Context(), operator, "resumed", "go on", "another")
+		_, err = r.ResumeSession(r.Context(), operator, "resumed", "continue", "another")
 		r.refused(err, fault.SessionBusy)
 
 		// The other request with the key comes in between, wherever: neither may stop

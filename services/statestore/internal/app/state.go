@@ -154,7 +154,7 @@ func (a *App) rememberState(st *State) {
 	a.states.Put(st.Key, st, treeWeight*st.Bytes+512, func(old *State) bool { return old.Version > st.Version })
 }
 
-// cachedState answers a state that may be old: whoever decides on it lets the
+// cachedState returns a state that may be old: anyone who decides on it lets the
 // commit check its version.
 func (a *App) cachedState(ctx context.Context, key store.Key) (*State, error) {
 	if st, ok := a.states.Get(key); ok {
@@ -163,7 +163,7 @@ func (a *App) cachedState(ctx context.Context, key store.Key) (*State, error) {
 	return a.loadState(ctx, key)
 }
 
-// stateOf answers the key of the state that a request is about: the one that it
+// stateOf returns the key of the state that a request is about: the one that it
 // names, or that of the session that acts.
 func (a *App) stateOf(caller Caller, acting *Member, id string) (store.Key, error) {
 	switch {

@@ -64,7 +64,7 @@ func TestSweepKeepsTheTimerOfANewLease(t *testing.T) {
 	})
 }
 
-// So for a state whose root goes on, and ends again while it is swept.
+// So for a state whose root continues, and ends again while it is swept.
 func TestSweepKeepsTheTimerOfANewEnd(t *testing.T) {
 	t.Parallel()
 	everywhere(t, app.Config{Retention: time.Hour}, func(r *rig) {

@@ -262,7 +262,7 @@ func noTask(id string) error {
 	return fault.New(fault.NotFound, "task %s no longer exists: it was done, dropped, or took too long", id)
 }
 
-// taskOwner answers the session of a task, and whether the task was done.
+// taskOwner returns the session of a task, and whether the task was done.
 func (a *App) taskOwner(ctx context.Context, namespace, id string) (m *Member, done bool, err error) {
 	for _, label := range []string{"task_id", "done_task"} {
 		page, err := a.store.List(ctx, store.Query{Namespace: namespace, Kind: KindSession, Labels: map[string]string{label: id}, Limit: 1})

@@ -37,7 +37,7 @@ func (a *App) newTree(caller Caller) *tree {
 	return t
 }
 
-// memberNow answers a session as this change has left it so far.
+// memberNow returns a session as this change has left it so far.
 func (t *tree) memberNow(ctx context.Context, key store.Key) (*Member, error) {
 	for _, m := range t.now {
 		if m.Key == key {
@@ -230,7 +230,7 @@ func (a *App) tryStep(ctx context.Context, caller Caller, at store.Key, key once
 	}
 }
 
-// withStateVersion answers the version of the state that a session shares, 0 without
+// withStateVersion returns the version of the state that a session shares, 0 without
 // one. A session whose state was deleted shares none any more.
 func (a *App) withStateVersion(ctx context.Context, m *Member) (*Member, int64, error) {
 	if m.StateID == "" {

@@ -142,7 +142,7 @@ func (a *App) patchLimits() document.PatchLimits {
 	return document.PatchLimits{Bytes: a.cfg.MaxStateBytes}
 }
 
-// updatedBefore answers a repeat of a request that was carried out (S6.5): the
+// updatedBefore returns a repeat of a request that was carried out (S6.5): the
 // state as it was then.
 func (a *App) updatedBefore(ctx context.Context, key store.Key, e *edit) (*State, error) {
 	data, err := once.Answer(ctx, a.store, key, e.once.Name)
@@ -194,7 +194,7 @@ func (e *edit) apply(cur *State, rules *document.Schema, most int) (document.Val
 	return next, patch.AppendJSON(nil), patch.Touched(), nil
 }
 
-// change answers the document afterwards, and the patch that leads there.
+// change returns the document afterwards, and the patch that leads there.
 func (e *edit) change(cur *State, most int) (document.Value, *document.Patch, error) {
 	switch {
 	case e.patch != nil:

@@ -13,7 +13,7 @@ import (
 )
 
 // values are where the values of a component are kept: under a subject, or with
-// those of all components in one record beside the session, so that both change in
+// those of all components in one record next to the session, so that both change in
 // one commit; or nowhere.
 type values struct {
 	a         *App
@@ -110,7 +110,7 @@ func sessionValuesKey(m *Member) store.Key {
 	return store.Key{Namespace: m.Key.Namespace, Kind: kindSessionValues, ID: m.Key.ID}
 }
 
-// read answers what is kept, and the version of its record. Nothing kept is version
+// read returns what is kept, and the version of its record. Nothing kept is version
 // 0 of the values.
 func (v *values) read(ctx context.Context) (mine kept, all map[string]kept, version int64, err error) {
 	all = map[string]kept{}
@@ -165,7 +165,7 @@ func (v *values) instance(mine kept) (document.Instance, error) {
 	return out, nil
 }
 
-// execution answers the values as an execution begins with them.
+// execution returns the values as an execution begins with them.
 func (v *values) execution(ctx context.Context) (*Execution, error) {
 	if err := v.usable(); err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (v *values) commit(ctx context.Context, caller Caller, record store.Record,
 	return ex, retry.Fault(err)
 }
 
-// put adds the values to the batch: those of a session only while it goes on.
+// put adds the values to the batch: those of a session only while it continues.
 func (v *values) put(batch *store.Batch, all map[string]kept, after document.Instance, number, version int64) error {
 	all[v.component.Slug] = kept{Values: after.Values.AppendJSON(nil), Unset: after.Unset, Version: number, Born: v.component.record.Born}
 	data, err := json.Marshal(all)

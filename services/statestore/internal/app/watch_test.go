@@ -135,7 +135,7 @@ func TestWatchRefusals(t *testing.T) {
 	})
 }
 
-// Events of other processes wake those who wait in this one, for what they are about
+// Events of other processes wake callers that wait in this one, for what they are about
 // and nothing else; so do commits of this one.
 func TestChangesWakeThoseWhoWait(t *testing.T) {
 	t.Parallel()

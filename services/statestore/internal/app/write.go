@@ -204,7 +204,7 @@ func (w *write) acted(ctx context.Context, e *edit) error {
 	return w.tree.apply(ctx, m, m.StateUpdated(w.tree.clock))
 }
 
-// memberOr answers a session as the change has left it so far, or as it was given.
+// memberOr returns a session as the change has left it so far, or as it was given.
 func (t *tree) memberOr(given *Member) *Member {
 	for _, m := range t.now {
 		if m.Key == given.Key {
@@ -214,7 +214,7 @@ func (t *tree) memberOr(given *Member) *Member {
 	return given
 }
 
-// commit stores what was accepted, as so many versions.
+// commit stores what was accepted, as that many versions.
 func (w *write) commit(ctx context.Context) (store.Result, error) {
 	data := w.after.Data.AppendJSON(nil)
 	w.after.Bytes = len(data)
@@ -304,7 +304,7 @@ func (w *write) fail(err error) {
 	}
 }
 
-// withoutKeyed answers the repeat of a request that was carried out before, and
+// withoutKeyed returns the repeat of a request that was carried out before, and
 // the others, which are tried again.
 func (w *write) withoutKeyed(ctx context.Context, stored []byte) []*edit {
 	var rest []*edit

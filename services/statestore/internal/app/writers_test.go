@@ -144,7 +144,7 @@ func (l *line) queue(ctx context.Context, caller app.Caller, u app.Update) <-cha
 	return done
 }
 
-// finish lets the queue go on, and waits for its end.
+// finish lets the queue continue, and waits for its end.
 func (l *line) finish() {
 	l.release()
 	l.group.Wait()

@@ -133,7 +133,7 @@ func (a *asking) Close() error {
 // tlsAlert is how the HTTP client quotes a server that wants TLS. Others hang up.
 const tlsAlert = `malformed HTTP response "\x15\x03`
 
-// Misdirected says why an edge did not answer, and the mend, when it is not what
+// Misdirected says why an edge did not answer, and how to fix it, when it is not what
 // the URL says; nil for any other reason. What speaks another protocol is quoted
 // by the HTTP client, byte by byte: that says nothing.
 func Misdirected(edge *url.URL, err error) error {

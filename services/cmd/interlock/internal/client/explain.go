@@ -12,7 +12,7 @@ import (
 )
 
 // Explain is an error as a user reads it: a service's message without the
-// trappings of the transport, every violation, and the mend.
+// trappings of the transport, every violation, and how to fix it.
 func Explain(err error) string {
 	var grpcError interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &grpcError) {

@@ -20,7 +20,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
-// Exit codes of a hook command. Agents go on after any code but 2.
+// Exit codes of a hook command. Agents continue after any code but 2.
 const (
 	ExitDone  = 0
 	ExitBlock = 2
@@ -28,7 +28,7 @@ const (
 
 const (
 	// Timeout bounds the whole hook. It is below the limit that `interlock init`
-	// gives the agent, after which the agent would go on as if there were no hook.
+	// gives the agent, after which the agent would continue as if there were no hook.
 	Timeout = 10 * time.Second
 	// maxMessage bounds an event, and an answer.
 	maxMessage = 8 << 20

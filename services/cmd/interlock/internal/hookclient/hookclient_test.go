@@ -136,7 +136,7 @@ func TestFailuresBlock(t *testing.T) {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q; want a block with %q", name, code, out, errs, tc.words)
 		}
 	}
-	// A second try to stop is let go, or the agent would go on forever.
+	// A second try to stop is let go, or the agent would continue forever.
 	for _, event := range []string{stopping, strings.Replace(stopping, "Stop", "SubagentStop", 1)} {
 		if code, _, errs := hook(Call{Data: string(running)}, event, refused); code != ExitDone || !strings.Contains(errs, "refused") {
 			t.Errorf("%s: exit %d, stderr %q", event, code, errs)

@@ -161,7 +161,7 @@ const (
 
 type fmtLayout struct{ bytes.Buffer }
 
-// element writes an element at a depth, behind so many columns of its line.
+// element writes an element at a depth, behind that many columns of its line.
 func (l *fmtLayout) element(e *fmtElement, s *fmtShape, depth, used int) {
 	if e.open == '{' {
 		e.arrange(s.order)

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// syntaxProblem finds where a text stops being JSON, and says the mend.
+// syntaxProblem finds where a text stops being JSON, and says how to fix it.
 func syntaxProblem(src []byte) (document.Problem, bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(src), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	err := d.SkipValue()

@@ -29,10 +29,10 @@ type Config struct {
 	Max int
 	// Command is run by `sh -c` in Dir; the working folder by default.
 	Command, Dir string
-	// Environ is what agents have beside the variables of their task. It must not
+	// Environ is what agents have in addition to the variables of their task. It must not
 	// hold the runner's token: see Environ.
 	Environ []string
-	// Grace is how long agents may go on when the runner is told to stop.
+	// Grace is how long agents may continue when the runner is told to stop.
 	Grace time.Duration
 	// KillAfter is how long the processes of an agent have between SIGTERM and
 	// SIGKILL; 5 s by default.
@@ -81,7 +81,7 @@ func Run(ctx context.Context, cfg Config) error {
 	r.streams.Wait() // no job begins any more
 
 	if n := r.running(); n > 0 {
-		r.tell("stopping: %d at work may go on for %s", n, cfg.Grace)
+		r.tell("stopping: %d at work may continue for %s", n, cfg.Grace)
 	}
 	grace := time.AfterFunc(cfg.Grace, killAll)
 	defer grace.Stop()
@@ -180,7 +180,7 @@ func (s *supply) free() (elsewhere bool) {
 	return s.over && s.idle > 0
 }
 
-// broken answers how many more tasks the stream would have taken.
+// broken returns how many more tasks the stream would have taken.
 func (s *supply) broken() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (r *runner) connected() {
 // maxPause bounds the pause between streams.
 const maxPause = 5 * time.Second
 
-// pause is how long to wait after so many failures: doubling, and spread so that
+// pause is how long to wait after that many failures: doubling, and spread so that
 // runners do not come back all at once.
 func pause(failures int) time.Duration {
 	longest := min(100*time.Millisecond<<min(failures, 10), maxPause)

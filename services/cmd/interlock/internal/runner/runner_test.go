@@ -42,7 +42,7 @@ func (b *bench) vanished(pid string) {
 }
 
 // zombie is true for a process that has ended and that nobody has waited for: here
-// whoever adopts orphans may not.
+// anyone who adopts orphans may not.
 func zombie(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && strings.Contains(string(stat), ") Z ")
@@ -322,7 +322,7 @@ func TestStopLetsAgentsFinish(t *testing.T) {
 	b.give <- task("child")
 	b.line("child: here")
 	b.stop()
-	b.tells("stopping: 1 at work may go on for 30s")
+	b.tells("stopping: 1 at work may continue for 30s")
 	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ type listCommand struct {
 	show.Printer
 	Status string `help:"Only approvals of this status, e.g. PENDING." placeholder:"STATUS"`
 	RunID  string `name:"run" help:"Only approvals of this run." placeholder:"RUN"`
-	Limit  int    `help:"At most so many." default:"1000"`
+	Limit  int    `help:"Show at most this many." default:"1000"`
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {

@@ -71,7 +71,7 @@ type putCommand struct {
 	show.Printer
 	File           string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
 	Name           string `help:"Name of the policy; by default the one in the file, or that of the file." placeholder:"NAME"`
-	Shadow         bool   `help:"Judge beside the live version, and enforce nothing."`
+	Shadow         bool   `help:"Judge next to the live version, and enforce nothing."`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first." placeholder:"KEY"`
 }
 
@@ -124,7 +124,7 @@ func (c *putCommand) name(source []byte) string {
 type listCommand struct {
 	client.Connection
 	show.Printer
-	Limit int `help:"At most so many." default:"1000"`
+	Limit int `help:"Show at most this many." default:"1000"`
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {

@@ -189,7 +189,7 @@ func eachRecord(in *bufio.Reader, take func(jsonview.DecisionRecord)) error {
 func eachOfList(in io.Reader, take func(jsonview.DecisionRecord)) error {
 	var all []jsonview.DecisionRecord
 	if err := json.UnmarshalRead(in, &all); err != nil {
-		return fmt.Errorf("it is no list of decisions: %w", err)
+		return fmt.Errorf("it is not a list of decisions: %w", err)
 	}
 	for i, r := range all {
 		if !complete(&r) {

@@ -131,7 +131,7 @@ type answerCommand struct {
 	run.OnceFlags
 }
 
-// answerView is the JSON of what has become of an answer.
+// answerView is the JSON of the outcome of an answer.
 type answerView struct {
 	Accepted bool `json:"accepted"`
 	turnView

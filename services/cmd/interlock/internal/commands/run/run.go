@@ -93,7 +93,7 @@ type listCommand struct {
 	show.Printer
 	Status   string `help:"Only runs of this status, e.g. RUNNING." placeholder:"STATUS"`
 	Workflow string `help:"Only runs of this workflow." placeholder:"NAME"`
-	Limit    int    `help:"At most so many." default:"1000"`
+	Limit    int    `help:"Show at most this many." default:"1000"`
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {

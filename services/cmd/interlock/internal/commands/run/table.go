@@ -71,7 +71,7 @@ func (t runRows) standing(view *jsonview.Run) {
 	t.Row("invoked by", view.ParentRunID)
 }
 
-// approval tells of the transition that waits for humans, or of what has become of
+// approval tells of the transition that waits for humans, or of the outcome of
 // the last one that did.
 func (t runRows) approval(view *jsonview.Run) {
 	if a := view.PendingApproval; a != nil {

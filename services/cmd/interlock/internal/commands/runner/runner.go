@@ -27,7 +27,7 @@ type Command struct {
 	Max        int               `help:"How many agents run at a time, at most 1000; one by default." default:"1" placeholder:"N"`
 	Name       string            `help:"Name of this runner, for people; by default of machine and process." placeholder:"NAME"`
 	Workdir    string            `help:"Folder that agents run in; this one by default." type:"existingdir" placeholder:"DIR"`
-	Grace      time.Duration     `help:"How long agents may go on when the runner is told to stop; 30s by default." default:"30s" placeholder:"DURATION"`
+	Grace      time.Duration     `help:"How long agents may continue when the runner is told to stop; 30s by default." default:"30s" placeholder:"DURATION"`
 	Quiet      bool              `help:"Drop what agents print."`
 	AgentToken string            `help:"Token that agents get as INTERLOCK_TOKEN. By default that of the agent in the data folder; they never get the runner's own." env:"INTERLOCK_AGENT_TOKEN" placeholder:"TOKEN"`
 }
@@ -70,7 +70,7 @@ func agentLines(to io.Writer) func(session, line string) {
 	return func(session, line string) { fmt.Fprintf(to, "[%s] %s\n", show.Text(session), show.Text(line)) }
 }
 
-// environ is what agents have in their environment beside what tells them of their
+// environ is what agents have in their environment in addition to what tells them of their
 // task: where the server is, and a token for it that is not the runner's.
 func (c *Command) environ(ctx context.Context, own []string) ([]string, error) {
 	token, err := c.Credentials(auth.Operator)

@@ -180,7 +180,7 @@ type listCommand struct {
 	Root   string `help:"Only the tree of this root session, by id or name." placeholder:"NAME"`
 	Parent string `help:"Only the children of this session, by id or name." placeholder:"NAME"`
 	Status string `help:"Only sessions of this status: running, finished or ended." placeholder:"STATUS"`
-	Limit  int    `help:"At most so many." default:"1000"`
+	Limit  int    `help:"Show at most this many." default:"1000"`
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {

@@ -162,7 +162,7 @@ type listCommand struct {
 	client.Acting
 	Root   string `help:"Only that of this root session, by id or name." placeholder:"NAME"`
 	Schema string `help:"Only those of this schema." placeholder:"NAME"`
-	Limit  int    `help:"At most so many." default:"1000"`
+	Limit  int    `help:"Show at most this many." default:"1000"`
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {

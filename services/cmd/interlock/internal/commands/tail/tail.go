@@ -23,8 +23,8 @@ type Command struct {
 	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
 	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
-	Last    int    `help:"Begin with the last so many events of the stream." default:"0"`
-	Count   int    `help:"End after so many events; 0 for never." default:"0"`
+	Last    int    `help:"Begin with this many of the stream's last events." default:"0"`
+	Count   int    `help:"End after this many events; 0 for never." default:"0"`
 	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
 }
 

@@ -21,7 +21,7 @@ type listCommand struct {
 	show.Printer
 	Session string `help:"Only that of this session, by id or name." placeholder:"NAME"`
 	Status  string `help:"Only tasks of this status: delayed, ready or leased." placeholder:"STATUS"`
-	Limit   int    `help:"At most so many." default:"1000"`
+	Limit   int    `help:"Show at most this many." default:"1000"`
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 )
 
-// hookTimeout is when Claude Code gives up on a hook, in seconds, and goes on as
+// hookTimeout is when Claude Code gives up on a hook, in seconds, and continues as
 // if there were none. The hook itself gives up before, and blocks.
 const hookTimeout = 15
 
@@ -47,7 +47,7 @@ type hookGroup struct {
 	Hooks   []hookEntry `json:"hooks"`
 }
 
-// addHooks puts our command on each event, once, beside the hooks of others.
+// addHooks puts our command on each event, once, next to the hooks of others.
 // Where the workflow has its agent wait for people, in seconds, the event that they
 // are asked for waits longer.
 func addHooks(doc []jsonfile.Member, command string, wait int, indent string) ([]jsonfile.Member, error) {
@@ -67,7 +67,7 @@ func addHooks(doc []jsonfile.Member, command string, wait int, indent string) ([
 			entry.Timeout = patience + hookTimeout
 		}
 		if !event.stop {
-			// A missing binary is exit 127, after which the agent would go on.
+			// A missing binary is exit 127, after which the agent would continue.
 			entry.Command += " || exit 2"
 		}
 		group := hookGroup{Hooks: []hookEntry{entry}}
