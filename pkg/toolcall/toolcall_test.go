@@ -192,6 +192,24 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// S6.6: a denial names who holds the run and why, which need not be an operator.
+func TestHeldRunSaysWhoHoldsIt(t *testing.T) {
+	t.Parallel()
+	for words, holds := range map[string][]workflow.Hold{
+		"its session has ended":             {{Cause: workflow.HoldSessionEnd, By: "ann"}},
+		`operator "ann" holds it ("lunch")`: {{Cause: workflow.HoldOperator, By: "ann", Reason: "lunch"}},
+		`session has ended, until the session or an operator resumes it; operator "ann"`: {
+			{Cause: workflow.HoldSessionEnd}, {Cause: workflow.HoldOperator, By: "ann"},
+		},
+	} {
+		m, run := inState(t, reading, `{}`)
+		run.Status, run.Holds = workflow.Paused, holds
+		if got := decide(m, run, "Edit", "").Message(m, run); !strings.Contains(got, words) {
+			t.Errorf("%q does not say %q", got, words)
+		}
+	}
+}
+
 // TestBranches: S5.1, S5.2, S5.3. In a fork a call is judged in the caller's own
 // branch; nothing is open in one that has ended, nor where others do the work.
 func TestBranches(t *testing.T) {

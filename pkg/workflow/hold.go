@@ -34,8 +34,9 @@ func (r *Run) HeldFor(cause HoldCause) bool {
 	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Cause == cause })
 }
 
-// heldBy says who holds a run and why.
-func heldBy(holds []Hold) string {
+// HeldBy says who holds a run and why, and what lifts that, as a sentence without its
+// end.
+func HeldBy(holds []Hold) string {
 	all := make([]string, len(holds))
 	for i := range holds {
 		all[i] = holds[i].String()

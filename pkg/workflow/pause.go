@@ -49,7 +49,7 @@ func (m *Machine) resume(run *Run, c Resume, now time.Time) Result {
 	s := m.begin(run, c.Actor, now)
 	s.out.Run.Holds = kept
 	if len(kept) > 0 {
-		s.stay(EventHoldLifted, heldBy(kept))
+		s.stay(EventHoldLifted, HeldBy(kept))
 		return s.finish()
 	}
 	s.out.Run.Status = Running

@@ -98,7 +98,7 @@ func (m *Machine) notRunning(at View, what string) *Rejection {
 	case at.Status.Ended():
 		why = "it has ended and can no longer change; start a new run"
 	case at.Held():
-		why = heldBy(at.Holds)
+		why = HeldBy(at.Holds)
 	case at.Status == Paused:
 		why = "resume it first"
 	case at.Status == AwaitingApproval:

@@ -43,13 +43,14 @@ func run(m *testing.M) int {
 }
 
 // binaries builds every command, once, and answers their folder. The flags are
-// those of `make build`, so that its cache serves.
+// those of `make demo`, whose cache serves.
 var binaries = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(workspace, "bin")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=e2e", "-o", dir+"/", "../cmd/...")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=e2e",
+		"-gcflags", "all=-l -dwarf=false", "-o", dir+"/", "../cmd/...")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binaries: %w\n%s", err, out)

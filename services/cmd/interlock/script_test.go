@@ -43,13 +43,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"interlock": main})
 }
 
-// builtFolder is a folder with an interlock that is built as users have it, from the cache
-// that `make build` fills. The test binary starts many times slower with -race, and scripts
+// builtFolder is a folder with an interlock that is built without -race, from the cache
+// that `make demo` fills. The test binary starts many times slower with -race, and scripts
 // start hundreds.
 func builtFolder(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "interlock"), ".")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-gcflags", "all=-l -dwarf=false", "-o", filepath.Join(dir, "interlock"), ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("build interlock: %v\n%s", err, out)
