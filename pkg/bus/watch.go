@@ -17,8 +17,8 @@ type WatchConfig struct {
 	Subjects []string
 	// From is the first stream sequence wanted; 0 begins with new events.
 	From uint64
-	// Last begins with the newest events that the stream already has, at most so
-	// many. It is used when From is 0.
+	// Last is how many of the newest events that the stream already has come first,
+	// at most. It is used when From is 0.
 	Last int
 	// Log, default slog.Default.
 	Log *slog.Logger

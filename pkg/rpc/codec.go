@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// codec is grpc's own, except that it carries Raw, and that bytes which are no message
+// codec is grpc's own, except that it carries Raw, and that bytes that are not a message
 // of the RPC become an empty message with a mark, for accept to refuse. grpc would answer INTERNAL
 // with the decoder's words before anything of ours has run.
 type codec struct{ encoding.CodecV2 }

@@ -27,7 +27,7 @@ func (onWire) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Bytes that are no message are the caller's fault, in every kind of call.
+// Bytes that are not a message are the caller's fault, in every kind of call.
 func TestBytesThatAreNoMessage(t *testing.T) {
 	t.Parallel()
 	h := open(t, &runs{}, nil)

@@ -270,7 +270,7 @@ func (p *planner) output(w Word) {
 	p.find(Writes, "redirects output into a file", w.String())
 }
 
-// harmless reports targets that are no files: /dev/null, the standard streams, a
+// harmless reports targets that are not files: /dev/null, the standard streams, a
 // process that is judged itself.
 func harmless(w Word) bool {
 	if w.stream {

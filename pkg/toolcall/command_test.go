@@ -383,8 +383,8 @@ func requoted(t *rapid.T, word string) string {
 	}
 }
 
-// FuzzCommand: every line gets an answer in every state, and what the parser can
-// not read is never allowed.
+// FuzzCommand: every line gets an answer in every state, and what the parser
+// cannot read is never allowed.
 func FuzzCommand(f *testing.F) {
 	for i, c := range commandCases(f) {
 		if i%20 == 0 {

@@ -43,8 +43,8 @@ func measure(m *workflow.Machine, call Call) *change {
 }
 
 // checkEdit applies the limit on the lines of an edit. The limit on files is for
-// the caller that has counted those of this entry. Where one of the two applies, what can
-// not be measured is denied.
+// the caller that has counted those of this entry. Where one of the two applies, what
+// cannot be measured is denied.
 func checkEdit(at *workflow.View, state *workflow.StateView, c *change) (e edit, code Code, why string) {
 	e.paths = c.cleanPaths(pathglob.RootOf(at.Workspace))
 	if c.wrong == "" {

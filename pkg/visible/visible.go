@@ -17,7 +17,7 @@ import (
 // Text is s with every character that does not show as itself replaced by its code
 // point, such as ⟦U+202E⟧: control characters, with them those that begin escapes
 // of terminals, bidirectional and other format characters, characters without
-// width, blanks other than the space, and what is not assigned. A byte that is no
+// width, blanks other than the space, and what is not assigned. A byte that is not
 // UTF-8 is shown as ⟦0xFF⟧. With multiline, line feeds and tabs stay.
 //
 // Different texts look different: the bracket ⟦ itself is shown as ⟦U+27E6⟧.

@@ -192,7 +192,7 @@ func (rawBytes) Unmarshal(data mem.BufferSlice, v any) error {
 
 var _ encoding.CodecV2 = rawBytes{}
 
-// rawGRPC sends bytes that are no messages, and calls what is not there.
+// rawGRPC sends bytes that are not messages, and calls what is not there.
 func rawGRPC(t *testing.T, w *world, _ string) {
 	conn := w.dial(t, w.engines[0], w.tokens[auth.Operator])
 	for _, row := range []struct {

@@ -138,17 +138,17 @@ func (c *citations) read(name string, text []byte) (problems []string) {
 			case isTest(name) && c.rules[id] && rule.MatchString(id):
 				c.tested[id] = true
 			case !c.rules[id] && (!inCode || strings.Contains(id, ".")):
-				report("%s is no rule of %s", id, rulesPage)
+				report("%s is not a rule of %s", id, rulesPage)
 			}
 		}
 		for _, file := range page.FindAllString(said[i], -1) {
 			if !c.finds(name, file) {
-				report("%s is no file of the repository", file)
+				report("%s is not a file of the repository", file)
 			}
 		}
 		for _, match := range decision.FindAllStringSubmatch(said[i], -1) {
 			if !c.decided(match[1]) {
-				report("%s is no decision of docs/adr", match[0])
+				report("%s is not a decision of docs/adr", match[0])
 			}
 		}
 		for _, words := range outside {
@@ -189,6 +189,8 @@ func prose(name string, text []byte) []string {
 		return goComments(text, len(lines))
 	case ".lua":
 		return after(lines, "--")
+	case ".mjs":
+		return after(lines, "//")
 	default:
 		return after(lines, "#")
 	}
@@ -241,7 +243,7 @@ func sources(t *testing.T) (names map[string]bool, texts map[string][]byte) {
 		}
 		names[name] = true
 		switch path.Ext(name) {
-		case ".go", ".proto", ".md", ".yaml", ".yml", ".txt", ".txtar", ".sh", ".lua", ".html", "":
+		case ".go", ".proto", ".md", ".yaml", ".yml", ".txt", ".txtar", ".sh", ".lua", ".html", ".mjs", "":
 			text, err := os.ReadFile(file)
 			if err == nil && !bytes.Contains(text, []byte{0}) && name != "services/e2e/semantics_test.go" {
 				texts[name] = text

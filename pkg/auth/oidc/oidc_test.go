@@ -73,11 +73,11 @@ func TestTokensThatAreRefused(t *testing.T) {
 		"unknown role":       {[]any{"interlock_role", "root"}, "gives no role"},
 		"role of other case": {[]any{"interlock_role", "Approver"}, "gives no role"},
 		"role of services":   {[]any{"interlock_role", "service"}, "gives no role"},
-		"role is no text":    {[]any{"interlock_role", 7}, "gives no role"},
+		"role is not text":   {[]any{"interlock_role", 7}, "gives no role"},
 		"several roles":      {[]any{"interlock_role", []string{"agent", "approver"}}, "roles agent and approver"},
 		"no name":            {[]any{"sub", nil}, "is not a valid name"},
 		"empty name":         {[]any{"sub", ""}, "is not a valid name"},
-		"name is no text":    {[]any{"sub", 7}, "wrong"},
+		"name is not text":   {[]any{"sub", 7}, "wrong"},
 		"hidden name":        {[]any{"sub", "a\u202eb"}, "is not a valid name"},
 		"name of a role":     {[]any{"sub", "Operator"}, "belongs to"},
 		"name of agents":     {[]any{"sub", "agent"}, "belongs to"},
@@ -281,7 +281,7 @@ func TestNewRefuses(t *testing.T) {
 		"no such role":     {Config{Issuer: "https://id.example.com", Audience: "a", Roles: map[string]auth.Role{"x": "root"}}, `"root"`},
 		"role of services": {Config{Issuer: "https://id.example.com", Audience: "a", Roles: map[string]auth.Role{"x": auth.Service}}, `"service"`},
 		"no CA":            {Config{Issuer: "https://id.example.com", Audience: "a", CAFile: "nowhere.pem"}, "nowhere.pem"},
-		"CA is no PEM":     {Config{Issuer: "https://id.example.com", Audience: "a", CAFile: "oidc_test.go"}, "PEM"},
+		"CA is not PEM":    {Config{Issuer: "https://id.example.com", Audience: "a", CAFile: "oidc_test.go"}, "PEM"},
 	} {
 		if _, err := New(tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)

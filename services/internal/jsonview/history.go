@@ -59,7 +59,7 @@ type ToolResult struct {
 	Tool      string `json:"tool"`
 	OK        bool   `json:"ok"`
 	Output    string `json:"output" doc:"At most 64 KiB of it."`
-	Encoding  string `json:"encoding,omitzero" enum:"base64" doc:"base64 when the output is no UTF-8; absent for text."`
+	Encoding  string `json:"encoding,omitzero" enum:"base64" doc:"base64 when the output is not valid UTF-8; absent for text."`
 	Truncated bool   `json:"truncated,omitzero"`
 	Number    int64  `json:"number" doc:"Counts the results of a run, from 1."`
 }

@@ -146,7 +146,7 @@ func TestHistory(t *testing.T) {
 }
 
 // TestOutput: text stays text, also when the limit has cut a character in two;
-// what is no text is told as such.
+// what is not text is told as such.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

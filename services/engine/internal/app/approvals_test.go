@@ -255,8 +255,8 @@ func TestHeldRunWaitsWithItsGrant(t *testing.T) {
 	g.is(run, workflow.Completed, "done")
 }
 
-// What a run does not wait for any more is withdrawn, whatever it was that made it go
-// on.
+// What a run does not wait for any more is withdrawn, whatever made it
+// continue.
 func TestWhatIsNotWaitedForIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)

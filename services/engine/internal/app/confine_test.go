@@ -27,7 +27,7 @@ func acts(t *testing.T, a *App, caller Caller, target Target) map[string]bool {
 	through := map[string]bool{}
 	for what, err := range map[string]error{"fire": fires, "answer": answers, "get": gets} {
 		switch reason := fault.ReasonOf(err); reason {
-		case "", fault.FailedPrecondition: // it is no process
+		case "", fault.FailedPrecondition: // it is not a process
 			through[what] = true
 		case fault.PermissionDenied, fault.NotFound:
 		default:

@@ -10,7 +10,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 )
 
-// approvalFacts tell of the transition that waits for humans, or of what has become
+// approvalFacts tell of the transition that waits for humans, or of the outcome
 // of the last one that did (S9.1). What people and agents have written is quoted:
 // it is data, and cannot pose as more.
 func approvalFacts(run *enginev1.Run, size int) []string {

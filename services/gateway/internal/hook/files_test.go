@@ -25,19 +25,19 @@ func TestFilesByTheFolderOfTheAgent(t *testing.T) {
 		cwd, tool, input string
 		want             []string
 	}{
-		"relative":               {"/w", "Write", `{"file_path":"b/../a","content":""}`, []string{"/w/a"}},
-		"absolute":               {"/w", "Edit", `{"file_path":"/x/./a","old_string":"a","new_string":"b"}`, []string{"/x/a"}},
-		"above":                  {"/w/deep", "Write", `{"file_path":"../a","content":""}`, []string{"/w/a"}},
-		"at the top":             {"/", "Write", `{"file_path":"a","content":""}`, []string{"/a"}},
-		"notebook":               {"/w", "NotebookEdit", `{"notebook_path":"n.ipynb","new_source":"x"}`, []string{"/w/n.ipynb"}},
-		"an MCP server's":        {"/w", "mcp__fs__move_file", `{"source":"a","destination":"b"}`, []string{"/w/a", "/w/b"}},
-		"patch":                  {"/w", "apply_patch", `{"command":"` + patch + `"}`, []string{"/w/a", "/w/b", "/c", "/w/d"}},
-		"Windows":                {`C:\w`, "Write", `{"file_path":"src\\a","content":""}`, []string{`C:\w/src/a`}},
-		"Windows, absolute":      {`C:\w`, "Write", `{"file_path":"D:\\a","content":""}`, []string{"D:/a"}},
-		"no working folder":      {"", "Write", `{"file_path":"a","content":""}`, nil},
-		"a tool that only reads": {"/w", "Read", `{"file_path":"a"}`, nil},
-		"a file that is no text": {"/w", "Edit", `{"file_path":7}`, nil},
-		"no input":               {"/w", "Edit", `null`, nil},
+		"relative":                {"/w", "Write", `{"file_path":"b/../a","content":""}`, []string{"/w/a"}},
+		"absolute":                {"/w", "Edit", `{"file_path":"/x/./a","old_string":"a","new_string":"b"}`, []string{"/x/a"}},
+		"above":                   {"/w/deep", "Write", `{"file_path":"../a","content":""}`, []string{"/w/a"}},
+		"at the top":              {"/", "Write", `{"file_path":"a","content":""}`, []string{"/a"}},
+		"notebook":                {"/w", "NotebookEdit", `{"notebook_path":"n.ipynb","new_source":"x"}`, []string{"/w/n.ipynb"}},
+		"an MCP server's":         {"/w", "mcp__fs__move_file", `{"source":"a","destination":"b"}`, []string{"/w/a", "/w/b"}},
+		"patch":                   {"/w", "apply_patch", `{"command":"` + patch + `"}`, []string{"/w/a", "/w/b", "/c", "/w/d"}},
+		"Windows":                 {`C:\w`, "Write", `{"file_path":"src\\a","content":""}`, []string{`C:\w/src/a`}},
+		"Windows, absolute":       {`C:\w`, "Write", `{"file_path":"D:\\a","content":""}`, []string{"D:/a"}},
+		"no working folder":       {"", "Write", `{"file_path":"a","content":""}`, nil},
+		"a tool that only reads":  {"/w", "Read", `{"file_path":"a"}`, nil},
+		"a file that is not text": {"/w", "Edit", `{"file_path":7}`, nil},
+		"no input":                {"/w", "Edit", `null`, nil},
 	} {
 		got := changed(t, planning, tc.cwd, tc.tool, tc.input, false)
 		if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
 )
 
-// stop lets an agent stop, but for two reasons: a subagent's branch that could go
-// on, because its fork would never join, and a shared state that has not been
+// stop lets an agent stop, but for two reasons: a subagent's branch that could
+// continue, because its fork would never join, and a shared state that has not been
 // updated (S11.2). The services are asked for others too, so that an unreachable
 // Interlock is noticed.
 //

@@ -89,7 +89,7 @@ func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQ
 	case err != nil:
 		return nil, err
 	case !run.GetWorkflowMeta().GetProcess():
-		return nil, fault.New(fault.FailedPrecondition, "run %s is no process", run.GetRunId()).GRPCStatus().Err()
+		return nil, fault.New(fault.FailedPrecondition, "run %s is not a process", run.GetRunId()).GRPCStatus().Err()
 	case in.GetAnswer() == "":
 		return p.turn(run, true), nil
 	}
@@ -98,7 +98,7 @@ func (p planeProcesses) AnswerQuestion(ctx context.Context, in *enginev1.AnswerQ
 	case !ok || run.GetApproval().GetPending():
 		res := p.turn(run, false)
 		res.Rejection = &enginev1.Rejection{
-			Code: enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, Message: in.GetAnswer() + " is no answer",
+			Code: enginev1.RejectionCode_REJECTION_CODE_UNKNOWN_EVENT, Message: in.GetAnswer() + " is not an answer",
 			LegalEvents: run.GetRules().GetLegalEvents(), State: run.GetState(), Status: run.GetStatus(),
 		}
 		return res, nil

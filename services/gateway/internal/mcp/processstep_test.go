@@ -39,7 +39,7 @@ func TestProcess(t *testing.T) {
 				t.Errorf("structured content: %v", structured)
 			}
 			refused := call(t, session, "process_step", `{"answer":"Yes"}`)
-			wantRefused(t, refused, "UNKNOWN_EVENT", "Yes is no answer", "Question: Is the environment right?\nValid answers: \"no\", \"yes\".")
+			wantRefused(t, refused, "UNKNOWN_EVENT", "Yes is not an answer", "Question: Is the environment right?\nValid answers: \"no\", \"yes\".")
 			if answers := refused.StructuredContent.(map[string]any)["answers"].([]any); len(answers) != 2 {
 				t.Errorf("answers: %v", answers)
 			}
@@ -110,13 +110,13 @@ func TestProcessParks(t *testing.T) {
 	wantOK(t, <-answer, `Approval apr_1 was granted by "alice".`, "Phase: $completed.", "COMPLETED")
 }
 
-// TestProcessRefusals: what is no process has no questions, and failures are told.
+// TestProcessRefusals: what is not a process has no questions, and failures are told.
 func TestProcessRefusals(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.start("s1")
 	session := overStdio(t, server(t, p, nil), "2025-11-25", nil)
-	wantRefused(t, call(t, session, "process_step", `{"answer":"yes"}`), "FAILED_PRECONDITION", "is no process")
+	wantRefused(t, call(t, session, "process_step", `{"answer":"yes"}`), "FAILED_PRECONDITION", "is not a process")
 	without := overStdio(t, server(t, p, func(c *Config) { c.Processes = nil }), "2025-11-25", nil)
 	wantRefused(t, call(t, without, "process_step", `{}`), "UNAVAILABLE", "not connected to an engine with processes")
 	wantOK(t, call(t, without, "list_workflows", `{}`), "deploy (version 3)\nreview (version 1)")

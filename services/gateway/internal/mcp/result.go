@@ -93,7 +93,7 @@ func resultOutput(result *sdk.CallToolResult) []byte {
 var costKeys = []string{"interlock/cost_usd", "cost_usd"}
 
 // costOf is what a result says that its call has cost, in US dollars as reports have
-// it (S7.5); empty for nothing, and for what is no amount.
+// it (S7.5); empty for nothing, and for what is not an amount.
 func (s *Server) costOf(meta sdk.Meta, tool string) string {
 	for _, key := range costKeys {
 		told, ok := meta[key]

@@ -14,7 +14,7 @@ import (
 )
 
 // TestCosts: a tool's result tells what its call has cost, by text or number; what is
-// no amount is none (S7.5).
+// not an amount is none (S7.5).
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	for meta, want := range map[string]string{

@@ -93,7 +93,7 @@ func FuzzRequests(f *testing.F) {
 func checkReceived(t *testing.T, rpc string, msg proto.Message) {
 	t.Helper()
 	if m, ok := msg.(interface{ GetOutput() []byte }); ok && !utf8.Valid(m.GetOutput()) {
-		t.Errorf("%s got an output that is no text: %q", rpc, m.GetOutput())
+		t.Errorf("%s got an output that is not text: %q", rpc, m.GetOutput())
 	}
 	var texts [][]byte
 	if m, ok := msg.(interface{ GetContext() []byte }); ok {

@@ -122,7 +122,7 @@ func TestRefusedPolicies(t *testing.T) {
 	}
 	checkRefusals(t, []refusalCase{
 		{name: "no policy", method: "POST", path: "/v1/policies", headers: []string{"Content-Type", "application/json"}, status: 400, code: "INVALID_JSON"},
-		{name: "shadow is no boolean", method: "POST", path: "/v1/policies?shadow=1", body: `{}`, status: 400, code: bad, detail: "ENUM"},
+		{name: "shadow is not a boolean", method: "POST", path: "/v1/policies?shadow=1", body: `{}`, status: 400, code: bad, detail: "ENUM"},
 		{name: "unknown kind", method: "PUT", path: "/v1/policies/p/attachments/team/x", status: 400, code: bad, detail: "ENUM"},
 		{name: "kind in capitals", method: "DELETE", path: "/v1/policies/p/attachments/ROLE/x", status: 400, code: bad, detail: "ENUM"},
 		{name: "no version", method: "POST", path: "/v1/policies/p/promote", body: `{}`, status: 400, code: bad, pointer: "/version", detail: "RANGE"},

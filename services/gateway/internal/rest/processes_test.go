@@ -91,7 +91,7 @@ func TestRefusedProcesses(t *testing.T) {
 		{name: "version 0", method: "GET", path: "/v1/processes/p/versions/0", status: 404, code: "NOT_FOUND"},
 		{name: "page of processes", method: "GET", path: "/v1/processes?page_size=x", status: 400, code: bad, detail: "RANGE"},
 		{name: "start with a workflow", method: "POST", path: "/v1/processes/p/start", body: `{"workflow":"w"}`, status: 400, code: bad, pointer: "/workflow", detail: "UNKNOWN_FIELD"},
-		{name: "answer is no text", method: "POST", path: answerPath, body: `{"answer":true}`, status: 400, code: bad, pointer: "/answer", detail: "TYPE"},
+		{name: "answer is not text", method: "POST", path: answerPath, body: `{"answer":true}`, status: 400, code: bad, pointer: "/answer", detail: "TYPE"},
 		{name: "negative version", method: "POST", path: answerPath, body: `{"expected_version":-1}`, status: 400, code: bad, pointer: "/expected_version", detail: "RANGE"},
 		{name: "two versions", method: "POST", path: answerPath, body: `{"expected_version":6}`, headers: []string{"If-Match", `"7"`}, status: 400, code: bad, detail: "CONFLICT"},
 	})

@@ -36,8 +36,8 @@ func (q *DecisionQuery) matches(r *DecisionRecord) bool {
 		(!q.Shadowed || len(r.Shadows) > 0)
 }
 
-// scanned is how many records one page looks at, at most: one that has looked at so
-// many ends, full or not.
+// scanned is the most records that one page looks at: after that many it ends, full or
+// not.
 const scanned = 10_000
 
 // Decisions returns decisions, newest first: partitions by the start of their root run,

@@ -213,7 +213,7 @@ func TestOutputsAreCut(t *testing.T) {
 	}
 }
 
-// A call id that was decided in one branch is no answer in another.
+// A call id that was decided in one branch is not an answer in another.
 func TestCallIDsBelongToABranch(t *testing.T) {
 	t.Parallel()
 	e, st := newEngineOf(t, `{

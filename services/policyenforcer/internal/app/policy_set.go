@@ -62,8 +62,8 @@ func (a *App) loadPolicy(ctx context.Context, namespace, name string, version in
 	return v, nil
 }
 
-// policySet returns a version of a policy, compiled. One that is not there, or can
-// not be read, denies everything.
+// policySet returns a version of a policy, compiled. One that is not there, or
+// cannot be read, denies everything.
 func (a *App) policySet(ctx context.Context, namespace, name string, version int64) (*rules.Set, error) {
 	key := versionKey{namespace, name, version}
 	if set, ok := a.caches.sets.Get(key); ok {

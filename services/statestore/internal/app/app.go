@@ -46,8 +46,8 @@ type Config struct {
 	// HistoryVersions is how many versions of a state are kept at least; 0 for all
 	// (S10.6).
 	HistoryVersions int64
-	// Retention is how long a state outlives the end of its root session; 0 for
-	// ever (S10.8).
+	// Retention is how long a state outlives the end of its root session; 0 keeps it
+	// forever (S10.8).
 	Retention time.Duration
 	// CacheBytes bounds the documents kept in memory; 64 MiB.
 	CacheBytes int

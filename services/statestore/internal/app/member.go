@@ -20,8 +20,8 @@ type Member struct {
 	Key store.Key
 	// ParentHome and RootHome are those of its parent and root.
 	ParentHome, RootHome string
-	// Ends counts how often it has ended: what was begun before an end is not to go
-	// on after a resumption.
+	// Ends counts how often it has ended: what was begun before an end must not
+	// continue after a resumption.
 	Ends int
 }
 

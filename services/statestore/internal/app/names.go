@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 )
 
-// plainName refuses names that people could not tell apart or that are no text.
+// plainName refuses names that people could not tell apart or that are not text.
 func plainName(field, name string) error {
 	bad := func(why string) error {
 		return fault.New(fault.InvalidRequest, "%s %q %s", field, clip(name), why).Violate("/"+field, "NAME", why)

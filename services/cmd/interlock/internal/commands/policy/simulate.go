@@ -173,10 +173,10 @@ func eachRecord(in *bufio.Reader, take func(jsonview.DecisionRecord)) error {
 		} else if len(trimmed) > 0 {
 			var r jsonview.DecisionRecord
 			if err := json.Unmarshal(trimmed, &r); err != nil {
-				return fmt.Errorf("line %d is no decision: %w", line, err)
+				return fmt.Errorf("line %d is not a decision: %w", line, err)
 			}
 			if !complete(&r) {
-				return fmt.Errorf("line %d is no decision", line)
+				return fmt.Errorf("line %d is not a decision", line)
 			}
 			take(r)
 		}
@@ -193,7 +193,7 @@ func eachOfList(in io.Reader, take func(jsonview.DecisionRecord)) error {
 	}
 	for i, r := range all {
 		if !complete(&r) {
-			return fmt.Errorf("element %d of it is no decision", i)
+			return fmt.Errorf("element %d of it is not a decision", i)
 		}
 		take(r)
 	}
@@ -221,7 +221,7 @@ func recordedCall(r *jsonview.DecisionRecord) (rules.Recorded, error) {
 	if r.EstimatedCostUSD != "" {
 		cost, ok := rules.ParseCost(r.EstimatedCostUSD)
 		if !ok {
-			return rules.Recorded{}, fmt.Errorf("decision %d of %s: %q is no amount in US dollars",
+			return rules.Recorded{}, fmt.Errorf("decision %d of %s: %q is not an amount in US dollars",
 				r.Sequence, r.Partition, r.EstimatedCostUSD)
 		}
 		call.EstimatedCost = cost
