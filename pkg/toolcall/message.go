@@ -57,7 +57,7 @@ func notActive(m *workflow.Machine, at *workflow.View, state *workflow.StateView
 	case !m.Drives(at.Run) || !state.Known():
 		return "the run does not match the workflow that judged it; ask an operator."
 	case at.Held():
-		return workflow.HeldBy(at.Holds) + ". Wait until then."
+		return workflow.HeldBy(at.Holds) + "."
 	case at.Status == workflow.Paused:
 		return "the run is PAUSED and its workflow has enforcement \"always\". Resume it first."
 	case at.Status.Ended():
