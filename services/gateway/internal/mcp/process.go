@@ -157,12 +157,8 @@ func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk
 }
 
 func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
-	key, err := mint()
-	if err != nil {
-		return nil, err
-	}
 	return s.cfg.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: key,
+		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: mint(),
 	})
 }
 

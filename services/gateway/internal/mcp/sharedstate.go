@@ -37,13 +37,9 @@ func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk
 			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
 				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.ToolPrefix)}.result()
 	}
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
 	req := &statev1.CreateStateRequest{
 		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
-		Session: c.SessionID, IdempotencyKey: key,
+		Session: c.SessionID, IdempotencyKey: mint(),
 	}
 	res, err := s.cfg.States.CreateState(ctx, req)
 	if err != nil {
@@ -127,11 +123,7 @@ func (s *Server) statePatch(ctx context.Context, c caller, args arguments) *sdk.
 
 // changeShared makes a change as the caller's session.
 func (s *Server) changeShared(ctx context.Context, c caller, args arguments, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
-	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, key
+	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, mint()
 	req.ExpectedVersion, req.WithData = args.integer("expected_version"), true
 	res, err := s.cfg.States.UpdateState(ctx, req)
 	if err != nil {
