@@ -213,6 +213,15 @@ func timeOf(ts *timestamppb.Timestamp) time.Time {
 // secondsOf is a duration in whole seconds.
 func secondsOf(d *durationpb.Duration) int64 { return int64(d.AsDuration() / time.Second) }
 
+// Each is the JSON of every element.
+func Each[From, To any](list []From, view func(From) To) []To {
+	out := make([]To, len(list))
+	for i, element := range list {
+		out[i] = view(element)
+	}
+	return out
+}
+
 // StatusName is a status without its contract prefix: "RUNNING".
 func StatusName(s enginev1.RunStatus) string { return runStatus(s) }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 const schemaPrefix = "#/components/schemas/"
@@ -49,10 +50,17 @@ type anyJSON struct{}
 // Schema admits any JSON value.
 func (anyJSON) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
 
-// answers is the usual case: one status, one type.
-func answers[T any](status int) map[int]reflect.Type {
-	return map[int]reflect.Type{status: reflect.TypeFor[T]()}
+// answers is the usual case: one type, under each of the statuses.
+func answers[T any](statuses ...int) map[int]reflect.Type {
+	types := make(map[int]reflect.Type, len(statuses))
+	for _, status := range statuses {
+		types[status] = reflect.TypeFor[T]()
+	}
+	return types
 }
+
+// noContent is for routes that answer 204.
+func noContent() map[int]reflect.Type { return map[int]reflect.Type{http.StatusNoContent: nil} }
 
 // document is the route as an OpenAPI operation.
 func (rt *route) document(schemas huma.Registry) *huma.Operation {
@@ -163,9 +171,9 @@ func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) 
 
 // tagged are the bodies whose version is the ETag.
 var tagged = map[reflect.Type]bool{
-	reflect.TypeFor[Run](): true, reflect.TypeFor[TransitionResponse](): true,
+	reflect.TypeFor[jsonview.Run](): true, reflect.TypeFor[TransitionResponse](): true,
 	reflect.TypeFor[StartedProcess](): true, reflect.TypeFor[AnswerResponse](): true,
-	reflect.TypeFor[State](): true, reflect.TypeFor[stateOrParts](): true, reflect.TypeFor[Component](): true,
+	reflect.TypeFor[jsonview.State](): true, reflect.TypeFor[stateOrParts](): true, reflect.TypeFor[jsonview.Component](): true,
 }
 
 // operationsSchema documents a JSON Patch, the operations of which the
