@@ -175,7 +175,7 @@ func refuseDecision(res *policyv1.CheckToolCallResponse) refusal {
 		Decision: strings.TrimPrefix(res.GetDecision().String(), "DECISION_"),
 		Code:     strings.TrimPrefix(res.GetCode().String(), "DECISION_CODE_"), Message: res.GetMessage(),
 		State: res.GetState(), Branch: res.GetBranch(), ToolsRestricted: res.GetToolsRestricted(),
-		AllowedTools: jsonview.ToolsOf(res.GetToolsRestricted(), res.GetAllowedTools()), allowed: res.GetAllowedTools(),
+		AllowedTools: jsonview.ListOf(res.GetToolsRestricted(), res.GetAllowedTools()), allowed: res.GetAllowedTools(),
 		LegalEvents: jsonview.LegalEvents(res.GetLegalEvents()), ApprovalID: res.GetApprovalId(), CallID: res.GetCallId(),
 		RunID: res.GetRunId(), RunVersion: res.GetRunVersion(),
 		Iterations: res.GetIterations(), MaxIterations: res.GetMaxIterations(),
