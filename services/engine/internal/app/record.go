@@ -29,7 +29,7 @@ type runRecord struct {
 	CreatedAt       time.Time       `json:"created_at"`
 	UpdatedAt       time.Time       `json:"updated_at"`
 
-	// What only some runs have; see record_lanes.go.
+	// What only some runs have; see writeRare.
 	Entries   int64               `json:"entries,omitempty"`
 	Interrupt *interruptionRecord `json:"interrupt,omitempty"`
 	Fork      *forkRecord         `json:"fork,omitempty"`
