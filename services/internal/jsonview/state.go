@@ -1,6 +1,7 @@
 package jsonview
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -123,13 +124,7 @@ func StateEventOf(stateID string, v *statev1.StateVersion) StateEvent {
 	if v.GetType() == statev1.StateChangeType_STATE_CHANGE_TYPE_CREATED {
 		ev.EventType = StateCreated
 	}
-	session := v.GetSessionName()
-	if session == "" {
-		session = v.GetSessionId()
-	}
-	if session != "" {
-		ev.UpdatedBySession = &session
-	}
+	ev.UpdatedBySession = orNull(cmp.Or(v.GetSessionName(), v.GetSessionId()))
 	return ev
 }
 

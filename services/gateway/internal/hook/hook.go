@@ -4,6 +4,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -169,10 +170,7 @@ func (h *Handler) withoutRun(ctx context.Context, ev *event, opts Options) (Answ
 // decided is the answer to a call that was decided; input, when not nil, is what it is
 // to be made with.
 func (h *Handler) decided(d *policyv1.CheckToolCallResponse, input jsontext.Value, agent Agent) (Answer, error) {
-	message := d.GetMessage()
-	if message == "" {
-		message = "Interlock does not allow it" // agents refuse a denial without a reason
-	}
+	message := cmp.Or(d.GetMessage(), "Interlock does not allow it") // agents refuse a denial without a reason
 	switch d.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
 		if input != nil {

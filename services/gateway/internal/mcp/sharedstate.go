@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -101,10 +102,7 @@ func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.C
 }
 
 func partText(part *statev1.Part) string {
-	name := part.GetPointer()
-	if name == "" {
-		name = "(all)"
-	}
+	name := cmp.Or(part.GetPointer(), "(all)")
 	if !part.GetFound() {
 		return name + ": there is nothing here."
 	}
@@ -156,7 +154,7 @@ func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.Ca
 
 // refuseState makes a refusal of what the state-store has refused, and says what to
 // do about it.
-func (s *Server) refuseState(err error, lead string) refusal {
+func (s *Server) refuseState(err error, lead string) *refusal {
 	r := refuseFault(err, lead)
 	f := fault.From(err)
 	r.StateID = f.Metadata["state_id"]
@@ -194,11 +192,11 @@ func (s *Server) refuseState(err error, lead string) refusal {
 
 // refuseShared is refuseState for a session that is to have a state, which it may
 // not have.
-func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead string) refusal {
+func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead string) *refusal {
 	r := s.refuseState(err, lead)
 	switch fault.ReasonOf(err) {
 	case fault.NotFound, fault.PermissionDenied:
-		s.explain(ctx, c, &r)
+		s.explain(ctx, c, r)
 	default:
 	}
 	return r
@@ -231,7 +229,7 @@ func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 }
 
 // quoted adds the likely mend where a string was given in the place of a document.
-func (r refusal) quoted(given []byte) refusal {
+func (r *refusal) quoted(given []byte) *refusal {
 	if fault.Reason(r.Code) == fault.SchemaViolation && bytes.HasPrefix(given, []byte(`"`)) {
 		r.next = "The document was given as a string: give the JSON itself. " + r.next
 	}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json" // what huma's document implements
 	"fmt"
 	"net/http"
@@ -20,15 +21,12 @@ const schemaPrefix = "#/components/schemas/"
 // openAPIConfig is a huma configuration that serves nothing by itself: no
 // documents, no schemas, no content negotiation.
 func openAPIConfig(version string) huma.Config {
-	if version == "" {
-		version = "0"
-	}
 	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	schemas.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[anyJSON]())
 	cfg := huma.Config{OpenAPI: &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Interlock", Version: version,
+			Title: "Interlock", Version: cmp.Or(version, "0"),
 			Description: "A state-machine enforcement plane for AI agents. Denials and refused transitions are 200 answers with reasons; failures are problem documents (RFC 9457).",
 			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
