@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -212,13 +213,9 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 	if err != nil {
 		return Answer{}, err
 	}
-	var told []string
-	for _, text := range []string{reported.GetInterrupt().GetNotice(), reported.GetWarning()} {
-		if text != "" {
-			told = append(told, text)
-		}
-	}
-	if told == nil {
+	told := []string{reported.GetInterrupt().GetNotice(), reported.GetWarning()}
+	told = slices.DeleteFunc(told, func(text string) bool { return text == "" })
+	if len(told) == 0 {
 		return Answer{}, nil
 	}
 	return inject(ev, strings.Join(told, "\n"))
