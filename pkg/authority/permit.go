@@ -15,6 +15,11 @@ func (s *Scene) Permit(op Op, aim Aim) *Refusal {
 	if refusal != nil || s.Who.Role != Agent {
 		return refusal
 	}
+	if op == Start {
+		if refusal := s.mayStart(); refusal != nil {
+			return refusal
+		}
+	}
 	if r.leaves == itsRun || r.lifts != nil {
 		if refusal := notHeld(aim.At.Run); refusal != nil {
 			return refusal

@@ -27,12 +27,12 @@ func (w Who) StartIn(session string) (string, *Refusal) {
 	}
 }
 
-// MayStart refuses an agent what would soften a workflow's rules before its run begins:
+// mayStart refuses an agent what would soften a workflow's rules before its run begins:
 // an older version, and facts that guards read (S6.8).
-func (s *Scene) MayStart() *Refusal {
+func (s *Scene) mayStart() *Refusal {
 	o := s.Offer
 	switch {
-	case s.Who.Role != Agent || o == nil:
+	case o == nil:
 		return nil
 	case o.Version != o.Newest:
 		return refuse(PermissionDenied,

@@ -241,9 +241,7 @@ func decide(s *authority.Scene, op authority.Op) (verdict string, allowed bool) 
 	var aim authority.Aim
 	var refusal *authority.Refusal
 	if op == authority.Start {
-		if s.Target.Session, refusal = s.Who.StartIn(s.Target.Session); refusal == nil {
-			refusal = s.MayStart()
-		}
+		s.Target.Session, refusal = s.Who.StartIn(s.Target.Session)
 	} else {
 		aim, refusal = s.Aim(op)
 	}

@@ -65,8 +65,7 @@ func RequestID(ctx context.Context) string {
 			c.id = given[0]
 			return
 		}
-		// Without randomness there is no id, and no harm.
-		c.id, _ = typeid.New("req")
+		c.id = typeid.New("req")
 	})
 	return c.id
 }

@@ -105,10 +105,7 @@ func (c *Client) ask(ctx context.Context, tool string, input any) (allowedCall, 
 	run, session := c.driven()
 	until := deadline(ctx)
 	for asked := 1; ; asked++ {
-		id, err := typeid.New(typeid.Call)
-		if err != nil {
-			return allowedCall{}, undecided("", "no call id could be made", err)
-		}
+		id := typeid.New(typeid.Call)
 		resp, err := retry(ctx, c.policy.CheckToolCall, &policyv1.CheckToolCallRequest{
 			RunId: run, SessionId: session, Tool: tool, Input: body, CallId: id,
 		})

@@ -26,12 +26,9 @@ const (
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // New mints an id, e.g. "run_01jd3k0c7qf3ta3bfa1m2y8x9n".
-func New(prefix string) (string, error) {
-	u, err := uuid.NewV7()
-	if err != nil {
-		return "", fmt.Errorf("mint id: %w", err)
-	}
-	return prefix + "_" + encode(u), nil
+func New(prefix string) string {
+	// It fails only without randomness, and crypto/rand ends the program then.
+	return prefix + "_" + encode(uuid.Must(uuid.NewV7()))
 }
 
 // NewWhere mints ids until one satisfies accept, so that a record can be placed
@@ -39,9 +36,8 @@ func New(prefix string) (string, error) {
 // a chance of e^-15000.
 func NewWhere(prefix string, accept func(id string) bool) (string, error) {
 	for range 1_000_000 {
-		id, err := New(prefix)
-		if err != nil || accept(id) {
-			return id, err
+		if id := New(prefix); accept(id) {
+			return id, nil
 		}
 	}
 	return "", fmt.Errorf("mint id: no %s id was accepted", prefix)

@@ -29,10 +29,7 @@ func TestNewSortsByTime(t *testing.T) {
 	t.Parallel()
 	last := ""
 	for range 1000 {
-		id, err := New(Run)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := New(Run)
 		if !strings.HasPrefix(id, "run_") || len(id) != 30 || id <= last {
 			t.Fatalf("id %q after %q", id, last)
 		}

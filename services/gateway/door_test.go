@@ -118,7 +118,7 @@ func TestDoor(t *testing.T) {
 				r.Header.Set("Authorization", tc.authorization)
 			}
 			rec := httptest.NewRecorder()
-			g.Handler().ServeHTTP(rec, r)
+			g.handler.ServeHTTP(rec, r)
 			if rec.Code != tc.status {
 				t.Errorf("%s, %s: %d, want %d: %s", name, route, rec.Code, tc.status, rec.Body)
 			}
@@ -142,7 +142,7 @@ func TestDoorWithoutIdentities(t *testing.T) {
 		r := comesBy("POST", path, "localhost", unread{t, path})
 		r.Header.Set("Authorization", "Bearer s3cret")
 		rec := httptest.NewRecorder()
-		g.Handler().ServeHTTP(rec, r)
+		g.handler.ServeHTTP(rec, r)
 		if rec.Code != want || !strings.Contains(rec.Body.String(), "cannot be checked now") || strings.Contains(rec.Body.String(), "secret") {
 			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
 		}
@@ -201,7 +201,7 @@ func TestRebound(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer s3cret")
 				r.Header.Set("Origin", "http://"+at.host) // a rebound page is of the same origin
 				rec := httptest.NewRecorder()
-				g.Handler().ServeHTTP(rec, r)
+				g.handler.ServeHTTP(rec, r)
 				if served := rec.Code != http.StatusForbidden; served != at.served || !served && len(on.called) > 0 {
 					t.Errorf("%s %s of %q at %v: %d %s; called %v", row.method, row.path, at.host, at.local, rec.Code, rec.Body, on.called)
 				}
@@ -222,7 +222,7 @@ func TestDoorForAnybody(t *testing.T) {
 			r.Header.Set("Authorization", authorization)
 		}
 		rec := httptest.NewRecorder()
-		if g.Handler().ServeHTTP(rec, r); rec.Code != http.StatusServiceUnavailable || len(on.called) == 0 {
+		if g.handler.ServeHTTP(rec, r); rec.Code != http.StatusServiceUnavailable || len(on.called) == 0 {
 			t.Errorf("%q: %d %s", authorization, rec.Code, rec.Body)
 		}
 		on.called = nil

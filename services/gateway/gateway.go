@@ -4,6 +4,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,9 +103,7 @@ type Gateway struct {
 
 // New makes a gateway. Close must follow.
 func New(cfg Config) (*Gateway, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Approval == nil {
 		cfg.Approval = cfg.Engine
 	}
@@ -229,9 +228,6 @@ func discovery(grpcAddress string) http.HandlerFunc {
 		fmt.Fprintf(w, "{\"grpc\":%q}\n", grpcAddress)
 	}
 }
-
-// Handler is the whole edge as one HTTP handler.
-func (g *Gateway) Handler() http.Handler { return g.handler }
 
 // ServeStdio speaks MCP on a pair of streams until in ends or ctx is done.
 func (g *Gateway) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {

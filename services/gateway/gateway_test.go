@@ -58,7 +58,7 @@ func ask(g *Gateway, method, path, body string, headers ...string) *httptest.Res
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	rec := httptest.NewRecorder()
-	g.Handler().ServeHTTP(rec, req)
+	g.handler.ServeHTTP(rec, req)
 	return rec
 }
 

@@ -90,11 +90,7 @@ func (k Key) Mint(c Claims) (string, error) {
 		return "", fmt.Errorf("mint a token: %w", err)
 	}
 	if c.ID == "" {
-		id, err := typeid.New("tok")
-		if err != nil {
-			return "", fmt.Errorf("mint a token: %w", err)
-		}
-		c.ID = id
+		c.ID = typeid.New("tok")
 	}
 	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, &payload{
 		RegisteredClaims: jwt.RegisteredClaims{

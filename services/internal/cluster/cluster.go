@@ -146,17 +146,11 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Data == "" {
-		c.Data = datadir.Default
-	}
+	c.Data = cmp.Or(c.Data, datadir.Default)
 	for _, address := range []*string{&c.HTTP, &c.GRPC, &c.NATS} {
-		if *address == "" {
-			*address = "127.0.0.1:0"
-		}
+		*address = cmp.Or(*address, "127.0.0.1:0")
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

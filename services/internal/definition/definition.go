@@ -23,9 +23,6 @@ type Flags struct {
 	ProcessTools []string `help:"Tools that are safe in processes; allowed_tools can name only these. A trailing * matches any rest. Replaces the defaults." env:"INTERLOCK_PROCESS_TOOLS" placeholder:"TOOL"`
 }
 
-// Compile is Flags.Compile with the default settings.
-func Compile(src []byte, version int64) (Compiled, error) { return Flags{}.Compile(src, version) }
-
 // Compile reads a text that was valid when it was registered, and tells by its shape
 // what it is. A validator that has grown stricter since must not guess what the old
 // meaning was: the error is document.Problems then.

@@ -18,7 +18,7 @@ func TestCompile(t *testing.T) {
 		name, event string
 		process     bool
 	}{flow: {"flow", "GO", false}, gate: {"gate", "yes", true}} {
-		c, err := definition.Compile([]byte(src), 3)
+		c, err := definition.Flags{}.Compile([]byte(src), 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestCompileRefuses(t *testing.T) {
 		"a workflow that is not valid": strings.Replace(flow, `"z"}`, `"y"}`, 1),
 		"a process that is not valid":  strings.Replace(gate, `null`, `"b"`, 1),
 	} {
-		if c, err := definition.Compile([]byte(src), 1); err == nil || c.Machine != nil || c.Process != nil {
+		if c, err := (definition.Flags{}).Compile([]byte(src), 1); err == nil || c.Machine != nil || c.Process != nil {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}

@@ -75,22 +75,24 @@ type Vote struct {
 
 // ApprovalOf is the JSON of an approval.
 func ApprovalOf(a *approvalv1.Approval) Approval {
-	out := Approval{
+	return Approval{
 		ApprovalID: a.GetApprovalId(), Kind: lower(a.GetKind().String(), "APPROVAL_KIND_"), Status: ApprovalStatus(a.GetStatus()),
 		RunID: a.GetRunId(), Subject: objectOf(a.GetSubject()), Data: rawOf(a.GetData()),
 		EditedData: rawOf(a.GetEditedData()), EditPatch: rawOf(a.GetEditPatch()), EditedBy: a.GetEditedBy(), Editable: a.GetEditable(),
-		Digest: a.GetDigest(), Message: a.GetMessage(), Terms: termsOf(a.GetTerms()), Votes: make([]Vote, len(a.GetVotes())),
+		Digest: a.GetDigest(), Message: a.GetMessage(), Terms: termsOf(a.GetTerms()), Votes: Each(a.GetVotes(), voteOf),
 		Asker: Asker{
 			Principal: a.GetAsker().GetPrincipal(), SessionID: a.GetAsker().GetSessionId(), RootSessionID: a.GetAsker().GetRootSessionId(),
 		},
 		Escalated: a.GetEscalated(), Outcome: a.GetOutcome(), Reason: a.GetReason(), By: a.GetBy(),
-		CreatedAt: timeOf(a.GetCreatedAt()), ExpiresAt: timeOf(a.GetExpiresAt()), DecidedAt: timeOf(a.GetDecidedAt()),
-		UsedAt: timeOf(a.GetUsedAt()), UsedBy: a.GetUsedBy(), Version: a.GetVersion(),
+		CreatedAt: Time(a.GetCreatedAt()), ExpiresAt: Time(a.GetExpiresAt()), DecidedAt: Time(a.GetDecidedAt()),
+		UsedAt: Time(a.GetUsedAt()), UsedBy: a.GetUsedBy(), Version: a.GetVersion(),
 	}
-	for i, v := range a.GetVotes() {
-		out.Votes[i] = Vote{By: v.GetBy(), Role: protomap.LowerWord(v.GetRole(), "APPROVER_ROLE_"), Approve: v.GetApprove(), Note: v.GetNote(), Time: timeOf(v.GetTime())}
+}
+
+func voteOf(v *approvalv1.Vote) Vote {
+	return Vote{
+		By: v.GetBy(), Role: protomap.LowerWord(v.GetRole(), "APPROVER_ROLE_"), Approve: v.GetApprove(), Note: v.GetNote(), Time: Time(v.GetTime()),
 	}
-	return out
 }
 
 func termsOf(t *approvalv1.Terms) Terms {
@@ -149,7 +151,7 @@ func runApprovals(a *enginev1.RunApproval) (pending *PendingApproval, last *Last
 	case a.GetPending():
 		return &PendingApproval{
 			ApprovalID: a.GetApprovalId(), Event: a.GetEvent(), To: a.GetTo(), Message: a.GetMessage(),
-			AskedBy: a.GetAskedBy(), Since: timeOf(a.GetSince()),
+			AskedBy: a.GetAskedBy(), Since: Time(a.GetSince()),
 		}, nil
 	default:
 		return nil, &LastApproval{

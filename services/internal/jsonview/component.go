@@ -28,7 +28,7 @@ func ComponentOf(c *statev1.Component) Component {
 		Slug: c.GetSlug(), Name: c.GetName(), Description: c.GetDescription(), Tags: c.GetTags(),
 		SchemaDefinition: rawOf(c.GetSchemaDefinition()), Persistence: persistenceOf(c.GetPersistence()),
 		InitialValues: objectOf(c.GetInitialValues()), Version: c.GetVersion(),
-		CreatedAt: timeOf(c.GetCreatedAt()), UpdatedAt: timeOf(c.GetUpdatedAt()),
+		CreatedAt: Time(c.GetCreatedAt()), UpdatedAt: Time(c.GetUpdatedAt()),
 	}
 }
 

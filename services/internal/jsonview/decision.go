@@ -22,7 +22,7 @@ type Decision struct {
 func DecisionOf(resp *policyv1.CheckToolCallResponse) Decision {
 	return Decision{
 		Decision: decisionName(resp.GetDecision()), Code: codeName(resp.GetCode()), Message: resp.GetMessage(),
-		AllowedTools: ToolsOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
+		AllowedTools: ListOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
 		LegalEvents:  LegalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
 		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(), Branch: resp.GetBranch(),
 	}

@@ -59,17 +59,17 @@ func forkOf(f *enginev1.Fork) *Fork {
 	if f == nil {
 		return nil
 	}
-	out := &Fork{
+	return &Fork{
 		Event: f.GetEvent(), State: f.GetState(), Join: protomap.LowerWord(f.GetJoin(), "JOIN_MODE_"), OnComplete: f.GetOnComplete(), OnFail: f.GetOnFail(),
-		Current: f.GetCurrent(), Branches: make([]ForkBranch, len(f.GetBranches())),
+		Current: f.GetCurrent(), Branches: Each(f.GetBranches(), forkBranchOf),
 	}
-	for i, b := range f.GetBranches() {
-		out.Branches[i] = ForkBranch{
-			Name: b.GetName(), Status: branchStatus(b.GetStatus()), State: b.GetState(), Terminal: b.GetTerminal(),
-			SessionID: b.GetSessionId(), Fork: forkOf(b.GetFork()),
-		}
+}
+
+func forkBranchOf(b *enginev1.ForkBranch) ForkBranch {
+	return ForkBranch{
+		Name: b.GetName(), Status: branchStatus(b.GetStatus()), State: b.GetState(), Terminal: b.GetTerminal(),
+		SessionID: b.GetSessionId(), Fork: forkOf(b.GetFork()),
 	}
-	return out
 }
 
 func branchStatus(s enginev1.BranchStatus) string {

@@ -66,41 +66,30 @@ type ToolResult struct {
 
 // HistoryOf is the JSON of history entries.
 func HistoryOf(entries []*enginev1.HistoryEntry) []HistoryEntry {
-	out := make([]HistoryEntry, len(entries))
-	for i, h := range entries {
-		out[i] = HistoryEntry{
-			RunVersion: h.GetRunVersion(), Time: timeOf(h.GetTime()), Actor: h.GetActor(), Type: protomap.HistoryWord(h.GetType()),
-			Event: h.GetEvent(), From: h.GetFrom(), To: h.GetTo(), Rationale: h.GetRationale(),
+	return Each(entries, func(h *enginev1.HistoryEntry) HistoryEntry {
+		return HistoryEntry{
+			RunVersion: h.GetRunVersion(), Time: Time(h.GetTime()), Actor: h.GetActor(), Type: protomap.HistoryWord(h.GetType()),
+			Event: h.GetEvent(), From: h.GetFrom(), To: h.GetTo(), Data: rawOf(h.GetData()), Rationale: h.GetRationale(),
 			Guards: GuardResults(h.GetGuards()), WorkflowVersion: h.GetWorkflowVersion(),
-			Reason: h.GetReason(), SafeNext: h.GetSafeNext(),
+			Status: protomap.Word(h.GetStatus(), runStatusPrefix), Reason: h.GetReason(), SafeNext: h.GetSafeNext(),
 			Branch: h.GetBranch(), Joins: joinsOf(h.GetJoins()), Interrupt: h.GetInterrupt(), Files: h.GetFiles(),
 			ChildRunID: h.GetChildRunId(), SessionID: h.GetSessionId(), ApprovalID: h.GetApprovalId(), ToolResult: toolResultOf(h.GetToolResult()),
 		}
-		if h.GetStatus() != enginev1.RunStatus_RUN_STATUS_UNSPECIFIED {
-			out[i].Status = runStatus(h.GetStatus())
-		}
-		if len(h.GetData()) > 0 {
-			out[i].Data = jsontext.Value(h.GetData())
-		}
-	}
-	return out
+	})
 }
 
 func joinsOf(joins []*enginev1.Join) []Join {
 	if len(joins) == 0 {
 		return nil
 	}
-	out := make([]Join, len(joins))
-	for i, j := range joins {
-		out[i] = Join{
+	return Each(joins, func(j *enginev1.Join) Join {
+		return Join{
 			Event: j.GetEvent(), To: j.GetTo(), Succeeded: j.GetSucceeded(), Conflicts: j.GetConflicts(),
-			Branches: make([]BranchOutcome, len(j.GetBranches())),
+			Branches: Each(j.GetBranches(), func(b *enginev1.BranchOutcome) BranchOutcome {
+				return BranchOutcome{Name: b.GetName(), Status: branchStatus(b.GetStatus())}
+			}),
 		}
-		for k, b := range j.GetBranches() {
-			out[i].Branches[k] = BranchOutcome{Name: b.GetName(), Status: branchStatus(b.GetStatus())}
-		}
-	}
-	return out
+	})
 }
 
 func toolResultOf(r *enginev1.ToolResult) *ToolResult {

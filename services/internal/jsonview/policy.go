@@ -31,15 +31,15 @@ type Attachment struct {
 
 // PolicyOf is the JSON of a policy.
 func PolicyOf(p *policyv1.Policy) Policy {
-	out := Policy{
+	return Policy{
 		Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()),
-		LiveVersion: p.GetLiveVersion(), ShadowVersion: p.GetShadowVersion(), Attachments: make([]Attachment, len(p.GetAttachments())),
-		CreatedAt: timeOf(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
+		LiveVersion: p.GetLiveVersion(), ShadowVersion: p.GetShadowVersion(), Attachments: Each(p.GetAttachments(), attachmentOf),
+		CreatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
 	}
-	for i, a := range p.GetAttachments() {
-		out.Attachments[i] = Attachment{Kind: lower(a.GetKind().String(), attachmentPrefix), ID: a.GetId()}
-	}
-	return out
+}
+
+func attachmentOf(a *policyv1.Attachment) Attachment {
+	return Attachment{Kind: lower(a.GetKind().String(), attachmentPrefix), ID: a.GetId()}
 }
 
 const attachmentPrefix = "ATTACHMENT_KIND_"
@@ -67,7 +67,7 @@ type Usage struct {
 func UsageOf(u *policyv1.Usage) Usage {
 	out := Usage{
 		Capability: u.GetCapability(), Measure: protomap.LowerWord(u.GetMeasure(), "MEASURE_"), Scope: protomap.LowerWord(u.GetScope(), "LIMIT_SCOPE_"), Subject: u.GetSubject(),
-		Used: u.GetUsed(), Max: u.GetMax(), WindowSeconds: secondsOf(u.GetWindow()), Period: protomap.LowerWord(u.GetPeriod(), "PERIOD_"), ResetsAt: timeOf(u.GetResetsAt()),
+		Used: u.GetUsed(), Max: u.GetMax(), WindowSeconds: secondsOf(u.GetWindow()), Period: protomap.LowerWord(u.GetPeriod(), "PERIOD_"), ResetsAt: Time(u.GetResetsAt()),
 	}
 	if u.GetMeasure() == policyv1.Measure_MEASURE_MONEY {
 		out.UsedUSD, out.MaxUSD = rules.MicroUSD(u.GetUsed()).String(), rules.MicroUSD(u.GetMax()).String()

@@ -33,7 +33,7 @@ type Turn struct {
 func ProcessOf(p *enginev1.Process) Process {
 	return Process{
 		Name: p.GetName(), Version: p.GetVersion(), Digest: p.GetDigest(), Definition: rawOf(p.GetDefinition()), Tools: p.GetTools(),
-		CreatedAt: timeOf(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
+		CreatedAt: Time(p.GetCreatedAt()), CreatedBy: p.GetCreatedBy(),
 	}
 }
 
@@ -41,6 +41,6 @@ func ProcessOf(p *enginev1.Process) Process {
 func TurnOf(t *enginev1.Turn) Turn {
 	return Turn{
 		InitialPrompt: t.GetInitialPrompt(), Question: t.GetQuestion(), Answers: t.GetAnswers(),
-		Status: runStatus(t.GetStatus()), State: t.GetState(), Text: t.GetText(),
+		Status: StatusName(t.GetStatus()), State: t.GetState(), Text: t.GetText(),
 	}
 }

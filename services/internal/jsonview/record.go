@@ -73,7 +73,7 @@ type ChainReport struct {
 // DecisionRecordOf is the JSON of a record.
 func DecisionRecordOf(r *policyv1.DecisionRecord) DecisionRecord {
 	out := DecisionRecord{
-		Partition: r.GetPartition(), Sequence: r.GetSequence(), Time: timeOf(r.GetTime()), Principal: r.GetPrincipal(),
+		Partition: r.GetPartition(), Sequence: r.GetSequence(), Time: Time(r.GetTime()), Principal: r.GetPrincipal(),
 		SessionID: r.GetSessionId(), RunID: r.GetRunId(), RunVersion: r.GetRunVersion(), Workflow: r.GetWorkflow(),
 		WorkflowVersion: r.GetWorkflowVersion(), State: r.GetState(), Branch: r.GetBranch(), CallID: r.GetCallId(), Tool: r.GetTool(),
 		Capability: r.GetCapability(), Decision: decisionName(r.GetDecision()), Code: codeName(r.GetCode()), Message: r.GetMessage(),

@@ -104,15 +104,15 @@ func RunOf(r *enginev1.Run) Run {
 	rules, used, meta := r.GetRules(), r.GetUsage(), r.GetWorkflowMeta()
 	run := Run{
 		RunID: r.GetRunId(), Workflow: r.GetWorkflow(), WorkflowVersion: r.GetWorkflowVersion(),
-		Status: runStatus(r.GetStatus()), State: r.GetState(), Context: jsontext.Value(r.GetContext()),
+		Status: StatusName(r.GetStatus()), State: r.GetState(), Context: objectOf(r.GetContext()),
 		Iterations: used.GetIterations(), TransitionCount: r.GetTransitionCount(), Version: r.GetVersion(),
-		SessionID: r.GetSessionId(), AllowedTools: ToolsOf(rules.GetToolsRestricted(), rules.GetAllowedTools()),
+		SessionID: r.GetSessionId(), AllowedTools: ListOf(rules.GetToolsRestricted(), rules.GetAllowedTools()),
 		Instructions: rules.GetInstructions(), LegalEvents: LegalEvents(rules.GetLegalEvents()),
-		CreatedAt: timeOf(r.GetCreatedAt()), UpdatedAt: timeOf(r.GetUpdatedAt()),
+		CreatedAt: Time(r.GetCreatedAt()), UpdatedAt: Time(r.GetUpdatedAt()),
 
 		SupersededBy: r.GetSupersededBy(), Held: r.GetHeld(), Holds: holdsOf(r.GetHolds()), Branch: r.GetBranch(), BranchOver: r.GetBranchOver(), Interrupt: interruptionOf(r.GetInterrupt()),
 		Fork: forkOf(r.GetFork()), Child: invocationOf(r.GetChild()), ParentRunID: r.GetParentRunId(),
-		DisallowedTools: rules.GetDisallowedTools(), AllowedCommands: listOf(rules.GetCommandsRestricted(), rules.GetAllowedCommands()),
+		DisallowedTools: rules.GetDisallowedTools(), AllowedCommands: ListOf(rules.GetCommandsRestricted(), rules.GetAllowedCommands()),
 		BlockedEnv: rules.GetBlockedEnv(), EnvOverrides: variablesOf(rules.GetEnvOverrides()),
 		MaxIterations: rules.GetMaxIterations(), MaxEditLines: rules.GetMaxEditLines(),
 		MaxFilesPerState: rules.GetMaxFilesPerState(), FilesChanged: used.GetFilesChanged(),
@@ -120,9 +120,6 @@ func RunOf(r *enginev1.Run) Run {
 		ApprovalWaitSeconds: secondsOf(meta.GetApprovalWait()), Process: meta.GetProcess(), Policies: meta.GetPolicies(),
 	}
 	run.PendingApproval, run.LastApproval = runApprovals(r.GetApproval())
-	if len(run.Context) == 0 {
-		run.Context = jsontext.Value("{}")
-	}
 	return run
 }
 
@@ -130,17 +127,14 @@ func holdsOf(holds []*enginev1.Hold) []Hold {
 	var out []Hold
 	for _, h := range holds {
 		out = append(out, Hold{
-			By: h.GetBy(), Cause: protomap.LowerWord(h.GetCause(), "HOLD_CAUSE_"), Reason: h.GetReason(), Since: timeOf(h.GetSince()),
+			By: h.GetBy(), Cause: protomap.LowerWord(h.GetCause(), "HOLD_CAUSE_"), Reason: h.GetReason(), Since: Time(h.GetSince()),
 		})
 	}
 	return out
 }
 
-// ToolsOf is nil, hence null, when tools are not restricted.
-func ToolsOf(restricted bool, tools []string) *[]string { return listOf(restricted, tools) }
-
-// listOf is nil, hence null, for what is not restricted to a list.
-func listOf(restricted bool, list []string) *[]string {
+// ListOf is nil, hence null, for what is not restricted to a list.
+func ListOf(restricted bool, list []string) *[]string {
 	if !restricted {
 		return nil
 	}
@@ -160,14 +154,11 @@ func variablesOf(vars []*enginev1.EnvVar) map[string]string {
 
 // LegalEvents is the JSON of what a state defines.
 func LegalEvents(events []*enginev1.LegalEvent) []LegalEvent {
-	out := make([]LegalEvent, len(events))
-	for i, ev := range events {
-		out[i] = LegalEvent{
-			Event: ev.GetEvent(), Targets: ev.GetTargets(), Guards: ev.GetGuards(),
-			RequiresApproval: ev.GetRequiresApproval(),
+	return Each(events, func(ev *enginev1.LegalEvent) LegalEvent {
+		return LegalEvent{
+			Event: ev.GetEvent(), Targets: ev.GetTargets(), Guards: ev.GetGuards(), RequiresApproval: ev.GetRequiresApproval(),
 		}
-	}
-	return out
+	})
 }
 
 // GuardResults is the JSON of guard outcomes; nil when there are none.
@@ -175,14 +166,12 @@ func GuardResults(results []*enginev1.GuardResult) []GuardResult {
 	if len(results) == 0 {
 		return nil
 	}
-	out := make([]GuardResult, len(results))
-	for i, g := range results {
-		out[i] = GuardResult{
+	return Each(results, func(g *enginev1.GuardResult) GuardResult {
+		return GuardResult{
 			Name: g.GetName(), Field: g.GetField(), Op: protomap.LowerWord(g.GetOperator(), "GUARD_OPERATOR_"),
 			Expected: jsontext.Value(g.GetExpected()), Actual: jsontext.Value(g.GetActual()), Passed: g.GetPassed(),
 		}
-	}
-	return out
+	})
 }
 
 // RejectionOf is the JSON of a rejection; nil for none.
@@ -198,12 +187,13 @@ func RejectionOf(r *enginev1.Rejection) *Rejection {
 
 const runStatusPrefix = "RUN_STATUS_"
 
-func runStatus(s enginev1.RunStatus) string {
+// StatusName is a status without its contract prefix: "RUNNING".
+func StatusName(s enginev1.RunStatus) string {
 	return strings.TrimPrefix(s.String(), runStatusPrefix)
 }
 
-// timeOf is a time in UTC, which JSON shows as RFC 3339.
-func timeOf(ts *timestamppb.Timestamp) time.Time {
+// Time is a contract's time in UTC, which JSON shows as RFC 3339.
+func Time(ts *timestamppb.Timestamp) time.Time {
 	if ts == nil {
 		return time.Time{}
 	}
@@ -213,11 +203,14 @@ func timeOf(ts *timestamppb.Timestamp) time.Time {
 // secondsOf is a duration in whole seconds.
 func secondsOf(d *durationpb.Duration) int64 { return int64(d.AsDuration() / time.Second) }
 
-// StatusName is a status without its contract prefix: "RUNNING".
-func StatusName(s enginev1.RunStatus) string { return runStatus(s) }
+// Each is the JSON of every element.
+func Each[From, To any](list []From, view func(From) To) []To {
+	out := make([]To, len(list))
+	for i, element := range list {
+		out[i] = view(element)
+	}
+	return out
+}
 
 // StatusNames are the names of all statuses, in the contract's order.
 func StatusNames() []string { return protomap.Names(enginev1.RunStatus_name, runStatusPrefix) }
-
-// Time is a contract's time in UTC, which JSON shows as RFC 3339.
-func Time(ts *timestamppb.Timestamp) time.Time { return timeOf(ts) }

@@ -66,7 +66,7 @@ func SessionOf(s *statev1.Session) Session {
 		AcceptEarlyUpdate: s.GetAcceptEarlyUpdate(), OpenChildren: s.GetOpenChildren(), Callbacks: callbacksOf(s.GetCallbacks()),
 		TaskID: s.GetTaskId(), Labels: s.GetLabels(), StateRef: s.GetStateRef(), Subject: s.GetSubject(), Grants: s.GetGrants(),
 		Error: s.GetError(), Version: s.GetVersion(),
-		CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()), EndedAt: timeOf(s.GetEndedAt()),
+		CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetUpdatedAt()), EndedAt: Time(s.GetEndedAt()),
 	}
 }
 
@@ -109,8 +109,8 @@ func TaskOf(t *statev1.Task) Task {
 		SessionID: t.GetSessionId(), SessionName: t.GetSessionName(), ParentSessionID: t.GetParentSessionId(),
 		RootSessionID: t.GetRootSessionId(), WorkflowStateID: t.GetWorkflowStateId(), Prompt: t.GetPrompt(),
 		Attempt: t.GetAttempt(), Callbacks: callbacksOf(t.GetCallbacks()), Labels: t.GetLabels(), Given: t.GetGiven(),
-		Runner: t.GetRunner(), LeaseExpiresAt: timeOf(t.GetLeaseExpiresAt()), CreatedAt: timeOf(t.GetCreatedAt()),
-		DueAt: timeOf(t.GetDueAt()), Error: t.GetError(),
+		Runner: t.GetRunner(), LeaseExpiresAt: Time(t.GetLeaseExpiresAt()), CreatedAt: Time(t.GetCreatedAt()),
+		DueAt: Time(t.GetDueAt()), Error: t.GetError(),
 	}
 }
 
@@ -125,15 +125,13 @@ func TaskStatuses() []string { return lowerNames(statev1.TaskStatus_name, "TASK_
 func StateUpdates() []string { return lowerNames(statev1.StateUpdate_name, "STATE_UPDATE_") }
 
 func callbacksOf(callbacks []*statev1.Callback) []Callback {
-	out := make([]Callback, len(callbacks))
-	for i, c := range callbacks {
-		out[i] = Callback{
+	return Each(callbacks, func(c *statev1.Callback) Callback {
+		return Callback{
 			CallbackID: c.GetCallbackId(), SessionID: c.GetSessionId(), SessionName: c.GetSessionName(),
 			StateUpdateStatus: reportOf(c.GetStateUpdateStatus()), StateVersion: c.GetStateVersion(),
-			Error: c.GetError(), Time: timeOf(c.GetTime()),
+			Error: c.GetError(), Time: Time(c.GetTime()),
 		}
-	}
-	return out
+	})
 }
 
 // reportOf is the status of a report, nil for NONE.

@@ -1,6 +1,7 @@
 package jsonview
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,7 +27,7 @@ type Schema struct {
 func SchemaOf(s *statev1.Schema) Schema {
 	return Schema{
 		SchemaID: s.GetSchemaId(), Name: s.GetName(), Version: s.GetVersion(), JSONSchema: rawOf(s.GetJsonSchema()),
-		Description: s.GetDescription(), CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetCreatedAt()),
+		Description: s.GetDescription(), CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetCreatedAt()),
 		Digest: s.GetDigest(), CreatedBy: s.GetCreatedBy(),
 	}
 }
@@ -58,11 +59,11 @@ func StateOf(s *statev1.State) State {
 	out := State{
 		StateID: s.GetStateId(), SchemaID: s.GetSchemaId(), SchemaName: s.GetSchemaName(),
 		RootSessionID: s.GetRootSessionId(), RootSessionName: s.GetRootSessionName(), Version: s.GetVersion(),
-		CurrentData: rawOf(s.GetData()), CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()),
+		CurrentData: rawOf(s.GetData()), CreatedAt: Time(s.GetCreatedAt()), UpdatedAt: Time(s.GetUpdatedAt()),
 		SchemaVersion: s.GetSchemaVersion(), UpdatedBy: s.GetUpdatedBy(),
 	}
 	if l := s.GetLock(); l != nil {
-		out.Lock = &Lock{Holder: l.GetHolder(), ExpiresAt: timeOf(l.GetExpiresAt())}
+		out.Lock = &Lock{Holder: l.GetHolder(), ExpiresAt: Time(l.GetExpiresAt())}
 	}
 	return out
 }
@@ -94,7 +95,7 @@ type StateVersion struct {
 // StateVersionOf is the JSON of a change.
 func StateVersionOf(v *statev1.StateVersion) StateVersion {
 	return StateVersion{
-		Version: v.GetVersion(), Time: timeOf(v.GetTime()), Type: protomap.LowerWord(v.GetType(), "STATE_CHANGE_TYPE_"),
+		Version: v.GetVersion(), Time: Time(v.GetTime()), Type: protomap.LowerWord(v.GetType(), "STATE_CHANGE_TYPE_"),
 		SessionID: v.GetSessionId(), SessionName: v.GetSessionName(), Actor: v.GetActor(),
 		SchemaVersion: v.GetSchemaVersion(), Patch: rawOf(v.GetPatch()),
 	}
@@ -119,17 +120,11 @@ type StateEvent struct {
 
 // StateEventOf is the JSON of a change as it is told live.
 func StateEventOf(stateID string, v *statev1.StateVersion) StateEvent {
-	ev := StateEvent{EventType: StateUpdated, StateID: stateID, Version: v.GetVersion(), Timestamp: timeOf(v.GetTime())}
+	ev := StateEvent{EventType: StateUpdated, StateID: stateID, Version: v.GetVersion(), Timestamp: Time(v.GetTime())}
 	if v.GetType() == statev1.StateChangeType_STATE_CHANGE_TYPE_CREATED {
 		ev.EventType = StateCreated
 	}
-	session := v.GetSessionName()
-	if session == "" {
-		session = v.GetSessionId()
-	}
-	if session != "" {
-		ev.UpdatedBySession = &session
-	}
+	ev.UpdatedBySession = orNull(cmp.Or(v.GetSessionName(), v.GetSessionId()))
 	return ev
 }
 

@@ -20,12 +20,8 @@ type Workflow struct {
 
 // WorkflowOf is the JSON of a workflow.
 func WorkflowOf(w *enginev1.Workflow) Workflow {
-	out := Workflow{
-		Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest(),
-		CreatedAt: timeOf(w.GetCreatedAt()), CreatedBy: w.GetCreatedBy(),
+	return Workflow{
+		Name: w.GetName(), Version: w.GetVersion(), Digest: w.GetDigest(), Definition: rawOf(w.GetDefinition()),
+		CreatedAt: Time(w.GetCreatedAt()), CreatedBy: w.GetCreatedBy(),
 	}
-	if len(w.GetDefinition()) > 0 {
-		out.Definition = jsontext.Value(w.GetDefinition())
-	}
-	return out
 }

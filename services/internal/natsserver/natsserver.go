@@ -5,6 +5,7 @@
 package natsserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -67,9 +68,7 @@ func Start(cfg Config) (*Server, error) {
 	if cfg.MaxPayload <= 0 {
 		cfg.MaxPayload = defaultMaxPayload
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	gate := newGate()
 	srv, err := server.NewServer(&server.Options{
 		ServerName:   "interlock",
@@ -117,10 +116,7 @@ func (s *Server) Stop() {
 }
 
 func listenOn(cfg Config) (host string, port int, err error) {
-	if cfg.Addr == "" {
-		cfg.Addr = "127.0.0.1:0"
-	}
-	host, text, err := net.SplitHostPort(cfg.Addr)
+	host, text, err := net.SplitHostPort(cmp.Or(cfg.Addr, "127.0.0.1:0"))
 	if err != nil {
 		return "", 0, fmt.Errorf("nats server: address %q: %w", cfg.Addr, err)
 	}

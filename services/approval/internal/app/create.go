@@ -50,9 +50,7 @@ func (a *App) Create(ctx context.Context, caller Caller, q Question) (r *Record,
 		return a.reuse(ctx, caller, req, q.RunID, q.UsedBy)
 	}
 	if req.ID == "" {
-		if req.ID, err = typeid.New(typeid.Approval); err != nil {
-			return nil, false, fault.From(err)
-		}
+		req.ID = typeid.New(typeid.Approval)
 	}
 	return a.open(ctx, caller, req, q.RunID)
 }

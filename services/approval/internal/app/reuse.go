@@ -69,9 +69,7 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 		return nil, false, err
 	}
 	if req.ID == "" {
-		if req.ID, err = typeid.New(typeid.Approval); err != nil {
-			return nil, false, fault.From(err)
-		}
+		req.ID = typeid.New(typeid.Approval)
 	}
 	data, err := json.Marshal(asked{req.ID})
 	if err != nil {

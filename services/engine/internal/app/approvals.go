@@ -22,11 +22,9 @@ import (
 // commit that parks, makes certain that both sides come to know: that the approval is
 // made, that its decision is carried out, and that nobody is asked in vain.
 
-const (
-	// inTime bounds what a caller waits for the approval service. What was not done
-	// after that the timer does.
-	inTime = 2 * time.Second
-)
+// inTime bounds what a caller waits for the approval service. What was not done
+// after that the timer does.
+const inTime = 2 * time.Second
 
 // tellApprovals tells the approval service at once what a commit has parked, and what
 // nobody waits for any more, but for settled, whose outcome its caller tells. What fails

@@ -2,14 +2,59 @@ package app
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/interlock-run/interlock/pkg/authority"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
+// request is one command on one run, and on the family that it moves.
+type request struct {
+	op      authority.Op
+	target  Target
+	command workflow.Command
+
+	expected int64
+	// key makes the request happen once, see requestKey; it may have no name.
+	key once.Key
+	// session, when set, drives the run from now on.
+	session string
+	// settles is the approval whose decision this carries out.
+	settles string
+}
+
+func (r request) subject() string {
+	if r.target.RunID != "" {
+		return "run " + r.target.RunID
+	}
+	return "the run of session " + r.target.SessionID
+}
+
+// refusedFor is why a request fails before the machine is asked, or nil.
+func (r request) refusedFor(refusal *authority.Refusal, run *workflow.Run, m definition.Compiled) error {
+	switch {
+	case r.op == authority.Answer && m.Process == nil:
+		return noProcess(run)
+	case r.expected != 0 && r.expected != run.Version:
+		e := fault.New(fault.VersionConflict, "run %s is at version %d, not %d; read it and decide again",
+			run.ID, run.Version, r.expected)
+		e.Metadata = map[string]string{"current_version": fmt.Sprint(run.Version)}
+		return e
+	case refusal != nil:
+		return refused(refusal)
+	default:
+		return nil
+	}
+}
+
 // change decides whether the caller may change a run, steps it, and commits what came of
 // it; again from the start when another request was faster. Then it tells the approval
-// service what the commit has parked.
+// service what the commit has parked. Every change of a run that exists takes this way.
 func (a *App) change(ctx context.Context, caller Caller, r request) (*Outcome, error) {
 	fresh := false
 	done, err := retry.Do(ctx, r.subject(), func() (*committed, error) {
@@ -30,8 +75,8 @@ func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*comm
 	if err != nil {
 		return nil, err
 	}
-	if d.failed != nil {
-		return s.answered(ctx, r, d)
+	if d.refusal != nil {
+		return s.answerRefused(ctx, d)
 	}
 	f := newFamily(s.app, caller, s)
 	command, err := f.fillIn(ctx, d.aim.At, d.m, r.command)
@@ -47,11 +92,12 @@ func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*comm
 	return f.commit(ctx, d, stepped, r)
 }
 
-// answered is what came of a request that fails: the first answer, for a repeat of one
-// that did not (S6.5).
-func (s *scene) answered(ctx context.Context, r request, d decision) (*committed, error) {
+// answerRefused is what came of a request that is refused: the first answer, for a repeat
+// of one that was not (S6.5). What a cached record refuses counts as a lost race, so that
+// the next try decides again on fresh ones.
+func (s *scene) answerRefused(ctx context.Context, d decision) (*committed, error) {
 	if d.aim.Asked.Run != nil {
-		first, err := s.app.firstAnswer(ctx, runKey(s.namespace, d.aim.Asked.Run.ID), d.name, r.digest)
+		first, err := s.app.firstAnswer(ctx, runKey(s.namespace, d.aim.Asked.Run.ID), d.key)
 		if first != nil || err != nil {
 			return &committed{outcome: first}, err
 		}
@@ -59,5 +105,38 @@ func (s *scene) answered(ctx context.Context, r request, d decision) (*committed
 	if !s.fresh {
 		return nil, &store.ConflictError{}
 	}
-	return nil, d.failed
+	return nil, d.refusal
+}
+
+// decision is what a request is carried out on, or why it fails.
+type decision struct {
+	aim authority.Aim
+	m   definition.Compiled
+	// key of the request in the branch that it means.
+	key     once.Key
+	refusal error
+}
+
+// decideOn decides on a request before the machine is asked.
+func (s *scene) decideOn(ctx context.Context, r request) (d decision, err error) {
+	if r.session != "" {
+		s.Target.Session = r.session
+	}
+	aim, refusal, err := s.aim(ctx, r.op)
+	if refusal != nil {
+		d.refusal = refused(refusal)
+	}
+	if refusal != nil || err != nil {
+		return d, err
+	}
+	d.aim, d.key = aim, r.key
+	if d.key.Name != "" && aim.Asked.Branch != "" {
+		d.key.Name += " in " + aim.Asked.Branch // sessions in other branches have keys of their own
+	}
+	if d.m, err = s.app.machine(ctx, s.namespace, aim.At.Run.Workflow, aim.At.Run.WorkflowVersion); err != nil {
+		return d, err
+	}
+	refusal, err = s.permit(ctx, r.op, aim)
+	d.refusal = r.refusedFor(refusal, aim.At.Run, d.m)
+	return d, err
 }

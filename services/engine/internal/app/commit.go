@@ -35,12 +35,12 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 	if err := f.addSteps(&batch); err != nil {
 		return nil, err
 	}
-	if err := f.scene.guard(&batch, s.key); err != nil {
+	if err := f.scene.addChecks(&batch, s.key); err != nil {
 		return nil, err
 	}
 	outcome := outcomeOf(&s.out)
-	if d.name != "" {
-		if batch.Idempotency, err = remembered(f.key(d.aim.Asked.Run.ID), d.name, r.digest, after, outcome); err != nil {
+	if d.key.Name != "" {
+		if batch.Idempotency, err = keptAnswer(f.key(d.aim.Asked.Run.ID), d.key, after, outcome); err != nil {
 			return nil, fault.From(err)
 		}
 	}

@@ -75,7 +75,7 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 			return c, nil
 		}
 		if m.Asks(lane.State, c.Event) {
-			return f.askable(m, c)
+			return f.askable(m, c), nil
 		}
 		name := m.State(lane.State).Invokes(c.Event)
 		if name == "" {
@@ -97,20 +97,17 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 
 // askable gives an event the id of the approval that it may have to wait for, or says
 // why nobody could ever grant that.
-func (f *family) askable(m definition.Compiled, fire workflow.Fire) (workflow.Fire, error) {
+func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fire {
 	if f.app.Approvals == nil {
 		fire.Unasked = "this engine has no approval service to ask"
-		return fire, nil
+		return fire
 	}
 	if err := m.Meta().Approval.Check(consent.Asker{Principal: f.caller.Principal.Name}); err != nil {
 		fire.Unasked = "nobody but you could grant it: " + err.Error()
-		return fire, nil
+		return fire
 	}
-	var err error
-	if fire.ApprovalID, err = typeid.New(typeid.Approval); err != nil {
-		return fire, fault.From(err)
-	}
-	return fire, nil
+	fire.ApprovalID = typeid.New(typeid.Approval)
+	return fire
 }
 
 // newChild returns the workflow that an event invokes, at its latest version, and

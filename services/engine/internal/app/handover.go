@@ -97,7 +97,7 @@ func (h *handover) pause(ctx context.Context, now *workflow.Run) error {
 // commit makes the handover durable, with what else the batch holds.
 func (h *handover) commit(ctx context.Context) (store.Result, error) {
 	if home := h.home(); home != nil {
-		if err := h.guard(&h.batch, *home); err != nil {
+		if err := h.addChecks(&h.batch, *home); err != nil {
 			return store.Result{}, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // parseObject reads a caller's JSON object; nothing at all is a missing value.
@@ -32,14 +33,14 @@ func invalidField(reason fault.Reason, field string, p document.Problem) error {
 	return e
 }
 
-// requestName is the name of a request's first answer, by its idempotency key;
-// empty when it has none. Others have names of other forms (the decisions on a run's
-// tool calls, say), which no key may be taken for.
-func requestName(idempotencyKey string) string {
+// requestKey makes a request happen once, by its idempotency key; it has no name without
+// that. Other keys have names of other forms (the decisions on a run's tool calls, say),
+// which no caller's key may be taken for.
+func requestKey(idempotencyKey, digest string) once.Key {
 	if idempotencyKey == "" {
-		return ""
+		return once.Key{Digest: digest}
 	}
-	return "request/" + idempotencyKey
+	return once.Key{Name: "request/" + idempotencyKey, Digest: digest}
 }
 
 // causeName is the name of what followed from one cause, which no caller's key may be

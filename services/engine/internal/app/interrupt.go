@@ -2,16 +2,15 @@ package app
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/pathglob"
-	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // Interrupted is what came of a changed file.
@@ -32,12 +31,12 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 	if err != nil {
 		return nil, err
 	}
-	data, err := a.store.Answer(ctx, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
-	if errors.Is(err, store.ErrNotFound) {
+	data, err := once.Answer(ctx, a.store, runKey(caller.Namespace, asked.Root()), ledger.CallName(callID))
+	switch {
+	case err != nil:
+		return nil, err
+	case data == nil:
 		return nil, notAllowed(runID, callID)
-	}
-	if err != nil {
-		return nil, fault.From(err)
 	}
 	call, err := ledger.DecodeCall(data)
 	if err != nil {
@@ -68,8 +67,7 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 		op:      authority.Interrupt,
 		target:  Target{RunID: call.RunID, Branch: call.Branch},
 		command: workflow.Divert{Interrupt: name, Files: files, Actor: caller.Principal.Name},
-		key:     ledger.InterruptName(callID),
-		digest:  digest("interrupt", name),
+		key:     once.Key{Name: ledger.InterruptName(callID), Digest: digest("interrupt", name)},
 	})
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (a *App) loadRun(ctx context.Context, key store.Key) (*workflow.Run, error)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	a.remember(key, run)
+	a.cacheRun(key, run)
 	return run, nil
 }
 
@@ -42,7 +42,7 @@ func (a *App) cachedRun(ctx context.Context, key store.Key) (*workflow.Run, erro
 	return a.loadRun(ctx, key)
 }
 
-func (a *App) remember(key store.Key, run *workflow.Run) {
+func (a *App) cacheRun(key store.Key, run *workflow.Run) {
 	a.runs.Put(key, run, func(old *workflow.Run) bool { return old.Version > run.Version })
 }
 
@@ -50,7 +50,7 @@ func (a *App) remember(key store.Key, run *workflow.Run) {
 func (a *App) refresh(namespace string, runs ...*workflow.Run) {
 	for _, run := range runs {
 		key := runKey(namespace, run.ID)
-		a.remember(key, run)
+		a.cacheRun(key, run)
 		a.changes.Wake(key)
 	}
 }

@@ -73,8 +73,7 @@ func (a *App) Answer(ctx context.Context, caller Caller, req Answer) (*Outcome, 
 		target:   req.Target,
 		command:  process.Fire(req.Answer, req.Note, "", caller.Principal.Name),
 		expected: req.ExpectedVersion,
-		key:      requestName(req.IdempotencyKey),
-		digest:   digest("answer", req.Answer, req.Note),
+		key:      requestKey(req.IdempotencyKey, digest("answer", req.Answer, req.Note)),
 	})
 	if err != nil {
 		return nil, err
@@ -85,6 +84,11 @@ func (a *App) Answer(ctx context.Context, caller Caller, req Answer) (*Outcome, 
 		outcome.Rejection = &explained
 	}
 	return outcome, nil
+}
+
+func noProcess(run *workflow.Run) error {
+	return fault.New(fault.FailedPrecondition, "run %s is of workflow %q, which asks no questions; use its events",
+		run.ID, run.Workflow)
 }
 
 // Turn is where a session of a process stands, and what its agent is told. A process

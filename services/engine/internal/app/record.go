@@ -29,7 +29,7 @@ type runRecord struct {
 	CreatedAt       time.Time       `json:"created_at"`
 	UpdatedAt       time.Time       `json:"updated_at"`
 
-	// What only some runs have; see record_lanes.go.
+	// What only some runs have; see writeRare.
 	Entries   int64               `json:"entries,omitempty"`
 	Interrupt *interruptionRecord `json:"interrupt,omitempty"`
 	Fork      *forkRecord         `json:"fork,omitempty"`
@@ -91,10 +91,10 @@ func decodeRun(data []byte, version int64) (*workflow.Run, error) {
 		SessionID: r.SessionID, Workspace: r.Workspace, Owner: r.Owner,
 		Status: r.Status, TransitionCount: r.TransitionCount, Version: version, Holds: holdsIn(r.Holds),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		Entries: max(r.Entries, r.Entry), Parent: r.Parent.decode(), Joined: r.Joined,
+		Entries: max(r.Entries, r.Entry), Parent: (*workflow.Parent)(r.Parent), Joined: r.Joined,
 		Lane: workflow.Lane{
-			State: r.State, Entry: r.Entry, Context: context, Interrupt: r.Interrupt.decode(), Fork: fork,
-			Child: r.Child.decode(), Approval: approval,
+			State: r.State, Entry: r.Entry, Context: context, Interrupt: (*workflow.Interruption)(r.Interrupt), Fork: fork,
+			Child: (*workflow.Invocation)(r.Child), Approval: approval,
 		},
 	}, nil
 }
@@ -345,13 +345,13 @@ type (
 // writeRare writes what only some runs have.
 func writeRare(w *jsonobject.Writer, run *workflow.Run) {
 	if run.Interrupt != nil {
-		w.Raw("interrupt", mustJSON(interruptionOf(run.Interrupt)))
+		w.Raw("interrupt", mustJSON((*interruptionRecord)(run.Interrupt)))
 	}
 	if run.Fork != nil {
 		w.Raw("fork", mustJSON(forkOf(run.Fork)))
 	}
 	if run.Child != nil {
-		w.Raw("child", mustJSON(invocationOf(run.Child)))
+		w.Raw("child", mustJSON((*invocationRecord)(run.Child)))
 	}
 	if run.Parent != nil {
 		w.Raw("parent", mustJSON((*parentRecord)(run.Parent)))
@@ -395,15 +395,6 @@ func mustJSON(v any) []byte {
 	return data
 }
 
-func interruptionOf(in *workflow.Interruption) *interruptionRecord {
-	return (*interruptionRecord)(in)
-}
-func invocationOf(in *workflow.Invocation) *invocationRecord { return (*invocationRecord)(in) }
-func (r *interruptionRecord) decode() *workflow.Interruption { return (*workflow.Interruption)(r) }
-
-func (r *invocationRecord) decode() *workflow.Invocation { return (*workflow.Invocation)(r) }
-func (r *parentRecord) decode() *workflow.Parent         { return (*workflow.Parent)(r) }
-
 func approvalOf(a *workflow.Approval) *approvalRecord {
 	if a == nil {
 		return nil
@@ -438,8 +429,8 @@ func forkOf(f *workflow.ForkProgress) *forkRecord {
 		b := &f.Branches[i]
 		r.Branches[i] = branchRecord{
 			Name: b.Name, Status: b.Status, SessionID: b.SessionID, State: b.State, Entry: b.Entry,
-			Context: b.Context.AppendJSON(nil), Interrupt: interruptionOf(b.Interrupt),
-			Fork: forkOf(b.Fork), Child: invocationOf(b.Child), Approval: approvalOf(b.Approval),
+			Context: b.Context.AppendJSON(nil), Interrupt: (*interruptionRecord)(b.Interrupt),
+			Fork: forkOf(b.Fork), Child: (*invocationRecord)(b.Child), Approval: approvalOf(b.Approval),
 		}
 	}
 	return r
@@ -453,7 +444,7 @@ func (r *forkRecord) decode() (*workflow.ForkProgress, error) {
 	for i := range r.Branches {
 		from, b := &r.Branches[i], &f.Branches[i]
 		b.Name, b.Status, b.SessionID, b.State, b.Entry = from.Name, from.Status, from.SessionID, from.State, from.Entry
-		b.Interrupt, b.Child = from.Interrupt.decode(), from.Child.decode()
+		b.Interrupt, b.Child = (*workflow.Interruption)(from.Interrupt), (*workflow.Invocation)(from.Child)
 		var err error
 		if b.Context, err = storedValue(from.Context); err != nil {
 			return nil, err

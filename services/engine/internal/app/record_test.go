@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 func value(t *testing.T, text string) document.Value {
@@ -164,7 +165,7 @@ func TestAnswerIsComplete(t *testing.T) {
 		},
 		Note: "n", Changed: true, From: "a", ApprovalID: "apr_1",
 	}
-	kept, err := remembered(store.Key{ID: "run_1"}, "k", "d", authority.Place{Node: authority.Node{Run: &run}, Branch: "lint", Owner: "s3"}, out)
+	kept, err := keptAnswer(store.Key{ID: "run_1"}, once.Key{Name: "k", Digest: "d"}, authority.Place{Node: authority.Node{Run: &run}, Branch: "lint", Owner: "s3"}, out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -170,23 +171,16 @@ func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *V
 }
 
 func invalidDefinition(what string, problems document.Problems) *fault.Error {
-	e := fault.New(fault.InvalidDefinition, "the %s is not valid: %s", what, firstError(problems))
-	for _, p := range problems {
-		if p.Severity != document.SeverityWarning {
-			e.Violations = append(e.Violations, fault.Violation{Pointer: p.Pointer, Code: p.Code, Message: p.Message})
-		}
+	errs := slices.DeleteFunc(slices.Clone(problems), func(p document.Problem) bool { return p.Severity == document.SeverityWarning })
+	e := fault.New(fault.InvalidDefinition, "the %s is not valid: %s", what, firstOf(errs))
+	for _, p := range errs {
+		e.Violations = append(e.Violations, fault.Violation{Pointer: p.Pointer, Code: p.Code, Message: p.Message})
 	}
 	return e
 }
 
-// firstError is one line for callers that read only the message.
-func firstError(problems document.Problems) string {
-	errs := problems[:0:0]
-	for _, p := range problems {
-		if p.Severity != document.SeverityWarning {
-			errs = append(errs, p)
-		}
-	}
+// firstOf is one line for callers that read only the message.
+func firstOf(errs document.Problems) string {
 	if len(errs) == 1 {
 		return errs[0].String()
 	}

@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/authority"
-	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/once"
@@ -38,8 +36,7 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 		command: resumeBy(caller),
 		session: req.SessionID,
 		// A repeat must not resume the run once more after a later pause.
-		key:    resumeName(req),
-		digest: startDigest(req),
+		key: resumeKey(req),
 	})
 	if err != nil || outcome.Rejection == nil {
 		return outcome, err
@@ -54,26 +51,21 @@ func (a *App) takenBefore(ctx context.Context, caller Caller, req Start) (string
 		return "", nil
 	}
 	owner := *requestOwner(caller, req)
-	data, err := a.store.Answer(ctx, owner, resumeName(req))
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fault.From(err)
+	data, err := once.Answer(ctx, a.store, owner, resumeKey(req).Name)
+	if data == nil || err != nil {
+		return "", err
 	}
 	runID, digest, _ := strings.Cut(string(data), " ")
-	if digest != startDigest(req) {
-		return "", fault.From(&store.ReplayMismatchError{Owner: owner, Name: resumeName(req)})
-	}
-	return runID, nil
+	return runID, resumeKey(req).Same(owner, digest)
 }
 
-// resumeName is the name of a resuming request's first answer, or "".
-func resumeName(req Start) string {
+// resumeKey makes a resuming request happen once; it has no name without an idempotency
+// key.
+func resumeKey(req Start) once.Key {
 	if req.IdempotencyKey == "" {
-		return ""
+		return once.Key{Digest: startDigest(req)}
 	}
-	return "resume/" + req.IdempotencyKey
+	return once.Key{Name: "resume/" + req.IdempotencyKey, Digest: startDigest(req)}
 }
 
 // take makes the session drive the paused run, and remembers which run this request
@@ -91,10 +83,8 @@ func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) 
 		return "", err
 	}
 	if req.IdempotencyKey != "" {
-		h.batch.Idempotency = &store.Idempotency{
-			Owner: *requestOwner(caller, req), Name: resumeName(req), Digest: startDigest(req),
-			Answer: []byte(runID + " " + startDigest(req)), TTL: once.Kept,
-		}
+		key := resumeKey(req)
+		h.batch.Idempotency = key.KeepAnswer(*requestOwner(caller, req), []byte(runID+" "+key.Digest))
 	}
 	result, err := h.commit(ctx)
 	if err == nil && result.Replayed {

@@ -167,11 +167,11 @@ func (s *scene) find(id string) *workflow.Run {
 	return s.Runs[i].Run
 }
 
-// guard adds the scene's preconditions to a batch, where the store can check them: in the
+// addChecks adds the scene's preconditions to a batch, where the store can check them: in the
 // batch's own shard at least. What it cannot check must not come from the cache. A record
 // that the batch writes has its precondition there, which must be the version that the
 // decision was made on.
-func (s *scene) guard(batch *store.Batch, home store.Key) error {
+func (s *scene) addChecks(batch *store.Batch, home store.Key) error {
 	shards := s.app.store.Shards()
 	for _, check := range s.checks {
 		if !s.app.store.Spans() && check.Key.Shard(shards) != home.Shard(shards) {

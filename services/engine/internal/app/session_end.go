@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -25,7 +24,7 @@ func (a *App) SessionEnded(ctx context.Context, namespace, cause string, names .
 		if !authority.HoldsAtEnd(b, run) {
 			return nil
 		}
-		return a.once(ctx, caller, authority.EndSession, run, hold, "session end "+cause)
+		return a.followUp(ctx, caller, authority.EndSession, run, hold, "session end "+cause)
 	})
 }
 
@@ -37,11 +36,10 @@ func (a *App) SessionResumed(ctx context.Context, namespace, cause string, names
 	caller := system(namespace)
 	lift := workflow.Resume{Lifts: caller.who().Lifts(authority.LiftEnd), Actor: caller.Principal.Name}
 	return a.forSession(ctx, caller, names, func(b authority.Binding, run *workflow.Run) error {
-		held := slices.ContainsFunc(run.Holds, func(h workflow.Hold) bool { return h.Cause == workflow.HoldSessionEnd })
-		if !held || run.SessionID != b.Session {
+		if !run.HeldFor(workflow.HoldSessionEnd) || run.SessionID != b.Session {
 			return nil
 		}
-		return a.once(ctx, caller, authority.LiftEnd, run, lift, "session resume "+cause)
+		return a.followUp(ctx, caller, authority.LiftEnd, run, lift, "session resume "+cause)
 	})
 }
 
@@ -74,13 +72,14 @@ func (a *App) mark(ctx context.Context, namespace string, names []string, cause 
 	return nil
 }
 
-// once applies what follows for a run from one cause. A rejection says that it cannot be
+// followUp applies what follows for a run from one cause. A rejection says that it cannot be
 // any more: then there is nothing to do.
-func (a *App) once(
+func (a *App) followUp(
 	ctx context.Context, caller Caller, op authority.Op, run *workflow.Run, command workflow.Command, cause string,
 ) error {
 	_, err := a.change(ctx, caller, request{
-		op: op, target: Target{RunID: run.ID}, command: command, key: causeName(cause), digest: digest(cause),
+		op: op, target: Target{RunID: run.ID}, command: command,
+		key: once.Key{Name: causeName(cause), Digest: digest(cause)},
 	})
 	return err
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/authority"
 	"github.com/interlock-run/interlock/pkg/document"
@@ -12,6 +13,35 @@ import (
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
+
+// Start is a request for a run.
+type Start struct {
+	Workflow       string
+	Version        int64
+	SessionID      string
+	Context        []byte
+	Workspace      string
+	IdempotencyKey string
+	Resume         bool
+}
+
+// requestOwner is what owns the idempotency key of a request for a run: the
+// session's binding when it has one. It is nil when there is neither.
+func requestOwner(caller Caller, req Start) *store.Key {
+	switch {
+	case req.SessionID != "":
+		key := bindingKey(caller.Namespace, req.SessionID)
+		return &key
+	case req.IdempotencyKey != "":
+		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}
+	default:
+		return nil
+	}
+}
+
+func startDigest(req Start) string {
+	return digest("start", req.Workflow, fmt.Sprint(req.Version), req.SessionID, req.Workspace, string(req.Context), fmt.Sprint(req.Resume))
+}
 
 // starting is a Start as it is carried out.
 type starting struct {
@@ -100,7 +130,7 @@ func (a *App) startedBefore(ctx context.Context, caller Caller, req Start) (*Out
 	if req.IdempotencyKey == "" {
 		return nil, nil
 	}
-	return a.firstAnswer(ctx, *requestOwner(caller, req), requestName(req.IdempotencyKey), startDigest(req))
+	return a.firstAnswer(ctx, *requestOwner(caller, req), requestKey(req.IdempotencyKey, startDigest(req)))
 }
 
 func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, error) {
@@ -114,9 +144,6 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 	}
 	h := a.newHandover(caller, s.SessionID, "")
 	h.Offer = &s.offer
-	if refusal := h.MayStart(); refusal != nil {
-		return nil, refused(refusal)
-	}
 	if err := h.drive(ctx, authority.Start, authority.Aim{}, id, ""); err != nil {
 		return nil, err
 	}
@@ -133,7 +160,7 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 		return nil, err
 	}
 	if s.IdempotencyKey != "" {
-		h.batch.Idempotency, err = remembered(*anchor, requestName(s.IdempotencyKey), startDigest(s.Start),
+		h.batch.Idempotency, err = keptAnswer(*anchor, requestKey(s.IdempotencyKey, startDigest(s.Start)),
 			authority.Place{Node: authority.Node{Run: &out.Run}}, &Outcome{Changed: true})
 		if err != nil {
 			return nil, fault.From(err)

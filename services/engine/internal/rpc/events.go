@@ -45,11 +45,7 @@ func (Announcer) RunEvent(namespace, actor string, run *workflow.Run, ev *workfl
 	}
 	if ev.Type == workflow.EventRejected {
 		// One version of a run can see many rejections.
-		id, err := typeid.New(typeid.Event)
-		if err != nil {
-			return store.Event{}, err
-		}
-		out.Id = bus.EventID(out) + "." + id
+		out.Id = bus.EventID(out) + "." + typeid.New(typeid.Event)
 	}
 	return bus.Encode(out)
 }

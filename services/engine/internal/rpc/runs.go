@@ -144,7 +144,7 @@ func (s *Runs) ForceState(ctx context.Context, req *enginev1.ForceStateRequest) 
 
 // PauseRun implements RunService.
 func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*enginev1.PauseRunResponse, error) {
-	run, err := s.settled(s.app.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
+	run, err := s.accepted(s.app.Pause(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (s *Runs) PauseRun(ctx context.Context, req *enginev1.PauseRunRequest) (*en
 
 // ResumeRun implements RunService.
 func (s *Runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*enginev1.ResumeRunResponse, error) {
-	run, err := s.settled(s.app.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
+	run, err := s.accepted(s.app.Resume(ctx, caller(ctx), req.GetRunId(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *Runs) ResumeRun(ctx context.Context, req *enginev1.ResumeRunRequest) (*
 
 // CancelRun implements RunService.
 func (s *Runs) CancelRun(ctx context.Context, req *enginev1.CancelRunRequest) (*enginev1.CancelRunResponse, error) {
-	run, err := s.settled(s.app.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
+	run, err := s.accepted(s.app.Cancel(ctx, caller(ctx), req.GetRunId(), req.GetReason(), req.GetIdempotencyKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -204,9 +204,9 @@ func (s *Runs) WatchRun(req *enginev1.WatchRunRequest, stream grpc.ServerStreami
 	})
 }
 
-// settled is for commands that have no rejection in their contract: what the
+// accepted is for commands that have no rejection in their contract: what the
 // machine refuses is a failed precondition.
-func (s *Runs) settled(outcome *app.Outcome, err error) (*enginev1.Run, error) {
+func (s *Runs) accepted(outcome *app.Outcome, err error) (*enginev1.Run, error) {
 	if err != nil {
 		return nil, err
 	}

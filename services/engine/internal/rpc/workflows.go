@@ -3,6 +3,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -85,9 +86,4 @@ func problemsProto(problems document.Problems) []*enginev1.Problem {
 	return out
 }
 
-func pageSize(asked int32) int {
-	if asked == 0 {
-		return defaultPageSize
-	}
-	return int(asked)
-}
+func pageSize(asked int32) int { return cmp.Or(int(asked), defaultPageSize) }

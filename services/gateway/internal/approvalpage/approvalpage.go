@@ -7,6 +7,7 @@
 package approvalpage
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // for the style sheet
 	"errors"
@@ -62,9 +63,7 @@ func newPage(cfg Config) (*page, error) {
 	if cfg.Approvals == nil || cfg.Runs == nil {
 		return nil, errors.New("approvalpage: the clients Approvals and Runs are required")
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.now == nil {
 		cfg.now = time.Now
 	}

@@ -1,6 +1,7 @@
 package approvalpage
 
 import (
+	"cmp"
 	"math"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -38,7 +39,7 @@ func (p *page) recent(v *visit, runID string) (changes []changeView, none string
 	for _, h := range entries {
 		change := changeView{
 			Version: h.GetRunVersion(), Time: moment(h.GetTime(), now), Actor: line(h.GetActor()), What: line(happened(h)),
-			Why: visible.Text(why(h), true), Data: visible.JSON(clip(string(h.GetData()), maxChangeData)),
+			Why: visible.Text(cmp.Or(h.GetRationale(), h.GetReason()), true), Data: visible.JSON(clip(string(h.GetData()), maxChangeData)),
 		}
 		changes = append(changes, change)
 	}
@@ -94,12 +95,4 @@ func happened(h *enginev1.HistoryEntry) string {
 		text += ", in branch " + h.GetBranch()
 	}
 	return text
-}
-
-// why is what was given as the reason.
-func why(h *enginev1.HistoryEntry) string {
-	if h.GetRationale() != "" {
-		return h.GetRationale()
-	}
-	return h.GetReason()
 }

@@ -2,6 +2,7 @@ package approvalpage
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // for the templates
 	"html/template"
 	"net/http"
@@ -62,9 +63,6 @@ func (p *page) render(w http.ResponseWriter, status int, name string, view any) 
 
 // fail returns with what has gone wrong.
 func (p *page) fail(w http.ResponseWriter, status int, message string) {
-	title := http.StatusText(status)
-	if title == "" {
-		title = "Failed"
-	}
+	title := cmp.Or(http.StatusText(status), "Failed")
 	p.render(w, status, "failure", frame{Title: title, Notice: visible.Text(message, false)})
 }

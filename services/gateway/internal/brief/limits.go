@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func limits(run *enginev1.Run, prefix string, size int) []string {
 			run.GetUsage().GetContextBytes(), budget, max(budget-run.GetUsage().GetContextBytes(), 0))
 	}
 	if run.GetRules().GetCommandsRestricted() {
-		add("Allowed commands: %s.", orNone(list(quoted(run.GetRules().GetAllowedCommands()), size/16)))
+		add("Allowed commands: %s.", cmp.Or(list(quoted(run.GetRules().GetAllowedCommands()), size/16), "none"))
 	}
 	if blocked := run.GetRules().GetBlockedEnv(); len(blocked) > 0 {
 		add("Blocked environment variables: %s.", list(blocked, size/32))
@@ -72,11 +73,4 @@ func assignments(vars []*enginev1.EnvVar) []string {
 		out[i] = v.GetName() + "=" + strconv.Quote(clip(v.GetValue(), nameSize))
 	}
 	return out
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -28,10 +29,7 @@ func (h *Handler) decide(
 	if err != nil || asked.GetDecision() != policyv1.Decision_DECISION_ASK {
 		return asked, err
 	}
-	if patience == 0 {
-		patience = defaultPatience
-	}
-	limit := min(wait, patience-decideTime)
+	limit := min(wait, cmp.Or(patience, defaultPatience)-decideTime)
 	if limit <= 0 || h.Approvals == nil || asked.GetApprovalId() == "" {
 		return asked, nil
 	}

@@ -20,8 +20,8 @@ func (ev *event) filesChanged(workspace string, local bool) []string {
 	if ev.WorkingDir == "" {
 		return nil
 	}
-	named := toolcall.NamedFiles(pathglob.RootOf(ev.WorkingDir), toolcall.Call{Tool: ev.Tool, Input: ev.input()})
 	root := pathglob.RootOf(ev.WorkingDir)
+	named := toolcall.NamedFiles(root, toolcall.Call{Tool: ev.Tool, Input: ev.input()})
 	var files []string
 	for _, file := range named[:min(len(named), maxFiles/2)] {
 		if !root.Outside(file) {

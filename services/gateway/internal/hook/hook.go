@@ -4,8 +4,10 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,10 +171,7 @@ func (h *Handler) withoutRun(ctx context.Context, ev *event, opts Options) (Answ
 // decided is the answer to a call that was decided; input, when not nil, is what it is
 // to be made with.
 func (h *Handler) decided(d *policyv1.CheckToolCallResponse, input jsontext.Value, agent Agent) (Answer, error) {
-	message := d.GetMessage()
-	if message == "" {
-		message = "Interlock does not allow it" // agents refuse a denial without a reason
-	}
+	message := cmp.Or(d.GetMessage(), "Interlock does not allow it") // agents refuse a denial without a reason
 	switch d.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
 		if input != nil {
@@ -214,13 +213,9 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 	if err != nil {
 		return Answer{}, err
 	}
-	var told []string
-	for _, text := range []string{reported.GetInterrupt().GetNotice(), reported.GetWarning()} {
-		if text != "" {
-			told = append(told, text)
-		}
-	}
-	if told == nil {
+	told := []string{reported.GetInterrupt().GetNotice(), reported.GetWarning()}
+	told = slices.DeleteFunc(told, func(text string) bool { return text == "" })
+	if len(told) == 0 {
 		return Answer{}, nil
 	}
 	return inject(ev, strings.Join(told, "\n"))

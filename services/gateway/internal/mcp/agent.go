@@ -41,8 +41,7 @@ func (s *Server) actor(ctx context.Context, c caller, args arguments) (caller, *
 	case isNotFound(err):
 		return c, nil
 	}
-	r := refuseFault(err, "")
-	return c, &r
+	return c, refuseFault(err, "")
 }
 
 // sharer is who acts on a shared state: the subagent that the call names, with a
@@ -68,8 +67,7 @@ func (s *Server) sharer(ctx context.Context, c caller, args arguments) (caller, 
 	joined, err := subagent.Join(ctx, s.cfg.Sessions, c.SessionID, agent)
 	switch {
 	case err != nil:
-		r := refuseFault(err, "")
-		return c, &r
+		return c, refuseFault(err, "")
 	case joined == nil:
 		return c, nil
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,10 +66,7 @@ func (s *Server) waitApproval(ctx context.Context, c caller, args arguments) *sd
 		if invitation := s.invite(c, id); invitation != nil {
 			return invitation
 		}
-		limit := time.Duration(args.integer("timeout_seconds")) * time.Second
-		if limit == 0 {
-			limit = longestWait
-		}
+		limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, longestWait)
 		if approval, err = s.awaitDecision(ctx, c, id, limit); err != nil {
 			return refuseFault(err, "Not waited").result()
 		}

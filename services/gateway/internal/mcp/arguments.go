@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -124,7 +125,7 @@ func (a arguments) integer(name string) int64 {
 	return n
 }
 
-// object returns a member as it was written.
+// value is a member as it was written; false when it was left out.
 func (a arguments) value(name string) (document.Value, bool) { return a.object.Get(name) }
 
 // json is a member as it was written; nil when it was left out.
@@ -227,12 +228,7 @@ func (p param) checkEach(list document.Value) error {
 }
 
 func known(params []param, name string) bool {
-	for _, p := range params {
-		if p.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(params, func(p param) bool { return p.name == name })
 }
 
 func takes(params []param) string {

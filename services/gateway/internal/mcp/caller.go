@@ -64,9 +64,8 @@ func BindingFromEnv(getenv func(string) string) (Binding, error) {
 	if b.Bound() {
 		return b, nil
 	}
-	id, err := typeid.New(typeid.Session)
 	// Not the bare id: only the state-store names sessions so.
-	return Binding{SessionID: "stdio-" + id}, err
+	return Binding{SessionID: "stdio-" + typeid.New(typeid.Session)}, nil
 }
 
 func (b Binding) validate() error {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -129,9 +130,7 @@ func (c Config) withDefaults() (Config, error) {
 	if err := checkPublicURL(c.PublicURL); err != nil {
 		return c, err
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	defaultTo(&c.CheckTimeout, 5*time.Second)
 	defaultTo(&c.CallTimeout, 5*time.Minute)
 	defaultTo(&c.ConnectTimeout, 20*time.Second)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -52,7 +53,7 @@ func (s *Server) admitCall(ctx context.Context, g *gated) *sdk.CallToolResult {
 const asks = "ASK"
 
 // refuseAsked makes the refusal of a call that people must approve first.
-func (s *Server) refuseAsked(res *policyv1.CheckToolCallResponse) refusal {
+func (s *Server) refuseAsked(res *policyv1.CheckToolCallResponse) *refusal {
 	r := refuseDecision(res)
 	if r.Decision == asks && r.ApprovalID != "" {
 		r.next = brief.Asked(r.ApprovalID, s.link(r.ApprovalID), s.cfg.ToolPrefix)
@@ -73,8 +74,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	case err != nil && isNotFound(err) && g.caller.RunID == "":
 		return s.withoutRun(ctx, g)
 	case err != nil:
-		r := refuseUndecided(err)
-		return &r
+		return refuseUndecided(err)
 	}
 	judged := g.judgedName()
 	res, err := s.check(ctx, g, judged, g.callID)
@@ -82,8 +82,7 @@ func (s *Server) decide(ctx context.Context, g *gated) *refusal {
 	case err != nil && isNotFound(err) && g.caller.RunID == "":
 		return s.unjudged(g) // the session has left its run just now, and nothing else holds for it
 	case err != nil:
-		r := refuseUndecided(err)
-		return &r
+		return refuseUndecided(err)
 	}
 	if r := s.verdict(g, res); r != nil {
 		s.noteDenial(g.caller, res)
@@ -130,16 +129,14 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 	s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "refused: the state changed in between"}.result())
 	g.admitted = nil
 	if err != nil && !isNotFound(err) {
-		r := refuseUndecided(err)
-		return &r
+		return refuseUndecided(err)
 	}
 	g.at = now
 	name := g.judgedName()
 	if name != g.name {
 		// The other name is disallowed now: have that recorded and explained.
 		if res, err := s.check(ctx, g, name, ""); err == nil && res.GetDecision() != policyv1.Decision_DECISION_ALLOW {
-			r := s.refuseAsked(res)
-			return &r
+			return s.refuseAsked(res)
 		}
 	}
 	return &refusal{
@@ -170,7 +167,7 @@ func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal
 	if g.at.run.GetSupersededBy() != "" {
 		r.next = goOn(g.at.run)
 	}
-	return &r
+	return r
 }
 
 // goOn says how the agent of a connection continues whose run its session has left for
@@ -209,19 +206,14 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 	if !s.cfg.AllowUnbound {
 		return s.unjudged(g)
 	}
-	session := sessionOf(g.caller)
-	if session == "" {
-		session = nameless
-	}
 	res, err := s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		SessionId: session, Tool: g.target.Qualified, Input: g.input, CallId: g.callID,
+		SessionId: cmp.Or(sessionOf(g.caller), nameless), Tool: g.target.Qualified, Input: g.input, CallId: g.callID,
 	})
 	switch {
 	case err != nil && isNotFound(err):
 		return nil // nothing holds for it
 	case err != nil:
-		r := refuseUndecided(err)
-		return &r
+		return refuseUndecided(err)
 	}
 	if r := s.verdict(g, res); r != nil || res.GetRunId() == "" {
 		return r
@@ -242,5 +234,5 @@ func (s *Server) unjudged(g *gated) *refusal {
 		r = s.noWorkflow(g.caller)
 	}
 	r.Decision, r.lead = "DENY", "Denied"
-	return &r
+	return r
 }

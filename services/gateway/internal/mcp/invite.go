@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -33,15 +32,6 @@ func (s *Server) ask(c caller, id string) *sdk.ElicitParams {
 		Message: "An agent waits for an approval. The page shows exactly what it asks for; sign in there to approve or reject it.",
 	}
 }
-
-// needsInput is a result that asks the client for something and wants the call again
-// with that. The SDK lets nobody else set its resultType; but it reads it.
-var needsInput = func() (r sdk.CallToolResult) {
-	if err := json.Unmarshal([]byte(`{"content":[],"resultType":"input_required"}`), &r); err != nil {
-		panic("mcp: a constant result does not decode: " + err.Error())
-	}
-	return r
-}()
 
 // invite is the result that leads the user of a client of the stateless protocol to
 // an approval; nil when the call should just wait.

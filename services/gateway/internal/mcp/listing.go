@@ -65,10 +65,8 @@ func stateAllows(run *enginev1.Run, name, other string) bool {
 // names is whether a list of tools has a name: exactly, or by an entry that ends
 // in "*" as a prefix (S3.1).
 func names(entries []string, name string) bool {
-	for _, entry := range entries {
-		if prefix, wild := strings.CutSuffix(entry, "*"); entry == name || wild && strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(entry string) bool {
+		prefix, wild := strings.CutSuffix(entry, "*")
+		return entry == name || wild && strings.HasPrefix(name, prefix)
+	})
 }

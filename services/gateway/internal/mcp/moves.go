@@ -23,12 +23,8 @@ func (s *Server) transition(ctx context.Context, c caller, args arguments) *sdk.
 	if none != nil {
 		return none
 	}
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
 	res, err := s.cfg.Runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), Event: args.str("event"), Data: data, IdempotencyKey: key,
+		RunId: c.RunID, SessionId: sessionOf(c), Event: args.str("event"), Data: data, IdempotencyKey: mint(),
 	})
 	if err != nil {
 		return refuseFault(err, "Not done").result()
@@ -92,12 +88,8 @@ func (s *Server) forceState(ctx context.Context, c caller, args arguments) *sdk.
 	if none != nil {
 		return none
 	}
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
 	res, err := s.cfg.Runs.ForceState(ctx, &enginev1.ForceStateRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), State: args.str("state"), Context: args.json("context"), IdempotencyKey: key,
+		RunId: c.RunID, SessionId: sessionOf(c), State: args.str("state"), Context: args.json("context"), IdempotencyKey: mint(),
 	})
 	if err != nil {
 		return refuseFault(err, "Not done").result()
@@ -112,31 +104,27 @@ func (s *Server) forceState(ctx context.Context, c caller, args arguments) *sdk.
 }
 
 func (s *Server) pause(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	return s.leave(ctx, c, func(runID, key string) error {
-		_, err := s.cfg.Runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: key})
+	return s.leave(ctx, c, func(runID string) error {
+		_, err := s.cfg.Runs.PauseRun(ctx, &enginev1.PauseRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: mint()})
 		return err
 	}, "Paused")
 }
 
 func (s *Server) deactivate(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	return s.leave(ctx, c, func(runID, key string) error {
-		_, err := s.cfg.Runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: key})
+	return s.leave(ctx, c, func(runID string) error {
+		_, err := s.cfg.Runs.CancelRun(ctx, &enginev1.CancelRunRequest{RunId: runID, Reason: args.str("reason"), IdempotencyKey: mint()})
 		return err
 	}, "Deactivated")
 }
 
 // leave ends or pauses the run that the caller drives, not one that this has
 // invoked. The engine refuses it where enforcement is always on (S6.6).
-func (s *Server) leave(ctx context.Context, c caller, do func(runID, key string) error, done string) *sdk.CallToolResult {
+func (s *Server) leave(ctx context.Context, c caller, do func(runID string) error, done string) *sdk.CallToolResult {
 	at, none := s.driven(ctx, c)
 	if none != nil {
 		return none
 	}
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
-	if err := do(at.asked, key); err != nil {
+	if err := do(at.asked); err != nil {
 		return refuseFault(err, "Not done").result()
 	}
 	s.sessions.moved(c, at.asked, at.run.GetRunId())

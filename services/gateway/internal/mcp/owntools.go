@@ -306,4 +306,4 @@ func (s *Server) callOwn(ctx context.Context, c caller, tool *ownTool, raw json.
 const ownMargin = 30 * time.Second
 
 // mint makes an id for one call.
-func mint() (string, error) { return typeid.New(typeid.Call) }
+func mint() string { return typeid.New(typeid.Call) }

@@ -42,8 +42,7 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 		return offer{}, &refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}
 	}
 	if !c.Bound() {
-		r := s.notBound()
-		return offer{}, &r
+		return offer{}, s.notBound()
 	}
 	ctx, cancel := context.WithTimeout(c.outgoing(ctx), s.cfg.CheckTimeout)
 	defer cancel()
@@ -53,16 +52,14 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; start one for the session with " +
 			"`interlock process start NAME --session SESSION`, or by POST /v1/processes/NAME/start"}
 	case err != nil:
-		r := refuseFault(err, "")
-		return offer{}, &r
+		return offer{}, refuseFault(err, "")
 	case !at.run.GetWorkflowMeta().GetProcess():
 		return offer{}, &refusal{Code: codeNoProcess, Message: fmt.Sprintf(
 			"the run %s of %s is not a process, and this endpoint is for processes; connect to %s", at.run.GetRunId(), at.run.GetWorkflow(), Path)}
 	}
 	got, err := s.cfg.Processes.GetProcess(ctx, &enginev1.GetProcessRequest{Name: at.run.GetWorkflow(), Version: at.run.GetWorkflowVersion()})
 	if err != nil {
-		r := refuseFault(err, "")
-		return offer{}, &r
+		return offer{}, refuseFault(err, "")
 	}
 	tools := slices.Clone(got.GetProcess().GetTools())
 	for _, name := range alwaysOffered {
@@ -157,12 +154,8 @@ func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk
 }
 
 func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*enginev1.AnswerQuestionResponse, error) {
-	key, err := mint()
-	if err != nil {
-		return nil, err
-	}
 	return s.cfg.Processes.AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
-		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: key,
+		RunId: c.RunID, SessionId: sessionOf(c), Answer: answer, Note: note, IdempotencyKey: mint(),
 	})
 }
 

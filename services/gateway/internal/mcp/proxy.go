@@ -40,13 +40,10 @@ type gated struct {
 func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRequest, name string, target *upstream.Tool) *sdk.CallToolResult {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
-	g := &gated{caller: c, name: name, target: target}
+	g := &gated{caller: c, name: name, target: target, callID: mint()}
 	var err error
 	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
 		return refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool)
-	}
-	if g.callID, err = mint(); err != nil {
-		return refuseUndecided(err).resultFor(target.Tool)
 	}
 	if answer := s.admitCall(ctx, g); answer != nil {
 		return answer

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -90,11 +91,7 @@ func (p problemView) text() string {
 }
 
 func (r refusal) text() string {
-	lead := r.lead
-	if lead == "" {
-		lead = "Refused"
-	}
-	lines := []string{lead + " (" + r.Code + "): " + r.Message}
+	lines := []string{cmp.Or(r.lead, "Refused") + " (" + r.Code + "): " + r.Message}
 	for _, g := range r.guards {
 		lines = append(lines, guardText(g))
 	}
@@ -138,9 +135,9 @@ func answer(text string, structured any) *sdk.CallToolResult {
 }
 
 // refuseFault makes a refusal of a service's failure.
-func refuseFault(err error, lead string) refusal {
+func refuseFault(err error, lead string) *refusal {
 	f := fault.From(err)
-	r := refusal{Code: string(f.Reason), Message: f.Message, RetryAfter: f.RetryAfter.Seconds(), lead: lead}
+	r := &refusal{Code: string(f.Reason), Message: f.Message, RetryAfter: f.RetryAfter.Seconds(), lead: lead}
 	for _, v := range f.Violations {
 		r.Problems = append(r.Problems, problemView{Pointer: v.Pointer, Code: v.Code, Message: v.Message})
 	}
@@ -170,12 +167,12 @@ func refuseRejection(rej *enginev1.Rejection, run *enginev1.Run) refusal {
 }
 
 // refuseDecision makes a refusal of a decision that was not ALLOW.
-func refuseDecision(res *policyv1.CheckToolCallResponse) refusal {
-	r := refusal{
+func refuseDecision(res *policyv1.CheckToolCallResponse) *refusal {
+	r := &refusal{
 		Decision: strings.TrimPrefix(res.GetDecision().String(), "DECISION_"),
 		Code:     strings.TrimPrefix(res.GetCode().String(), "DECISION_CODE_"), Message: res.GetMessage(),
 		State: res.GetState(), Branch: res.GetBranch(), ToolsRestricted: res.GetToolsRestricted(),
-		AllowedTools: jsonview.ToolsOf(res.GetToolsRestricted(), res.GetAllowedTools()), allowed: res.GetAllowedTools(),
+		AllowedTools: jsonview.ListOf(res.GetToolsRestricted(), res.GetAllowedTools()), allowed: res.GetAllowedTools(),
 		LegalEvents: jsonview.LegalEvents(res.GetLegalEvents()), ApprovalID: res.GetApprovalId(), CallID: res.GetCallId(),
 		RunID: res.GetRunId(), RunVersion: res.GetRunVersion(),
 		Iterations: res.GetIterations(), MaxIterations: res.GetMaxIterations(),
@@ -200,7 +197,7 @@ func refuseDecision(res *policyv1.CheckToolCallResponse) refusal {
 }
 
 // refuseUndecided makes a refusal of a decision that could not be had.
-func refuseUndecided(err error) refusal {
+func refuseUndecided(err error) *refusal {
 	r := refuseFault(err, "Denied")
 	r.Decision = "DENY"
 	switch fault.Reason(r.Code) {

@@ -72,10 +72,8 @@ func (s *Server) settle(ctx context.Context, g *gated, result *sdk.CallToolResul
 	if g.at.asked == g.admitted.GetRunId() {
 		report.Branch = g.admitted.GetBranch()
 	}
-	if g.done {
-		if g.caller.alone {
-			report.FilesChanged = realNames(g.caller.Workspace, g.name, g.input)
-		}
+	if g.done && g.caller.alone {
+		report.FilesChanged = realNames(g.caller.Workspace, g.name, g.input)
 	}
 	if g.captured() {
 		report.Output = resultOutput(result)

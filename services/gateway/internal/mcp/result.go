@@ -15,15 +15,18 @@ import (
 // token. Clients of the stateless protocol refuse a list that does not say.
 var perCaller = sdk.Cacheable{CacheScope: "private"}
 
-// completed is an empty result with the resultType that clients of the stateless
-// protocol require. The SDK sets it for tools that it calls itself, and lets
-// nobody else set it; but it reads it.
-var completed = func() (r sdk.CallToolResult) {
-	if err := json.Unmarshal([]byte(`{"content":[],"resultType":"complete"}`), &r); err != nil {
+// The empty results of the stateless protocol: of a call that is over, and of one that
+// wants the call again with what it asks the client for.
+var completed, needsInput = emptyResult("complete"), emptyResult("input_required")
+
+// emptyResult has a resultType. The SDK sets that for tools that it calls itself, and
+// lets nobody else set it; but it reads it.
+func emptyResult(kind string) (r sdk.CallToolResult) {
+	if err := json.Unmarshal([]byte(`{"content":[],"resultType":"`+kind+`"}`), &r); err != nil {
 		panic("mcp: a constant result does not decode: " + err.Error())
 	}
 	return r
-}()
+}
 
 // complete is a result as the client's protocol wants it: of a call that is over,
 // unless it says itself that it needs input.

@@ -14,6 +14,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -87,10 +88,6 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Ready waits until every upstream server has been tried once, and tells how many
-// of them serve.
-func (s *Server) Ready(ctx context.Context) (serving int) { return s.upstreams.Ready(ctx) }
-
 // life is what ends when the server does, in this order.
 type life struct {
 	streams  context.Context // of requests that only listen or wait; ends with Drain
@@ -123,7 +120,7 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 		say = processInstructions
 	}
 	srv := sdk.NewServer(
-		&sdk.Implementation{Name: "interlock", Title: "Interlock", Version: s.version()},
+		&sdk.Implementation{Name: "interlock", Title: "Interlock", Version: cmp.Or(s.cfg.Version, "dev")},
 		&sdk.ServerOptions{
 			Instructions: fmt.Sprintf(say, s.cfg.ToolPrefix),
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
@@ -136,14 +133,7 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 	return srv
 }
 
-func (s *Server) version() string {
-	if s.cfg.Version == "" {
-		return "dev"
-	}
-	return s.cfg.Version
-}
-
-// serve returns the methods about tools and leaves the protocol to the SDK.
+// serve handles the methods about tools and leaves the protocol to the SDK.
 func (s *Server) serve(
 	ctx context.Context, method string, req sdk.Request, face face, srv *sdk.Server, next sdk.MethodHandler,
 ) (res sdk.Result, err error) {

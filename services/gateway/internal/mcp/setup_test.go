@@ -52,7 +52,7 @@ func server(t *testing.T, p *plane, change func(*Config)) *Server {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s.Ready(ctx)
+	s.upstreams.Ready(ctx)
 	return s
 }
 

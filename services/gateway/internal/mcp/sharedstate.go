@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -37,13 +38,9 @@ func (s *Server) stateCreate(ctx context.Context, c caller, args arguments) *sdk
 			"This connection works on the state %s, which its header %s (or WORKFLOW_STATE_ID) names, so it cannot create one. "+
 				"Read that one with %sstate_read.", c.StateID, StateHeader, s.cfg.ToolPrefix)}.result()
 	}
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
 	req := &statev1.CreateStateRequest{
 		SchemaName: args.str("schema_name"), SchemaVersion: args.integer("schema_version"), Data: args.json("initial_data"),
-		Session: c.SessionID, IdempotencyKey: key,
+		Session: c.SessionID, IdempotencyKey: mint(),
 	}
 	res, err := s.cfg.States.CreateState(ctx, req)
 	if err != nil {
@@ -105,10 +102,7 @@ func (s *Server) stateRead(ctx context.Context, c caller, args arguments) *sdk.C
 }
 
 func partText(part *statev1.Part) string {
-	name := part.GetPointer()
-	if name == "" {
-		name = "(all)"
-	}
+	name := cmp.Or(part.GetPointer(), "(all)")
 	if !part.GetFound() {
 		return name + ": there is nothing here."
 	}
@@ -127,11 +121,7 @@ func (s *Server) statePatch(ctx context.Context, c caller, args arguments) *sdk.
 
 // changeShared makes a change as the caller's session.
 func (s *Server) changeShared(ctx context.Context, c caller, args arguments, done string, req *statev1.UpdateStateRequest) *sdk.CallToolResult {
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
-	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, key
+	req.StateId, req.Session, req.IdempotencyKey = c.StateID, c.SessionID, mint()
 	req.ExpectedVersion, req.WithData = args.integer("expected_version"), true
 	res, err := s.cfg.States.UpdateState(ctx, req)
 	if err != nil {
@@ -164,7 +154,7 @@ func (s *Server) stateSchema(ctx context.Context, c caller, _ arguments) *sdk.Ca
 
 // refuseState makes a refusal of what the state-store has refused, and says what to
 // do about it.
-func (s *Server) refuseState(err error, lead string) refusal {
+func (s *Server) refuseState(err error, lead string) *refusal {
 	r := refuseFault(err, lead)
 	f := fault.From(err)
 	r.StateID = f.Metadata["state_id"]
@@ -202,11 +192,11 @@ func (s *Server) refuseState(err error, lead string) refusal {
 
 // refuseShared is refuseState for a session that is to have a state, which it may
 // not have.
-func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead string) refusal {
+func (s *Server) refuseShared(ctx context.Context, c caller, err error, lead string) *refusal {
 	r := s.refuseState(err, lead)
 	switch fault.ReasonOf(err) {
 	case fault.NotFound, fault.PermissionDenied:
-		s.explain(ctx, c, &r)
+		s.explain(ctx, c, r)
 	default:
 	}
 	return r
@@ -239,7 +229,7 @@ func (s *Server) explain(ctx context.Context, c caller, r *refusal) {
 }
 
 // quoted adds the likely mend where a string was given in the place of a document.
-func (r refusal) quoted(given []byte) refusal {
+func (r *refusal) quoted(given []byte) *refusal {
 	if fault.Reason(r.Code) == fault.SchemaViolation && bytes.HasPrefix(given, []byte(`"`)) {
 		r.next = "The document was given as a string: give the JSON itself. " + r.next
 	}

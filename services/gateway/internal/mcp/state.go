@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -27,11 +28,7 @@ func (s *Server) stand(ctx context.Context, c caller) (standing, error) {
 	if err != nil {
 		return standing{}, err
 	}
-	at := standing{run: res.GetRun(), asked: res.GetAskedRunId()}
-	if at.asked == "" {
-		at.asked = at.run.GetRunId()
-	}
-	return at, nil
+	return standing{run: res.GetRun(), asked: cmp.Or(res.GetAskedRunId(), res.GetRun().GetRunId())}, nil
 }
 
 // sessionOf is the session to name in a request: none next to a run's id.
@@ -75,14 +72,14 @@ func (s *Server) driven(ctx context.Context, c caller) (standing, *sdk.CallToolR
 	return at, nil
 }
 
-func (s *Server) noWorkflow(c caller) refusal {
-	return refusal{Code: codeNoWorkflow, Message: fmt.Sprintf(
+func (s *Server) noWorkflow(c caller) *refusal {
+	return &refusal{Code: codeNoWorkflow, Message: fmt.Sprintf(
 		"No workflow is loaded for session %q. %[2]slist_workflows names them; begin with %[2]sload_workflow(name=...).",
 		c.SessionID, s.cfg.ToolPrefix)}
 }
 
-func (s *Server) notBound() refusal {
-	return refusal{Code: codeNotBound, Message: "This connection does not belong to a session, so no workflow can be loaded on it. " +
+func (s *Server) notBound() *refusal {
+	return &refusal{Code: codeNotBound, Message: "This connection does not belong to a session, so no workflow can be loaded on it. " +
 		"Connect to /mcp?session=NAME (a name of your choice), or to /mcp?run=ID for an existing run, or send the header " + SessionHeader + "."}
 }
 

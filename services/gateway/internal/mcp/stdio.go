@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -63,12 +64,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 // clientGone is whether an error only says that the client has left, which it may
 // do at any time.
 func clientGone(err error) bool {
-	for _, gone := range []error{io.EOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
+	left := []error{io.EOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed}
+	return slices.ContainsFunc(left, func(gone error) bool { return errors.Is(err, gone) })
 }
 
 // lineFilter stands between the wire and the SDK, which ends a connection at the

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -27,10 +28,7 @@ func (s *Server) wait(ctx context.Context, c caller, args arguments) *sdk.CallTo
 	if !brief.Waits(at.run) {
 		return s.waited(at.run, "The run does not wait.")
 	}
-	limit := time.Duration(args.integer("timeout_seconds")) * time.Second
-	if limit == 0 {
-		limit = defaultWait
-	}
+	limit := cmp.Or(time.Duration(args.integer("timeout_seconds"))*time.Second, defaultWait)
 	if err := s.awaitChange(ctx, at.run, limit); err != nil {
 		return refuseFault(err, "Not waited").result()
 	}

@@ -32,13 +32,9 @@ func (s *Server) loadWorkflow(ctx context.Context, c caller, args arguments) *sd
 }
 
 func (s *Server) startRun(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
 	res, err := s.cfg.Runs.StartRun(ctx, &enginev1.StartRunRequest{
 		Workflow: args.str("name"), WorkflowVersion: args.integer("version"), SessionId: c.SessionID,
-		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: key,
+		Workspace: c.Workspace, Resume: args.flag("resume"), IdempotencyKey: mint(),
 	})
 	if err != nil {
 		r := refuseFault(err, "Not loaded")
@@ -203,12 +199,8 @@ func (s *Server) workflowsText(views []workflowView, more bool) string {
 }
 
 func (s *Server) createWorkflow(ctx context.Context, _ caller, args arguments) *sdk.CallToolResult {
-	key, err := mint()
-	if err != nil {
-		return refuseFault(err, "").result()
-	}
 	res, err := s.cfg.Workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{
-		Definition: args.json("definition"), IdempotencyKey: key,
+		Definition: args.json("definition"), IdempotencyKey: mint(),
 	})
 	if err != nil {
 		return refuseFault(err, "Not registered").result()

@@ -21,8 +21,8 @@ const maxWait = time.Minute
 
 // ApprovalList is one page of approvals, newest last.
 type ApprovalList struct {
-	Approvals     []Approval `json:"approvals"`
-	NextPageToken string     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Approvals     []jsonview.Approval `json:"approvals"`
+	NextPageToken string              `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 // ApproveRequest agrees to exactly what was shown.
@@ -41,7 +41,7 @@ func (e *edge) approvalRoutes() {
 	const path = "/v1/approvals/{id}"
 	id := inPath("id", "Id of the approval.")
 	fields := map[string]string{"approval_id": "id"}
-	one := answers[Approval](http.StatusOK)
+	one := answers[jsonview.Approval](http.StatusOK)
 	e.add(route{
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", summary: "List approvals",
 		params: []param{
@@ -90,7 +90,7 @@ func (e *edge) listApprovals(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(ApprovalList{Approvals: each(resp.GetApprovals(), jsonview.ApprovalOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return ok(ApprovalList{Approvals: jsonview.Each(resp.GetApprovals(), jsonview.ApprovalOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
 func (e *edge) getApproval(c *call) (*answer, error) {

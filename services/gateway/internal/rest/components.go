@@ -19,21 +19,21 @@ const componentDefinition = "A state component: name, slug, schema_definition, a
 
 // ComponentList is one page of components, by slug.
 type ComponentList struct {
-	Components    []Component `json:"components"`
-	NextPageToken string      `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Components    []jsonview.Component `json:"components"`
+	NextPageToken string               `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 var slugPath = inPath("slug", "Slug of the component.")
 
 func (e *edge) componentRoutes() {
 	const path = "/v1/components/{slug}"
-	one := answers[Component](http.StatusOK)
+	one := answers[jsonview.Component](http.StatusOK)
 	ifMatch := param{name: headerIfMatch, in: "header", about: "ETag of the component: 412 unless it is at this version."}
 	e.add(route{
 		method: http.MethodPost, path: "/v1/components", id: "createComponent", summary: "Create a state component",
 		about:  "The body is the definition itself, as JSON or YAML; 422 with every problem when it is invalid.",
 		params: []param{idempotencyParam}, body: definitionBody, definition: componentDefinition,
-		answers: answers[Component](http.StatusCreated), serve: e.createComponent,
+		answers: answers[jsonview.Component](http.StatusCreated), serve: e.createComponent,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/components", id: "listComponents", summary: "List state components",
@@ -52,7 +52,7 @@ func (e *edge) componentRoutes() {
 	})
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "deleteComponent", summary: "Delete a state component",
-		params: []param{slugPath, ifMatch}, answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.deleteComponent,
+		params: []param{slugPath, ifMatch}, answers: noContent(), serve: e.deleteComponent,
 	})
 }
 
@@ -87,7 +87,7 @@ func (e *edge) listComponents(c *call) (*answer, error) {
 		return nil, err
 	}
 	return ok(ComponentList{
-		Components: each(resp.GetComponents(), jsonview.ComponentOf), NextPageToken: resp.GetNextPageToken(),
+		Components: jsonview.Each(resp.GetComponents(), jsonview.ComponentOf), NextPageToken: resp.GetNextPageToken(),
 	}), nil
 }
 
@@ -124,13 +124,13 @@ type CommitExecutionRequest struct {
 }
 
 func (e *edge) executionRoutes() {
-	execution := answers[Execution](http.StatusOK)
+	execution := answers[jsonview.Execution](http.StatusOK)
 	e.add(route{
 		method: http.MethodPost, path: "/v1/components/{slug}/executions", id: "beginExecution", summary: "Begin an execution",
 		about:  "Answers the values that it starts with.",
 		params: []param{slugPath, sessionParam}, body: optionalJSON, request: reflect.TypeFor[BeginExecutionRequest](),
 		fields:  map[string]string{"session": "session"},
-		answers: answers[Execution](http.StatusCreated), serve: taking(e.beginExecution),
+		answers: answers[jsonview.Execution](http.StatusCreated), serve: taking(e.beginExecution),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/components/{slug}/executions/{execution_id}/commit", id: "commitExecution",

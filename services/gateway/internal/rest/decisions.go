@@ -23,15 +23,15 @@ const linesPage = 1000
 // DecisionList is one page of the log of decisions: those of a partition in order,
 // partitions by id.
 type DecisionList struct {
-	Decisions     []DecisionRecord `json:"decisions"`
-	NextPageToken string           `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Decisions     []jsonview.DecisionRecord `json:"decisions"`
+	NextPageToken string                    `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 // Verification is what the verification of the log has found.
 type Verification struct {
-	OK            bool          `json:"ok" doc:"True when every chain of this page is."`
-	Chains        []ChainReport `json:"chains"`
-	NextPageToken string        `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	OK            bool                   `json:"ok" doc:"True when every chain of this page is."`
+	Chains        []jsonview.ChainReport `json:"chains"`
+	NextPageToken string                 `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 func (e *edge) decisionRoutes() {
@@ -73,7 +73,7 @@ func (e *edge) decisions(c *call) error {
 		return err
 	}
 	e.writeJSON(c.w, c.r, http.StatusOK, contentJSON, DecisionList{
-		Decisions: each(resp.GetDecisions(), jsonview.DecisionRecordOf), NextPageToken: resp.GetNextPageToken(),
+		Decisions: jsonview.Each(resp.GetDecisions(), jsonview.DecisionRecordOf), NextPageToken: resp.GetNextPageToken(),
 	})
 	return nil
 }
@@ -164,12 +164,12 @@ func (c *call) accepts(media string) bool {
 
 func (e *edge) verify(c *call) (*answer, error) {
 	resp, err := e.Decisions.VerifyDecisions(c.ctx, &policyv1.VerifyDecisionsRequest{
-		Partition: c.query.Get("partition"), PageToken: c.query.Get("page_token"),
+		Partition: c.query.Get("partition"), PageToken: c.token,
 	})
 	if err != nil {
 		return nil, err
 	}
-	found := Verification{OK: true, Chains: each(resp.GetChains(), jsonview.ChainReportOf), NextPageToken: resp.GetNextPageToken()}
+	found := Verification{OK: true, Chains: jsonview.Each(resp.GetChains(), jsonview.ChainReportOf), NextPageToken: resp.GetNextPageToken()}
 	for i := range found.Chains {
 		found.OK = found.OK && found.Chains[i].OK
 	}

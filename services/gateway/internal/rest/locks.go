@@ -57,7 +57,7 @@ func (e *edge) lockRoutes() {
 		about:  "A lock that has lapsed is no error; another token than that of the lock is 423.",
 		params: []param{statePath, intQuery("fencing_token", "Of the lock that is held."), fencingParam, sessionParam},
 		body:   optionalJSON, request: reflect.TypeFor[UnlockStateRequest](),
-		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: taking(e.unlockState),
+		answers: noContent(), serve: taking(e.unlockState),
 	})
 }
 

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json" // what huma's document implements
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 const schemaPrefix = "#/components/schemas/"
@@ -19,15 +21,12 @@ const schemaPrefix = "#/components/schemas/"
 // openAPIConfig is a huma configuration that serves nothing by itself: no
 // documents, no schemas, no content negotiation.
 func openAPIConfig(version string) huma.Config {
-	if version == "" {
-		version = "0"
-	}
 	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	schemas.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[anyJSON]())
 	cfg := huma.Config{OpenAPI: &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Interlock", Version: version,
+			Title: "Interlock", Version: cmp.Or(version, "0"),
 			Description: "A state-machine enforcement plane for AI agents. Denials and refused transitions are 200 answers with reasons; failures are problem documents (RFC 9457).",
 			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
@@ -49,10 +48,17 @@ type anyJSON struct{}
 // Schema admits any JSON value.
 func (anyJSON) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
 
-// answers is the usual case: one status, one type.
-func answers[T any](status int) map[int]reflect.Type {
-	return map[int]reflect.Type{status: reflect.TypeFor[T]()}
+// answers is the usual case: one type, under each of the statuses.
+func answers[T any](statuses ...int) map[int]reflect.Type {
+	types := make(map[int]reflect.Type, len(statuses))
+	for _, status := range statuses {
+		types[status] = reflect.TypeFor[T]()
+	}
+	return types
 }
+
+// noContent is for routes that answer 204.
+func noContent() map[int]reflect.Type { return map[int]reflect.Type{http.StatusNoContent: nil} }
 
 // document is the route as an OpenAPI operation.
 func (rt *route) document(schemas huma.Registry) *huma.Operation {
@@ -163,9 +169,9 @@ func (rt *route) response(schemas huma.Registry, status int, body reflect.Type) 
 
 // tagged are the bodies whose version is the ETag.
 var tagged = map[reflect.Type]bool{
-	reflect.TypeFor[Run](): true, reflect.TypeFor[TransitionResponse](): true,
+	reflect.TypeFor[jsonview.Run](): true, reflect.TypeFor[TransitionResponse](): true,
 	reflect.TypeFor[StartedProcess](): true, reflect.TypeFor[AnswerResponse](): true,
-	reflect.TypeFor[State](): true, reflect.TypeFor[stateOrParts](): true, reflect.TypeFor[Component](): true,
+	reflect.TypeFor[jsonview.State](): true, reflect.TypeFor[stateOrParts](): true, reflect.TypeFor[jsonview.Component](): true,
 }
 
 // operationsSchema documents a JSON Patch, the operations of which the

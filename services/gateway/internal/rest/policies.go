@@ -14,15 +14,15 @@ import (
 
 // PolicyRegistration is the answer to storing a policy.
 type PolicyRegistration struct {
-	Policy
+	jsonview.Policy
 	Created  bool      `json:"created" doc:"False when exactly this content was there already."`
 	Warnings []Finding `json:"warnings"`
 }
 
 // PolicyList is one page of policies, by name, without definitions.
 type PolicyList struct {
-	Policies      []Policy `json:"policies"`
-	NextPageToken string   `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Policies      []jsonview.Policy `json:"policies"`
+	NextPageToken string            `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 // PromoteRequest makes a version live.
@@ -32,7 +32,7 @@ type PromoteRequest struct {
 
 // PolicyUsage is what the limits of a policy have counted.
 type PolicyUsage struct {
-	Usages []Usage `json:"usages"`
+	Usages []jsonview.Usage `json:"usages"`
 }
 
 // SimulateRequest replays recorded calls against a candidate.
@@ -44,9 +44,9 @@ type SimulateRequest struct {
 
 // Simulation is what a candidate would have decided otherwise.
 type Simulation struct {
-	Replayed  int64             `json:"replayed" doc:"Recorded calls that were replayed."`
-	Changes   []SimulatedChange `json:"changes" doc:"Those that would be decided otherwise, at most 1000."`
-	Truncated bool              `json:"truncated" doc:"True when there are more."`
+	Replayed  int64                      `json:"replayed" doc:"Recorded calls that were replayed."`
+	Changes   []jsonview.SimulatedChange `json:"changes" doc:"Those that would be decided otherwise, at most 1000."`
+	Truncated bool                       `json:"truncated" doc:"True when there are more."`
 }
 
 const policyDefinition = "A policy: role, and optionally name, default, allow, ask, deny, session_budget_usd and email_config."
@@ -54,7 +54,7 @@ const policyDefinition = "A policy: role, and optionally name, default, allow, a
 func (e *edge) policyRoutes() {
 	const path = "/v1/policies/{name}"
 	name := inPath("name", "Name of the policy.")
-	one := answers[Policy](http.StatusOK)
+	one := answers[jsonview.Policy](http.StatusOK)
 	e.add(route{
 		method: http.MethodPost, path: "/v1/policies", id: "putPolicy", summary: "Store a policy as its next version",
 		about: "The body is the definition itself, as JSON or YAML. It is live at once, or a shadow that is judged and not enforced. " +
@@ -65,10 +65,7 @@ func (e *edge) policyRoutes() {
 			idempotencyParam,
 		},
 		body: definitionBody, definition: policyDefinition,
-		answers: map[int]reflect.Type{
-			http.StatusCreated: reflect.TypeFor[PolicyRegistration](), http.StatusOK: reflect.TypeFor[PolicyRegistration](),
-		},
-		serve: e.putPolicy,
+		answers: answers[PolicyRegistration](http.StatusCreated, http.StatusOK), serve: e.putPolicy,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/policies", id: "listPolicies", summary: "List policies",
@@ -96,7 +93,7 @@ func (e *edge) policyRoutes() {
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "deletePolicy", summary: "Delete a policy that is attached to nothing",
 		about:  "Its versions stay readable by number.",
-		params: []param{name}, answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.deletePolicy,
+		params: []param{name}, answers: noContent(), serve: e.deletePolicy,
 	})
 	e.add(route{
 		method: http.MethodGet, path: path + "/usage", id: "policyUsage", summary: "What the limits of a policy have counted",
@@ -118,12 +115,12 @@ func (e *edge) attachmentRoutes(path string, name param) {
 	e.add(route{
 		method: http.MethodPut, path: path, id: "attachPolicy", summary: "Make a policy judge the calls of something",
 		about:  "Of a workflow, a process, a session with all below it, or a role. Again it changes nothing.",
-		params: params, fields: map[string]string{"to": "id"}, answers: answers[Policy](http.StatusOK), serve: e.attachPolicy,
+		params: params, fields: map[string]string{"to": "id"}, answers: answers[jsonview.Policy](http.StatusOK), serve: e.attachPolicy,
 	})
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "detachPolicy", summary: "End that",
 		params: params, fields: map[string]string{"from": "id"},
-		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.detachPolicy,
+		answers: noContent(), serve: e.detachPolicy,
 	})
 }
 
@@ -162,7 +159,7 @@ func (e *edge) listPolicies(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(PolicyList{Policies: each(resp.GetPolicies(), jsonview.PolicyOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return ok(PolicyList{Policies: jsonview.Each(resp.GetPolicies(), jsonview.PolicyOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
 // getPolicy serves the live version, or the one in the path.
@@ -217,7 +214,7 @@ func (e *edge) policyUsage(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(PolicyUsage{Usages: each(resp.GetUsages(), jsonview.UsageOf)}), nil
+	return ok(PolicyUsage{Usages: jsonview.Each(resp.GetUsages(), jsonview.UsageOf)}), nil
 }
 
 func (e *edge) simulate(c *call, in SimulateRequest) (*answer, error) {
@@ -233,6 +230,6 @@ func (e *edge) simulate(c *call, in SimulateRequest) (*answer, error) {
 		return nil, err
 	}
 	return ok(Simulation{
-		Replayed: resp.GetReplayed(), Changes: each(resp.GetChanges(), jsonview.SimulatedChangeOf), Truncated: resp.GetTruncated(),
+		Replayed: resp.GetReplayed(), Changes: jsonview.Each(resp.GetChanges(), jsonview.SimulatedChangeOf), Truncated: resp.GetTruncated(),
 	}), nil
 }

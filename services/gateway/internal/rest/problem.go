@@ -71,10 +71,7 @@ func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
 
 // newProblem makes a problem of a status and code that only HTTP has.
 func newProblem(status int, code, detail string) *Problem {
-	title := http.StatusText(status)
-	if title == "" {
-		title = "Client Closed Request"
-	}
+	title := cmp.Or(http.StatusText(status), "Client Closed Request")
 	return &Problem{Type: "about:blank", Title: title, Status: status, Code: code, Detail: detail}
 }
 

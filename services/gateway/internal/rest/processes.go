@@ -11,15 +11,15 @@ import (
 
 // ProcessRegistration is the answer to registering a process.
 type ProcessRegistration struct {
-	Process
+	jsonview.Process
 	Created  bool      `json:"created" doc:"False when exactly this content was there already."`
 	Warnings []Finding `json:"warnings"`
 }
 
 // ProcessList is one page of processes, each in its latest version, by name.
 type ProcessList struct {
-	Processes     []Process `json:"processes"`
-	NextPageToken string    `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Processes     []jsonview.Process `json:"processes"`
+	NextPageToken string             `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 // StartProcessRequest begins a run of a process.
@@ -31,8 +31,8 @@ type StartProcessRequest struct {
 
 // StartedProcess is the run and its first question.
 type StartedProcess struct {
-	Run  Run  `json:"run"`
-	Turn Turn `json:"turn"`
+	Run  jsonview.Run  `json:"run"`
+	Turn jsonview.Turn `json:"turn"`
 }
 
 // AnswerRequest returns the present question of a process.
@@ -44,11 +44,11 @@ type AnswerRequest struct {
 
 // AnswerResponse is the outcome of an answer, also of a refused one.
 type AnswerResponse struct {
-	Accepted   bool       `json:"accepted"`
-	Run        Run        `json:"run"`
-	Turn       Turn       `json:"turn" doc:"The next question, or the present one again."`
-	Rejection  *Rejection `json:"rejection,omitzero"`
-	ApprovalID string     `json:"approval_id,omitzero" doc:"Set when a human is asked first."`
+	Accepted   bool                `json:"accepted"`
+	Run        jsonview.Run        `json:"run"`
+	Turn       jsonview.Turn       `json:"turn" doc:"The next question, or the present one again."`
+	Rejection  *jsonview.Rejection `json:"rejection,omitzero"`
+	ApprovalID string              `json:"approval_id,omitzero" doc:"Set when a human is asked first."`
 }
 
 const processDefinition = "A process: name, initial_prompt and states with questions and answers."
@@ -56,16 +56,13 @@ const processDefinition = "A process: name, initial_prompt and states with quest
 func (e *edge) processRoutes() {
 	const path = "/v1/processes/{name}"
 	name := inPath("name", "Name of the process.")
-	one := answers[Process](http.StatusOK)
+	one := answers[jsonview.Process](http.StatusOK)
 	e.add(route{
 		method: http.MethodPost, path: "/v1/processes", id: "registerProcess", summary: "Register a process",
 		about: "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; " +
 			"422 with every problem when it is invalid. Workflows and processes share one set of names.",
 		params: []param{idempotencyParam}, body: definitionBody, definition: processDefinition,
-		answers: map[int]reflect.Type{
-			http.StatusCreated: reflect.TypeFor[ProcessRegistration](), http.StatusOK: reflect.TypeFor[ProcessRegistration](),
-		},
-		serve: e.registerProcess,
+		answers: answers[ProcessRegistration](http.StatusCreated, http.StatusOK), serve: e.registerProcess,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/processes", id: "listProcesses", summary: "List processes",
@@ -120,7 +117,7 @@ func (e *edge) listProcesses(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(ProcessList{Processes: each(resp.GetProcesses(), jsonview.ProcessOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return ok(ProcessList{Processes: jsonview.Each(resp.GetProcesses(), jsonview.ProcessOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
 // getProcess serves the latest version, or the one in the path.

@@ -7,6 +7,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -104,11 +105,8 @@ func newEdge(cfg Config) (*edge, error) {
 		return nil, errors.New("rest: the clients Schemas, States, Sessions, Tasks and Components are required")
 	}
 	e := &edge{
-		Config: cfg, mux: http.NewServeMux(), log: cfg.Logger, origin: http.NewCrossOriginProtection(),
+		Config: cfg, mux: http.NewServeMux(), log: cmp.Or(cfg.Logger, slog.Default()), origin: http.NewCrossOriginProtection(),
 		now: time.Now, heartbeat: 15 * time.Second, recheck: time.Minute,
-	}
-	if e.log == nil {
-		e.log = slog.Default()
 	}
 	e.origin.SetDenyHandler(http.HandlerFunc(e.refuseOrigin))
 	e.routed = e.origin.Handler(http.HandlerFunc(e.route))

@@ -46,11 +46,11 @@ type ForceStateRequest struct {
 // TransitionResponse is the answer to a transition or a force-state, also to a
 // refused one.
 type TransitionResponse struct {
-	Accepted   bool       `json:"accepted"`
-	Run        Run        `json:"run" doc:"The run whose rules are in force now: after an invoke the child, after the child's end the run that continues."`
-	Rejection  *Rejection `json:"rejection,omitzero"`
-	ApprovalID string     `json:"approval_id,omitzero" doc:"Set when the transition waits for an approval."`
-	Note       string     `json:"note,omitzero" doc:"Why an accepted event has changed nothing."`
+	Accepted   bool                `json:"accepted"`
+	Run        jsonview.Run        `json:"run" doc:"The run whose rules are in force now: after an invoke the child, after the child's end the run that continues."`
+	Rejection  *jsonview.Rejection `json:"rejection,omitzero"`
+	ApprovalID string              `json:"approval_id,omitzero" doc:"Set when the transition waits for an approval."`
+	Note       string              `json:"note,omitzero" doc:"Why an accepted event has changed nothing."`
 }
 
 // ReasonRequest says why.
@@ -63,19 +63,18 @@ type EmptyRequest struct{}
 
 // RunList is one page of runs, newest last.
 type RunList struct {
-	Runs          []Run  `json:"runs"`
-	NextPageToken string `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Runs          []jsonview.Run `json:"runs"`
+	NextPageToken string         `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 func (e *edge) runRoutes() {
 	id := inPath("id", "Id of the run.")
-	run := answers[Run](http.StatusOK)
+	run := answers[jsonview.Run](http.StatusOK)
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs", id: "startRun", summary: "Start a run, or give a branch of one to a session",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[StartRunRequest](),
 		fields:  map[string]string{"workflow_version": "version"},
-		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Run](), http.StatusOK: reflect.TypeFor[Run]()},
-		serve:   taking(e.startRun),
+		answers: answers[jsonview.Run](http.StatusCreated, http.StatusOK), serve: taking(e.startRun),
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/v1/runs", id: "listRuns", summary: "List runs",
@@ -207,7 +206,7 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(RunList{Runs: each(resp.GetRuns(), jsonview.RunOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return ok(RunList{Runs: jsonview.Each(resp.GetRuns(), jsonview.RunOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
 func (e *edge) getRun(c *call) (*answer, error) {
@@ -244,9 +243,9 @@ func (e *edge) cancelRun(c *call, in ReasonRequest) (*answer, error) {
 
 // History is one page of what happened to a run, oldest first.
 type History struct {
-	Entries          []HistoryEntry `json:"entries"`
-	NextAfterVersion int64          `json:"next_after_version" doc:"after of the next page; 0 with next_after_result at the end."`
-	NextAfterResult  int64          `json:"next_after_result" doc:"after_result of the next page; 0 with next_after_version at the end."`
+	Entries          []jsonview.HistoryEntry `json:"entries"`
+	NextAfterVersion int64                   `json:"next_after_version" doc:"after of the next page; 0 with next_after_result at the end."`
+	NextAfterResult  int64                   `json:"next_after_result" doc:"after_result of the next page; 0 with next_after_version at the end."`
 }
 
 func (e *edge) history(c *call) (*answer, error) {
@@ -265,12 +264,8 @@ func (e *edge) history(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := c.number("page_size", 1000)
-	if err != nil {
-		return nil, err
-	}
 	resp, err := e.Runs.GetRunHistory(c.ctx, &enginev1.GetRunHistoryRequest{
-		RunId: c.path("id"), AfterVersion: version, AfterResult: result, PageSize: int32(size), // at most 1000
+		RunId: c.path("id"), AfterVersion: version, AfterResult: result, PageSize: c.size,
 	})
 	if err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ type RegisterSchemaRequest struct {
 
 // SchemaList is one page of schemas, without json_schema.
 type SchemaList struct {
-	Schemas       []Schema `json:"schemas"`
-	NextPageToken string   `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Schemas       []jsonview.Schema `json:"schemas"`
+	NextPageToken string            `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 func (e *edge) schemaRoutes() {
@@ -31,8 +31,7 @@ func (e *edge) schemaRoutes() {
 		method: http.MethodPost, path: "/workflow-schemas", id: "registerSchema", summary: "Register a JSON Schema",
 		about:  "201 for a new version, 200 when the latest version has this content already; 422 with every problem when it is not a valid schema.",
 		params: []param{idempotencyParam}, body: jsonBody, request: reflect.TypeFor[RegisterSchemaRequest](), maxBody: maxDocumentBody,
-		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Schema](), http.StatusOK: reflect.TypeFor[Schema]()},
-		serve:   taking(e.registerSchema),
+		answers: answers[jsonview.Schema](http.StatusCreated, http.StatusOK), serve: taking(e.registerSchema),
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/workflow-schemas", id: "listSchemas", summary: "List schemas",
@@ -43,7 +42,7 @@ func (e *edge) schemaRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/workflow-schemas/{name}", id: "getSchema", summary: "Get a schema",
 		params:  []param{name, intQuery("version", "The version, from 1; the latest when absent.")},
-		answers: answers[Schema](http.StatusOK), serve: e.getSchema,
+		answers: answers[jsonview.Schema](http.StatusOK), serve: e.getSchema,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/workflow-schemas/{name}/versions", id: "listSchemaVersions", summary: "Versions of a schema",
@@ -69,11 +68,7 @@ func (e *edge) registerSchema(c *call, in RegisterSchemaRequest) (*answer, error
 }
 
 func (e *edge) listSchemas(c *call) (*answer, error) {
-	resp, err := e.Schemas.ListSchemas(c.ctx, &statev1.ListSchemasRequest{PageSize: c.size, PageToken: c.token})
-	if err != nil {
-		return nil, err
-	}
-	return ok(schemaList(resp.GetSchemas(), resp.GetNextPageToken())), nil
+	return answerSchemas(e.Schemas.ListSchemas(c.ctx, &statev1.ListSchemasRequest{PageSize: c.size, PageToken: c.token}))
 }
 
 func (e *edge) getSchema(c *call) (*answer, error) {
@@ -82,22 +77,22 @@ func (e *edge) getSchema(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := e.Schemas.GetSchema(c.ctx, &statev1.GetSchemaRequest{Name: c.path("name"), Version: version})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.SchemaOf(resp.GetSchema())), nil
+	return shown(resp.GetSchema(), err, jsonview.SchemaOf)
 }
 
 func (e *edge) listSchemaVersions(c *call) (*answer, error) {
-	resp, err := e.Schemas.ListSchemaVersions(c.ctx, &statev1.ListSchemaVersionsRequest{
+	return answerSchemas(e.Schemas.ListSchemaVersions(c.ctx, &statev1.ListSchemaVersionsRequest{
 		Name: c.path("name"), PageSize: c.size, PageToken: c.token,
-	})
+	}))
+}
+
+// answerSchemas is a page of schemas of a response.
+func answerSchemas[R interface {
+	GetSchemas() []*statev1.Schema
+	GetNextPageToken() string
+}](resp R, err error) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(schemaList(resp.GetSchemas(), resp.GetNextPageToken())), nil
-}
-
-func schemaList(schemas []*statev1.Schema, next string) SchemaList {
-	return SchemaList{Schemas: each(schemas, jsonview.SchemaOf), NextPageToken: next}
+	return ok(SchemaList{Schemas: jsonview.Each(resp.GetSchemas(), jsonview.SchemaOf), NextPageToken: resp.GetNextPageToken()}), nil
 }

@@ -48,26 +48,25 @@ type GrantRequest struct {
 
 // StoppedSession is a session that has stopped.
 type StoppedSession struct {
-	Session
+	jsonview.Session
 	Prompt string `json:"prompt,omitzero" doc:"What the agent must do before it may stop, with in_place."`
 }
 
 // SessionList is one page of sessions, oldest first.
 type SessionList struct {
-	Sessions      []Session `json:"sessions"`
-	NextPageToken string    `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Sessions      []jsonview.Session `json:"sessions"`
+	NextPageToken string             `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 func (e *edge) sessionRoutes() {
 	id := inPath("session_id", "Id or name of the session, percent-encoded.")
-	session := answers[Session](http.StatusOK)
+	session := answers[jsonview.Session](http.StatusOK)
 	e.add(route{
 		method: http.MethodPost, path: "/sessions", id: "createSession", summary: "Create a session",
 		about:  "201, or 200 when it was there already and is the same.",
 		params: []param{sessionParam}, body: jsonBody, request: reflect.TypeFor[CreateSessionRequest](),
 		fields:  map[string]string{"name": "session_name", "parent": "parent_session_name"},
-		answers: map[int]reflect.Type{http.StatusCreated: reflect.TypeFor[Session](), http.StatusOK: reflect.TypeFor[Session]()},
-		serve:   taking(e.createSession),
+		answers: answers[jsonview.Session](http.StatusCreated, http.StatusOK), serve: taking(e.createSession),
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/sessions", id: "listSessions", summary: "List sessions",
@@ -106,7 +105,7 @@ func (e *edge) sessionRoutes() {
 	})
 	e.add(route{
 		method: http.MethodDelete, path: "/sessions/{session_id}/grants/{state_id}", id: "revokeState", summary: "Take such a grant back",
-		params: []param{id, statePath}, answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.revokeState,
+		params: []param{id, statePath}, answers: noContent(), serve: e.revokeState,
 	})
 }
 
@@ -148,7 +147,7 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(SessionList{Sessions: each(resp.GetSessions(), jsonview.SessionOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return ok(SessionList{Sessions: jsonview.Each(resp.GetSessions(), jsonview.SessionOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
 func (e *edge) getSession(c *call) (*answer, error) {
@@ -206,8 +205,8 @@ func (e *edge) revokeState(c *call) (*answer, error) {
 
 // TaskList is one page of tasks, oldest first.
 type TaskList struct {
-	Tasks         []Task `json:"tasks"`
-	NextPageToken string `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Tasks         []jsonview.Task `json:"tasks"`
+	NextPageToken string          `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 // taskRoutes are for people: runners take tasks over gRPC.
@@ -239,5 +238,5 @@ func (e *edge) listTasks(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(TaskList{Tasks: each(resp.GetTasks(), jsonview.TaskOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return ok(TaskList{Tasks: jsonview.Each(resp.GetTasks(), jsonview.TaskOf), NextPageToken: resp.GetNextPageToken()}), nil
 }

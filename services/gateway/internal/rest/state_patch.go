@@ -11,6 +11,7 @@ import (
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // ReplaceStateRequest replaces the document of a state.
@@ -53,13 +54,13 @@ func (e *edge) stateChangeRoutes() {
 		e.add(route{
 			method: http.MethodPut, path: at.path, id: "replace" + at.id, summary: "Replace the document of a state", about: at.about,
 			params: params, body: jsonBody, request: reflect.TypeFor[ReplaceStateRequest](), maxBody: maxDocumentBody,
-			answers: answers[State](http.StatusOK), serve: taking(e.replaceState),
+			answers: answers[jsonview.State](http.StatusOK), serve: taking(e.replaceState),
 		})
 		e.add(route{
 			method: http.MethodPatch, path: at.path, id: "patch" + at.id, summary: "Patch the document of a state", about: at.about,
 			params: params, body: patchBody, request: reflect.TypeFor[PatchStateRequest](), maxBody: maxDocumentBody,
 			fields:  map[string]string{"patch": "operations"},
-			answers: answers[State](http.StatusOK), serve: e.patchState,
+			answers: answers[jsonview.State](http.StatusOK), serve: e.patchState,
 		})
 	}
 	e.add(route{
@@ -68,7 +69,7 @@ func (e *edge) stateChangeRoutes() {
 		params:  []param{statePath, idempotencyParam, stateIfMatch, fencingParam, sessionParam},
 		body:    optionalJSON, request: reflect.TypeFor[MigrateStateRequest](), maxBody: maxDocumentBody,
 		fields:  map[string]string{"patch": "operations"},
-		answers: answers[State](http.StatusOK), serve: e.migrateState,
+		answers: answers[jsonview.State](http.StatusOK), serve: e.migrateState,
 	})
 }
 

@@ -32,8 +32,8 @@ type CreateStateRequest struct {
 
 // StateList is one page of states, oldest first, without current_data.
 type StateList struct {
-	States        []State `json:"states"`
-	NextPageToken string  `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	States        []jsonview.State `json:"states"`
+	NextPageToken string           `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 // StateParts are the parts of a state that were asked for.
@@ -55,7 +55,7 @@ type stateOrParts struct{}
 // Schema is that of a State or of StateParts.
 func (stateOrParts) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
-		r.Schema(reflect.TypeFor[State](), true, ""), r.Schema(reflect.TypeFor[StateParts](), true, ""),
+		r.Schema(reflect.TypeFor[jsonview.State](), true, ""), r.Schema(reflect.TypeFor[StateParts](), true, ""),
 	}}
 }
 
@@ -89,7 +89,7 @@ func (e *edge) stateRoutes() {
 			params: []param{idempotencyParam, sessionParam},
 			body:   jsonBody, request: reflect.TypeFor[CreateStateRequest](), maxBody: maxDocumentBody,
 			fields:  map[string]string{"data": "initial_data"},
-			answers: answers[State](http.StatusCreated), serve: taking(e.createState),
+			answers: answers[jsonview.State](http.StatusCreated), serve: taking(e.createState),
 		})
 	}
 	e.add(route{
@@ -129,7 +129,7 @@ func (e *edge) stateRoutes() {
 			{name: "force", in: "query", about: "With true, also while its root session continues. Operators only.", values: []string{"true", "false"}},
 			stateIfMatch, sessionParam,
 		},
-		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.deleteState,
+		answers: noContent(), serve: e.deleteState,
 	})
 }
 
@@ -142,12 +142,7 @@ func answerState[R interface{ GetState() *statev1.State }](resp R, err error) (*
 }
 
 // stateID is the state that the path names, or else the header.
-func (c *call) stateID() string {
-	if id := c.path("state_id"); id != "" {
-		return id
-	}
-	return c.header(headerState)
-}
+func (c *call) stateID() string { return cmp.Or(c.path("state_id"), c.header(headerState)) }
 
 func (e *edge) createState(c *call, in CreateStateRequest) (*answer, error) {
 	if err := missing(requirement{"/schema_name", in.SchemaName != ""}, requirement{"/initial_data", len(in.InitialData) > 0}); err != nil {
@@ -187,7 +182,7 @@ func (e *edge) listStates(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(StateList{States: each(resp.GetStates(), jsonview.StateOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return ok(StateList{States: jsonview.Each(resp.GetStates(), jsonview.StateOf), NextPageToken: resp.GetNextPageToken()}), nil
 }
 
 // getState serves the latest version, or the one in the path; the whole of it, or
@@ -208,7 +203,7 @@ func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error)
 	if err == nil && len(req.Pointers) > 0 {
 		reply.body = StateParts{
 			StateID: resp.GetState().GetStateId(), Version: resp.GetState().GetVersion(),
-			Parts: each(resp.GetParts(), jsonview.PartOf),
+			Parts: jsonview.Each(resp.GetParts(), jsonview.PartOf),
 		}
 	}
 	return reply, err
@@ -226,7 +221,7 @@ func (e *edge) stateHistory(c *call) (*answer, error) {
 		return nil, err
 	}
 	return ok(StateHistory{
-		Versions: each(resp.GetVersions(), jsonview.StateVersionOf), NextAfterVersion: resp.GetNextAfterVersion(),
+		Versions: jsonview.Each(resp.GetVersions(), jsonview.StateVersionOf), NextAfterVersion: resp.GetNextAfterVersion(),
 	}), nil
 }
 

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 
@@ -35,10 +36,10 @@ type ReportRequest struct {
 
 // ReportResponse is the run after a report.
 type ReportResponse struct {
-	Run       Run          `json:"run" doc:"The run whose rules are in force now."`
-	Accounted bool         `json:"accounted" doc:"False when no such call had been allowed."`
-	Interrupt *Interrupted `json:"interrupt,omitzero" doc:"Set when the call has fired an interrupt."`
-	Warning   string       `json:"warning,omitzero" doc:"What the agent should be told with the result."`
+	Run       jsonview.Run          `json:"run" doc:"The run whose rules are in force now."`
+	Accounted bool                  `json:"accounted" doc:"False when no such call had been allowed."`
+	Interrupt *jsonview.Interrupted `json:"interrupt,omitzero" doc:"Set when the call has fired an interrupt."`
+	Warning   string                `json:"warning,omitzero" doc:"What the agent should be told with the result."`
 }
 
 func (e *edge) toolCallRoutes() {
@@ -50,7 +51,7 @@ func (e *edge) toolCallRoutes() {
 			name: headerIdempotency, in: "header", about: "Used as call_id when the body has none.",
 		}},
 		body: jsonBody, request: reflect.TypeFor[CheckRequest](),
-		answers: answers[CheckResponse](http.StatusOK), serve: taking(e.check),
+		answers: answers[jsonview.Decision](http.StatusOK), serve: taking(e.check),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/report", id: "reportToolCall", summary: "Report a tool call's result",
@@ -64,23 +65,16 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	if err := missing(requirement{"/tool", in.Tool != ""}); err != nil {
 		return nil, err
 	}
-	callID := in.CallID
-	if callID == "" {
-		callID = c.header(headerIdempotency)
-	}
 	// An input that is not an object is for the policy enforcer to deny.
 	input := []byte(in.Input)
 	if in.Input.Kind() == 'n' {
 		input = nil
 	}
 	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
-		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
+		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: cmp.Or(in.CallID, c.header(headerIdempotency)),
 		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ok(jsonview.DecisionOf(resp)), nil
+	return shown(resp, err, jsonview.DecisionOf)
 }
 
 func (e *edge) report(c *call, in ReportRequest) (*answer, error) {

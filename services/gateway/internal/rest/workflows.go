@@ -2,7 +2,6 @@ package rest
 
 import (
 	"net/http"
-	"reflect"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
@@ -13,7 +12,7 @@ import (
 
 // Registration is the answer to registering a definition.
 type Registration struct {
-	Workflow
+	jsonview.Workflow
 	Created  bool      `json:"created" doc:"False when exactly this content was there already."`
 	Warnings []Finding `json:"warnings"`
 }
@@ -34,23 +33,20 @@ type Validation struct {
 
 // WorkflowList is one page of workflows, each in its latest version, by name.
 type WorkflowList struct {
-	Workflows     []Workflow `json:"workflows"`
-	NextPageToken string     `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
+	Workflows     []jsonview.Workflow `json:"workflows"`
+	NextPageToken string              `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
 }
 
 const workflowDefinition = "A workflow definition; /workflow-schema.json is its schema."
 
 func (e *edge) workflowRoutes() {
 	name := inPath("name", "Name of the workflow, percent-encoded.")
-	one := answers[Workflow](http.StatusOK)
+	one := answers[jsonview.Workflow](http.StatusOK)
 	e.add(route{
 		method: http.MethodPost, path: "/v1/workflows", id: "registerWorkflow", summary: "Register a definition",
 		about:  "The body is the definition itself, as JSON or YAML. 201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
 		params: []param{idempotencyParam}, body: definitionBody, definition: workflowDefinition,
-		answers: map[int]reflect.Type{
-			http.StatusCreated: reflect.TypeFor[Registration](), http.StatusOK: reflect.TypeFor[Registration](),
-		},
-		serve: e.registerWorkflow,
+		answers: answers[Registration](http.StatusCreated, http.StatusOK), serve: e.registerWorkflow,
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/workflows/validate", id: "validateWorkflow", summary: "Validate a definition",
@@ -171,7 +167,7 @@ func (e *edge) listWorkflows(c *call) (*answer, error) {
 		return nil, err
 	}
 	return ok(WorkflowList{
-		Workflows: each(resp.GetWorkflows(), jsonview.WorkflowOf), NextPageToken: resp.GetNextPageToken(),
+		Workflows: jsonview.Each(resp.GetWorkflows(), jsonview.WorkflowOf), NextPageToken: resp.GetNextPageToken(),
 	}), nil
 }
 
@@ -220,7 +216,7 @@ func (e *edge) shadowRoutes() {
 	e.add(route{
 		method: http.MethodDelete, path: path, id: "endWorkflowShadow", summary: "End that",
 		params: []param{name}, fields: map[string]string{"workflow": "name"},
-		answers: map[int]reflect.Type{http.StatusNoContent: nil}, serve: e.endWorkflowShadow,
+		answers: noContent(), serve: e.endWorkflowShadow,
 	})
 }
 

@@ -65,14 +65,11 @@ func setVariable(env environment, name, value string) environment {
 // run other code: those that sudo removes, and their like.
 func LoadsCode(name string) bool {
 	name = strings.ToUpper(name)
-	for _, prefix := range []string{
+	prefixes := []string{
 		"LD_", "DYLD_", "_RLD", "NPM_CONFIG_", "GIT_", "PYTHON", "PERL", "RUBY", "BUNDLE_", "GEM_", "LUA_", "BASH_FUNC_",
-	} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
 	}
-	return slices.Contains([]string{
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc(prefixes, begins) || slices.Contains([]string{
 		"PATH", "NODE_OPTIONS", "NODE_PATH", "BASH_ENV", "ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "IFS",
 		"ZDOTDIR", "FPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH",
 		"DOTNET_STARTUP_HOOKS", "PHPRC", "PHP_INI_SCAN_DIR",

@@ -53,11 +53,7 @@ type question struct {
 // policies are still what was judged by.
 func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, error) {
 	if req.CallID == "" {
-		id, err := typeid.New(typeid.Call)
-		if err != nil {
-			return nil, fault.From(err)
-		}
-		req.CallID = id
+		req.CallID = typeid.New(typeid.Call)
 	}
 	if req.EstimatedCost < 0 {
 		return nil, fault.New(fault.InvalidRequest, "estimated_cost_usd must not be negative").Violate("/estimated_cost_usd", "RANGE", "negative")

@@ -31,10 +31,7 @@ func (a *App) Lock(ctx context.Context, caller Caller, id, holder string, ttl ti
 	}
 	once := "key " + key
 	if key == "" {
-		var err error
-		if once, err = typeid.New(typeid.Event); err != nil {
-			return store.Lease{}, fault.From(err)
-		}
+		once = typeid.New(typeid.Event)
 	}
 	// The store gives a holder its own lease anew. Names are not proof: who takes a
 	// lock that is held, under whatever name, must wait.

@@ -115,10 +115,7 @@ func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.
 // putSchema commits the next version. Where the same request was carried out
 // in the meantime it answers the version that made.
 func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, request once.Key) (repeat int64, err error) {
-	if v.ID, err = typeid.New(typeid.Schema); err != nil {
-		return 0, fault.From(err)
-	}
-	v.CreatedAt = a.now()
+	v.ID, v.CreatedAt = typeid.New(typeid.Schema), a.now()
 	event, err := a.announce.SchemaEvent(caller.Namespace, caller.Principal.Name, v)
 	if err != nil {
 		return 0, fault.From(err)

@@ -22,18 +22,11 @@ type tree struct {
 	now []*Member
 	// tasks: there are others for runners to do than before.
 	tasks bool
-	err   error // of making an id
 }
 
 func (a *App) newTree(caller Caller) *tree {
 	t := &tree{a: a, caller: caller}
-	t.clock = session.Clock{Now: a.now(), Config: a.cfg.Session, NewTaskID: func() string {
-		id, err := typeid.New(typeid.Task)
-		if err != nil {
-			t.err = err
-		}
-		return id
-	}}
+	t.clock = session.Clock{Now: a.now(), Config: a.cfg.Session, NewTaskID: func() string { return typeid.New(typeid.Task) }}
 	return t
 }
 
@@ -136,9 +129,6 @@ func (t *tree) puts() error {
 		} else {
 			t.batch.SetTimers = append(t.batch.SetTimers, store.Timer{TimerID: timer, Due: due})
 		}
-	}
-	if t.err != nil {
-		return fault.From(t.err)
 	}
 	return nil
 }

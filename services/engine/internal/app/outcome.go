@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/authority"
@@ -71,10 +70,11 @@ type storedAnswer struct {
 	ApprovalID string `json:"approval_id,omitempty"`
 }
 
-func remembered(owner store.Key, name, digest string, after authority.Place, out *Outcome) (*store.Idempotency, error) {
+// keptAnswer is for the batch of a request: what its repeats get for an answer.
+func keptAnswer(owner store.Key, key once.Key, after authority.Place, out *Outcome) (*store.Idempotency, error) {
 	w := jsonobject.New(640)
 	w.Open()
-	w.Text("digest", digest)
+	w.Text("digest", key.Digest)
 	w.Name("run")
 	writeRun(w, after.Run)
 	w.Integer("version", after.Run.Version)
@@ -92,7 +92,7 @@ func remembered(owner store.Key, name, digest string, after authority.Place, out
 		w.Raw("rejection", rejection)
 	}
 	w.Close()
-	return &store.Idempotency{Owner: owner, Name: name, Digest: digest, Answer: w.Bytes(), TTL: once.Kept}, nil
+	return key.KeepAnswer(owner, w.Bytes()), nil
 }
 
 func (a *App) decodeAnswer(ctx context.Context, namespace string, data []byte) (*Outcome, error) {
@@ -125,23 +125,17 @@ func (a *App) outcome(ctx context.Context, namespace string, stored *storedAnswe
 
 // firstAnswer returns the answer to a repeated request without a commit, or nil when it
 // is none, or has no name.
-func (a *App) firstAnswer(ctx context.Context, owner store.Key, name, digest string) (*Outcome, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := a.store.Answer(ctx, owner, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.From(err)
+func (a *App) firstAnswer(ctx context.Context, owner store.Key, key once.Key) (*Outcome, error) {
+	data, err := once.Answer(ctx, a.store, owner, key.Name)
+	if data == nil || err != nil {
+		return nil, err
 	}
 	var stored storedAnswer
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, fault.From(fmt.Errorf("decode answer: %w", err))
 	}
-	if stored.Digest != digest {
-		return nil, fault.From(&store.ReplayMismatchError{Owner: owner, Name: name})
+	if err := key.Same(owner, stored.Digest); err != nil {
+		return nil, err
 	}
 	return a.outcome(ctx, owner.Namespace, &stored)
 }
