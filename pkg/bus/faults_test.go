@@ -96,7 +96,7 @@ func TestNATSBackWithoutItsTail(t *testing.T) {
 	}
 }
 
-// even tells whether that many holders have equal shares.
+// even reports whether there are that many holders, with equal shares.
 func even(st *memStore, holders, shards int) bool {
 	have := st.holders()
 	if len(have) != holders {

@@ -76,7 +76,7 @@ func (s *source) event(run string) store.Event {
 	return out
 }
 
-// commit commits n events over that many runs.
+// commit commits n events, spread over the given number of runs.
 func (s *source) commit(n, runs int) {
 	s.tb.Helper()
 	for i := range n {

@@ -59,7 +59,7 @@ func pick(t *rapid.T, n int) int {
 
 func of[T any](g *gardener, among ...T) T { return among[pick(g.t, len(among))] }
 
-// one is true for one in that many.
+// one is true for one draw in n.
 func (g *gardener) one(in int) bool { return pick(g.t, in) == in-1 }
 
 func (g *gardener) step() {

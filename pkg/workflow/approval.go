@@ -52,7 +52,7 @@ type Grant struct {
 	ApprovalID string
 	// Data replaces the data that was parked, when it is not missing (S9.4).
 	Data document.Value
-	// Note of people who agreed, for history.
+	// Note of the approvers who agreed, for history.
 	Note string
 	// Actor has made the decision.
 	Actor string

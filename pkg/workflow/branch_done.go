@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 )
 
-// branchDone returns BRANCH_DONE:<name>. Reaching its terminal has completed a
+// branchDone handles BRANCH_DONE:<name>. Reaching its terminal has completed a
 // branch already, so there is nothing left to do but to say so (S5.2).
 func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
@@ -30,7 +30,7 @@ func (m *Machine) branchDone(run *Run, name string, c *Fire, now time.Time) Resu
 	}
 }
 
-// branchStands returns it of a branch whose fork has not joined.
+// branchStands handles it for a branch whose fork has not joined.
 func (m *Machine) branchStands(run *Run, path []int, name string, c *Fire, now time.Time) Result {
 	what := "event " + document.Quote(c.Event)
 	b, at := run.branchAt(path), run.lane(path)

@@ -46,7 +46,7 @@ type worker struct {
 }
 
 // newWorker draws what a session does: bind, work, be interrupted, end well or
-// not, and say so. It continues no matter the outcome of its branch.
+// not, and say so. It continues, no matter how its branch ended.
 func newWorker(w *world, p pick, name string, bound bool) *worker {
 	k := &worker{name: name}
 	if bound {

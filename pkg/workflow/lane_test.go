@@ -70,7 +70,7 @@ func TestAtAmbiguity(t *testing.T) {
 	}
 }
 
-// TestAtWithoutFork: anyone who was bound to a branch of a fork that has joined has
+// TestAtWithoutFork: a session that was bound to a branch of a fork that has joined has
 // nothing left to do.
 func TestAtWithoutFork(t *testing.T) {
 	t.Parallel()

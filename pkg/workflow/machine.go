@@ -2,7 +2,7 @@
 // definitions (S1), compiles them, and steps runs by commands (S2, S6).
 //
 // It is pure: values in, values out. It must never do I/O, look at the clock,
-// mint an id, or change a value that it was given; anyone who calls it makes the
+// mint an id, or change a value that it was given; its caller makes the
 // result durable before anyone sees it. What it does not execute it refuses.
 //
 // The words: a transition of a definition is compiled into a way, and each case of

@@ -213,7 +213,7 @@ func (w *world) checkStates() error {
 	return nil
 }
 
-// random draws a command of one of the sessions, or of what happens next to them.
+// random draws a command of one of the sessions, or of what happens around them.
 func (w *world) random(p pick) workflow.Command {
 	session := p.of("ses_1", "ses_2", "ses_3", "ses_4")
 	branch := w.bound[session]

@@ -29,12 +29,12 @@ const (
 	// RejectUnsupported: the workflow language has it, this version does not
 	// execute it yet.
 	RejectUnsupported RejectionCode = "UNSUPPORTED"
-	// RejectRunNotPaused returns a Resume of a run that is not paused.
+	// RejectRunNotPaused refuses a Resume of a run that is not paused.
 	RejectRunNotPaused RejectionCode = "RUN_NOT_PAUSED"
 	// RejectInvalidData: the data is not an object, or the context would grow
 	// beyond MaxContextBytes.
 	RejectInvalidData RejectionCode = "INVALID_DATA"
-	// RejectNotParked returns a Grant or Reject that nothing waits for.
+	// RejectNotParked refuses a Grant or Reject that nothing waits for.
 	RejectNotParked RejectionCode = "NOT_PARKED"
 )
 

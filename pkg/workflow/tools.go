@@ -20,7 +20,7 @@ const (
 	ToolAllowed
 )
 
-// toolTable returns by one look-up for every name that the state lists, and by
+// toolTable decides by one look-up for every name that the state lists, and by
 // one binary search per list of prefixes for any other.
 type toolTable struct {
 	exact      map[string]ToolRule

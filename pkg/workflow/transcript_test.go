@@ -256,7 +256,7 @@ func describeJoin(j *workflow.Join) string {
 	return line
 }
 
-// describeWork writes what a run does next to being in its state.
+// describeWork writes what a run does in addition to being in its state.
 func describeWork(run *workflow.Lane, holds []workflow.Hold) []string {
 	var lines []string
 	for _, h := range holds {

@@ -146,7 +146,7 @@ func TestAgentsDoNotLiftAnEnd(t *testing.T) {
 }
 
 // TestSessionsAboveLiftAnEnd: a session above may resume what an operator has ended, and
-// what it has ended itself; the child may do neither, nor one next to it (S11.1).
+// what it has ended itself; the child may do neither, nor a sibling (S11.1).
 func TestSessionsAboveLiftAnEnd(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)

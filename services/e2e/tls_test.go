@@ -59,7 +59,7 @@ func onlyTLS(t *testing.T, httpAddress, grpcAddress, ca string) {
 func TestGatewayTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := certtest.Loopback(t)
-	// It returns for itself before there is anything behind it.
+	// It replies by itself before there is anything behind it.
 	g := start(t, "interlock-gateway", "--allow-anonymous", "--tls-cert", cert, "--tls-key", key,
 		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--engine", "127.0.0.1:1", "--policy", "127.0.0.1:1", "--state", "127.0.0.1:1", "--approval", "127.0.0.1:1", "--nats-url", "nats://127.0.0.1:1")
 	onlyTLS(t, g.serving(t, "http"), g.serving(t, "grpc"), cert)

@@ -27,7 +27,7 @@ type Config struct {
 	// credentials. Without it transitions that need an approval are refused.
 	Approval grpc.ClientConnInterface
 	// Sessions is a connection to the state-store, with the engine's own credentials,
-	// which tells who is of one tree with anyone who asks. Without it every session is a
+	// which tells which sessions are in the caller's tree. Without it every session is a
 	// tree of its own.
 	Sessions grpc.ClientConnInterface
 	Clock    func() time.Time // default time.Now

@@ -212,7 +212,7 @@ func identify(cfg Config) func(context.Context, string) (auth.Principal, error) 
 }
 
 // publicHosts are the names that this server is called by on loopback addresses,
-// next to loopback ones: that of a reverse proxy on this machine.
+// in addition to loopback ones: that of a reverse proxy on this machine.
 func publicHosts(cfg Config) []string {
 	public, err := url.Parse(cfg.PublicURL)
 	if err != nil || public.Hostname() == "" {

@@ -67,7 +67,7 @@ var asked = []struct {
 	{"mcp__unknown__tool", "mcp:unknown:tool", toolcall.Deny},
 }
 
-// decider returns for call i of asked.
+// decider decides call i of asked.
 type decider func(i int) toolcall.Decision
 
 func main() {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// refreshAge is how old keys are when new ones are fetched next to their use.
+	// refreshAge is how old keys are when new ones are fetched in the background.
 	refreshAge = 10 * time.Minute
 	// maxAge is how long keys count without the issuer being reached: that long a
 	// key that it has withdrawn may still sign.

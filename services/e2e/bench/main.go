@@ -1,4 +1,4 @@
-// Command bench measures Interlock next to the least that could do the same, in
+// Command bench compares Interlock with the least that could do the same, in
 // one run: every server is a process of its own, the clients are this one, and
 // the rounds of what is compared alternate, so that a drift of the machine cancels
 // out. It prints medians and ratios and judges them against the goals; it never

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// overGRPC measures the calls next to the bare server, for each number of callers.
+// overGRPC compares the calls with those of the bare server, for each number of callers.
 func (b *bencher) overGRPC(ctx context.Context, backend string) error {
 	title := "Over gRPC on Redis, appendfsync always. bare = grpc-go without interceptors and one EVALSHA per call (go-redis, a pooled connection per caller), same bytes written but for the log of decisions"
 	if backend == "sqlite" {

@@ -45,8 +45,8 @@ func (s *stage) limit(ctx context.Context, c *child) error {
 	return err
 }
 
-// policies measures checks that a policy's rate limit and budget are counted with
-// in addition to those of no policy, and both next to the bare server.
+// policies measures checks that a policy's rate limit and budget are counted
+// with, and compares them with checks without a policy and with the bare server.
 func (b *bencher) policies(ctx context.Context, backend string) error {
 	title := "Checks with a policy over gRPC on " + backend + ": a rate limit and a daily budget of all callers together, counted in the decision's commit. " +
 		"bare = the bare server's check, which counts neither and keeps no log of decisions"

@@ -38,7 +38,7 @@ func stateOf(size int) []byte {
 }
 
 // states measures patches of one field of shared states, spread over as many as
-// there are callers and all of one, next to the bare server's transition.
+// there are callers and all of one, and compares them with the bare server's transition.
 func (b *bencher) states(ctx context.Context, backend string) error {
 	title := "Patches of one field of a shared state over gRPC on " + backend + ", validated. bare = the bare server's transition, about as many bytes as a patch of 1 KB writes"
 	return b.perCallers(backend, title, func(s *stage, callers int) ([]*load, error) { return b.stateGroup(ctx, s, callers) })

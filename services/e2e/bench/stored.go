@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
 )
 
-// storedRuns measures checks and transitions of 64 callers next to many runs that
+// storedRuns measures checks and transitions of 64 callers while many runs
 // are stored: it should make no difference. The runs are put into the store
 // directly; they are whole, so that any of them can be called for too.
 func (b *bencher) storedRuns(ctx context.Context) (err error) {

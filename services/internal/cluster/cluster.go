@@ -95,9 +95,9 @@ type Cluster struct {
 	edge          chan error
 	grpc          chan error
 	relay         chan struct{}      // closed when the relay has ended
-	backgroundCtx context.Context    // of the relay and what else runs next to the servers
-	work          sync.WaitGroup     // what runs next to the servers
-	stop          context.CancelFunc // ends what runs next to the servers
+	backgroundCtx context.Context    // of the relay and what else runs alongside the servers
+	work          sync.WaitGroup     // what runs alongside the servers
+	stop          context.CancelFunc // ends what runs alongside the servers
 	drained       context.CancelFunc // ends the servers
 }
 

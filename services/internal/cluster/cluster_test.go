@@ -130,7 +130,7 @@ func TestAddressesAreReachable(t *testing.T) {
 }
 
 // Nothing is served beyond loopback in the clear unless the network is trusted,
-// anyone who starts the cluster.
+// no matter who starts the cluster.
 func TestClustersHeedTheirExposure(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []Config{{HTTP: ":0"}, {GRPC: ":0"}} {

@@ -17,7 +17,7 @@ type Policy struct {
 	Digest        string         `json:"digest" doc:"Hex SHA-256 of the canonical JSON (RFC 8785)."`
 	Definition    jsontext.Value `json:"definition,omitzero" doc:"The definition as it was written. Not in lists."`
 	LiveVersion   int64          `json:"live_version" doc:"The version that is enforced; 0 when there is none."`
-	ShadowVersion int64          `json:"shadow_version" doc:"The version that is judged next to it, and not enforced; 0 when there is none."`
+	ShadowVersion int64          `json:"shadow_version" doc:"The version that is judged alongside it, and not enforced; 0 when there is none."`
 	Attachments   []Attachment   `json:"attachments"`
 	CreatedAt     time.Time      `json:"created_at"`
 	CreatedBy     string         `json:"created_by"`

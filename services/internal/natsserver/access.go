@@ -21,10 +21,10 @@ const (
 	observerInbox = "_INBOX"
 )
 
-// gate lets this process publish, by a password that nobody else has; anyone who has
-// no login is an observer, who cannot.
+// gate lets this process publish, by a password that nobody else has; a client
+// without a login is an observer, which cannot.
 //
-// NATS returns a request wherever its sender wants the answer, under the subject
+// NATS replies to a request wherever its sender wants the answer, under the subject
 // of an event too. So observers have an account of their own: what they bring
 // about stays in it, and the stream takes nothing from there.
 type gate struct {

@@ -102,7 +102,7 @@ func TestObserversDoNotPublish(t *testing.T) {
 	}
 }
 
-// NATS returns wherever an observer wants the answer, with a message of the stream
+// NATS replies wherever an observer wants the answer, with a message of the stream
 // if that is the answer. The stream, and this process, get none of it.
 func TestAnswersToObserversAreNoEvents(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Package snapshot caches immutable values by key. It makes no promise about
-// freshness: anyone who decides on a cached snapshot must let the store check its
+// freshness: callers that decide on a cached snapshot must let the store check its
 // version in the same commit that records the decision.
 package snapshot
 

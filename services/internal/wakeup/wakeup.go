@@ -7,8 +7,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Hub wakes callers that wait for a record to change. A wake-up is a hint: anyone who
-// gets one reads the store.
+// Hub wakes callers that wait for a record to change. A wake-up is a hint: its
+// receiver reads the store.
 type Hub struct {
 	mu      sync.Mutex
 	waiters map[store.Key]map[chan struct{}]struct{}

@@ -134,7 +134,7 @@ func TestEditThatNoRunCanTake(t *testing.T) {
 	r.vote(alice, id, app.Vote{Approve: true, Edited: bad})
 }
 
-// Of people who race on two replicas exactly one makes the decision, and all others
+// Of approvers who race on two replicas exactly one makes the decision, and all others
 // are shown it (S9.4).
 func TestRacingApproversOnTwoReplicas(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 
 // Receivers are told by timers: the commit that makes an event sets one for each of
 // them, which stays until the receiver has taken the message. Each receiver has
-// timers of a kind of its own, and anyone who delivers them looks at no others: so one
+// timers of a kind of its own, and delivery looks at one kind at a time: so one
 // that is slow or dead holds up nobody else, and no approval.
 
 // told lists the events that receivers are told of.
@@ -157,8 +157,8 @@ func (a *App) sendOnce(ctx context.Context, receiver string, timer store.Timer) 
 	return err
 }
 
-// claim puts off a message's timer for as long as it is being sent. Of people who try
-// it at once one gets it, which the store's idempotency keys decide.
+// claim puts off a message's timer for as long as it is being sent. Of the
+// replicas that try it at once one gets it, which the store's idempotency keys decide.
 func (a *App) claim(ctx context.Context, timer store.Timer, try int) (bool, error) {
 	timer.Due = a.now().Add(sendClaim)
 	name := "send " + timer.Name + " " + strconv.Itoa(try)

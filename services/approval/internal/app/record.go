@@ -22,7 +22,7 @@ type Record struct {
 	UsedBy string
 }
 
-// Used is how a granted approval is shown once it was used, next to the statuses of
+// Used is how a granted approval is shown once it was used, in addition to the statuses of
 // the core.
 const Used consent.Status = "USED"
 

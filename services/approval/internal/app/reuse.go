@@ -29,7 +29,7 @@ func askKey(namespace, runID, question string) store.Key {
 }
 
 // reuse returns the approval that a question has, or asks anew when there is none that
-// says anything any more (S7.6). Of people who ask at once all get the same.
+// says anything any more (S7.6). Callers that ask at once all get the same.
 func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, runID, usedBy string) (r *Record, created bool, err error) {
 	if req.ID != "" {
 		r, err := a.same(ctx, caller, req, runID)
@@ -52,7 +52,7 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 	}
 	if last != "" {
 		r, err := a.load(ctx, approvalKey(caller.Namespace, last))
-		if fault.ReasonOf(err) == fault.NotFound { // anyone who named it got no further, or is at it
+		if fault.ReasonOf(err) == fault.NotFound { // the caller that named it got no further, or is at it
 			req.ID = last
 			return a.open(ctx, caller, req, runID)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Bounds of the questions about calls that wait at once, of one run, so that an agent
-// does not drown people who decide in variations of one call. People who ask at the
+// does not drown approvers in variations of one call. Callers that ask at the
 // same time may exceed them by as many as they are.
 const (
 	mostPending      = 100

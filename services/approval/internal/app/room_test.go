@@ -21,8 +21,8 @@ func variation(n int) app.Question {
 	return q
 }
 
-// An agent does not drown people who decide: that many questions of a run wait, and those
-// that were decided make room.
+// An agent does not drown approvers: the questions of a run that wait are bounded, and
+// those that were decided make room.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
@@ -115,7 +115,7 @@ func TestRoomForLargeData(t *testing.T) {
 	}
 }
 
-// People who ask at the same moment exceed the limit by at most as many as they are,
+// Callers that ask at the same moment exceed the limit by at most as many as they are,
 // and nobody after them does.
 func TestRoomRaces(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func (d *desk) as(token string) approvalv1.ApprovalServiceClient {
 	return approvalv1.NewApprovalServiceClient(d.server.Local(rpc.ClientConfig{Token: token}))
 }
 
-// ok returns what a call answered, which must be no error.
+// ok returns what a call returned, which must be no error.
 func ok[T any](t testing.TB, answer T, err error) T {
 	t.Helper()
 	if err != nil {

@@ -19,7 +19,7 @@ type message struct {
 	// Time is when.
 	Time      time.Time `json:"time"`
 	Namespace string    `json:"namespace"`
-	// Approval as it stands when this is sent: since then more may have happened.
+	// Approval as it stands when this is sent: more may have happened since the event.
 	Approval approval `json:"approval"`
 }
 

@@ -28,7 +28,7 @@ type Config struct {
 	PublicURL string
 }
 
-// Receivers are people who are told. It is immutable.
+// Receivers are the addresses that messages are sent to. It is immutable.
 type Receivers struct {
 	names  []string
 	urls   map[string]string // by name

@@ -183,7 +183,7 @@ func TestBlockedElsewhere(t *testing.T) {
 	}
 }
 
-// S6.6: what a session has paused is not resumed next to a run that it cannot leave.
+// S6.6: what a session has paused is not resumed while it drives a run that it cannot leave.
 func TestNoWayBack(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)

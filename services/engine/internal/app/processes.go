@@ -55,7 +55,7 @@ type Answer struct {
 	IdempotencyKey  string
 }
 
-// Answer returns the question that a run of a process asks now (S8.1). A refusal is an
+// Answer gives the answer to the question that a run of a process asks now (S8.1). A refusal is an
 // Outcome whose message lists the valid answers (S8.4).
 func (a *App) Answer(ctx context.Context, caller Caller, req Answer) (*Outcome, error) {
 	if req.Answer == "" {

@@ -151,7 +151,7 @@ func decider(approval *Approval) string {
 	return system("").Principal.Name
 }
 
-// notes are what people who rejected it have noted, for the agent.
+// notes returns the notes of the people who rejected it, for the agent.
 func notes(approval *Approval) string {
 	var all []string
 	for _, v := range approval.Votes {

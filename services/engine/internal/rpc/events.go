@@ -63,7 +63,7 @@ func setPayload(out *eventv1.Event, run *workflow.Run, ev *workflow.Event) bool 
 		out.Payload = &eventv1.Event_RunStarted{RunStarted: started}
 	case workflow.EventTransitioned, workflow.EventWarned:
 		// A warning is about a transition that was taken, and says the same again, for
-		// anyone who subscribes to warnings.
+		// subscribers to warnings.
 		out.Payload = &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
 			Event: ev.Event, From: ev.From, To: ev.To, Rationale: bus.Clip(ev.Rationale),
 			SafeNext: ev.SafeNext, Guards: ev.Guards, Branch: ev.Branch,

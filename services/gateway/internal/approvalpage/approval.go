@@ -24,7 +24,7 @@ func (p *page) approval(v *visit) error {
 	return p.show(v, http.StatusOK, "", draft{})
 }
 
-// show returns with the approval that the path names, as it stands now.
+// show responds with the approval that the path names, as it stands now.
 func (p *page) show(v *visit, status int, notice string, written draft) error {
 	resp, err := p.Approvals.GetApproval(v.ctx, &approvalv1.GetApprovalRequest{ApprovalId: v.r.PathValue("id")})
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package approvalpage is the page where people decide approvals (S9), for any
-// browser, without scripts. It asks the services in the name of anyone who has logged
-// in, and shows their answers.
+// browser, without scripts. It asks the services in the name of the user who has
+// logged in, and shows their answers.
 //
 // It must never decide who may do what, change anything on GET, take a token from a
 // URL, or show what an agent has written as anything but data.

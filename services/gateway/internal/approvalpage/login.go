@@ -21,7 +21,7 @@ const maxLogin = 64 << 10
 // loginView is the form that asks for a token.
 type loginView struct {
 	frame
-	// ID is the approval to continue to; empty for the list.
+	// ID is the approval to show after the login; empty for the list.
 	ID        string
 	Namespace string
 	Anonymous bool

@@ -45,7 +45,7 @@ func (v *visit) frame(title string) frame {
 	return f
 }
 
-// render returns with a page, whole or not at all.
+// render responds with a page, whole or not at all.
 func (p *page) render(w http.ResponseWriter, status int, name string, view any) {
 	var page bytes.Buffer
 	if err := templates.ExecuteTemplate(&page, name, view); err != nil {
@@ -61,7 +61,7 @@ func (p *page) render(w http.ResponseWriter, status int, name string, view any) 
 	_, _ = page.WriteTo(w) // the client went away: nobody to tell
 }
 
-// fail returns with what has gone wrong.
+// fail responds with what has gone wrong.
 func (p *page) fail(w http.ResponseWriter, status int, message string) {
 	title := cmp.Or(http.StatusText(status), "Failed")
 	p.render(w, status, "failure", frame{Title: title, Notice: visible.Text(message, false)})

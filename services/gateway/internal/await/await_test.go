@@ -26,7 +26,7 @@ type step struct {
 	err    error
 }
 
-// service returns one script of steps for each call of Wait, and then the last one
+// service plays one script of steps for each call of Wait, and then the last one
 // again. A stream at its end hangs.
 type service struct {
 	approvalv1.ApprovalServiceClient

@@ -51,8 +51,8 @@ func (h *Handler) decide(
 	}
 }
 
-// refuseAsked returns a call that people have not approved. The agent's own prompt
-// is not an answer to that: anyone who sits at the terminal would let the call through
+// refuseAsked refuses a call that people have not approved. The agent's own prompt
+// is not an answer to that: a person who sits at the terminal would let the call through
 // without being asked who they are, and nothing would be recorded of it. So the call
 // is denied, and the agent told how it can be let through (S7.6, S9.3).
 func (h *Handler) refuseAsked(asked *policyv1.CheckToolCallResponse, message string) (Answer, error) {

@@ -41,7 +41,7 @@ type Answer struct {
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// Handler returns hook events through the services.
+// Handler responds to hook events through the services.
 type Handler struct {
 	Runs   enginev1.RunServiceClient
 	Policy policyv1.PolicyEnforcerServiceClient
@@ -78,7 +78,7 @@ type Options struct {
 	Patience time.Duration
 }
 
-// Handle returns one hook event.
+// Handle responds to one hook event.
 func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer {
 	switch opts.Agent {
 	case "", ClaudeCode, Codex:

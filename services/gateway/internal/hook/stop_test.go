@@ -111,7 +111,7 @@ var (
 	ended   = statev1.SessionStatus_SESSION_STATUS_ENDED
 )
 
-// share returns an event where the agents share a state.
+// share handles an event where the agents share a state.
 func (s *services) share(st *stateStore, event string, agent hook.Agent) hook.Answer {
 	h := hook.Handler{Runs: s, Policy: s, Sessions: st}
 	return h.Handle(context.Background(), []byte(event), hook.Options{Agent: agent})

@@ -88,7 +88,7 @@ func (s *Server) awaitDecision(ctx context.Context, c caller, id string, limit t
 	return approval, err
 }
 
-// decided is the answer to anyone who waited: what has been decided, if it has, and
+// decided is the answer to a caller that waited: what has been decided, if it has, and
 // where that leaves the run.
 func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) *sdk.CallToolResult {
 	view := approvalView{

@@ -31,7 +31,7 @@ type element struct {
 	kind     document.Kind
 	max      int // how many, 0 for no limit of its own
 	maxBytes int // of each String
-	// more of their JSON Schema, which is left to anyone who reads them.
+	// more of their JSON Schema, which is left to the code that reads them.
 	more map[string]any
 }
 

@@ -47,7 +47,7 @@ type plane struct {
 
 	answers       []*enginev1.AnswerQuestionRequest // to the process
 	failProcesses bool
-	failApprovals int // that many calls of the approval service
+	failApprovals int // how many calls of the approval service fail
 	approvals     map[string]*approvalv1.Approval
 	waiters       []*planeWait
 

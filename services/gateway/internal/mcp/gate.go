@@ -223,7 +223,7 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 	return s.confirm(ctx, g, g.target.Qualified)
 }
 
-// unjudged returns a call that nothing holds for: it goes through where the gateway
+// unjudged handles a call that nothing holds for: it goes through where the gateway
 // was told to let such calls.
 func (s *Server) unjudged(g *gated) *refusal {
 	if s.cfg.AllowUnbound {

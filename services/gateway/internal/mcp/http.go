@@ -156,7 +156,7 @@ func ownSession(next http.Handler) http.Handler {
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 }
 
-// refuse returns a request that never reached the protocol, as a JSON-RPC error
+// refuse responds to a request that never reached the protocol, as a JSON-RPC error
 // without an id.
 func refuse(w http.ResponseWriter, status int, message string) {
 	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings and numbers

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 )
 
-// listTools returns tools/list. Clients of the stateless protocol get everything:
+// listTools handles tools/list. Clients of the stateless protocol get everything:
 // its list must not vary as a side effect of calls. Older clients get what the
 // current state allows, and are told when that changes.
 func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequest) *sdk.ListToolsResult {

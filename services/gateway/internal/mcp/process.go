@@ -128,7 +128,7 @@ type turnView struct {
 	Run        runView  `json:"run"`
 }
 
-// processStep returns the question of a process, or asks for it again (S8.1).
+// processStep gives the answer to the question of a process, or asks for it again (S8.1).
 func (s *Server) processStep(ctx context.Context, c caller, args arguments) *sdk.CallToolResult {
 	if s.cfg.Processes == nil {
 		return refusal{Code: string(fault.Unavailable), Message: "this server is not connected to an engine with processes; the operator can connect one"}.result()

@@ -98,7 +98,7 @@ func TestProcessParks(t *testing.T) {
 		t.Errorf("approval_id of the refusal: %v", id)
 	}
 	wantOK(t, call(t, session, "x_process_step", `{}`), "x_wait_approval waits for that.")
-	// Anyone who decides, the waiting agent hears of it and of the state it leads to.
+	// No matter who decides, the waiting agent hears of it and of the state it leads to.
 	answer := later(t, session, "x_wait_approval", `{}`)
 	eventually(t, "it waits", func() bool { return p.waited() == 1 })
 	p.change("run_1", func(r *enginev1.Run) {

@@ -31,7 +31,7 @@ func (s *Server) stand(ctx context.Context, c caller) (standing, error) {
 	return standing{run: res.GetRun(), asked: cmp.Or(res.GetAskedRunId(), res.GetRun().GetRunId())}, nil
 }
 
-// sessionOf is the session to name in a request: none next to a run's id.
+// sessionOf is the session to name in a request: none together with a run's id.
 func sessionOf(c caller) string {
 	if c.RunID != "" {
 		return ""

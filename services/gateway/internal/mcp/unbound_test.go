@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream/upstreamtest"
 )
 
-// judgedWithoutRun returns calls of sessions without a run as policies of a role or a
+// judgedWithoutRun judges calls of sessions without a run as policies of a role or a
 // session would.
 func (p *plane) judgedWithoutRun(decision policyv1.Decision, code policyv1.DecisionCode, message string) {
 	p.onCheck = func(_ context.Context, in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {

@@ -58,13 +58,13 @@ func (e *edge) approvalRoutes() {
 	})
 	e.add(route{
 		method: http.MethodPost, path: path + "/approve", id: "approve", summary: "Approve",
-		about:  "403 for anyone who has asked or may not decide it; 409 when it was decided before, with the decision.",
+		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[ApproveRequest](), maxBody: maxDocumentBody,
 		fields: fields, answers: one, serve: taking(e.approve),
 	})
 	e.add(route{
 		method: http.MethodPost, path: path + "/reject", id: "reject", summary: "Reject",
-		about:  "403 for anyone who has asked or may not decide it; 409 when it was decided before, with the decision.",
+		about:  "403 for the requester, and for callers that may not decide it; 409 when it was decided before, with the decision.",
 		params: []param{id, idempotencyParam}, body: optionalJSON, request: reflect.TypeFor[RejectRequest](),
 		fields: fields, answers: one, serve: taking(e.reject),
 	})

@@ -46,7 +46,7 @@ func (e *edge) Refuse(w http.ResponseWriter, r *http.Request, why *access.Refusa
 	e.writeProblem(w, r, p)
 }
 
-// refuseOrigin returns changes that another site's page sends.
+// refuseOrigin refuses changes that another site's page sends.
 func (e *edge) refuseOrigin(w http.ResponseWriter, r *http.Request) {
 	e.writeProblem(w, r, newProblem(http.StatusForbidden, codeCrossOrigin,
 		"changes from pages of another origin are refused"))
@@ -66,7 +66,7 @@ func (e *edge) begin(w http.ResponseWriter, r *http.Request) {
 	h.Set(headerRequestID, id)
 }
 
-// recover returns 500 for a panic, which is a bug, and keeps serving.
+// recover responds with 500 for a panic, which is a bug, and keeps serving.
 func (e *edge) recover(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {

@@ -61,7 +61,7 @@ func (e *edge) policyRoutes() {
 			"201 for a new version, 200 when this content was there already; 422 with every problem when it is invalid.",
 		params: []param{
 			inQuery("name", "Name of the policy; that in the definition when absent."),
-			{name: "shadow", in: "query", about: "Judge it next to the live version, and do not enforce it.", values: []string{"true", "false"}},
+			{name: "shadow", in: "query", about: "Judge it alongside the live version, and do not enforce it.", values: []string{"true", "false"}},
 			idempotencyParam,
 		},
 		body: definitionBody, definition: policyDefinition,

@@ -183,7 +183,7 @@ var parameterOf = map[string]string{
 	"run_id": "id", "idempotency_key": headerIdempotency, "session": headerSession, "pointers": "pointer",
 }
 
-// writeProblem returns with a problem and logs it when the fault is ours.
+// writeProblem responds with a problem and logs it when the fault is ours.
 func (e *edge) writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	h := w.Header()
 	for name, values := range p.header {

@@ -35,7 +35,7 @@ type StartedProcess struct {
 	Turn jsonview.Turn `json:"turn"`
 }
 
-// AnswerRequest returns the present question of a process.
+// AnswerRequest is an answer to the present question of a process.
 type AnswerRequest struct {
 	Answer          string `json:"answer,omitzero" doc:"One of the answers of the question; empty or absent to be told the question again."`
 	Note            string `json:"note,omitzero" doc:"Why; kept in the run's history."`

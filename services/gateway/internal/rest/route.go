@@ -208,7 +208,7 @@ var encoding = json.JoinOptions(
 	jsontext.AllowDuplicateNames(true), json.Deterministic(true),
 )
 
-// writeJSON answers. A body that cannot be encoded is our fault: 500.
+// writeJSON writes the response. A body that cannot be encoded is our fault: 500.
 func (e *edge) writeJSON(w http.ResponseWriter, r *http.Request, status int, contentType string, body any) {
 	text, err := encode(body)
 	if err != nil {

@@ -195,7 +195,7 @@ func (e *edge) getState(c *call) (*answer, error) {
 	return e.readState(c, &statev1.GetStateRequest{StateId: c.stateID(), Version: version})
 }
 
-// readState returns what the request names, as much of it as the query asks for.
+// readState responds with what the request names, as much of it as the query asks for.
 func (e *edge) readState(c *call, req *statev1.GetStateRequest) (*answer, error) {
 	req.Session, req.Pointers = c.header(headerSession), c.query["pointer"]
 	resp, err := e.States.GetState(c.ctx, req)

@@ -26,7 +26,7 @@ func entityOf(subject string) string {
 }
 
 // mayFollow asks the services whether the caller may follow what the filter
-// matches. all is false for anyone who is to get it without the events of trees.
+// matches. all is false for a caller that is to get it without the events of trees.
 func (e *edge) mayFollow(ctx context.Context, namespace, filter string) (all bool, err error) {
 	if err := e.mayRead(ctx, namespace); err != nil {
 		return false, err

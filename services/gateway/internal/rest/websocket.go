@@ -198,7 +198,7 @@ type order struct {
 // topic is what a subscription is to: a state or a subject filter.
 type topic struct{ stateID, subject string }
 
-// notice returns an order, or tells how a subscription stands.
+// notice is the reply to an order, or tells how a subscription stands.
 type notice struct {
 	Type    string `json:"type"`
 	StateID string `json:"state_id,omitzero"`

@@ -197,7 +197,7 @@ func findings(problems []*enginev1.Problem) []Finding {
 	return out
 }
 
-// WorkflowShadow is a definition that is judged next to the live one.
+// WorkflowShadow is a definition that is judged alongside the live one.
 type WorkflowShadow struct {
 	Workflow string `json:"workflow"`
 	Digest   string `json:"digest" doc:"Hex SHA-256 of the shadow's canonical definition."`

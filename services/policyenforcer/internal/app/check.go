@@ -124,7 +124,7 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	}
 }
 
-// repeated returns a call whose id has been decided already: what would be asked now
+// repeated handles a call whose id has been decided already: what would be asked now
 // has been admitted then.
 func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, d *Decision) (bool, error) {
 	data, err := a.store.Answer(ctx, s.root, ledger.CallName(d.CallID))
@@ -222,7 +222,7 @@ func (d *Decision) denyByState(v toolcall.Verdict) {
 	d.settle(rules.Combine(v, nil, nil))
 }
 
-// repeat returns a call id that was decided before with the first decision, as
+// repeat handles a call id that was decided before: it returns the first decision, as
 // long as the run is what that was made on. Otherwise it would be a decision on
 // an old state, and the caller must ask about a new call; so must one whose call
 // was made and reported.

@@ -13,7 +13,7 @@ import (
 // Policy is a policy of a namespace: one of its versions, and what holds of it now.
 type Policy struct {
 	PolicyVersion
-	// Live is the version that is enforced, and Shadow the one that is judged next to
+	// Live is the version that is enforced, and Shadow the one that is judged alongside
 	// it; 0 for none.
 	Live, Shadow int64
 	Attachments  []Attachment

@@ -41,14 +41,14 @@ const (
 
 // indexed is what the index says of one policy.
 type indexed struct {
-	// Live is the version that is enforced, and Shadow the one that is judged next to
+	// Live is the version that is enforced, and Shadow the one that is judged alongside
 	// it; 0 for none.
 	Live        int64        `json:"live,omitempty"`
 	Shadow      int64        `json:"shadow,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
-// shadowText names a definition that is judged next to a workflow's own.
+// shadowText names a definition that is judged alongside a workflow's own.
 type shadowText struct {
 	Digest string `json:"digest"`
 }
@@ -99,7 +99,7 @@ func (x *policyIndex) live(name string) (version int64, ok bool) {
 	return version, version > 0
 }
 
-// shadow is the version that is judged next to the live one. A policy may have only
+// shadow is the version that is judged alongside the live one. A policy may have only
 // that: then nothing of it is enforced yet.
 func (x *policyIndex) shadow(name string) (version int64, ok bool) {
 	version = x.text.Policies[name].Shadow
@@ -114,7 +114,7 @@ func (x *policyIndex) attachedTo(kind AttachmentKind, id string) []string {
 // sessionsAttached reports that a policy is attached to any session.
 func (x *policyIndex) sessionsAttached() bool { return x.sessions }
 
-// workflowShadow is the definition that is judged next to a workflow's own.
+// workflowShadow is the definition that is judged alongside a workflow's own.
 func (x *policyIndex) workflowShadow(workflow string) (digest string, ok bool) {
 	digest = x.text.WorkflowShadows[workflow].Digest
 	return digest, digest != ""

@@ -21,7 +21,7 @@ type PutPolicy struct {
 	// Name is that in the definition when empty.
 	Name       string
 	Definition []byte
-	// Shadow judges it next to the live version, and enforces nothing.
+	// Shadow judges it alongside the live version, and enforces nothing.
 	Shadow         bool
 	IdempotencyKey string
 }

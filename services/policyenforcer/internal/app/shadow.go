@@ -66,8 +66,8 @@ func (a *App) shadows(ctx context.Context, q *question, s *snapshotOf, std *stan
 // which is never enforced. No definition ends that. It answers the definition's
 // digest.
 //
-// The text comes first, under its digest, and then its place in the index: anyone who
-// finds the digest there finds the text.
+// The text comes first, under its digest, and then its place in the index: a
+// reader that finds the digest there finds the text.
 func (a *App) ShadowWorkflow(ctx context.Context, caller Caller, name string, definition []byte) (digest string, err error) {
 	if len(definition) == 0 {
 		return "", a.endShadow(ctx, caller, name)

@@ -22,7 +22,7 @@ type standard struct {
 	// policy asks for it.
 	lineage []string
 	live    []*rules.Set
-	// shadows are policies that are judged next to others: replaces is the index in
+	// shadows are policies that are judged alongside others: replaces is the index in
 	// live of the one that a shadow would take the place of, -1 for none.
 	shadows []shadowSet
 }

@@ -170,7 +170,7 @@ func TestChildThatDoesNotReportFails(t *testing.T) {
 	})
 }
 
-// S11.2 without runners: anyone who stops the session gives it the prompt, as often as
+// S11.2 without runners: the caller that stops the session gives it the prompt, as often as
 // there are attempts.
 func TestChildIsAskedInPlace(t *testing.T) {
 	t.Parallel()

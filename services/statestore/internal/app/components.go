@@ -79,7 +79,7 @@ func (a *App) CreateComponent(ctx context.Context, caller Caller, src []byte, ke
 	})
 }
 
-// repeat returns a component that is there already to the request that created it,
+// repeat returns a component that exists already for the request that created it,
 // and refuses it to others.
 func (c *Component) repeat(definition document.Value, key, digest string) (*Component, error) {
 	switch {

@@ -108,7 +108,7 @@ func (c *creation) rootSession(ctx context.Context) (*Member, error) {
 	return m, err
 }
 
-// repeated returns a repeat of a request, whatever its schema says by now.
+// repeated handles a repeat of a request, whatever its schema says by now.
 func (c *creation) repeated(ctx context.Context) (*State, error) {
 	if c.Key == "" {
 		return nil, nil

@@ -361,7 +361,7 @@ func TestTasksBringTheirExecution(t *testing.T) {
 	})
 }
 
-// Runners race for a task whose component is begun first: anyone who does not get it
+// Runners race for a task whose component is begun first: a runner that does not get it
 // leaves nothing but an execution that is forgotten.
 func TestLostLeaseLeavesNoValues(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 // intent is a session to be, stored under its name (and under its id, if the caller
 // chose one) before the session itself: names live in other shards than trees. The
 // name decides: who finds it without its session completes that, so a creation that
-// was cut short is finished by anyone who comes next and no name is lost.
+// was cut short is finished by the next caller and no name is lost.
 type intent struct {
 	Home       string            `json:"home"`
 	ID         string            `json:"id"`
@@ -96,7 +96,7 @@ func (a *App) complete(ctx context.Context, namespace string, in *intent) (*Memb
 		if !retry.Lost(err) {
 			return err
 		}
-		there, failed := a.loadMember(ctx, key) // made by anyone who was faster
+		there, failed := a.loadMember(ctx, key) // made by a faster caller
 		if fault.ReasonOf(failed) != fault.NotFound {
 			m, err = there, failed
 		}

@@ -113,7 +113,7 @@ func (a *App) registeredBefore(ctx context.Context, key store.Key, request once.
 }
 
 // putSchema commits the next version. Where the same request was carried out
-// in the meantime it answers the version that made.
+// in the meantime it returns the version that made.
 func (a *App) putSchema(ctx context.Context, caller Caller, key store.Key, v *Schema, request once.Key) (repeat int64, err error) {
 	v.ID, v.CreatedAt = typeid.New(typeid.Schema), a.now()
 	event, err := a.announce.SchemaEvent(caller.Namespace, caller.Principal.Name, v)

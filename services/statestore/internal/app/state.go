@@ -154,8 +154,8 @@ func (a *App) rememberState(st *State) {
 	a.states.Put(st.Key, st, treeWeight*st.Bytes+512, func(old *State) bool { return old.Version > st.Version })
 }
 
-// cachedState returns a state that may be old: anyone who decides on it lets the
-// commit check its version.
+// cachedState returns a state that may be old: a caller that decides on it lets
+// the commit check its version.
 func (a *App) cachedState(ctx context.Context, key store.Key) (*State, error) {
 	if st, ok := a.states.Get(key); ok {
 		return st, nil

@@ -142,7 +142,7 @@ func (a *App) patchLimits() document.PatchLimits {
 	return document.PatchLimits{Bytes: a.cfg.MaxStateBytes}
 }
 
-// updatedBefore returns a repeat of a request that was carried out (S6.5): the
+// updatedBefore handles a repeat of a request that was carried out (S6.5): the
 // state as it was then.
 func (a *App) updatedBefore(ctx context.Context, key store.Key, e *edit) (*State, error) {
 	data, err := once.Answer(ctx, a.store, key, e.once.Name)

@@ -304,7 +304,7 @@ func (w *write) fail(err error) {
 	}
 }
 
-// withoutKeyed returns the repeat of a request that was carried out before, and
+// withoutKeyed handles the repeat of a request that was carried out before, and
 // the others, which are tried again.
 func (w *write) withoutKeyed(ctx context.Context, stored []byte) []*edit {
 	var rest []*edit

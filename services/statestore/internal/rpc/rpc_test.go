@@ -49,7 +49,7 @@ func open(t *testing.T) *desk {
 	}
 }
 
-// ok returns what a call answered, which must be no error.
+// ok returns what a call returned, which must be no error.
 func ok[T any](d *desk, answer T, err error) T {
 	d.Helper()
 	if err != nil {

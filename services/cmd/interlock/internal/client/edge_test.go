@@ -136,7 +136,7 @@ func TestMisdirected(t *testing.T) {
 		"http://" + secure.Addr().String():  "write https://",
 		"https://" + secure.Addr().String(): "give --ca",
 	} {
-		for range 20 { // anyone who speaks first
+		for range 20 { // no matter which side speaks first
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			_, _, err := (&Connection{Server: server}).Target(ctx)
 			cancel()

@@ -42,7 +42,7 @@ func (b *bench) vanished(pid string) {
 }
 
 // zombie is true for a process that has ended and that nobody has waited for: here
-// anyone who adopts orphans may not.
+// the process that adopts orphans may not.
 func zombie(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && strings.Contains(string(stat), ") Z ")

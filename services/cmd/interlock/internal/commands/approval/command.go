@@ -5,7 +5,7 @@ package approval
 type Command struct {
 	List    listCommand    `cmd:"" help:"List approvals."`
 	Get     getCommand     `cmd:"" aliases:"show" help:"Show exactly what is asked for, who asks, and what the run did before."`
-	Approve approveCommand `cmd:"" set:"caller=approver" help:"Approve. Anyone who has asked cannot."`
+	Approve approveCommand `cmd:"" set:"caller=approver" help:"Approve. The requester cannot."`
 	Reject  rejectCommand  `cmd:"" set:"caller=approver" help:"Reject."`
 	Wait    waitCommand    `cmd:"" help:"Wait for the decision; exit code 1 unless it is granted."`
 }

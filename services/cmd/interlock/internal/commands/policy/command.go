@@ -12,5 +12,5 @@ type Command struct {
 	Detach         detachCommand         `cmd:"" help:"End that."`
 	Usage          usageCommand          `cmd:"" help:"Show what the limits of a policy have counted."`
 	Simulate       simulateCommand       `cmd:"" help:"Replay recorded calls against a policy, and show what it would decide otherwise."`
-	ShadowWorkflow shadowWorkflowCommand `cmd:"" help:"Judge calls by another definition of a workflow next to the live one, and enforce nothing."`
+	ShadowWorkflow shadowWorkflowCommand `cmd:"" help:"Judge calls by another definition of a workflow alongside the live one, and enforce nothing."`
 }

@@ -71,7 +71,7 @@ type putCommand struct {
 	show.Printer
 	File           string `arg:"" help:"The policy, JSON or YAML by its name." placeholder:"FILE"`
 	Name           string `help:"Name of the policy; by default the one in the file, or that of the file." placeholder:"NAME"`
-	Shadow         bool   `help:"Judge next to the live version, and enforce nothing."`
+	Shadow         bool   `help:"Judge alongside the live version, and enforce nothing."`
 	IdempotencyKey string `help:"Makes a repeat of this command answer the first." placeholder:"KEY"`
 }
 

@@ -18,7 +18,7 @@ import (
 
 type registerCommand struct {
 	definition.Flags
-	Shadow bool `help:"Judge tool calls by it next to the live version, and enforce nothing."`
+	Shadow bool `help:"Judge tool calls by it alongside the live version, and enforce nothing."`
 }
 
 func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {
