@@ -95,7 +95,7 @@ func (d *Daemon) ListenHTTP(flag, address string) (net.Listener, error) {
 	return lis, busy(flag, err)
 }
 
-// busy adds how to fix it to an address that another program has.
+// busy adds a suggested fix to the error for an address in use.
 func busy(flag string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; stop the program that has the port, or choose another with --%s", err, flag)
