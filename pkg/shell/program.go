@@ -13,7 +13,7 @@ func (p *planner) program(name string, c, at int) {
 	if len(args) == 1 && args[0].Static && (args[0].Text == "--help" || args[0].Text == "--version") {
 		return
 	}
-	switch name {
+	switch walkers()[name] {
 	case "env":
 		p.env(c, at)
 	case "printenv":
@@ -22,27 +22,27 @@ func (p *planner) program(name string, c, at int) {
 		p.envsubst(c, at)
 	case "ps":
 		p.processes(c, at)
-	case "bash", "sh", "dash", "ash", "rbash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh", "nu", "elvish", "xonsh":
+	case "shell":
 		p.shell(name, c, at)
-	case "find", "gfind", "bfs":
+	case "find":
 		p.findFiles(c, at)
-	case "fd", "fdfind":
+	case "fd":
 		p.fd(c, at)
-	case "xargs", "gxargs":
+	case "xargs":
 		p.xargs(c, at)
-	case "sed", "gsed":
+	case "sed":
 		p.sed(c, at)
-	case "awk", "gawk", "mawk", "nawk", "original-awk", "goawk":
+	case "awk":
 		p.awk(c, at)
-	case "jq", "gojq", "jaq", "yq":
+	case "jq":
 		p.jq(name, c, at)
 	case "dd":
 		p.dd(c, at)
-	case "tar", "gtar", "bsdtar":
+	case "tar":
 		p.tar(c, at)
 	case "git":
 		p.git(c, at)
-	case "make", "gmake":
+	case "make":
 		p.makeFile(c, at)
 	case "parallel":
 		p.parallel(c, at)
@@ -51,6 +51,10 @@ func (p *planner) program(name string, c, at int) {
 	case "flock":
 		p.flock(c, at)
 	default:
+		if sub, ok := strings.CutPrefix(name, "git-"); ok {
+			p.gitProgram(sub, c, at)
+			return
+		}
 		p.tabled(name, c, at)
 	}
 }

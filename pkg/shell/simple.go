@@ -128,9 +128,14 @@ func (p *planner) run(c, at int) {
 	name := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
 	if name != w.Text {
 		p.ran = append(p.ran, ran{w.Text, c, at})
+		if namesProcess(w.Text) {
+			p.note(Hidden, c, at, "runs a program by its file in /proc or /dev, which may be any program")
+			return
+		}
 	} else if p.builtin(name, c, at) {
 		return
 	}
+	name = programName(name)
 	p.tree(name, p.plan.Commands[c].Words[at+1:])
 	p.program(name, c, at)
 }
