@@ -230,6 +230,7 @@ func (p *planner) assignments(c, at int) int {
 			continue
 		}
 		p.influence(c, at, name, w)
+		p.passes(c, at, name, w)
 		p.set(name, part(w, len(name)+1), byAssignment)
 	}
 	return at

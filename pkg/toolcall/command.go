@@ -47,7 +47,7 @@ func checkCommand(state *workflow.StateView, call Call) (Code, string) {
 		}
 	}
 	if len(state.BlockedEnv) > 0 {
-		if why := checkEnvironment(state, plan); why != "" {
+		if why := checkEnvironment(state, plan, named); why != "" {
 			return CodeEnvBlocked, why
 		}
 	}
@@ -228,7 +228,7 @@ func checkWrites(plan *shell.Plan, named []int) string {
 		switch {
 		case f.Kind == shell.Dumps:
 			continue
-		case f.Kind != shell.Hidden && f.Command >= 0 && f.Command < len(named) && f.Word < named[f.Command]:
+		case f.Kind != shell.Hidden && names(named, f):
 			continue
 		}
 		by := ""
@@ -240,14 +240,22 @@ func checkWrites(plan *shell.Plan, named []int) string {
 	return ""
 }
 
+// names reports that an entry of allowed_commands names what a finding is about.
+func names(named []int, f shell.Finding) bool {
+	return f.Command >= 0 && f.Command < len(named) && f.Word < named[f.Command]
+}
+
 // checkEnvironment applies blocked_env (R4).
-func checkEnvironment(state *workflow.StateView, plan *shell.Plan) string {
+func checkEnvironment(state *workflow.StateView, plan *shell.Plan, named []int) string {
 	for _, name := range plan.Reads {
 		if state.BlocksEnv(name) {
 			return fmt.Sprintf("it reads the variable %s, which is blocked in this state; run it without that variable", document.Quote(name))
 		}
 	}
 	for _, f := range plan.Findings {
+		if f.Kind == shell.Variable && (state.BlocksEnv(f.About) || names(named, f)) {
+			continue
+		}
 		if f.Kind != shell.Writes {
 			return fmt.Sprintf("it %s, which could show variables that are blocked in this state; name the variables you need, and run plain commands", describe(f))
 		}
