@@ -21,31 +21,36 @@ import (
 type role uint8
 
 const (
-	roleNone     role = iota
-	roleWrites        // it writes, whatever its argument is
-	roleOut           // it writes the file that its argument names
-	roleOutDash       // the same, and - is the output
-	roleToStdout      // it writes the file that its argument names, or the output
-	roleUnseen        // its argument is a file or a setting with code that is not seen
-	roleCode          // its argument is code in the program's language
-	roleProgram       // its argument is a file with a program, for sed and awk
-	roleFilter        // its argument is a file with a program that can only read, for jq
-	roleScript        // its argument is a script that a shell runs
-	roleRun           // its argument is a command that is run with arguments
-	roleHidden        // it runs a shell that reads its input
-	roleQuiet         // the program writes nothing after all
-	roleDump          // it shows the environment
-	roleReads         // its argument names variables that are read
-	rolePasses        // its argument names a variable that is passed on, or sets one
-	roleModule        // its argument is a program, those that follow are its words
-	roleEval          // its argument is a program for sed, awk or jq, or a setting of git
-	roleSplit         // its argument is split into further words
-	roleStop          // what follows belongs to something else
-	roleFile          // its argument is a script
-	roleData          // its argument is a module, or code in an address
-	roleName          // its argument is the name of a module, or code
-	roleFormat        // its argument is a format of curl, which can name files
-	roleSSH           // its argument is an option of ssh, which can run commands
+	roleNone      role = iota
+	roleWrites         // it writes, whatever its argument is
+	roleOut            // it writes the file that its argument names
+	roleOutDash        // the same, and - is the output
+	roleToStdout       // it writes the file that its argument names, or the output
+	roleUnseen         // its argument is a file or a setting with code that is not seen
+	roleCode           // its argument is code in the program's language
+	roleProgram        // its argument is a file with a program, for sed and awk
+	roleFilter         // its argument is a file with a program that can only read, for jq
+	roleScript         // its argument is a script that a shell runs
+	roleRun            // its argument is a command that is run with arguments
+	roleHidden         // it runs a shell that reads its input
+	roleQuiet          // the program writes nothing after all
+	roleDump           // it shows the environment
+	roleReads          // its argument names variables that are read
+	rolePasses         // its argument names a variable that is passed on, or sets one
+	roleModule         // its argument is a program, those that follow are its words
+	roleEval           // its argument is a program for sed, awk or jq, or a setting of git
+	roleSplit          // its argument is split into further words
+	roleStop           // what follows belongs to something else
+	roleFile           // its argument is a script
+	roleData           // its argument is a module, or code in an address
+	roleName           // its argument is the name of a module, or code
+	roleFormat         // its argument is a format of curl, which can name files
+	roleSSH            // its argument is an option of ssh, which can run commands
+	roleUploads        // it sends to the addresses of the line, which may be files
+	roleWorkspace      // its argument is a file or folder, with code as any of the workspace
+	rolePlugin         // its argument is a plugin of pytest
+	roleSetting        // its argument is a setting of pytest
+	roleReport         // its argument is a report of pytest-cov, which can name a file
 )
 
 var roles = map[string]role{
@@ -53,6 +58,7 @@ var roles = map[string]role{
 	"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
 	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
+	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "setting": roleSetting, "report": roleReport,
 }
 
 // takes is whether an option has an argument.
@@ -91,6 +97,11 @@ type spec struct {
 	closed   bool // a subcommand without a line writes
 	wraps    bool // the operands from runs on are a command
 	runs     int
+	dashes   bool // it may take a -- from the command
+	programs int  // its operand of this place may be a program; 0 is none
+	clusters bool // its options of one letter can be joined, those of one dash too
+	folds    bool // letter case of options does not count
+	assigns  bool // it writes when an operand has a =
 	joins    bool // the command is joined to a script
 	shell    bool // without a command it runs a shell
 	hides    bool // it runs what cannot be told
@@ -168,9 +179,9 @@ func either(a, b Kind) Kind {
 // doubt is what a word is found for that may be an option with the role.
 func (r role) doubt() Kind {
 	switch r {
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport:
 		return Writes
-	case roleCode, roleProgram, roleData, roleName, roleSSH:
+	case rolePlugin, roleCode, roleProgram, roleData, roleName, roleSSH:
 		return Code
 	case roleDump, roleFilter:
 		return Dumps
@@ -222,6 +233,12 @@ var properties = map[string]func(*spec){
 	"@closed":    func(s *spec) { s.closed = true },
 	"@runs0":     func(s *spec) { s.wraps, s.stops, s.strict = true, true, true },
 	"@runs1":     func(s *spec) { s.wraps, s.stops, s.strict, s.runs = true, true, true, 1 },
+	"@dashes":    func(s *spec) { s.dashes = true },
+	"@programs":  func(s *spec) { s.programs = 1 },
+	"@programs1": func(s *spec) { s.stops, s.programs = true, 2 },
+	"@clusters":  func(s *spec) { s.clusters = true },
+	"@folds":     func(s *spec) { s.folds = true },
+	"@assigns":   func(s *spec) { s.assigns = true },
 	"@joins":     func(s *spec) { s.joins = true },
 	"@shell":     func(s *spec) { s.shell = true },
 	"@hidden":    func(s *spec) { s.hides = true },

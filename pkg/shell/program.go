@@ -80,6 +80,8 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.interpret(at)
 	case s.wraps:
 		sc.wrapper(at)
+	case s.programs == 2 && len(sc.operands) > 1 && sc.words[sc.operands[1]].Static:
+		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
 	}
 	sc.base(at)
 	return sc
@@ -94,6 +96,16 @@ func (s *scan) base(at int) {
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
 		s.note(Writes, s.c, at, "changes files")
 	}
+	if s.uploads > 0 && !s.sendsAway() {
+		s.note(Writes, s.c, s.uploads, "sends to an address that may be a file")
+	}
+	if s.spec.assigns {
+		for _, place := range s.operands {
+			if w := s.words[place]; !w.Static || strings.Contains(w.Text, "=") {
+				s.note(Writes, s.c, place, "sets what this operand names")
+			}
+		}
+	}
 	if s.spec.outs == 0 {
 		return
 	}
@@ -106,6 +118,25 @@ func (s *scan) base(at int) {
 			s.note(Writes, s.c, place, "has operands that may be more than one, and writes the last")
 		}
 	}
+}
+
+// networkSchemes are those of addresses that are no files here.
+var networkSchemes = wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`)
+
+// sendsAway reports that all addresses are of other machines.
+func (s *scan) sendsAway() bool {
+	if slices.ContainsFunc(s.words, func(w Word) bool { return strings.HasPrefix(w.Text, "--url") }) {
+		return false
+	}
+	return !slices.ContainsFunc(s.operands, func(place int) bool {
+		w := s.words[place]
+		scheme, _, ok := strings.Cut(w.Text, "://")
+		switch {
+		case strings.ContainsRune(scheme, Unknown), !ok && strings.ContainsAny(scheme, ":{["):
+			return true
+		}
+		return ok && !networkSchemes[scheme]
+	})
 }
 
 // subcommand walks the subcommand's own line. It reports false when there is none.
@@ -131,6 +162,8 @@ func (s *scan) subcommand() bool {
 	case at+2 == len(s.words) && s.words[at+1].Static && (s.words[at+1].Text == "--help" || s.words[at+1].Text == "-h"):
 	case specOf(name) != nil:
 		s.tabled(name, s.c, at)
+	case s.spec.programs == 1 && known(programName(w.Text)):
+		s.program(programName(w.Text), s.c, at)
 	case s.spec.closed:
 		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
 	default:
@@ -205,6 +238,20 @@ func (s *scan) wrapper(at int) {
 			next++
 		}
 		s.wrapped(s.c, s.skipAssignments(next))
+		if s.spec.dashes {
+			s.withoutDashes(next)
+		}
+	}
+}
+
+// withoutDashes walks the command from the word at once more without its first --,
+// as npm exec takes that for its own.
+func (s *scan) withoutDashes(at int) {
+	for i := at + 1; i < len(s.words); i++ {
+		if s.words[i].Static && s.words[i].Text == "--" {
+			s.added(slices.Concat(s.words[at:i], s.words[i+1:]))
+			return
+		}
 	}
 }
 

@@ -40,6 +40,14 @@ mix run:: -e,--eval=code -r=
 crystal eval:: @inline
 dart format|dart fix|dart create|flutter format|flutter create|flutter pub|swift format|swift package|mix format|mix deps.get|mix new|zig fmt|zig init|gleam format|gleam new|elm init|elm install|crystal tool|php-cs-fixer fix|sqlfluff fix|sqlfluff format|taplo fmt|taplo format|dotnet format|dotnet new|dotnet add|dotnet remove|dotnet restore|cue fmt:: @writes --dry-run:quiet --check:quiet --check-formatted:quiet --set-exit-if-changed -o= --verify-no-changes:quiet
 phpcbf|elm-format|scalafmt|swiftformat|stylua|nixfmt|alejandra|fantomas|csharpier|rufo:: @operands --check:quiet --test:quiet --validate:quiet --lint:quiet --dryrun:quiet --dry-run:quiet -c:quiet
+tsc|vue-tsc:: @single @folds -outfile,-outdir,-out,-declarationdir,-tsbuildinfofile=out -generatetrace,-generatecpuprofile=out -init:writes -p,-project= -t,-target= -m,-module= -lib= -types=
+pytest|py.test:: --basetemp=writes --junitxml,--junit-xml,--log-file,--resultlog,--report-log,--html,--json-report-file,--csv,--benchmark-json=out --debug?=writes --snapshot-update,--force-regen,--regen-all,--update-snapshots:writes -p=plugin -c,--config-file,--rootdir,--confcutdir,--cov-config=workspace -o,--override-ini=setting --cov-report=report --co,--collect-only --cov?= --cache-clear:writes --pdb,--trace:code --pdbcls=code --inline-snapshot=writes -k= -m= -n= -r= -W= --tb= --maxfail= --durations= --durations-min= --ignore= --ignore-glob= --deselect= --color= --capture= --show-capture= --import-mode= --lf --ff --timeout= --dist= --log-level= --log-cli-level= --verbosity= --reruns= --ds= --junit-prefix= --log-file-level= --log-file-mode= --log-file-format= --log-file-date-format=
+coverage:: @sub
+coverage run:: @stops -m,--module=module --data-file=out --source= --rcfile=workspace --omit= --include= --context= --concurrency= -p,--parallel-mode -a,--append -L --branch --timid
+coverage html|coverage annotate|coverage erase|coverage combine:: @writes
+coverage xml|coverage json|coverage lcov:: @writes -o=tostdout
+jest:: --coverage -u,--updateSnapshot:writes --outputFile,--coverageDirectory,--cacheDirectory=out --init,--clearCache:writes --globalSetup=code -t,--testNamePattern= -c,--config= -w,--maxWorkers= -i -o -b
+vitest:: -u,--update:writes --outputFile?=writes --coverage.reportsDirectory=out -t,--testNamePattern= -c,--config=
 pre-commit:: @sub
 pre-commit install|pre-commit uninstall|pre-commit autoupdate|pre-commit clean|pre-commit gc:: @writes
 `

@@ -9,14 +9,18 @@ npm audit:: @sub
 npm audit fix:: @writes --dry-run:quiet
 npm config|npm pkg|npm cache|npm c:: @sub
 npm config set|npm config delete|npm config edit|npm config fix|npm pkg set|npm pkg delete|npm pkg fix|npm cache clean|npm cache add|npm c set:: @writes
-npm run|npm run-script|npm rum|npm urn|yarn run|pnpm run|bun run|npm explore:: @sub
+npm run|npm run-script|npm rum|npm urn|pnpm run|npm explore:: @sub
+yarn run|bun run:: @sub @programs
+yarn workspace:: @programs1
 npm run env|npm run-script env|npm rum env|npm urn env|yarn run env|yarn env|pnpm run env:: @dumps
-npm exec|npm x|npx|bunx|pnpx|bun x|pnpm dlx|pnpm exec|pnpm x|yarn dlx|yarn exec:: @runs0 -c,--call=script -p,--package= -w,--workspace= -y,--yes -n,--node-arg= --node-options= --cache= --registry= --shell=writes
-yarn|yarnpkg:: @sub --cwd= @bare -v,--version,-h,--help:quiet
+npm exec|npm x|npx|bunx|pnpx|bun x|pnpm dlx|pnpm exec|pnpm x|yarn dlx|yarn exec:: @runs0 @dashes -c,--call=script -p,--package= -w,--workspace= -y,--yes -n,--node-arg= --node-options= --cache= --registry= --shell=writes
+yarn|yarnpkg:: @sub @programs --cwd= @bare -v,--version,-h,--help:quiet
 yarn add|yarn install|yarn remove|yarn up|yarn upgrade|yarn upgrade-interactive|yarn link|yarn unlink|yarn init|yarn create|yarn import|yarn dedupe|yarn set|yarn plugin|yarn patch|yarn patch-commit|yarn pack|yarn publish|yarn version|yarn cache|yarn autoclean|yarn global|yarn rebuild|yarn self-update:: @writes
+pnpm audit|yarn npm audit|bun audit:: --fix:writes
+yarn npm:: @sub
 yarn config:: @sub
 yarn config set|yarn config unset|yarn config delete:: @writes
-pnpm:: @sub -C= --dir= --filter= -F=
+pnpm:: @sub @programs -r,--recursive -w,--workspace-root --silent -C= --dir= --filter= -F=
 pnpm add|pnpm install|pnpm i|pnpm ci|pnpm remove|pnpm rm|pnpm uninstall|pnpm un|pnpm update|pnpm up|pnpm upgrade|pnpm link|pnpm ln|pnpm unlink|pnpm import|pnpm prune|pnpm rebuild|pnpm rb|pnpm dedupe|pnpm fetch|pnpm init|pnpm create|pnpm store|pnpm env|pnpm patch|pnpm patch-commit|pnpm setup|pnpm publish|pnpm pack|pnpm deploy:: @writes
 bun install|bun i|bun add|bun a|bun remove|bun rm|bun update|bun link|bun unlink|bun create|bun c|bun init|bun upgrade|bun build|bun patch|bun publish|bun pm:: @writes
 corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|uv|pixi|pip|pip3|pipx|gem|composer|cargo|cpan|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apt|apt-get|aptitude|yum|dnf|microdnf|zypper|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub -C= --manifest-path= --directory= --project= -q -y

@@ -10,7 +10,7 @@ rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=r
 patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z=
 ed|red|ex|vi|vim|nvim|view|rvim|vimdiff|emacs|emacsclient|jed|kak|mg:: @writes @inline
 nano|pico|joe|mcedit|micro|helix|hx|ne|code|subl|gedit|kate|open|xdg-open:: @writes
-split|csplit:: @writes
+split|csplit:: @writes --filter=script
 tee|gtee|sponge:: @out1
 dd_rescue|ddrescue:: @writes
 mkfs|mkfs.ext4|mkfs.ext3|mkfs.xfs|mkfs.vfat|mke2fs|mkswap|swapon|swapoff|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|tune2fs|resize2fs|e2fsck|fsck|debugfs:: @writes
@@ -32,7 +32,7 @@ useradd|userdel|usermod|groupadd|groupdel|groupmod|adduser|deluser|addgroup|delg
 shutdown|reboot|halt|poweroff|init|telinit|modprobe|insmod|rmmod|depmod|ldconfig|update-alternatives|update-initramfs|update-grub|grub-install:: @writes
 crontab:: @writes -l:quiet -u=
 at|batch|atrm:: @writes -l:quiet
-sysctl:: -w,--write:writes -p,--load:writes --system:writes
+sysctl:: @assigns -w,--write:writes -p,--load:writes --system:writes
 systemctl:: @sub
 systemctl start|systemctl stop|systemctl restart|systemctl reload|systemctl enable|systemctl disable|systemctl mask|systemctl unmask|systemctl edit|systemctl set-property|systemctl daemon-reload|systemctl kill|systemctl isolate|systemctl set-environment|systemctl link|systemctl revert|systemctl reboot|systemctl poweroff:: @writes
 systemctl show-environment:: @dumps
