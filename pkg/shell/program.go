@@ -84,7 +84,26 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
 	}
 	sc.base(at)
+	if runsScripts[name] {
+		sc.scriptShell(at)
+	}
 	return sc
+}
+
+// runsScripts are programs that run the scripts of a package in a shell.
+var runsScripts = wordSet(`npm npx pnpm pnpx`)
+
+// scriptShell finds options of npm, at any place, that say what runs its scripts.
+func (s *scan) scriptShell(at int) {
+	for i, w := range s.words[at+1:] {
+		name, _, _ := strings.Cut(w.Text, "=")
+		if w.Static && w.Text == "--" {
+			return
+		}
+		if len(name) > 4 && strings.HasPrefix("--script-shell", name) || strings.HasSuffix(name, "script-shell") || strings.HasPrefix(name, "--node-o") {
+			s.note(Code, s.c, at+1+i, "has an option that says what runs scripts")
+		}
+	}
 }
 
 // base finds what a program writes whatever its options are.
@@ -199,8 +218,22 @@ func (s *scan) interpret(at int) {
 			s.note(Code, s.c, place, "runs code that is known only when the line runs")
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
+			if module := libraryModule(w.Text); s.spec.name == "python" && specOf("python -m "+module) != nil {
+				s.tabled("python -m "+module, s.c, place)
+			}
 		}
 	}
+}
+
+// libraryModule is the module of python's library that a file is, or is empty.
+func libraryModule(file string) string {
+	at := strings.LastIndex(file, "/python")
+	if at < 0 {
+		return ""
+	}
+	_, module, _ := strings.Cut(file[at+1:], "/")
+	module = strings.TrimSuffix(strings.TrimSuffix(module, ".py"), "/__main__")
+	return strings.ReplaceAll(module, "/", ".")
 }
 
 // module walks `python -m name ...`.
@@ -217,8 +250,15 @@ func (s *scan) module() {
 	}
 }
 
+// architectures are those of setarch.
+var architectures = wordSet(`uname26 linux32 linux64 i386 i486 i586 i686 athlon x86_64 ppc ppc32 ppc64 ppcle ppc32le ppc64le mips mips32 mips64
+sparc sparc32 sparc64 s390 s390x ia64 parisc parisc32 parisc64 alpha arm armv7l aarch64 riscv64 loongarch64 e2k`)
+
 // wrapper walks the command that a program runs.
 func (s *scan) wrapper(at int) {
+	if s.spec.architecture && len(s.operands) > 0 && architectures[s.words[s.operands[0]].Text] {
+		s.operands = s.operands[1:]
+	}
 	switch {
 	case s.coded || s.quiet:
 	case len(s.operands) <= s.spec.runs:

@@ -28,5 +28,6 @@ php|php7|php8|php5|php-cgi:: @code @stops -r,--run=code -R,--process-code=code -
 lua|lua5.1|lua5.2|lua5.3|lua5.4|luajit|texlua|fennel:: @code @stops -e=code -l= -i:code -v:quiet -b=writes -j= -O?= -W -E
 tclsh|tclsh8.6|wish|expect|jimsh:: @code @stops -c=code -e=code -f=script_file -b= -d -D= -v:quiet
 osascript|runhaskell|runghc|elixir|iex|erl|escript|scala|groovy|kotlin|clojure|clj|racket|guile|sbcl|clisp|ecl|csi|janet|ghci|ocaml|utop|jshell|qjs|gjs|mongo|mongosh|psql|pgcli|mysql|mariadb|mycli|sqlplus|sqlcmd|duckdb|clickhouse-client|cqlsh|gdb|gdb-multiarch|lldb|radare2|r2|dc|m4|maxima|octave|gnuplot|R|Rscript|julia|swipl|gforth|pwsh|powershell|powershell.exe|cmd.exe|cscript|wscript:: @inline
+erb:: @code @stops -r= -T= -U -v -x -n -P -E= -S= -h,--help,--version:quiet
 java:: @single -javaagent=unseen -agentpath=unseen -agentlib=unseen
 `
