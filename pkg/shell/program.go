@@ -63,6 +63,7 @@ func (p *planner) program(name string, c, at int) {
 func (p *planner) tabled(name string, c, at int) *scan {
 	s := specOf(name)
 	if s == nil {
+		p.unknownOptions(name, c, at)
 		return nil
 	}
 	sc := p.scanWords(s, name, c, at)

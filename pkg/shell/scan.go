@@ -117,6 +117,13 @@ func (s *scan) longOption(w Word, at int) int {
 	}
 	o, known := s.lookup(name)
 	s.loose = s.loose || !known && !attached
+	if !known && !s.spec.single {
+		next := Word{}
+		if at+1 < len(s.words) {
+			next = s.words[at+1]
+		}
+		s.unknownLook(s.c, at, w, next)
+	}
 	if !known && s.spec.clusters {
 		for _, letter := range strings.TrimLeft(name, "-") {
 			if o, ok := s.spec.options["-"+string(letter)]; ok {
