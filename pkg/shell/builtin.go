@@ -263,6 +263,8 @@ func (p *planner) setBuiltin(name string, c, at int) {
 		case !w.Static || rereads:
 			p.note(Hidden, c, i, "sets an option that may change what the line means")
 			return
+		case name == "set" && (w.Text == "allexport" || strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "a")):
+			p.note(Variable, c, i, "passes every variable on to the programs that follow")
 		}
 	}
 }

@@ -31,6 +31,9 @@ func (p *planner) declaration(d *syntax.DeclClause) {
 		if a := args[i]; a != nil {
 			p.declareValue(decl, a.Name.Value, w)
 			p.influence(c, i+1, a.Name.Value, w)
+			if decl.exports {
+				p.passes(c, i+1, a.Name.Value, w)
+			}
 			continue
 		}
 		p.declareWord(decl, c, i+1, w)
@@ -52,12 +55,12 @@ func (p *planner) declare(name string, c, at int, words []Word) {
 type attributes struct {
 	command                          string
 	functions, print, integer, assoc bool
-	reference, unexport              bool
+	reference, unexport, exports     bool
 	named, hidden                    bool // it has names; one is not known
 }
 
 func (p *planner) declareOptions(command string, words []Word) *attributes {
-	a := &attributes{command: command}
+	a := &attributes{command: command, exports: command == "export"}
 	for _, w := range words {
 		if !w.Static || len(w.Text) < 2 || w.Text[0] != '-' {
 			continue
@@ -70,6 +73,7 @@ func (p *planner) declareOptions(command string, words []Word) *attributes {
 			a.reference = command != "export" && command != "readonly"
 			a.unexport = command == "export"
 		}
+		a.exports = a.exports && !a.unexport || strings.Contains(w.Text, "x")
 	}
 	return a
 }
@@ -96,8 +100,14 @@ func (p *planner) declareWord(a *attributes, c, at int, w Word) {
 		}
 		p.declareValue(a, name, w)
 		p.influence(c, at, name, w)
+		if a.exports {
+			p.passes(c, at, name, w)
+		}
 	default:
 		p.declareValue(a, name, w)
+		if a.exports && p.variable(name).set {
+			p.passes(c, at, name, anyValue)
+		}
 		if a.print {
 			p.usesValue(name)
 		}

@@ -14,24 +14,42 @@ func (p *planner) git(c, at int) {
 			p.note(Hidden, c, e.at, "gives git a setting that may run something")
 		}
 	}
-	sc.gitConfig()
-	for i, w := range sc.words {
+	if len(sc.operands) > 0 && sc.words[sc.operands[0]].Text == "config" {
+		sc.gitConfig(sc.operands[0])
+	}
+	sc.gitWords()
+}
+
+// gitProgram walks git's subcommands by their own files, as git-reset.
+func (p *planner) gitProgram(sub string, c, at int) {
+	name := "git " + sub
+	if specOf(name) == nil {
+		p.note(Writes, c, at, "is a subcommand of git that is not known to only read")
+		return
+	}
+	sc := p.tabled(name, c, at)
+	if sub == "config" {
+		sc.gitConfig(at)
+	}
+	sc.gitWords()
+}
+
+// gitWords finds words that make git run something, whatever the subcommand.
+func (s *scan) gitWords() {
+	for i, w := range s.words {
 		if strings.HasPrefix(w.Text, "--config-env") {
-			p.note(Hidden, c, i, "gives git a setting from a variable")
+			s.note(Hidden, s.c, i, "gives git a setting from a variable")
 		}
 		if strings.HasPrefix(w.Text, "ext::") {
-			p.note(Hidden, c, i, "gives git an address that runs a command")
+			s.note(Hidden, s.c, i, "gives git an address that runs a command")
 		}
 	}
 }
 
 // gitConfig finds `git config key value` with a setting that may run something,
-// which a later command of the line would.
-func (s *scan) gitConfig() {
-	if len(s.operands) == 0 || s.words[s.operands[0]].Text != "config" {
-		return
-	}
-	config := s.scanWords(specOf("git config"), "git config", s.c, s.operands[0])
+// which a later command of the line would. at is the place of "config".
+func (s *scan) gitConfig(at int) {
+	config := s.scanWords(specOf("git config"), "git config", s.c, at)
 	places := config.operands
 	if len(places) > 0 {
 		switch s.words[places[0]].Text {

@@ -21,31 +21,36 @@ import (
 type role uint8
 
 const (
-	roleNone     role = iota
-	roleWrites        // it writes, whatever its argument is
-	roleOut           // it writes the file that its argument names
-	roleOutDash       // the same, and - is the output
-	roleToStdout      // it writes the file that its argument names, or the output
-	roleUnseen        // its argument is a file or a setting with code that is not seen
-	roleCode          // its argument is code in the program's language
-	roleProgram       // its argument is a file with a program, for sed and awk
-	roleFilter        // its argument is a file with a program that can only read, for jq
-	roleScript        // its argument is a script that a shell runs
-	roleRun           // its argument is a command that is run with arguments
-	roleHidden        // it runs a shell that reads its input
-	roleQuiet         // the program writes nothing after all
-	roleDump          // it shows the environment
-	roleReads         // its argument names variables that are read
-	rolePasses        // its argument names a variable that is passed on, or sets one
-	roleModule        // its argument is a program, those that follow are its words
-	roleEval          // its argument is a program for sed, awk or jq, or a setting of git
-	roleSplit         // its argument is split into further words
-	roleStop          // what follows belongs to something else
-	roleFile          // its argument is a script
-	roleData          // its argument is a module, or code in an address
-	roleName          // its argument is the name of a module, or code
-	roleFormat        // its argument is a format of curl, which can name files
-	roleSSH           // its argument is an option of ssh, which can run commands
+	roleNone      role = iota
+	roleWrites         // it writes, whatever its argument is
+	roleOut            // it writes the file that its argument names
+	roleOutDash        // the same, and - is the output
+	roleToStdout       // it writes the file that its argument names, or the output
+	roleUnseen         // its argument is a file or a setting with code that is not seen
+	roleCode           // its argument is code in the program's language
+	roleProgram        // its argument is a file with a program, for sed and awk
+	roleFilter         // its argument is a file with a program that can only read, for jq
+	roleScript         // its argument is a script that a shell runs
+	roleRun            // its argument is a command that is run with arguments
+	roleHidden         // it runs a shell that reads its input
+	roleQuiet          // the program writes nothing after all
+	roleDump           // it shows the environment
+	roleReads          // its argument names variables that are read
+	rolePasses         // its argument names a variable that is passed on, or sets one
+	roleModule         // its argument is a program, those that follow are its words
+	roleEval           // its argument is a program for sed, awk or jq, or a setting of git
+	roleSplit          // its argument is split into further words
+	roleStop           // what follows belongs to something else
+	roleFile           // its argument is a script
+	roleData           // its argument is a module, or code in an address
+	roleName           // its argument is the name of a module, or code
+	roleFormat         // its argument is a format of curl, which can name files
+	roleSSH            // its argument is an option of ssh, which can run commands
+	roleUploads        // it sends to the addresses of the line, which may be files
+	roleWorkspace      // its argument is a file or folder, with code as any of the workspace
+	rolePlugin         // its argument is a plugin of pytest
+	roleSetting        // its argument is a setting of pytest
+	roleReport         // its argument is a report of pytest-cov, which can name a file
 )
 
 var roles = map[string]role{
@@ -53,6 +58,7 @@ var roles = map[string]role{
 	"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
 	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
+	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "setting": roleSetting, "report": roleReport,
 }
 
 // takes is whether an option has an argument.
@@ -77,26 +83,32 @@ type spec struct {
 	options map[string]option
 	long    []string // long options with a role or an argument
 
-	writes   bool // it writes
-	operands int  // it writes when it has this many operands; 0 is never
-	outs     int  // its operands from this one on are files that it writes; 0 is none
-	bare     bool // it writes when it has no operand
-	code     bool // an interpreter: its first operand is a script, else it reads one
-	inline   bool // it runs code, whatever its words are
-	stops    bool // options end at the first operand
-	through  bool // options after -- count too: it hands them on
-	single   bool // long options have one dash
-	strict   bool // an option without a line makes what it runs unknown
-	sub      bool // its first operand is a subcommand with a line of its own
-	closed   bool // a subcommand without a line writes
-	wraps    bool // the operands from runs on are a command
-	runs     int
-	joins    bool // the command is joined to a script
-	shell    bool // without a command it runs a shell
-	hides    bool // it runs what cannot be told
-	dumps    bool // it shows the environment
-	remote   bool // what it runs runs elsewhere
-	doubt    Kind // what a word is found for that may be any option
+	writes       bool // it writes
+	operands     int  // it writes when it has this many operands; 0 is never
+	outs         int  // its operands from this one on are files that it writes; 0 is none
+	bare         bool // it writes when it has no operand
+	code         bool // an interpreter: its first operand is a script, else it reads one
+	inline       bool // it runs code, whatever its words are
+	stops        bool // options end at the first operand
+	through      bool // options after -- count too: it hands them on
+	single       bool // long options have one dash
+	strict       bool // an option without a line makes what it runs unknown
+	sub          bool // its first operand is a subcommand with a line of its own
+	closed       bool // a subcommand without a line writes
+	wraps        bool // the operands from runs on are a command
+	runs         int
+	dashes       bool // it may take a -- from the command
+	programs     int  // its operand of this place may be a program; 0 is none
+	clusters     bool // its options of one letter can be joined, those of one dash too
+	folds        bool // letter case of options does not count
+	assigns      bool // it writes when an operand has a =
+	architecture bool // the command may come after the name of an architecture
+	joins        bool // the command is joined to a script
+	shell        bool // without a command it runs a shell
+	hides        bool // it runs what cannot be told
+	dumps        bool // it shows the environment
+	remote       bool // what it runs runs elsewhere
+	doubt        Kind // what a word is found for that may be any option
 }
 
 // specOf returns the line of a program or subcommand.
@@ -168,9 +180,9 @@ func either(a, b Kind) Kind {
 // doubt is what a word is found for that may be an option with the role.
 func (r role) doubt() Kind {
 	switch r {
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport:
 		return Writes
-	case roleCode, roleProgram, roleData, roleName, roleSSH:
+	case rolePlugin, roleCode, roleProgram, roleData, roleName, roleSSH:
 		return Code
 	case roleDump, roleFilter:
 		return Dumps
@@ -206,27 +218,34 @@ func newOption(token string) (names string, o option) {
 }
 
 var properties = map[string]func(*spec){
-	"@writes":    func(s *spec) { s.writes = true },
-	"@operands":  func(s *spec) { s.operands = 1 },
-	"@operands2": func(s *spec) { s.operands = 2 },
-	"@out1":      func(s *spec) { s.outs = 1 },
-	"@out2":      func(s *spec) { s.outs = 2 },
-	"@bare":      func(s *spec) { s.bare = true },
-	"@code":      func(s *spec) { s.code, s.strict = true, true },
-	"@inline":    func(s *spec) { s.inline = true },
-	"@stops":     func(s *spec) { s.stops = true },
-	"@through":   func(s *spec) { s.through = true },
-	"@single":    func(s *spec) { s.single = true },
-	"@strict":    func(s *spec) { s.strict = true },
-	"@sub":       func(s *spec) { s.sub, s.stops = true, true },
-	"@closed":    func(s *spec) { s.closed = true },
-	"@runs0":     func(s *spec) { s.wraps, s.stops, s.strict = true, true, true },
-	"@runs1":     func(s *spec) { s.wraps, s.stops, s.strict, s.runs = true, true, true, 1 },
-	"@joins":     func(s *spec) { s.joins = true },
-	"@shell":     func(s *spec) { s.shell = true },
-	"@hidden":    func(s *spec) { s.hides = true },
-	"@dumps":     func(s *spec) { s.dumps = true },
-	"@remote":    func(s *spec) { s.remote = true },
+	"@writes":       func(s *spec) { s.writes = true },
+	"@operands":     func(s *spec) { s.operands = 1 },
+	"@operands2":    func(s *spec) { s.operands = 2 },
+	"@out1":         func(s *spec) { s.outs = 1 },
+	"@out2":         func(s *spec) { s.outs = 2 },
+	"@bare":         func(s *spec) { s.bare = true },
+	"@code":         func(s *spec) { s.code, s.strict = true, true },
+	"@inline":       func(s *spec) { s.inline = true },
+	"@stops":        func(s *spec) { s.stops = true },
+	"@through":      func(s *spec) { s.through = true },
+	"@single":       func(s *spec) { s.single = true },
+	"@strict":       func(s *spec) { s.strict = true },
+	"@sub":          func(s *spec) { s.sub, s.stops = true, true },
+	"@closed":       func(s *spec) { s.closed = true },
+	"@runs0":        func(s *spec) { s.wraps, s.stops, s.strict = true, true, true },
+	"@runs1":        func(s *spec) { s.wraps, s.stops, s.strict, s.runs = true, true, true, 1 },
+	"@dashes":       func(s *spec) { s.dashes = true },
+	"@programs":     func(s *spec) { s.programs = 1 },
+	"@programs1":    func(s *spec) { s.stops, s.programs = true, 2 },
+	"@clusters":     func(s *spec) { s.clusters = true },
+	"@folds":        func(s *spec) { s.folds = true },
+	"@assigns":      func(s *spec) { s.assigns = true },
+	"@architecture": func(s *spec) { s.architecture = true },
+	"@joins":        func(s *spec) { s.joins = true },
+	"@shell":        func(s *spec) { s.shell = true },
+	"@hidden":       func(s *spec) { s.hides = true },
+	"@dumps":        func(s *spec) { s.dumps = true },
+	"@remote":       func(s *spec) { s.remote = true },
 }
 
 func (s *spec) property(token string) {

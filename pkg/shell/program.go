@@ -13,7 +13,7 @@ func (p *planner) program(name string, c, at int) {
 	if len(args) == 1 && args[0].Static && (args[0].Text == "--help" || args[0].Text == "--version") {
 		return
 	}
-	switch name {
+	switch walkers()[name] {
 	case "env":
 		p.env(c, at)
 	case "printenv":
@@ -22,27 +22,27 @@ func (p *planner) program(name string, c, at int) {
 		p.envsubst(c, at)
 	case "ps":
 		p.processes(c, at)
-	case "bash", "sh", "dash", "ash", "rbash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh", "nu", "elvish", "xonsh":
+	case "shell":
 		p.shell(name, c, at)
-	case "find", "gfind", "bfs":
+	case "find":
 		p.findFiles(c, at)
-	case "fd", "fdfind":
+	case "fd":
 		p.fd(c, at)
-	case "xargs", "gxargs":
+	case "xargs":
 		p.xargs(c, at)
-	case "sed", "gsed":
+	case "sed":
 		p.sed(c, at)
-	case "awk", "gawk", "mawk", "nawk", "original-awk", "goawk":
+	case "awk":
 		p.awk(c, at)
-	case "jq", "gojq", "jaq", "yq":
+	case "jq":
 		p.jq(name, c, at)
 	case "dd":
 		p.dd(c, at)
-	case "tar", "gtar", "bsdtar":
+	case "tar":
 		p.tar(c, at)
 	case "git":
 		p.git(c, at)
-	case "make", "gmake":
+	case "make":
 		p.makeFile(c, at)
 	case "parallel":
 		p.parallel(c, at)
@@ -51,6 +51,10 @@ func (p *planner) program(name string, c, at int) {
 	case "flock":
 		p.flock(c, at)
 	default:
+		if sub, ok := strings.CutPrefix(name, "git-"); ok {
+			p.gitProgram(sub, c, at)
+			return
+		}
 		p.tabled(name, c, at)
 	}
 }
@@ -59,6 +63,7 @@ func (p *planner) program(name string, c, at int) {
 func (p *planner) tabled(name string, c, at int) *scan {
 	s := specOf(name)
 	if s == nil {
+		p.unknownOptions(name, c, at)
 		return nil
 	}
 	sc := p.scanWords(s, name, c, at)
@@ -76,9 +81,30 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.interpret(at)
 	case s.wraps:
 		sc.wrapper(at)
+	case s.programs == 2 && len(sc.operands) > 1 && sc.words[sc.operands[1]].Static:
+		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
 	}
 	sc.base(at)
+	if runsScripts[name] {
+		sc.scriptShell(at)
+	}
 	return sc
+}
+
+// runsScripts are programs that run the scripts of a package in a shell.
+var runsScripts = wordSet(`npm npx pnpm pnpx`)
+
+// scriptShell finds options of npm, at any place, that say what runs its scripts.
+func (s *scan) scriptShell(at int) {
+	for i, w := range s.words[at+1:] {
+		name, _, _ := strings.Cut(w.Text, "=")
+		if w.Static && w.Text == "--" {
+			return
+		}
+		if len(name) > 4 && strings.HasPrefix("--script-shell", name) || strings.HasSuffix(name, "script-shell") || strings.HasPrefix(name, "--node-o") {
+			s.note(Code, s.c, at+1+i, "has an option that says what runs scripts")
+		}
+	}
 }
 
 // base finds what a program writes whatever its options are.
@@ -89,6 +115,16 @@ func (s *scan) base(at int) {
 		s.note(Writes, s.c, at, "runs a command elsewhere, which may do anything")
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
 		s.note(Writes, s.c, at, "changes files")
+	}
+	if s.uploads > 0 && !s.sendsAway() {
+		s.note(Writes, s.c, s.uploads, "sends to an address that may be a file")
+	}
+	if s.spec.assigns {
+		for _, place := range s.operands {
+			if w := s.words[place]; !w.Static || strings.Contains(w.Text, "=") {
+				s.note(Writes, s.c, place, "sets what this operand names")
+			}
+		}
 	}
 	if s.spec.outs == 0 {
 		return
@@ -102,6 +138,25 @@ func (s *scan) base(at int) {
 			s.note(Writes, s.c, place, "has operands that may be more than one, and writes the last")
 		}
 	}
+}
+
+// networkSchemes are those of addresses that are no files here.
+var networkSchemes = wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`)
+
+// sendsAway reports that all addresses are of other machines.
+func (s *scan) sendsAway() bool {
+	if slices.ContainsFunc(s.words, func(w Word) bool { return strings.HasPrefix(w.Text, "--url") }) {
+		return false
+	}
+	return !slices.ContainsFunc(s.operands, func(place int) bool {
+		w := s.words[place]
+		scheme, _, ok := strings.Cut(w.Text, "://")
+		switch {
+		case strings.ContainsRune(scheme, Unknown), !ok && strings.ContainsAny(scheme, ":{["):
+			return true
+		}
+		return ok && !networkSchemes[scheme]
+	})
 }
 
 // subcommand walks the subcommand's own line. It reports false when there is none.
@@ -127,6 +182,8 @@ func (s *scan) subcommand() bool {
 	case at+2 == len(s.words) && s.words[at+1].Static && (s.words[at+1].Text == "--help" || s.words[at+1].Text == "-h"):
 	case specOf(name) != nil:
 		s.tabled(name, s.c, at)
+	case s.spec.programs == 1 && known(programName(w.Text)):
+		s.program(programName(w.Text), s.c, at)
 	case s.spec.closed:
 		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
 	default:
@@ -162,8 +219,22 @@ func (s *scan) interpret(at int) {
 			s.note(Code, s.c, place, "runs code that is known only when the line runs")
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
+			if module := libraryModule(w.Text); s.spec.name == "python" && specOf("python -m "+module) != nil {
+				s.tabled("python -m "+module, s.c, place)
+			}
 		}
 	}
+}
+
+// libraryModule is the module of python's library that a file is, or is empty.
+func libraryModule(file string) string {
+	at := strings.LastIndex(file, "/python")
+	if at < 0 {
+		return ""
+	}
+	_, module, _ := strings.Cut(file[at+1:], "/")
+	module = strings.TrimSuffix(strings.TrimSuffix(module, ".py"), "/__main__")
+	return strings.ReplaceAll(module, "/", ".")
 }
 
 // module walks `python -m name ...`.
@@ -180,8 +251,15 @@ func (s *scan) module() {
 	}
 }
 
+// architectures are those of setarch.
+var architectures = wordSet(`uname26 linux32 linux64 i386 i486 i586 i686 athlon x86_64 ppc ppc32 ppc64 ppcle ppc32le ppc64le mips mips32 mips64
+sparc sparc32 sparc64 s390 s390x ia64 parisc parisc32 parisc64 alpha arm armv7l aarch64 riscv64 loongarch64 e2k`)
+
 // wrapper walks the command that a program runs.
 func (s *scan) wrapper(at int) {
+	if s.spec.architecture && len(s.operands) > 0 && architectures[s.words[s.operands[0]].Text] {
+		s.operands = s.operands[1:]
+	}
 	switch {
 	case s.coded || s.quiet:
 	case len(s.operands) <= s.spec.runs:
@@ -201,6 +279,20 @@ func (s *scan) wrapper(at int) {
 			next++
 		}
 		s.wrapped(s.c, s.skipAssignments(next))
+		if s.spec.dashes {
+			s.withoutDashes(next)
+		}
+	}
+}
+
+// withoutDashes walks the command from the word at once more without its first --,
+// as npm exec takes that for its own.
+func (s *scan) withoutDashes(at int) {
+	for i := at + 1; i < len(s.words); i++ {
+		if s.words[i].Static && s.words[i].Text == "--" {
+			s.added(slices.Concat(s.words[at:i], s.words[i+1:]))
+			return
+		}
 	}
 }
 
@@ -226,6 +318,7 @@ func (p *planner) assignments(c, at int) int {
 			continue
 		}
 		p.influence(c, at, name, w)
+		p.passes(c, at, name, w)
 		p.set(name, part(w, len(name)+1), byAssignment)
 	}
 	return at

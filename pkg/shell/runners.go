@@ -200,6 +200,9 @@ func (p *planner) makeFile(c, at int) {
 		if strings.ContainsRune(sc.words[i].Text, '$') {
 			p.note(Code, c, i, "gives make text that it expands")
 		}
+		if name, _, ok := strings.Cut(sc.words[i].Text, "="); ok {
+			p.influence(c, i, strings.TrimRight(name, ":+?"), sc.words[i])
+		}
 	}
 	for i := at + 1; i < len(sc.words); i++ {
 		file, attached := strings.CutPrefix(sc.words[i].Text, "-f")

@@ -20,6 +20,7 @@ type scan struct {
 	moduleOf   string // the option that ended the options so
 	moduleName Word
 	unclear    bool
+	uploads    int  // the place of an option that sends, or 0
 	loose      bool // an option that is not known, which may have an argument
 }
 
@@ -107,12 +108,29 @@ func (s *scan) option(w Word, at int) int {
 // longOption reads --name, --name=argument, and -name where that is the style.
 func (s *scan) longOption(w Word, at int) int {
 	name, _, attached := strings.Cut(w.Text, "=")
+	if s.spec.folds {
+		name = strings.ToLower(name)
+	}
 	if strings.ContainsRune(name, Unknown) {
 		s.unknownOption(at)
 		return at
 	}
 	o, known := s.lookup(name)
 	s.loose = s.loose || !known && !attached
+	if !known && !s.spec.single {
+		next := Word{}
+		if at+1 < len(s.words) {
+			next = s.words[at+1]
+		}
+		s.unknownLook(s.c, at, w, next)
+	}
+	if !known && s.spec.clusters {
+		for _, letter := range strings.TrimLeft(name, "-") {
+			if o, ok := s.spec.options["-"+string(letter)]; ok {
+				s.apply(o, Word{}, at, at)
+			}
+		}
+	}
 	if !known && s.spec.strict {
 		s.unknownOption(at)
 	}
@@ -202,7 +220,9 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 		}
 	case roleDump:
 		s.note(Dumps, s.c, at, "shows the environment")
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat:
+	case roleUploads:
+		s.uploads = at
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport:
 		s.applyWriting(o, arg, at)
 	default:
 		s.applyCode(o, arg, at, argAt)
@@ -224,6 +244,20 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 		if output || arg.Static && arg.Text == "stdout" {
 			s.quiet = true
 		} else {
+			s.note(Writes, s.c, at, "has an option that writes a file")
+		}
+	case roleWorkspace:
+		if !arg.Static || !withinWorkspace(arg.Text) {
+			s.note(Writes, s.c, at, "has an option that reads settings or code from outside of the workspace")
+		}
+	case roleSetting:
+		key, v, _ := strings.Cut(arg.Text, "=")
+		writes := slices.ContainsFunc(writingSettings, func(part string) bool { return strings.Contains(key, part) })
+		if !arg.Static || v != "" && writes {
+			s.note(Writes, s.c, at, "has a setting that may write or run something")
+		}
+	case roleReport:
+		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") {
 			s.note(Writes, s.c, at, "has an option that writes a file")
 		}
 	case roleFormat:
@@ -266,6 +300,10 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		if !arg.Static || strings.Trim(arg.Text, nameCharacters) != "" {
 			s.note(Code, s.c, at, given)
 		}
+	case rolePlugin:
+		if !arg.Static || !strings.HasPrefix(arg.Text, "no:") && !harmlessPlugins[arg.Text] {
+			s.note(Code, s.c, at, "runs a plugin that is not known to be harmless")
+		}
 	case roleSSH:
 		option := strings.ToLower(arg.Text)
 		if strings.HasPrefix(option, "sendenv") || strings.HasPrefix(option, "setenv") {
@@ -275,6 +313,13 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		}
 	}
 }
+
+// writingSettings are parts of the names of settings of pytest that write or run.
+var writingSettings = []string{"addopts", "log_file", "_dir", "path", "plugin", "report", "log_auto"}
+
+// harmlessPlugins of pytest change neither files nor what runs.
+var harmlessPlugins = wordSet(`pytester xdist xdist.plugin pytest_cov pytest_asyncio pytest_timeout pytest_mock
+pytest_django randomly pytest_randomly terminal`)
 
 // nameCharacters make the name of a module, and nothing that runs.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,.-"

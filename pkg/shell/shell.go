@@ -95,6 +95,9 @@ const (
 	Code
 	// Dumps shows variables of the environment without naming them: R4.
 	Dumps
+	// Variable is a variable in the environment of a program that is not known to
+	// change nothing about what the program does: R3 and R4. About is its name.
+	Variable
 )
 
 // Finding is one thing that a line would do.

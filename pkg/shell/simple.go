@@ -28,6 +28,9 @@ func (p *planner) call(c *syntax.CallExpr) {
 	for i, a := range c.Assigns {
 		if !forRead(a.Name.Value, words[len(c.Assigns):]) {
 			p.influence(at, i, a.Name.Value, words[i])
+			if len(c.Args) > 0 {
+				p.passes(at, i, a.Name.Value, words[i])
+			}
 		}
 	}
 	if len(c.Args) > 0 {
@@ -107,10 +110,31 @@ func (p *planner) influence(command, at int, name string, word Word) {
 		return
 	}
 	_, v, _ := strings.Cut(word.Text, "=")
+	if judge := judgedVariables[name]; judge != nil && judge(v) && (word.Static || extends(name, word)) {
+		return
+	}
 	if word.Static && slices.Contains(harmlessValues[lastPart(name)], v) {
 		return
 	}
 	p.add(Finding{Kind: kind, Command: command, Word: at, What: what, About: name})
+}
+
+// extends reports a value in which nothing is unknown but the variable's own.
+func extends(name string, word Word) bool {
+	return !word.opaque && !word.many && strings.Count(word.Text, string(Unknown)) == len(word.deps) &&
+		!slices.ContainsFunc(word.deps, func(dep string) bool { return dep != name })
+}
+
+// passes finds a variable in the environment of a program, unless it is known to
+// be harmless. word is the whole assignment.
+func (p *planner) passes(command, at int, name string, word Word) {
+	if what, _ := influence(name); what != "" {
+		return // influence has judged it
+	}
+	_, v, _ := strings.Cut(word.Text, "=")
+	if !harmlessVariable(name, v, word.Static) {
+		p.add(Finding{Kind: Variable, Command: command, Word: at, What: passesVariable, About: name})
+	}
 }
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
@@ -128,9 +152,14 @@ func (p *planner) run(c, at int) {
 	name := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
 	if name != w.Text {
 		p.ran = append(p.ran, ran{w.Text, c, at})
+		if namesProcess(w.Text) {
+			p.note(Hidden, c, at, "runs a program by its file in /proc or /dev, which may be any program")
+			return
+		}
 	} else if p.builtin(name, c, at) {
 		return
 	}
+	name = programName(name)
 	p.tree(name, p.plan.Commands[c].Words[at+1:])
 	p.program(name, c, at)
 }

@@ -13,9 +13,9 @@ indent:: @operands -st:quiet
 dos2unix|unix2dos|mac2unix:: @operands -n:writes -i,--info:quiet
 xmllint:: -o,--output=out --shell:writes --encode= --xpath= --schema= --pretty= --path=
 xsltproc:: -o,--output=out --writesubtree=out
-tidy:: @single -m:writes -modify:writes -o=out -f=out -config=
+tidy:: @single @clusters -m,-modify:writes -write-back=writes -o,-output,-output-file=out -f,-file,-error-file=out -config=
 xmlstarlet|xml:: @sub
-xmlstarlet ed|xml ed:: -L,--inplace:writes
+xmlstarlet ed|xml ed|xmlstarlet edit|xml edit:: -L,--inplace:writes
 xq|tomlq:: -i,--in-place:writes
 mlr:: -I:writes
 crudini:: @sub

@@ -6,7 +6,8 @@ const interpreterTable = `
 python|python2|python3|pypy|pypy3|python3.8|python3.9|python3.10|python3.11|python3.12|python3.13|python3.14|python2.7|micropython|jython:: @code @stops -c=code -m=module -W= -X= -Q= --check-hash-based-pycs= -i:code -V,--version,-h,--help:quiet -B -b -d -E -I -O -P -q -s -S -t -u -v -x -3 -R
 python -m json.tool|python -m base64|python -m quopri|python -m uu:: @out2 --indent=
 python -m zipfile|python -m tarfile:: -e,--extract=writes -c,--create=writes
-python -m venv|python -m virtualenv|python -m compileall|python -m py_compile|python -m ensurepip|python -m lib2to3|python -m build|python -m gzip:: @writes
+pydoc|pydoc3|python -m pydoc:: -w:writes -b -p= -n= -k=
+python -m zipapp|python -m venv|python -m virtualenv|python -m compileall|python -m py_compile|python -m ensurepip|python -m lib2to3|python -m build|python -m gzip:: @writes
 python -m timeit|python -m code|python -m pdb|python -m doctest|python -m runpy|python -m asyncio|python -m sqlite3|python -m IPython:: @inline
 python -m cProfile|python -m profile|python -m trace:: @stops -o,--outfile=out -s= -m=module --count:writes -C,--coverdir=writes -f,--file=out
 ipython|ipython3|bpython|ptpython:: @code @stops -c=code -m=module --version,-h,--help:quiet
@@ -18,7 +19,7 @@ deno fmt:: @writes --check:quiet -c,--config=
 deno install|deno i|deno add|deno remove|deno uninstall|deno compile|deno upgrade|deno init|deno vendor|deno bundle|deno cache|deno clean|deno publish:: @writes
 deno lint:: --fix:writes
 deno test|deno check|deno info|deno doc|deno task|deno bench|deno types:: --coverage?=writes
-bun:: @sub @code @stops -e,--eval=code -p,--print=code -r,--preload=datacode -v,--version,--revision,-h,--help:quiet --cwd= -c= --bun --hot --watch --silent
+bun:: @sub @programs @code @stops -e,--eval=code -p,--print=code -r,--preload=datacode -v,--version,--revision,-h,--help:quiet --cwd= -c= --bun --hot --watch --silent
 bun test:: -u,--update-snapshots:writes
 ts-node|tsx|esno|babel-node|coffee|swc-node|vite-node|zx|jiti:: @code @stops -e,--eval=code -p,--print=code -pe=code -r,--require=datacode -v,--version,-h,--help:quiet -P,--project= -T --esm --watch --tsconfig=
 perl|perl5|raku|perl6:: @code @stops -e,-E=code -i?=writes -I= -M?=module_name -m?=module_name -v,-h:quiet -c -n -p -a -w -W -T -t -u -s -S -U -X -l -0 -1 -2 -3 -4 -5 -6 -7 -8 -9
@@ -27,5 +28,6 @@ php|php7|php8|php5|php-cgi:: @code @stops -r,--run=code -R,--process-code=code -
 lua|lua5.1|lua5.2|lua5.3|lua5.4|luajit|texlua|fennel:: @code @stops -e=code -l= -i:code -v:quiet -b=writes -j= -O?= -W -E
 tclsh|tclsh8.6|wish|expect|jimsh:: @code @stops -c=code -e=code -f=script_file -b= -d -D= -v:quiet
 osascript|runhaskell|runghc|elixir|iex|erl|escript|scala|groovy|kotlin|clojure|clj|racket|guile|sbcl|clisp|ecl|csi|janet|ghci|ocaml|utop|jshell|qjs|gjs|mongo|mongosh|psql|pgcli|mysql|mariadb|mycli|sqlplus|sqlcmd|duckdb|clickhouse-client|cqlsh|gdb|gdb-multiarch|lldb|radare2|r2|dc|m4|maxima|octave|gnuplot|R|Rscript|julia|swipl|gforth|pwsh|powershell|powershell.exe|cmd.exe|cscript|wscript:: @inline
+erb:: @code @stops -r= -T= -U -v -x -n -P -E= -S= -h,--help,--version:quiet
 java:: @single -javaagent=unseen -agentpath=unseen -agentlib=unseen
 `

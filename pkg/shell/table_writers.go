@@ -3,14 +3,15 @@ package shell
 // writerTable holds the programs that write whatever their options are, or unless
 // an option says that they only look (R3). The form is told in options.go.
 const writerTable = `
+grm|grmdir|gunlink|gshred|gtruncate|gtouch|gmkdir|gmkfifo|gmknod|gcp|gmv|gln|glink|ginstall|gmktemp|gchmod|gchown|gchgrp|gsplit|gcsplit:: @writes
 rm|rmdir|unlink|shred|truncate|touch|mkdir|mkfifo|mknod|cp|mv|ln|link|install|mktemp|tempfile|rename|prename|fallocate|srm|trash|trash-put|rimraf|mkdirp|del:: @writes
 chmod|chown|chgrp|chattr|setfacl|setfattr|setcap|chcon|restorecon:: @writes
 rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f= --filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M=
 patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z=
 ed|red|ex|vi|vim|nvim|view|rvim|vimdiff|emacs|emacsclient|jed|kak|mg:: @writes @inline
 nano|pico|joe|mcedit|micro|helix|hx|ne|code|subl|gedit|kate|open|xdg-open:: @writes
-split|csplit:: @writes
-tee|sponge:: @out1
+split|csplit:: @writes --filter=script
+tee|gtee|sponge:: @out1
 dd_rescue|ddrescue:: @writes
 mkfs|mkfs.ext4|mkfs.ext3|mkfs.xfs|mkfs.vfat|mke2fs|mkswap|swapon|swapoff|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|tune2fs|resize2fs|e2fsck|fsck|debugfs:: @writes
 gio:: @sub
@@ -31,7 +32,7 @@ useradd|userdel|usermod|groupadd|groupdel|groupmod|adduser|deluser|addgroup|delg
 shutdown|reboot|halt|poweroff|init|telinit|modprobe|insmod|rmmod|depmod|ldconfig|update-alternatives|update-initramfs|update-grub|grub-install:: @writes
 crontab:: @writes -l:quiet -u=
 at|batch|atrm:: @writes -l:quiet
-sysctl:: -w,--write:writes -p,--load:writes --system:writes
+sysctl:: @assigns -w,--write:writes -p,--load:writes --system:writes
 systemctl:: @sub
 systemctl start|systemctl stop|systemctl restart|systemctl reload|systemctl enable|systemctl disable|systemctl mask|systemctl unmask|systemctl edit|systemctl set-property|systemctl daemon-reload|systemctl kill|systemctl isolate|systemctl set-environment|systemctl link|systemctl revert|systemctl reboot|systemctl poweroff:: @writes
 systemctl show-environment:: @dumps
@@ -49,7 +50,7 @@ strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: 
 ar:: @sub @closed
 ar t|ar tv|ar p::
 ld|as|nasm|yasm|gold|lld|ld.lld:: @writes -v:quiet -V:quiet
-gcc|g++|cc|c++|clang|clang++|tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|swiftc|fpc|gnatmake|dmd|ldc2:: @writes @single -fsyntax-only:quiet -E:quiet -M:quiet -MM:quiet -dumpversion:quiet -dumpmachine:quiet -v:quiet -V:quiet -vV:quiet -version:quiet --version:quiet --print=quiet -print-search-dirs:quiet -o=out -wrapper=run -fplugin=unseen -e=code -MF=out
+gcc|g++|cc|c++|c89|c99|c89-gcc|c99-gcc|clang|clang++|tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|swiftc|fpc|gnatmake|dmd|ldc2:: @writes @single -fsyntax-only:quiet -E:quiet -M:quiet -MM:quiet -dumpversion:quiet -dumpmachine:quiet -v:quiet -V:quiet -vV:quiet -version:quiet --version:quiet --print=quiet -print-search-dirs:quiet -o=out -wrapper=run -fplugin=unseen -e=code -MF=out
 bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|lcov|genhtml|doxygen|sphinx-build|mkdocs|jekyll|hugo:: @writes
 zipsplit|zipnote:: @writes
 zip:: @writes -TT=run --unzip-command=run -sf:quiet

@@ -47,7 +47,7 @@ func checkCommand(state *workflow.StateView, call Call) (Code, string) {
 		}
 	}
 	if len(state.BlockedEnv) > 0 {
-		if why := checkEnvironment(state, plan); why != "" {
+		if why := checkEnvironment(state, plan, named); why != "" {
 			return CodeEnvBlocked, why
 		}
 	}
@@ -222,13 +222,14 @@ func describe(f shell.Finding) string {
 
 // checkWrites applies write detection (R3): without a tool that writes files the
 // shell must not write either. What an entry of allowed_commands names by its own
-// words is the author's choice.
+// words is the author's choice; an entry that is a program's name chooses that it
+// writes, and not the code that it is given.
 func checkWrites(plan *shell.Plan, named []int) string {
 	for _, f := range plan.Findings {
 		switch {
 		case f.Kind == shell.Dumps:
 			continue
-		case f.Kind != shell.Hidden && f.Command >= 0 && f.Command < len(named) && f.Word < named[f.Command]:
+		case f.Kind != shell.Hidden && names(named, f) && !(f.Kind == shell.Code && bare(plan, named, f)):
 			continue
 		}
 		by := ""
@@ -240,14 +241,29 @@ func checkWrites(plan *shell.Plan, named []int) string {
 	return ""
 }
 
+// names reports that an entry of allowed_commands names what a finding is about.
+func names(named []int, f shell.Finding) bool {
+	return f.Command >= 0 && f.Command < len(named) && f.Word < named[f.Command]
+}
+
+// bare reports that a finding is about a program of which the entry names nothing
+// further: it stands for the program, not for code that the line gives to it.
+func bare(plan *shell.Plan, named []int, f shell.Finding) bool {
+	program := plan.Commands[f.Command].Assigns
+	return f.Word == program && named[f.Command] == program+1
+}
+
 // checkEnvironment applies blocked_env (R4).
-func checkEnvironment(state *workflow.StateView, plan *shell.Plan) string {
+func checkEnvironment(state *workflow.StateView, plan *shell.Plan, named []int) string {
 	for _, name := range plan.Reads {
 		if state.BlocksEnv(name) {
 			return fmt.Sprintf("it reads the variable %s, which is blocked in this state; run it without that variable", document.Quote(name))
 		}
 	}
 	for _, f := range plan.Findings {
+		if f.Kind == shell.Variable && (state.BlocksEnv(f.About) || names(named, f)) {
+			continue
+		}
 		if f.Kind != shell.Writes {
 			return fmt.Sprintf("it %s, which could show variables that are blocked in this state; name the variables you need, and run plain commands", describe(f))
 		}

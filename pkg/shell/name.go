@@ -1,0 +1,108 @@
+package shell
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Programs have many names: git-reset is git reset, perl5.36.0 is perl,
+// x86_64-linux-gnu-gcc-12 is gcc, vim.tiny is vim. The tables know the plain one.
+
+// walkerTable holds the programs that code of this package walks, by the name of
+// their walker in planner.program.
+const walkerTable = `
+env:: env genv
+printenv:: printenv gprintenv
+envsubst:: envsubst
+ps:: ps
+shell:: bash sh dash ash rbash zsh ksh ksh93 mksh oksh yash fish csh tcsh nu elvish xonsh rksh lksh pdksh ksh88 rzsh posh sash bsh bosh hush
+find:: find gfind bfs
+fd:: fd fdfind
+xargs:: xargs gxargs
+sed:: sed gsed
+awk:: awk gawk mawk nawk original-awk goawk
+jq:: jq gojq jaq yq
+dd:: dd gdd
+tar:: tar gtar bsdtar
+git:: git
+make:: make gmake
+parallel:: parallel
+script:: script
+flock:: flock
+`
+
+// walkers maps names to their walker.
+var walkers = sync.OnceValue(func() map[string]string {
+	all := make(map[string]string)
+	for line := range strings.Lines(walkerTable) {
+		walker, names, _ := strings.Cut(strings.TrimSpace(line), "::")
+		for name := range strings.FieldsSeq(names) {
+			all[name] = walker
+		}
+	}
+	return all
+})
+
+// known reports a name that the tables have.
+func known(name string) bool {
+	return walkers()[name] != "" || specOf(name) != nil || readersOfTrees[name] || strings.HasPrefix(name, "git-")
+}
+
+// variants are what is left of a name that says which build of a program it is.
+var variants = []*regexp.Regexp{
+	// perl5.36-x86_64-linux-gnu, x86_64-linux-gnu-gcc
+	regexp.MustCompile(`^(.+?)-(?:[a-z0-9_]+-)+(?:gnu|musl)[a-z0-9]*$`),
+	regexp.MustCompile(`^(?:[a-z0-9_]+-)+(?:gnu|musl|eabi|elf|mingw32|darwin|android|freebsd|none)[a-z0-9.]*-(.+)$`),
+	// vim.tiny, busybox.static, emacs-nox
+	regexp.MustCompile(`^(.+)[.-](?:tiny|basic|default|static|minimal|small|full|nox|gtk[23]?|athena|lucid|motif|snapshot` +
+		`|traditional|openbsd|distrib|real|orig|bin|exe|dbg|debug)$`),
+	// perl5.36.0, php8.2, gcc-12, python3.13t, ruby3.4.0-rc1
+	regexp.MustCompile(`^(.+?)[-_]?v?[0-9]+(?:\.[0-9]+)*(?:[a-z]|-?(?:dev|alpha|beta|rc)[0-9]*)?$`),
+}
+
+// programName returns the name under which the tables know the program of a file
+// name, or the file name where they do not.
+func programName(file string) string {
+	if name, ok := plainName(file); ok {
+		return name
+	}
+	if name, ok := plainName(strings.ToLower(file)); ok { // file systems may ignore letter case
+		return name
+	}
+	return file
+}
+
+func plainName(name string) (plain string, ok bool) {
+	for range 4 {
+		if known(name) {
+			return name, true
+		}
+		shorter := withoutVariant(name)
+		if shorter == name {
+			break
+		}
+		name = shorter
+	}
+	return "", false
+}
+
+// withoutVariant takes one mark of a build off a name.
+func withoutVariant(name string) string {
+	for _, v := range variants {
+		if m := v.FindStringSubmatch(name); m != nil {
+			return m[1]
+		}
+	}
+	return name
+}
+
+// namesProcess reports the path of a program in /proc or /dev, which may be any
+// program, or the shell itself.
+func namesProcess(file string) bool {
+	parts := strings.Split(path.Clean(file), "/")
+	at := slices.IndexFunc(parts, func(part string) bool { return part == "proc" || part == "dev" })
+	return at > 0 && (at == 1 && parts[0] == "" || parts[at-1] == "..") && at+1 < len(parts)
+}

@@ -1,0 +1,96 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// An option that no line names may still say by its name that it writes or runs
+// something. Such options are refused (R3, R4).
+
+const (
+	looksOutput = "has an option that looks like one which writes"
+	looksCode   = "has an option that looks like one which runs something"
+)
+
+// writingOptions and runningOptions are the beginnings of such options; one that
+// ends with a blank is whole.
+var (
+	writingOptions = []string{
+		"--out ", "--outfile", "--out-file", "--outdir", "--out-dir", "--output", "--in-place ", "--inplace ",
+		"--write", "--overwrite", "--fix ", "--fix-", "--save", "--export",
+	}
+	runningOptions = []string{"--eval", "--exec", "--preview ", "--preview-command", "--script", "--plugin"}
+)
+
+// harmlessLooks are options that only look so.
+var harmlessLooks = wordSet(`--output-delimiter --output-format --output-on-failure --output-width --output-duplicates --output-sync
+--output-indicator-new --output-indicator-old --output-indicator-context --output-style --output-separator --output-encoding --output-type
+--output-fields --output-tabs --output-separator --output-sep --output-field-separator --output-null --write-out --write-locks --exec-path`)
+
+// formats are values of --output that name no file.
+var formats = wordSet(`json yaml yml table text wide name csv tsv toml xml html markdown md sarif github pretty plain none raw short long jsonl ndjson`)
+
+// looks says what an option that is not known seems to do. next is the word after it.
+func looks(name, value string, attached bool, next Word) (kind Kind, what string) {
+	begins := func(known string) bool { return strings.HasPrefix(name+" ", known) }
+	switch {
+	case harmlessLooks[name]:
+	case slices.ContainsFunc(writingOptions, begins):
+		if !attached && next.Static {
+			value = next.Text
+		}
+		format, _, _ := strings.Cut(value, "=")
+		if name == "--output" && (formats[value] || slices.Contains([]string{"jsonpath", "go-template", "custom-columns"}, format)) {
+			return 0, ""
+		}
+		return Writes, looksOutput
+	case slices.ContainsFunc(runningOptions, begins), strings.HasSuffix(name, "-hook") && !strings.HasPrefix(name, "--no-"):
+		return Code, looksCode
+	}
+	return 0, ""
+}
+
+// dashO are programs without a line whose -o and --output are not a file.
+var dashO = wordSet(`grep egrep fgrep zgrep ls dir vdir lsblk df findmnt lsof netstat ss column join od hexdump strings nm pgrep pkill
+test set shellcheck top htop who free numfmt lscpu lsmem lsipc lslogins zramctl ulimit ps stat`)
+
+// unknownOptions walks the options of a program, or a subcommand, that has no line.
+// A program of the workspace may do anything already.
+func (p *planner) unknownOptions(name string, c, at int) {
+	words := p.plan.Commands[c].Words
+	if strings.Contains(words[at].Text, "/") && !strings.HasPrefix(words[at].Text, "/") {
+		return
+	}
+	for i := at + 1; i < len(words); i++ {
+		w := words[i]
+		if w.Static && w.Text == "--" {
+			return
+		}
+		next := Word{}
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		if dashO[name] && strings.HasPrefix(w.Text, "--output") {
+			continue // columns
+		}
+		p.unknownLook(c, i, w, next)
+		if w.Static && w.Text == "-o" && !dashO[name] && next.Static && strings.ContainsAny(next.Text, "./") && !harmless(next) {
+			p.note(Writes, c, i, looksOutput)
+		}
+	}
+}
+
+// unknownLook judges one option that no line names.
+func (p *planner) unknownLook(c, at int, w, next Word) {
+	if !strings.HasPrefix(w.Text, "--") {
+		return
+	}
+	name, value, attached := strings.Cut(w.Text, "=")
+	if attached && w.Static && harmless(Word{Text: value, Static: true}) || !attached && harmless(next) {
+		return
+	}
+	if kind, what := looks(name, value, attached, next); kind != 0 {
+		p.note(kind, c, at, what)
+	}
+}
