@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rules"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Codes of a process's references and graph (S1.3), the same as those of
@@ -97,8 +98,9 @@ func (r *reader) definition(v document.Value) {
 	r.name(f)
 	r.def.InitialPrompt, _ = f.Str("initial_prompt")
 	r.def.SessionBudget = rules.ReadSessionBudget(f)
-	r.def.Email = rules.ReadEmailLimits(f)
-	r.tools(f)
+	names := declaredTools(f)
+	r.def.Email = rules.ReadEmailLimits(f, names)
+	r.tools(f, names)
 	if policy, ok := f.Value.Get("policy"); ok {
 		r.def.Policy = rules.ReadPolicy(&r.report, policy, f.At.Key("policy"))
 	}
@@ -131,7 +133,16 @@ func (r *reader) name(f document.Fields) {
 	}
 }
 
-func (r *reader) tools(f document.Fields) {
+// declaredTools reads meta.tools. Other fields under meta are for other people and programs.
+func declaredTools(f document.Fields) toolname.Names {
+	v, _ := f.Value.Get("meta")
+	if v.Kind() != document.Object {
+		return toolname.Names{}
+	}
+	return toolname.With(toolname.Read(document.Fields{Report: f.Report, Value: v, At: f.At.Key("meta")}, maxTools))
+}
+
+func (r *reader) tools(f document.Fields, names toolname.Names) {
 	items, ok := f.Strings("allowed_tools", maxTools)
 	r.def.ToolsRestricted = f.Has("allowed_tools")
 	if !ok {
@@ -145,7 +156,10 @@ func (r *reader) tools(f document.Fields) {
 			r.report.Errorf(item.At, document.CodeName, "the tool name is empty; it matches no tool")
 		case strings.ContainsAny(item.Text, " \t\r\n"):
 			r.report.Errorf(item.At, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces", document.Quote(item.Text))
-		case len(intersect([]string{item.Text}, SafeTools())) == 0:
+		case len(intersect([]string{item.Text}, SafeTools())) > 0:
+		case names.Fault(item.Text, toolname.Grants) != "":
+			r.report.Errorf(item.At, toolname.CodeUnknownTool, "%s", names.Fault(item.Text, toolname.Grants))
+		default:
 			r.report.Warnf(item.At, document.CodeNoEffect, "%s is not on the default list of tools that are safe in processes, so it is ignored; remove it, or add it to that list", document.Quote(item.Text))
 		}
 	}

@@ -81,8 +81,48 @@ func kindFix(parts []string, wild bool) string {
 		return "bash has no parts; limit commands with \"allowed_commands\" of a workflow"
 	case parts[0] == "mcp" && len(parts) > 1:
 		return serverFix(parts[1:], wild)
+	case parts[0] == "tool" && len(parts) > 1:
+		return toolFix(strings.Join(parts[1:], ":"), wild)
 	}
 	return ""
+}
+
+// toolFix is about names whose calls have another capability, or none.
+func toolFix(name string, wild bool) string {
+	star := ""
+	if wild {
+		star = "*"
+	}
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		server, tool, found := strings.Cut(rest, "__")
+		switch {
+		case server == "":
+			return "the tools of MCP servers are mcp:<server>:<tool>; write mcp:*"
+		case !found:
+			return fmt.Sprintf("the tools of MCP servers are mcp:<server>:<tool>; write mcp:%s%s", server, star)
+		case tool == "":
+			return fmt.Sprintf("the tools of MCP servers are mcp:<server>:<tool>; write mcp:%s", server)
+		}
+		return fmt.Sprintf("the tools of MCP servers are mcp:<server>:<tool>; write mcp:%s:%s%s", server, tool, star)
+	}
+	switch {
+	case wild:
+		return ""
+	case CapabilityOf(name) == Shell:
+		return "the capability of every tool that runs command lines is bash; write bash"
+	case toolcall.Own(name):
+		return "Interlock's own tools are exempt from policies; remove the rule"
+	}
+	return ""
+}
+
+// builtIn is the tool that a pattern names, or "" when it names none, or several.
+func builtIn(pattern string) string {
+	name, ok := strings.CutPrefix(pattern, "tool:")
+	if !ok || strings.HasSuffix(name, "*") {
+		return ""
+	}
+	return name
 }
 
 // serverFix is about servers whose tools have ambiguous names: agents write

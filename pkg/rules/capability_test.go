@@ -58,7 +58,7 @@ func TestPatterns(t *testing.T) {
 		"tool:Web*":                 {[]string{"WebFetch", "Web"}, []string{"We", "webfetch"}},
 		"tool:größe":                {[]string{"größe"}, []string{"größen", "gr"}},
 	} {
-		set := compile(t, `{"role": "agent", "deny": [{"capability": "`+pattern+`"}]}`)
+		set := compile(t, `{"role": "agent", "meta": {"tools": ["größe"]}, "deny": [{"capability": "`+pattern+`"}]}`)
 		for _, tool := range tools.matches {
 			if v := set.Decide(rules.Call{Tool: tool}, nil); v.Code != toolcall.CodePolicyDenied {
 				t.Errorf("%s does not match %s", pattern, tool)

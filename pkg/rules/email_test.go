@@ -143,7 +143,7 @@ func TestEmailLists(t *testing.T) {
 func TestEmailTools(t *testing.T) {
 	t.Parallel()
 	standard := compile(t, `{"role": "agent", "email_config": {"allowed_to": []}}`)
-	named := compile(t, `{"role": "agent", "email_config": {"allowed_to": [], "tools": ["mcp:postmark", "tool:mail"]}}`)
+	named := compile(t, `{"role": "agent", "meta": {"tools": ["mail"]}, "email_config": {"allowed_to": [], "tools": ["mcp:postmark", "tool:mail"]}}`)
 	for tool, want := range map[string]struct{ standard, named bool }{
 		"resend-email": {true, false}, "mcp__resend__send": {true, false}, "mcp__proxy__resend-email": {true, false},
 		"mcp__resend2__send": {true, false}, "mcp__plugin_mail_resend__send": {true, false},

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Codes of policies (S1.3) next to those of package document.
@@ -54,7 +55,7 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	if !ok {
 		return p
 	}
-	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "$schema")
+	f.Known("a policy", "role", "name", "description", "default", "allow", "ask", "deny", "session_budget_usd", "email_config", "meta", "$schema")
 	f.Require("role")
 	p.Role, _ = f.Text("role")
 	p.Name, _ = f.Str("name")
@@ -62,18 +63,49 @@ func ReadPolicy(r *document.Report, v document.Value, at *document.Path) *Policy
 	f.Str("$schema")
 	fallback, _ := f.Enum("default", "allow", "deny")
 	p.DefaultDeny = fallback == "deny"
-	p.Allow = readRules(f, "allow", true)
-	p.Ask = readRules(f, "ask", true)
-	p.Deny = readRules(f, "deny", false)
+	names := declaredTools(f)
+	p.Allow = readRules(f, "allow", true, names)
+	p.Ask = readRules(f, "ask", true, names)
+	p.Deny = readRules(f, "deny", false, names)
 	p.SessionBudget = ReadSessionBudget(f)
-	p.Email = ReadEmailLimits(f)
+	p.Email = ReadEmailLimits(f, names)
 	overruled(f, p)
 	return p
 }
 
+// declaredTools reads meta.tools of a policy.
+func declaredTools(f document.Fields) toolname.Names {
+	meta, ok := f.Object("meta")
+	if !ok {
+		return toolname.Names{}
+	}
+	meta.Known("\"meta\"", "tools")
+	return toolname.With(toolname.Read(meta, maxRules))
+}
+
+// checkCapability reports a pattern that matches no call. One that names a tool must name one that
+// exists, where a name that no tool has would restrict nothing.
+func checkCapability(r *document.Report, at *document.Path, pattern string, names toolname.Names, position toolname.Position) {
+	if fix := capabilityFix(pattern); fix != "" {
+		r.Errorf(at, CodeCapability, "%s matches no call; %s", document.Quote(pattern), fix)
+		return
+	}
+	if fault := names.Fault(builtIn(pattern), position); fault != "" {
+		r.Errorf(at, toolname.CodeUnknownTool, "%s", fault)
+	}
+}
+
+// position is what a rule of a list does: a limit restricts what it allows.
+func (rule *Rule) position(list string) toolname.Position {
+	if list == listAllow && rule.Rate == nil && rule.Budget == nil {
+		return toolname.Grants
+	}
+	return toolname.Restricts
+}
+
 // readRules reads one list. Rules of deny have no limits: a call is denied or it
 // is not.
-func readRules(f document.Fields, name string, limits bool) []Rule {
+func readRules(f document.Fields, name string, limits bool, names toolname.Names) []Rule {
 	list, ok := f.List(name, maxRules)
 	if !ok {
 		return nil
@@ -90,6 +122,9 @@ func readRules(f document.Fields, name string, limits bool) []Rule {
 		if rf, ok := f.Report.Object(v, at.At(i), "a rule"); ok {
 			rf.Known("a rule of \""+name+"\"", fields...)
 			readRule(rf, &rule, limits)
+			if pattern, ok := rf.Value.Get("capability"); ok && pattern.Kind() == document.String {
+				checkCapability(f.Report, rf.At.Key("capability"), rule.Capability, names, rule.position(name))
+			}
 			if rule.Capability == "*" && name == "allow" {
 				f.Report.Warnf(rf.At.Key("capability"), CodeTooBroad, "\"*\" allows every call; name the capabilities")
 			}
@@ -109,9 +144,6 @@ func readRule(f document.Fields, rule *Rule, limits bool) {
 		rule.Capability = capability
 		if capability == "" {
 			f.Report.Errorf(f.At.Key("capability"), document.CodeEmpty, "the capability is empty; name one")
-		}
-		if fix := capabilityFix(capability); fix != "" {
-			f.Report.Errorf(f.At.Key("capability"), CodeCapability, "%s matches no call; %s", document.Quote(capability), fix)
 		}
 	}
 	if !limits {
@@ -199,21 +231,21 @@ func capabilities(rules []Rule) []string {
 }
 
 // ReadEmailLimits reads email_config, nil when there is none (S7.7).
-func ReadEmailLimits(f document.Fields) *EmailLimits {
+func ReadEmailLimits(f document.Fields, names toolname.Names) *EmailLimits {
 	e, ok := f.Object("email_config")
 	if !ok {
 		return nil
 	}
 	e.Known("an email configuration", "max_emails_per_session", "allowed_from", "allowed_to", "tools")
 	limits := &EmailLimits{}
-	limits.Tools = emailTools(e)
+	limits.Tools = emailTools(e, names)
 	limits.MaxPerSession, limits.Limited = e.Integer("max_emails_per_session", 0)
 	limits.AllowedFrom = addresses(e, "allowed_from")
 	limits.AllowedTo = addresses(e, "allowed_to")
 	return limits
 }
 
-func emailTools(f document.Fields) []string {
+func emailTools(f document.Fields, names toolname.Names) []string {
 	items, ok := f.Strings("tools", maxRules)
 	if !ok {
 		return nil
@@ -222,9 +254,7 @@ func emailTools(f document.Fields) []string {
 		f.Report.Errorf(f.At.Key("tools"), document.CodeEmpty, "no tool sends email, so nothing is limited; name some or remove the list")
 	}
 	for _, item := range items {
-		if fix := capabilityFix(item.Text); fix != "" {
-			f.Report.Errorf(item.At, CodeCapability, "%s matches no call; %s", document.Quote(item.Text), fix)
-		}
+		checkCapability(f.Report, item.At, item.Text, names, toolname.Restricts)
 	}
 	f.Report.Duplicates(items)
 	return document.Texts(items)

@@ -23,7 +23,7 @@ policy:
 workflow:
   id: policed
   initial: a
-  meta: {approval_mode: ui, debug: true}
+  meta: {approval_mode: ui, debug: true, tools: [Nope]}
   states:
     a:
       disallowed_tools: [Nope]

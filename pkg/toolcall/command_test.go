@@ -129,7 +129,7 @@ func TestCommandScope(t *testing.T) {
 		{`{"allowed_tools": ["Read", "Bash"]}`, "Bash", ls, "", ""},
 		{`{"allowed_tools": ["Read", "Bash"]}`, "Read", ``, "", ""},
 		{`{"allowed_tools": ["Bash", "Edit"], "disallowed_tools": ["Edit"]}`, "Bash", rm, writes, ""},
-		{`{"allowed_tools": ["Bash", "edit"]}`, "Bash", rm, writes, ""},
+		{`{"allowed_tools": ["Bash", "edit_x"]}`, "Bash", rm, writes, ""},
 		{`{"allowed_tools": ["Ba*"]}`, "Bash", rm, writes, ""},
 		{`{"allowed_tools": ["Bash", "Edit"]}`, "Bash", rm, "", ""},
 		{`{"allowed_tools": ["Bash", "Write"]}`, "Bash", rm, "", ""},

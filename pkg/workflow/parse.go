@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Options change what is asked of a definition.
@@ -86,6 +87,7 @@ type reader struct {
 	states     map[string]int // by name, place in def.States and facts
 	facts      []stateFacts
 	guards     map[string]bool
+	toolNames  toolname.Names
 	edges      []edge
 	forks      []forkFacts
 	handlers   []handlerFacts

@@ -25,9 +25,7 @@ func (r *reader) approvalTerms(meta document.Fields) {
 	if !ok {
 		return
 	}
-	for name := range f.Value.Members() {
-		r.unknownField(f, name, "\"approval\"", approvalFields)
-	}
+	f.Known("\"approval\"", approvalFields...)
 	terms := &r.def.Meta.Approval
 	terms.Required = r.people(f, "required")
 	terms.DenyThreshold = r.people(f, "deny_threshold")
@@ -35,9 +33,7 @@ func (r *reader) approvalTerms(meta document.Fields) {
 	terms.Eligible = r.approvers(f)
 	r.def.Meta.ApprovalWait = r.seconds(f, "wait_seconds", 0, longestWait)
 	if e, ok := f.Object("escalation"); ok {
-		for name := range e.Value.Members() {
-			r.unknownField(e, name, "\"escalation\"", escalationFields)
-		}
+		e.Known("\"escalation\"", escalationFields...)
 		e.Require("after_seconds")
 		terms.Escalation.After = r.seconds(e, "after_seconds", 1, longestApproval)
 		terms.Escalation.To = r.approvers(e)
@@ -77,9 +73,7 @@ func (r *reader) approvers(f document.Fields) consent.Approvers {
 	if !ok {
 		return consent.Approvers{}
 	}
-	for name := range a.Value.Members() {
-		r.unknownField(a, name, "\"approvers\"", approverFields)
-	}
+	a.Known("\"approvers\"", approverFields...)
 	if !a.Has("roles") && !a.Has("names") {
 		r.report.Errorf(a.At, document.CodeEmpty, "it names nobody; add \"roles\" or \"names\"")
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // defaultCommandsTool is the tool whose commands are judged (S1.5).
@@ -15,7 +16,7 @@ const defaultCommandsTool = "Bash"
 func (r *reader) commands(f document.Fields, s *State) {
 	s.AllowedCommandsTool = defaultCommandsTool
 	if tool, ok := f.Str("allowed_commands_tool"); ok {
-		r.toolName(tool, f.At.Key("allowed_commands_tool"))
+		r.toolName(tool, f.At.Key("allowed_commands_tool"), toolname.Grants)
 		s.AllowedCommandsTool = tool
 		if !f.Has("allowed_commands") {
 			r.report.Warnf(f.At.Key("allowed_commands_tool"), document.CodeNoEffect, "without \"allowed_commands\" it has no effect; add them or remove it")

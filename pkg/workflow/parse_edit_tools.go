@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // editFields are the fields of each kind of edit tool.
@@ -36,7 +37,7 @@ func (r *reader) editTools(meta document.Fields) {
 		if strings.HasSuffix(name, "*") {
 			r.report.Errorf(at, document.CodeName, "%s: tools have different arguments; write each name in full", document.Quote(name))
 		} else {
-			r.toolName(name, at)
+			r.toolName(name, at, toolname.Grants)
 		}
 		if f, ok := r.report.Object(v, at, "an edit tool"); ok {
 			r.def.Meta.EditTools[name] = r.editTool(f)

@@ -1,12 +1,16 @@
 package workflow
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools", "policy",
+	"enforcement", "approval", "edit_tools", "tools", "policy",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -37,7 +41,10 @@ func (r *reader) meta(f document.Fields) {
 	if meta.Debug && danger == "dangerous" {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
 	}
+	declared := toolname.Read(m, maxItems)
+	r.toolNames = toolname.With(declared)
 	r.editTools(m)
+	r.toolNames = toolname.With(append(declared, slices.Sorted(maps.Keys(meta.EditTools))...))
 	r.approvalTerms(m)
 	r.policies(m)
 }

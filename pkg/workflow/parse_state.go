@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // stateFacts is what the graph wants to know of a state.
@@ -150,7 +151,7 @@ func (r *reader) finalState(f document.Fields) {
 func (r *reader) tools(f document.Fields, s *State) {
 	if allowed, ok := f.Strings("allowed_tools", maxItems); ok {
 		s.ToolsRestricted, s.AllowedTools = true, document.Texts(allowed)
-		r.toolNames(allowed)
+		r.listed(allowed, toolname.Grants)
 	} else if f.Has("allowed_tools") {
 		s.ToolsRestricted = true // wrong: refused anyway, and never open
 	}
@@ -159,7 +160,7 @@ func (r *reader) tools(f document.Fields, s *State) {
 		return
 	}
 	s.DisallowedTools = document.Texts(denied)
-	r.toolNames(denied)
+	r.listed(denied, toolname.Restricts)
 	at := f.At.Key("allowed_tools")
 	for i, tool := range s.AllowedTools {
 		if slices.Contains(s.DisallowedTools, tool) {
@@ -193,15 +194,16 @@ func (r *reader) idleLimits(f document.Fields, s *State) {
 	}
 }
 
-func (r *reader) toolNames(items []document.StringAt) {
+func (r *reader) listed(items []document.StringAt, position toolname.Position) {
 	for _, item := range items {
-		r.toolName(item.Text, item.At)
+		r.toolName(item.Text, item.At, position)
 	}
 	r.report.Duplicates(items)
 }
 
 // toolName checks a tool's name, or a prefix of names with a trailing * (S3.1).
-func (r *reader) toolName(name string, at *document.Path) {
+func (r *reader) toolName(name string, at *document.Path, position toolname.Position) {
+	fault := r.toolNames.Fault(name, position)
 	switch prefix := strings.TrimSuffix(name, "*"); {
 	case name == "":
 		r.report.Errorf(at, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
@@ -214,6 +216,8 @@ func (r *reader) toolName(name string, at *document.Path) {
 		r.report.Errorf(at, document.CodeName, "%s: list the tool alone; commands go to \"allowed_commands\"", document.Quote(name))
 	case len(name) > 256 || strings.ContainsFunc(prefix, notInToolName):
 		r.report.Errorf(at, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces", document.Quote(name))
+	case fault != "":
+		r.report.Errorf(at, toolname.CodeUnknownTool, "%s", fault)
 	}
 }
 

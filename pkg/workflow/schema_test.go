@@ -57,7 +57,7 @@ func TestSchemaAcceptsValid(t *testing.T) {
 // closeness of names, and what it means.
 var beyondSchema = []string{
 	"UNKNOWN_STATE", "UNKNOWN_GUARD", "RETURN_OUTSIDE", "INITIAL_FINAL", "NO_FINAL", "INTERRUPT_FINAL", "INVOKE_CYCLE", "FORK_", "SAFE_NEXT_BYPASS",
-	"UNKNOWN_FIELD", "GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME",
+	"UNKNOWN_FIELD", "GLOB", "COMMAND", "DEFAULT_NOT_LAST", "RESERVED", "NUMBER", "GUARD_VALUE", "NAME", "UNKNOWN_TOOL",
 }
 
 // TestSchemaRejectsInvalid: of the rows of validation.txt, the schema rejects

@@ -30,6 +30,10 @@ func repeats(t *testing.T, w *world) {
 	if second := other.begin(t, begin); second.GetRunId() != run.GetRunId() {
 		t.Errorf("the repeat started %s after %s", second.GetRunId(), run.GetRunId())
 	}
+	agent := w.at(t, 1, auth.Agent)
+	if own := agent.begin(t, begin); own.GetRunId() == run.GetRunId() {
+		t.Errorf("the agent's request with the operator's key and content is answered with the operator's run")
+	}
 	id := run.GetRunId()
 	move := &enginev1.TransitionRunRequest{RunId: id, Event: "READY", Data: []byte(`{"a":1}`), IdempotencyKey: "k", ExpectedVersion: 1}
 	moved := must[*enginev1.TransitionRunResponse](t)(one.runs.TransitionRun(within(t), move))

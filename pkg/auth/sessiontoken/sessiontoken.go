@@ -72,6 +72,8 @@ func (c Claims) validate() error {
 	switch ttl := c.Expires.Sub(c.IssuedAt); {
 	case !auth.ValidName(c.Name):
 		return errors.New("its name must be 1 to 256 bytes of printable text")
+	case strings.ContainsFunc(c.Name, notInName):
+		return fmt.Errorf("its name %+q may have only ASCII letters, digits and . _ : / @ -, so that no name looks like another", c.Name)
 	case c.Namespace == "":
 		return errors.New("it must name a namespace")
 	case c.Session == "" || len(c.Session) > maxSession:
@@ -82,6 +84,11 @@ func (c Claims) validate() error {
 		return fmt.Errorf("it must last for more than 0 and at most %d hours", int(MaxTTL.Hours()))
 	}
 	return nil
+}
+
+// notInName reports characters outside of those that look like no other.
+func notInName(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("._:/@-", c)
 }
 
 // Mint makes a token. Times have whole seconds.

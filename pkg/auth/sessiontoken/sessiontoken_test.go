@@ -71,6 +71,20 @@ func TestTokensBindToTheirSession(t *testing.T) {
 	}
 }
 
+func TestNamesOfTokens(t *testing.T) {
+	t.Parallel()
+	key := newKey(t)
+	c := valid()
+	c.Name = "azAZ09._:/@-"
+	if _, err := key.Mint(c); err != nil {
+		t.Errorf("%q: %v", c.Name, err)
+	}
+	c.Name = "\u0430gent"
+	if _, err := key.Mint(c); err == nil || !strings.Contains(err.Error(), `"\u0430gent" may have only ASCII letters`) {
+		t.Errorf("the error hides what is wrong: %v", err)
+	}
+}
+
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
@@ -145,6 +159,7 @@ func TestTokensThatNobodyMinted(t *testing.T) {
 		"empty session":  sign(t, jwt.SigningMethodHS256, key.secret, with("session", "")),
 		"session number": sign(t, jwt.SigningMethodHS256, key.secret, with("session", 7)),
 		"no name":        sign(t, jwt.SigningMethodHS256, key.secret, with("name", nil)),
+		"lookalike name": sign(t, jwt.SigningMethodHS256, key.secret, with("name", "\u0430gent")),
 		"name of others": sign(t, jwt.SigningMethodHS256, key.secret, with("name", "operator")),
 		"long":           Prefix + strings.Repeat("a", maxToken),
 	} {
@@ -179,6 +194,9 @@ func TestMintRefuses(t *testing.T) {
 	key := newKey(t)
 	for name, change := range map[string]func(*Claims){
 		"no name":        func(c *Claims) { c.Name = "" },
+		"lookalike name": func(c *Claims) { c.Name = "\u0430gent" },
+		"name of words":  func(c *Claims) { c.Name = "an agent" },
+		"quoted name":    func(c *Claims) { c.Name = "agent'" },
 		"hidden name":    func(c *Claims) { c.Name = "a\u202eb" },
 		"no session":     func(c *Claims) { c.Session = "" },
 		"long session":   func(c *Claims) { c.Session = strings.Repeat("s", 257) },

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -32,6 +33,25 @@ func Of(name, what string, content ...string) Key {
 	sum := sha256.Sum256([]byte(strings.Join(content, "\x00")))
 	return Key{what + " " + name, hex.EncodeToString(sum[:])}
 }
+
+// By makes the key one of the principal's own: what one has asked for is no answer to another, who
+// may be allowed less.
+func (k Key) By(p auth.Principal) Key {
+	k.Name = NameBy(p, k.Name)
+	return k
+}
+
+// NameBy is the name of a principal's own request; empty without a name.
+func NameBy(p auth.Principal, name string) string {
+	if name == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.Role), p.Name, p.Session, p.Branch}, "\x00")))
+	return hex.EncodeToString(sum[:principalBytes]) + " " + name
+}
+
+// principalBytes is how much of a principal's digest names of requests begin with.
+const principalBytes = 16
 
 // Done is true for a request that was carried out before, and a fault when another
 // request was, under the same name. Ask after what the request is about was read, or a

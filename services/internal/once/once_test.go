@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -52,6 +53,28 @@ func TestDone(t *testing.T) {
 		done, err := tc.key.Done(t.Context(), tc.st, owner)
 		if done != tc.done || fault.ReasonOf(err) != tc.want {
 			t.Errorf("%s: %v, %v", name, done, err)
+		}
+	}
+}
+
+// TestBy: S6.5: no two principals have a key in common.
+func TestBy(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, p := range []auth.Principal{
+		{Name: "a", Role: auth.Agent},
+		{Name: "a", Role: auth.Operator},
+		{Name: "b", Role: auth.Agent},
+		{Name: "a", Role: auth.Agent, Session: "s"},
+		{Name: "a", Role: auth.Agent, Session: "s", Branch: "b"},
+	} {
+		key := Of("k", "stop", "a").By(p)
+		if again := Of("k", "stop", "a").By(p); again != key || names[key.Name] || key.Digest == "" {
+			t.Errorf("%+v: %+v, then %+v", p, key, again)
+		}
+		names[key.Name] = true
+		if none := (Key{}).By(p); none != (Key{}) {
+			t.Errorf("without a key: %+v", none)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/storetest"
@@ -75,6 +76,55 @@ func TestRepeatedStartAfterANewVersion(t *testing.T) {
 	}
 	if again := mustStart(t, a, agent, Start{Workflow: "review", IdempotencyKey: "k"}); again.ID != first.ID {
 		t.Errorf("the repeat started %s, not %s", again.ID, first.ID)
+	}
+}
+
+// S6.5: the same key and content from another principal is another request: what an operator has
+// started is no answer to an agent. The key of the agent's own request finds the agent's own run.
+func TestKeysArePerPrincipal(t *testing.T) {
+	t.Parallel()
+	bound := Caller{Namespace: agent.Namespace, Principal: auth.Principal{
+		Name: agent.Principal.Name, Role: auth.Agent, Session: "own", Namespace: agent.Namespace,
+	}}
+	namesake := Caller{Namespace: agent.Namespace, Principal: auth.Principal{Name: operator.Principal.Name, Role: auth.Agent}}
+	a := newApp(newStore(t))
+	newRun(t, a, operator, Start{Workflow: "review"})
+	of := map[string]string{}
+	for range 2 {
+		for who, caller := range map[string]Caller{"operator": operator, "agent": agent, "bound": bound, "namesake": namesake} {
+			id := mustStart(t, a, caller, Start{Workflow: "review", IdempotencyKey: "k"}).ID
+			if before, again := of[who]; again && before != id {
+				t.Errorf("the repeat of the %s started %s after %s", who, id, before)
+			}
+			of[who] = id
+		}
+	}
+	seen := map[string]string{}
+	for who, id := range of {
+		if other, twice := seen[id]; twice {
+			t.Errorf("the %s and the %s have the same run", who, other)
+		}
+		seen[id] = who
+	}
+}
+
+// S6.5: nor is an operator's change of a run the answer to an agent's.
+func TestKeysOfChangesArePerPrincipal(t *testing.T) {
+	t.Parallel()
+	a := newApp(newStore(t))
+	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
+	if _, err := a.Pause(t.Context(), operator, run.ID, "", "k"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Resume(t.Context(), operator, run.ID, "r"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Pause(t.Context(), agent, run.ID, "", "k"); err != nil {
+		t.Fatal(err)
+	}
+	now, err := a.Get(t.Context(), agent, Target{RunID: run.ID}, false)
+	if err != nil || now.Run.Status != workflow.Paused {
+		t.Errorf("after the agent's pause the run is %+v, %v", now, err)
 	}
 }
 

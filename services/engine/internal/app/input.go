@@ -33,14 +33,14 @@ func invalidField(reason fault.Reason, field string, p document.Problem) error {
 	return e
 }
 
-// requestKey makes a request happen once, by its idempotency key; it has no name without
-// that. Other keys have names of other forms (the decisions on a run's tool calls, say),
+// requestKey makes a caller's request happen once, by its idempotency key; it has no name
+// without that. Other keys have names of other forms (the decisions on a run's tool calls, say),
 // which no caller's key may be taken for.
-func requestKey(idempotencyKey, digest string) once.Key {
+func requestKey(caller Caller, idempotencyKey, digest string) once.Key {
 	if idempotencyKey == "" {
 		return once.Key{Digest: digest}
 	}
-	return once.Key{Name: "request/" + idempotencyKey, Digest: digest}
+	return once.Key{Name: "request/" + once.NameBy(caller.Principal, idempotencyKey), Digest: digest}
 }
 
 // causeName is the name of what followed from one cause, which no caller's key may be

@@ -73,7 +73,7 @@ func (a *App) Answer(ctx context.Context, caller Caller, req Answer) (*Outcome, 
 		target:   req.Target,
 		command:  process.Fire(req.Answer, req.Note, "", caller.Principal.Name),
 		expected: req.ExpectedVersion,
-		key:      requestKey(req.IdempotencyKey, digest("answer", req.Answer, req.Note)),
+		key:      requestKey(caller, req.IdempotencyKey, digest("answer", req.Answer, req.Note)),
 	})
 	if err != nil {
 		return nil, err

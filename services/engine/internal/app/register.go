@@ -77,7 +77,7 @@ func readable(src []byte, problems document.Problems, asProcess bool) (document.
 func (a *App) register(ctx context.Context, caller Caller, next *Version, idempotencyKey string) (v *Version, created bool, err error) {
 	next.CreatedBy, next.Role = caller.Principal.Name, caller.Principal.Role
 	key := store.Key{Namespace: caller.Namespace, Kind: kindWorkflow, ID: next.Name}
-	request := once.Key{Name: idempotencyKey, Digest: next.Digest}
+	request := once.Key{Name: idempotencyKey, Digest: next.Digest}.By(caller.Principal)
 	if v, err := a.registeredBefore(ctx, key, request); v != nil || err != nil {
 		return v, true, err
 	}

@@ -36,7 +36,7 @@ func (a *App) resume(ctx context.Context, caller Caller, req Start) (*Outcome, e
 		command: resumeBy(caller),
 		session: req.SessionID,
 		// A repeat must not resume the run once more after a later pause.
-		key: resumeKey(req),
+		key: resumeKey(caller, req),
 	})
 	if err != nil || outcome.Rejection == nil {
 		return outcome, err
@@ -51,21 +51,21 @@ func (a *App) takenBefore(ctx context.Context, caller Caller, req Start) (string
 		return "", nil
 	}
 	owner := *requestOwner(caller, req)
-	data, err := once.Answer(ctx, a.store, owner, resumeKey(req).Name)
+	data, err := once.Answer(ctx, a.store, owner, resumeKey(caller, req).Name)
 	if data == nil || err != nil {
 		return "", err
 	}
 	runID, digest, _ := strings.Cut(string(data), " ")
-	return runID, resumeKey(req).Same(owner, digest)
+	return runID, resumeKey(caller, req).Same(owner, digest)
 }
 
 // resumeKey makes a resuming request happen once; it has no name without an idempotency
 // key.
-func resumeKey(req Start) once.Key {
+func resumeKey(caller Caller, req Start) once.Key {
 	if req.IdempotencyKey == "" {
 		return once.Key{Digest: startDigest(req)}
 	}
-	return once.Key{Name: "resume/" + req.IdempotencyKey, Digest: startDigest(req)}
+	return once.Key{Name: "resume/" + once.NameBy(caller.Principal, req.IdempotencyKey), Digest: startDigest(req)}
 }
 
 // take makes the session drive the paused run, and remembers which run this request
@@ -83,7 +83,7 @@ func (a *App) take(ctx context.Context, caller Caller, req Start, runID string) 
 		return "", err
 	}
 	if req.IdempotencyKey != "" {
-		key := resumeKey(req)
+		key := resumeKey(caller, req)
 		h.batch.Idempotency = key.KeepAnswer(*requestOwner(caller, req), []byte(runID+" "+key.Digest))
 	}
 	result, err := h.commit(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/definition"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -33,7 +34,7 @@ func requestOwner(caller Caller, req Start) *store.Key {
 		key := bindingKey(caller.Namespace, req.SessionID)
 		return &key
 	case req.IdempotencyKey != "":
-		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: req.IdempotencyKey}
+		return &store.Key{Namespace: caller.Namespace, Kind: kindRequest, ID: once.NameBy(caller.Principal, req.IdempotencyKey)}
 	default:
 		return nil
 	}
@@ -130,7 +131,7 @@ func (a *App) startedBefore(ctx context.Context, caller Caller, req Start) (*Out
 	if req.IdempotencyKey == "" {
 		return nil, nil
 	}
-	return a.firstAnswer(ctx, *requestOwner(caller, req), requestKey(req.IdempotencyKey, startDigest(req)))
+	return a.firstAnswer(ctx, *requestOwner(caller, req), requestKey(caller, req.IdempotencyKey, startDigest(req)))
 }
 
 func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, error) {
@@ -160,7 +161,7 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 		return nil, err
 	}
 	if s.IdempotencyKey != "" {
-		h.batch.Idempotency, err = keptAnswer(*anchor, requestKey(s.IdempotencyKey, startDigest(s.Start)),
+		h.batch.Idempotency, err = keptAnswer(*anchor, requestKey(caller, s.IdempotencyKey, startDigest(s.Start)),
 			authority.Place{Node: authority.Node{Run: &out.Run}}, &Outcome{Changed: true})
 		if err != nil {
 			return nil, fault.From(err)

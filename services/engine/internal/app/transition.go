@@ -30,7 +30,7 @@ func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*O
 		target:   req.Target,
 		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},
 		expected: req.ExpectedVersion,
-		key:      requestKey(req.IdempotencyKey, digest("transition", req.Event, string(req.Data))),
+		key:      requestKey(caller, req.IdempotencyKey, digest("transition", req.Event, string(req.Data))),
 	})
 }
 
@@ -57,7 +57,7 @@ func (a *App) Force(ctx context.Context, caller Caller, req Force) (*Outcome, er
 		target:   req.Target,
 		command:  workflow.Force{State: req.State, Context: data, Actor: caller.Principal.Name},
 		expected: req.ExpectedVersion,
-		key:      requestKey(req.IdempotencyKey, digest("force_state", req.State, string(req.Context))),
+		key:      requestKey(caller, req.IdempotencyKey, digest("force_state", req.State, string(req.Context))),
 	})
 }
 
@@ -72,7 +72,7 @@ func (a *App) Pause(ctx context.Context, caller Caller, runID, reason, key strin
 		op:      authority.Pause,
 		target:  Target{RunID: runID},
 		command: pause,
-		key:     requestKey(key, digest("pause", reason)),
+		key:     requestKey(caller, key, digest("pause", reason)),
 	})
 }
 
@@ -82,7 +82,7 @@ func (a *App) Resume(ctx context.Context, caller Caller, runID, key string) (*Ou
 		op:      authority.Resume,
 		target:  Target{RunID: runID},
 		command: resumeBy(caller),
-		key:     requestKey(key, digest("resume")),
+		key:     requestKey(caller, key, digest("resume")),
 	})
 }
 
@@ -97,6 +97,6 @@ func (a *App) Cancel(ctx context.Context, caller Caller, runID, reason, key stri
 		op:      authority.Cancel,
 		target:  Target{RunID: runID},
 		command: workflow.Cancel{Reason: reason, Actor: caller.Principal.Name},
-		key:     requestKey(key, digest("cancel", reason)),
+		key:     requestKey(caller, key, digest("cancel", reason)),
 	})
 }

@@ -15,7 +15,7 @@ import (
 const everything = `{
 	"id": "all", "initial": "work",
 	"meta": {"debug": true, "capture_output": true, "enforcement": "always", "policy": ["p"],
-		"approval": {"default_mode": "ui", "wait_seconds": 20}},
+		"approval": {"wait_seconds": 20}},
 	"guards": {"g": {"field": "n", "op": "eq", "value": 1}},
 	"states": {
 		"work": {

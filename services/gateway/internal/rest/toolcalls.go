@@ -28,7 +28,7 @@ type ReportRequest struct {
 	Tool         string         `json:"tool"`
 	OK           *bool          `json:"ok" doc:"Whether the call succeeded."`
 	FilesChanged []string       `json:"files_changed,omitzero"`
-	ResultBytes  int64          `json:"result_bytes,omitzero" minimum:"0"`
+	ResultBytes  int64          `json:"result_bytes,omitzero" minimum:"0" doc:"Size of the result; at most 2^40."`
 	CostUSD      money          `json:"cost_usd,omitzero"`
 	Output       jsontext.Value `json:"output,omitzero" doc:"The tool's output: a string, or any JSON. Kept only where the workflow captures output."`
 	Branch       string         `json:"branch,omitzero" doc:"As in the check."`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -361,6 +362,14 @@ func TestReports(t *testing.T) {
 			t.Errorf("%s at %q: %+v, %v", c.call, c.cost, r, err)
 		}
 	}
+	for bytes, reason := range map[int64]fault.Reason{
+		-1: fault.InvalidRequest, 0: "", 1 << 40: "", 1<<40 + 1: fault.InvalidRequest, math.MaxInt64: fault.InvalidRequest,
+	} {
+		_, err := a.Report(t.Context(), agent, Report{Target: Target{RunID: "run_1"}, CallID: fmt.Sprint("bytes ", bytes), Tool: "Read", OK: true, ResultBytes: bytes})
+		if fault.ReasonOf(err) != reason {
+			t.Errorf("a result of %d bytes: %v", bytes, err)
+		}
+	}
 	_, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Read", CallID: "allowed"})
 	if fault.ReasonOf(err) != fault.IdempotencyMismatch {
 		t.Errorf("the id of a reported call admits another: %v", err)
@@ -371,7 +380,7 @@ func TestReports(t *testing.T) {
 			reports++
 		}
 	}
-	if reports != 3 {
+	if reports != 5 {
 		t.Errorf("%d reports were announced, want one per call", reports)
 	}
 }

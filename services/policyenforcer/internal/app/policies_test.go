@@ -15,7 +15,8 @@ import (
 
 // denies is a policy that denies one capability.
 func denies(capability string) string {
-	return `{"role":"agent","deny":[{"capability":"` + capability + `"}]}`
+	name := strings.TrimPrefix(capability, "tool:")
+	return `{"role":"agent","meta":{"tools":["` + name + `"]},"deny":[{"capability":"` + capability + `"}]}`
 }
 
 // A policy has immutable versions, of which one is live and one may be its shadow.

@@ -52,7 +52,7 @@ func (a *App) PutPolicy(ctx context.Context, caller Caller, req PutPolicy) (p *P
 		return nil, false, nil, invalidDefinition("policy", document.Problems{*problem})
 	}
 	v := &PolicyVersion{Name: name, Digest: document.Digest(value), Definition: req.Definition, CreatedBy: caller.Principal.Name}
-	request := req.once(v)
+	request := req.once(v).By(caller.Principal)
 	if p, created, err := a.putBefore(ctx, caller.Namespace, name, request); p != nil || err != nil {
 		return p, created, problems, err
 	}

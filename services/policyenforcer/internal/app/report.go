@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -29,6 +30,10 @@ type Report struct {
 	// Output is what the tool answered; kept only where the workflow says so.
 	Output []byte
 }
+
+// maxResultBytes is far above the size of any result, and so far below what a counter holds that the
+// results of a state's entry cannot overflow it.
+const maxResultBytes = 1 << 40
 
 // Reported is a report that was taken.
 type Reported struct {
@@ -66,6 +71,10 @@ func (a *App) Report(ctx context.Context, caller Caller, req Report) (*Reported,
 	if _, ok := readCost(req.CostUSD); !ok {
 		return nil, fault.New(fault.InvalidRequest, `cost_usd must be a decimal number of US dollars such as "0.02", at most 1000000, not %q`, req.CostUSD).
 			Violate("/cost_usd", "NUMBER", "not a decimal number")
+	}
+	if req.ResultBytes < 0 || req.ResultBytes > maxResultBytes {
+		return nil, fault.New(fault.InvalidRequest, "result_bytes must be between 0 and %d, not %d", int64(maxResultBytes), req.ResultBytes).
+			Violate("/result_bytes", document.CodeRange, "out of range")
 	}
 	s, err := a.cached(ctx, caller, req.Target)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 	t.Parallel()
 	limits := func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "bash", "rate_limit": {"max_calls": 50, "window_seconds": 3600}}, {"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`,
+		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "bash", "rate_limit": {"max_calls": 50, "window_seconds": 3600}}, {"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "daily"}}]}`,
 			indexed{Attachments: toRole(auth.Agent)})
 		replicas := []*App{s.app(), s.app(), s.app()}
 		for name, c := range map[string]struct {
@@ -77,7 +77,7 @@ func TestLimitsHoldOnThreeReplicas(t *testing.T) {
 func TestReportSettlesWhatWasReserved(t *testing.T) {
 	t.Parallel()
 	onStores(t, open, func(t *testing.T, s *stage) {
-		s.put(t, "p", `{"role": "agent", "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "hourly"}}]}`,
+		s.put(t, "p", `{"role": "agent", "meta": {"tools": ["Pay"]}, "allow": [{"capability": "tool:Pay", "budget_limit": {"max_usd": 1, "period": "hourly"}}]}`,
 			indexed{Attachments: toRole(auth.Agent)})
 		a := s.app()
 		pay := Check{Tool: "Pay", EstimatedCost: 600_000}

@@ -31,7 +31,7 @@ func (a *App) CreateState(ctx context.Context, caller Caller, req NewState) (*St
 	if problems.HasErrors() {
 		return nil, badJSON("initial_data", problems)
 	}
-	c := &creation{a: a, caller: caller, NewState: req, data: data, once: req.once()}
+	c := &creation{a: a, caller: caller, NewState: req, data: data, once: req.once(caller)}
 	if st, err := c.repeated(ctx); st != nil || err != nil {
 		return st, err
 	}
@@ -65,8 +65,8 @@ func (a *App) CreateState(ctx context.Context, caller Caller, req NewState) (*St
 	return st, nil
 }
 
-func (r *NewState) once() once.Key {
-	return once.Of(r.Key, "create state", fmt.Sprintf("%q %d %s", r.Schema, r.SchemaVersion, r.Data))
+func (r *NewState) once(caller Caller) once.Key {
+	return once.Of(r.Key, "create state", fmt.Sprintf("%q %d %s", r.Schema, r.SchemaVersion, r.Data)).By(caller.Principal)
 }
 
 // creation is a request for a state that has been read.
@@ -86,7 +86,7 @@ func (c *creation) rootName() string {
 		return c.caller.Session
 	}
 	// A repeat must find the session that the first request made.
-	sum := sha256.Sum256([]byte(c.caller.Principal.Name + "\x00" + c.Key))
+	sum := sha256.Sum256([]byte(once.NameBy(c.caller.Principal, c.Key)))
 	return "root-" + hex.EncodeToString(sum[:12])
 }
 

@@ -62,7 +62,7 @@ func (a *App) RegisterSchema(
 	next := &Schema{
 		Name: name, Text: src, Description: description, Digest: document.Digest(value), CreatedBy: caller.Principal.Name,
 	}
-	request := once.Key{Name: idempotencyKey, Digest: next.Digest}
+	request := once.Key{Name: idempotencyKey, Digest: next.Digest}.By(caller.Principal)
 	key := schemaRecord(caller.Namespace, name)
 	if v, err := a.registeredBefore(ctx, key, request); v != nil || err != nil {
 		return v, true, err

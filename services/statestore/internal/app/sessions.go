@@ -236,7 +236,7 @@ func (a *App) StopSession(ctx context.Context, caller Caller, name string, cmd s
 	if cmd.By, err = a.author(ctx, caller); err != nil {
 		return nil, "", err
 	}
-	request := once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error)
+	request := once.Of(key, "stop", fmt.Sprint(cmd.InPlace, cmd.End), cmd.Error).By(caller.Principal)
 	m, err = a.step(ctx, caller, m.Key, request, func(m *Member, c session.Clock) (session.Result, error) {
 		return m.Stop(cmd, c), nil
 	})
@@ -260,7 +260,7 @@ func (a *App) ResumeSession(ctx context.Context, caller Caller, name, prompt, ke
 	if err := a.may(ctx, caller, m, authority.SessionScene.MayResume); err != nil {
 		return nil, err
 	}
-	return a.step(ctx, caller, m.Key, once.Of(key, "resume", prompt), func(m *Member, c session.Clock) (session.Result, error) {
+	return a.step(ctx, caller, m.Key, once.Of(key, "resume", prompt).By(caller.Principal), func(m *Member, c session.Clock) (session.Result, error) {
 		// Somebody may have ended it since: it is decided on the session that is changed.
 		err := a.may(ctx, caller, m, authority.SessionScene.MayResume)
 		if err == nil && m.Status == session.Ended {

@@ -38,7 +38,7 @@ func (u *Update) once(caller Caller) once.Key {
 		fmt.Fprintf(h, " %d:", len(part))
 		h.Write(part)
 	}
-	return once.Key{Name: "update " + u.Key, Digest: hex.EncodeToString(h.Sum(nil))}
+	return once.Key{Name: "update " + u.Key, Digest: hex.EncodeToString(h.Sum(nil))}.By(caller.Principal)
 }
 
 // edit is an Update that has been read: what it does to a document.

@@ -319,7 +319,7 @@ type ReportToolCallRequest struct {
 	Ok bool `protobuf:"varint,6,opt,name=ok,proto3" json:"ok,omitempty"`
 	// Files that the call changed, in addition to those that its input names.
 	FilesChanged []string `protobuf:"bytes,7,rep,name=files_changed,json=filesChanged,proto3" json:"files_changed,omitempty"`
-	// Size of the result, in bytes.
+	// Size of the result, in bytes; at most 2^40.
 	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
 	// What the call cost, in decimal US dollars; empty for none.
 	CostUsd string `protobuf:"bytes,9,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`

@@ -19,7 +19,7 @@ type mintCommand struct {
 	Session   string        `help:"Session that the agent may act in, by the name or id that its requests give." required:"" placeholder:"SESSION"`
 	Branch    string        `help:"Only branch of the session's run that it may act in." placeholder:"BRANCH"`
 	Namespace string        `help:"Namespace of the session." default:"default" env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
-	Name      string        `help:"Name of the agent, for history and approvals; by default that of the session." placeholder:"NAME"`
+	Name      string        `help:"Name of the agent, for history and approvals, of ASCII letters, digits and ._:/@-; by default that of the session." placeholder:"NAME"`
 	TTL       time.Duration `name:"ttl" help:"How long the token counts: at most 720h. Only another key ends it earlier." default:"1h" placeholder:"DURATION"`
 }
 

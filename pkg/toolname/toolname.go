@@ -1,0 +1,175 @@
+// Package toolname tells the names of tools that exist from those that are mistakes. A list that
+// forbids "bash" forbids nothing where the tool is "Bash", and nobody sees that until it matters.
+//
+// It only ever refuses definitions. What a call may do is decided by exact names elsewhere.
+package toolname
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-run/interlock/pkg/document"
+)
+
+// CodeUnknownTool is the code of a name that no tool has.
+const CodeUnknownTool document.Code = "UNKNOWN_TOOL"
+
+// known are the tools of Claude Code, of other clients where their names cannot be mistaken for
+// those, and Interlock's own.
+var known = []string{
+	"Agent", "AskUserQuestion", "Bash", "BashOutput", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode",
+	"EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "ListMcpResourcesTool", "LS",
+	"LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead", "PowerShell", "Read", "ReadMcpResourceTool",
+	"SendMessage", "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
+	"TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write",
+
+	"apply_patch", "create_file", "delete_file", "edit_file", "exec_command", "execute_command", "list_directory",
+	"local_shell", "move_file", "read_file", "replace_in_file", "resend-email", "run_in_terminal", "run_shell_command", "run_terminal_cmd",
+	"str_replace_based_edit_tool", "str_replace_editor", "write_file", "write_stdin", "write_to_file",
+
+	"create_workflow", "deactivate", "force_state", "get_state", "get_status", "list_workflows", "load_workflow", "pause",
+	"process_step", "state_create", "state_patch", "state_read", "state_schema", "state_update", "transition", "wait",
+	"wait_approval",
+}
+
+// Position is what a list does with the tools that it names.
+type Position uint8
+
+// The positions.
+const (
+	// Grants: a name that no tool has grants nothing. Only a mistake is refused.
+	Grants Position = iota
+	// Restricts: a name that no tool has drops the protection. It must be known or declared.
+	Restricts
+)
+
+// Names judges names. The zero Names knows only the tools that everybody knows.
+type Names struct {
+	declared map[string]bool
+	folded   []folding
+}
+
+// folding is a name and the same in lower case.
+type folding struct{ name, lower string }
+
+var knownFolded = fold(known)
+
+// With returns Names that also know the author's own tools (meta.tools).
+func With(declared []string) Names {
+	n := Names{declared: make(map[string]bool, len(declared)), folded: fold(declared)}
+	for _, name := range declared {
+		n.declared[name] = true
+	}
+	return n
+}
+
+func fold(names []string) []folding {
+	folded := make([]folding, len(names))
+	for i, name := range names {
+		folded[i] = folding{name, strings.ToLower(name)}
+	}
+	return folded
+}
+
+// Fault says what is wrong with a tool's name, and how to fix it; or "". Names with a trailing *, and
+// those of MCP servers (mcp__server__tool), can be anyone's.
+func (n Names) Fault(name string, position Position) string {
+	switch {
+	case name == "" || strings.HasSuffix(name, "*") || n.declared[name], mcp(name), slices.Contains(known, name):
+		return ""
+	}
+	if near, ok := n.near(name); ok {
+		return fmt.Sprintf("no tool is named %s; did you mean %q? If it is a tool of your own, add it to \"tools\" in \"meta\"",
+			document.Quote(name), near)
+	}
+	if position == Grants {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(name, mcpPrefix); ok {
+		server, _, _ := strings.Cut(rest, "__")
+		return fmt.Sprintf("no tool is named %s; write mcp__%s__*, or name the tool: mcp__server__tool", document.Quote(name), server)
+	}
+	return fmt.Sprintf("no tool is known by the name %s, so this may restrict nothing; correct the name, or add it to \"tools\" in \"meta\"",
+		document.Quote(name))
+}
+
+const mcpPrefix = "mcp__"
+
+// mcp reports the name of an MCP server's tool, as agents write it.
+func mcp(name string) bool {
+	rest, ok := strings.CutPrefix(name, mcpPrefix)
+	server, tool, found := strings.Cut(rest, "__")
+	return ok && found && server != "" && tool != ""
+}
+
+// longest is the longest name that is compared.
+const longest = 64
+
+// near is the tool whose name differs only in case, or else by one edit.
+func (n Names) near(name string) (string, bool) {
+	if len(name) > longest {
+		return "", false
+	}
+	lower := strings.ToLower(name)
+	if strings.HasPrefix(lower, mcpPrefix) && !strings.HasPrefix(name, mcpPrefix) {
+		return mcpPrefix + name[len(mcpPrefix):], true
+	}
+	byOne := ""
+	for _, names := range [][]folding{knownFolded, n.folded} {
+		for _, other := range names {
+			switch {
+			case other.lower == lower:
+				return other.name, true
+			case byOne == "" && len(other.name) > shortest && oneEdit(lower, other.lower):
+				byOne = other.name
+			}
+		}
+	}
+	return byOne, byOne != ""
+}
+
+// shortest is the longest name that has no near ones but by case: LS is one edit from too many.
+const shortest = 2
+
+// oneEdit reports that a becomes b by one insertion, deletion or substitution, or by a swap of
+// neighbours. A letter of several bytes counts as several.
+func oneEdit(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	start := 0
+	for start < len(a) && a[start] == b[start] {
+		start++
+	}
+	a, b = a[start:], b[start:]
+	switch {
+	case len(a) < len(b):
+		return a == b[1:]
+	case a == "" || a[1:] == b[1:]:
+		return true
+	}
+	return a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
+}
+
+// Read returns the names that "tools" of "meta" declares, and reports what is wrong with them.
+func Read(meta document.Fields, most int) []string {
+	items, ok := meta.Strings("tools", most)
+	if !ok {
+		return nil
+	}
+	for _, item := range items {
+		switch {
+		case item.Text == "":
+			meta.Report.Errorf(item.At, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
+		case strings.ContainsAny(item.Text, " \t\r\n*(),"):
+			meta.Report.Errorf(item.At, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces and wildcards",
+				document.Quote(item.Text))
+		}
+	}
+	meta.Report.Duplicates(items)
+	return document.Texts(items)
+}

@@ -1,0 +1,68 @@
+package toolname_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/internal/puretest"
+	"github.com/interlock-run/interlock/pkg/toolname"
+)
+
+func TestFault(t *testing.T) {
+	t.Parallel()
+	names := toolname.With([]string{"Pay", "bash2", "Reed"})
+	for name, want := range map[string]struct{ grants, restricts string }{
+		"Bash": {}, "write_file": {}, "transition": {}, "LS": {}, "": {},
+		"Pay": {}, "Reed": {}, "bash2": {}, "bash*": {}, "*": {}, "mcp__fs__x": {}, "mcp__fs__x__y": {},
+		"bash":                    {`did you mean "Bash"`, `did you mean "Bash"`},
+		"Bsh":                     {`did you mean "Bash"`, `did you mean "Bash"`},
+		"Bashh":                   {`did you mean "Bash"`, `did you mean "Bash"`},
+		"Bahs":                    {`did you mean "Bash"`, `did you mean "Bash"`},
+		"aBsh":                    {`did you mean "Bash"`, `did you mean "Bash"`},
+		"ebfetch":                 {`did you mean "WebFetch"`, `did you mean "WebFetch"`},
+		"pay":                     {`did you mean "Pay"`, `did you mean "Pay"`},
+		"ls":                      {`did you mean "LS"`, `did you mean "LS"`},
+		"x":                       {"", "may restrict nothing"},
+		"Lx":                      {"", "may restrict nothing"},
+		"Deploy":                  {"", "may restrict nothing"},
+		"Baash2x":                 {"", "may restrict nothing"},
+		"mcp__fs":                 {"", "write mcp__fs__*"},
+		"mcp__fs__":               {"", "write mcp__fs__*"},
+		"MCP__fs__x":              {`did you mean "mcp__fs__x"`, `did you mean "mcp__fs__x"`},
+		strings.Repeat("x", 1000): {"", "may restrict nothing"},
+	} {
+		for position, want := range map[toolname.Position]string{toolname.Grants: want.grants, toolname.Restricts: want.restricts} {
+			got := names.Fault(name, position)
+			if (got == "") != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("%q at %d: %q, want %q", name, position, got, want)
+			}
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	v, problems := document.ParseAll([]byte(`{"tools": ["Pay", "", "a b", "x*", "Pay", 5]}`), document.Limits{})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	var report document.Report
+	meta, _ := report.Object(v, nil, "meta")
+	if got := toolname.Read(meta, 10); len(got) != 5 || got[0] != "Pay" {
+		t.Errorf("read %q", got)
+	}
+	var got []string
+	for _, p := range report.Problems() {
+		got = append(got, p.Code+" "+p.Pointer)
+	}
+	if want := "EMPTY /tools/1, NAME /tools/2, NAME /tools/3, DUPLICATE_ITEM /tools/4, TYPE /tools/5"; strings.Join(got, ", ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// TestPure holds the package to its level: no I/O, no clock, no chance.
+func TestPure(t *testing.T) {
+	t.Parallel()
+	puretest.Check(t)
+}
