@@ -140,7 +140,7 @@ func (s *scan) base(at int) {
 	}
 }
 
-// networkSchemes are those of addresses that are no files here.
+// networkSchemes are those of addresses that do not name a file here.
 var networkSchemes = wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`)
 
 // sendsAway reports that all addresses are of other machines.

@@ -34,7 +34,7 @@ func Of(name, what string, content ...string) Key {
 	return Key{what + " " + name, hex.EncodeToString(sum[:])}
 }
 
-// By makes the key one of the principal's own: what one has asked for is no answer to another, who
+// By makes the key one of the principal's own: what one has asked for is not given to another, who
 // may be allowed less.
 func (k Key) By(p auth.Principal) Key {
 	k.Name = NameBy(p, k.Name)

@@ -80,7 +80,7 @@ func TestRepeatedStartAfterANewVersion(t *testing.T) {
 }
 
 // S6.5: the same key and content from another principal is another request: what an operator has
-// started is no answer to an agent. The key of the agent's own request finds the agent's own run.
+// started is not given to an agent. The key of the agent's own request finds the agent's own run.
 func TestKeysArePerPrincipal(t *testing.T) {
 	t.Parallel()
 	bound := Caller{Namespace: agent.Namespace, Principal: auth.Principal{
