@@ -4,8 +4,9 @@ package shell
 // an option says that they only look (R3). The form is told in options.go.
 const writerTable = `
 grm|grmdir|gunlink|gshred|gtruncate|gtouch|gmkdir|gmkfifo|gmknod|gcp|gmv|gln|glink|ginstall|gmktemp|gchmod|gchown|gchgrp|gsplit|gcsplit:: @writes
-rm|rmdir|unlink|shred|truncate|touch|mkdir|mkfifo|mknod|cp|mv|ln|link|install|mktemp|tempfile|rename|prename|fallocate|srm|trash|trash-put|rimraf|mkdirp|del:: @writes
+rm|rmdir|unlink|shred|truncate|touch|mkdir|mkfifo|mknod|cp|mv|ln|link|install|tempfile|rename|prename|fallocate|srm|trash|trash-put|rimraf|mkdirp|del:: @writes
 chmod|chown|chgrp|chattr|setfacl|setfattr|setcap|chcon|restorecon:: @writes
+mktemp:: @writes -u,--dry-run:quiet -p,--tmpdir= --suffix=
 rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f= --filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M=
 patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z=
 ed|red|ex|vi|vim|nvim|view|rvim|vimdiff|emacs|emacsclient|jed|kak|mg:: @writes @inline

@@ -229,7 +229,7 @@ func checkWrites(plan *shell.Plan, named []int) string {
 		switch {
 		case f.Kind == shell.Dumps:
 			continue
-		case f.Kind != shell.Hidden && names(named, f) && !(f.Kind == shell.Code && bare(plan, named, f)):
+		case f.Kind != shell.Hidden && names(named, f) && (f.Kind != shell.Code || !bare(plan, named, f)):
 			continue
 		}
 		by := ""
