@@ -41,14 +41,14 @@ func checkCommand(state *workflow.StateView, call Call) (Code, string) {
 			return CodeCommandNotAllowed, why
 		}
 	}
-	if reading {
-		if why := checkWrites(plan, named); why != "" {
-			return CodeCommandWrites, why
-		}
-	}
 	if len(state.BlockedEnv) > 0 {
 		if why := checkEnvironment(state, plan, named); why != "" {
 			return CodeEnvBlocked, why
+		}
+	}
+	if reading {
+		if why := checkWrites(plan, named); why != "" {
+			return CodeCommandWrites, why
 		}
 	}
 	return "", ""
