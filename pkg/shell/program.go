@@ -101,8 +101,8 @@ func (s *scan) scriptShell(at int) {
 		if w.Static && w.Text == "--" {
 			return
 		}
-		_, short := strings.CutPrefix(name, "--sc") // npm takes the beginning of an option for it
-		if short && strings.Contains("--script-shell", name) || strings.HasSuffix(name, "script-shell") || strings.HasPrefix(name, "--node-o") {
+		// npm accepts the beginning of an option.
+		if strings.HasPrefix(name, "--script") || strings.HasSuffix(name, "script-shell") || strings.HasPrefix(name, "--node-o") {
 			s.note(Code, s.c, at+1+i, "has an option that says what runs scripts")
 		}
 	}
