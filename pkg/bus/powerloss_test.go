@@ -23,7 +23,8 @@ type disk struct {
 	honest bool
 }
 
-// newDisk is the file system of tools/fsyncloss where the system lets it be mounted, and otherwise a folder of which an older copy is brought back.
+// newDisk is the file system of tools/fsyncloss where the system lets it be mounted,
+// and otherwise a folder of which an older copy is brought back.
 func newDisk(t *testing.T) *disk {
 	t.Helper()
 	if d := fsyncloss(t); d != nil {

@@ -27,6 +27,9 @@ const definition = `{"id":"w","initial":"a","states":{"a":{"allowed_tools":["Rea
 // start runs a cluster until the test ends.
 func start(t *testing.T, cfg Config) *Cluster {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server, which go test -short does not")
+	}
 	cfg.Data = datadir.Dir(t.TempDir())
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	c, err := Start(t.Context(), cfg)

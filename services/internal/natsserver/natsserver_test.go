@@ -85,6 +85,9 @@ func TestStartRefuses(t *testing.T) {
 
 func start(t *testing.T, cfg Config) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server, which go test -short does not")
+	}
 	srv, err := Start(cfg)
 	if err != nil {
 		t.Fatal(err)
