@@ -128,10 +128,15 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // What holds the agent's output open does not hold the task.
 func TestOutputThatIsHeldOpen(t *testing.T) {
 	t.Parallel()
-	b := start(t, `sleep 1000 & echo $!`, func(_ *fakeTasks, cfg *Config) { cfg.KillAfter = time.Millisecond })
+	// Into a file: of its output as little may be read as the agent waits.
+	b := start(t, `sleep 1000 & echo $! > pid`, func(_ *fakeTasks, cfg *Config) { cfg.KillAfter = time.Millisecond })
 	b.give <- task("child")
 	b.settlement(settled{ack: true, task: "task_child", token: 7})
-	b.vanished(b.pid("child"))
+	pid, err := os.ReadFile(filepath.Join(b.dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.vanished(strings.TrimSpace(string(pid)))
 	b.finish()
 }
 
