@@ -25,7 +25,7 @@ type writing struct {
 // S10.3: writers without expected_version lose nothing, whatever the replica.
 func TestManyWritersLoseNothing(t *testing.T) {
 	t.Parallel()
-	const writers, each = 64, 100
+	const writers, each = 64, 30
 	everywhere(t, app.Config{}, func(r *rig) {
 		id := r.state("root", `{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}}}}`, `{"list":[]}`).Key.ID
 		replicas := r.replicas(3)
@@ -77,7 +77,7 @@ func TestManyWritersLoseNothing(t *testing.T) {
 // fair demands that the writers of one replica get on alike: as each has one change
 // under way, and who came first is served first, none gets far behind another.
 func (r *rig) fair(order []writing, writers int) {
-	const lag = 25 // turns that a writer may miss while it is not scheduled
+	const lag = 15 // turns that a writer may miss while it is not scheduled
 	progress := make([]int, writers)
 	for _, w := range order {
 		progress[w.writer]++
