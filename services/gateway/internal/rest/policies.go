@@ -156,10 +156,9 @@ func (e *edge) putPolicy(c *call) (*answer, error) {
 
 func (e *edge) listPolicies(c *call) (*answer, error) {
 	resp, err := e.Policies.ListPolicies(c.ctx, &policyv1.ListPoliciesRequest{PageSize: c.size, PageToken: c.token})
-	if err != nil {
-		return nil, err
-	}
-	return ok(PolicyList{Policies: jsonview.Each(resp.GetPolicies(), jsonview.PolicyOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return shown(resp, err, func(r *policyv1.ListPoliciesResponse) PolicyList {
+		return PolicyList{Policies: jsonview.Each(r.GetPolicies(), jsonview.PolicyOf), NextPageToken: r.GetNextPageToken()}
+	})
 }
 
 // getPolicy serves the live version, or the one in the path.
@@ -211,10 +210,9 @@ func (e *edge) policyUsage(c *call) (*answer, error) {
 	resp, err := e.Policies.GetPolicyUsage(c.ctx, &policyv1.GetPolicyUsageRequest{
 		Name: c.path("name"), Principal: c.query.Get("principal"), SessionId: c.query.Get("session"),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ok(PolicyUsage{Usages: jsonview.Each(resp.GetUsages(), jsonview.UsageOf)}), nil
+	return shown(resp, err, func(r *policyv1.GetPolicyUsageResponse) PolicyUsage {
+		return PolicyUsage{Usages: jsonview.Each(r.GetUsages(), jsonview.UsageOf)}
+	})
 }
 
 func (e *edge) simulate(c *call, in SimulateRequest) (*answer, error) {
@@ -226,10 +224,8 @@ func (e *edge) simulate(c *call, in SimulateRequest) (*answer, error) {
 		return nil, badBody(fault.InvalidRequest, inBody("/since", "INVALID", momentMend))
 	}
 	resp, err := e.Policies.SimulatePolicy(c.ctx, &policyv1.SimulatePolicyRequest{Definition: in.Definition, Since: since, RunId: in.RunID})
-	if err != nil {
-		return nil, err
-	}
-	return ok(Simulation{
-		Replayed: resp.GetReplayed(), Changes: jsonview.Each(resp.GetChanges(), jsonview.SimulatedChangeOf), Truncated: resp.GetTruncated(),
-	}), nil
+	return shown(resp, err, func(r *policyv1.SimulatePolicyResponse) Simulation {
+		changes := jsonview.Each(r.GetChanges(), jsonview.SimulatedChangeOf)
+		return Simulation{Replayed: r.GetReplayed(), Changes: changes, Truncated: r.GetTruncated()}
+	})
 }

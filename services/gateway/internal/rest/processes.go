@@ -114,10 +114,9 @@ func (e *edge) registerProcess(c *call) (*answer, error) {
 
 func (e *edge) listProcesses(c *call) (*answer, error) {
 	resp, err := e.Processes.ListProcesses(c.ctx, &enginev1.ListProcessesRequest{PageSize: c.size, PageToken: c.token})
-	if err != nil {
-		return nil, err
-	}
-	return ok(ProcessList{Processes: jsonview.Each(resp.GetProcesses(), jsonview.ProcessOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return shown(resp, err, func(r *enginev1.ListProcessesResponse) ProcessList {
+		return ProcessList{Processes: jsonview.Each(r.GetProcesses(), jsonview.ProcessOf), NextPageToken: r.GetNextPageToken()}
+	})
 }
 
 // getProcess serves the latest version, or the one in the path.

@@ -203,10 +203,9 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 			listing.Term{Key: "workflow", Value: c.query.Get("workflow")},
 		),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ok(RunList{Runs: jsonview.Each(resp.GetRuns(), jsonview.RunOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return shown(resp, err, func(r *enginev1.ListRunsResponse) RunList {
+		return RunList{Runs: jsonview.Each(r.GetRuns(), jsonview.RunOf), NextPageToken: r.GetNextPageToken()}
+	})
 }
 
 func (e *edge) getRun(c *call) (*answer, error) {

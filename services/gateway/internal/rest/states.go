@@ -179,10 +179,9 @@ func (e *edge) listStates(c *call) (*answer, error) {
 			listing.Term{Key: "schema", Value: c.query.Get("schema")},
 		),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ok(StateList{States: jsonview.Each(resp.GetStates(), jsonview.StateOf), NextPageToken: resp.GetNextPageToken()}), nil
+	return shown(resp, err, func(r *statev1.ListStatesResponse) StateList {
+		return StateList{States: jsonview.Each(r.GetStates(), jsonview.StateOf), NextPageToken: r.GetNextPageToken()}
+	})
 }
 
 // getState serves the latest version, or the one in the path; the whole of it, or

@@ -148,27 +148,21 @@ func (e *edge) validateWorkflow(c *call) (*answer, error) {
 	}
 	text, problems := definition(c)
 	if len(problems) > 0 {
-		out := Validation{Problems: make([]Finding, len(problems))}
-		for i, p := range problems {
-			out.Problems[i] = Finding{Pointer: p.Pointer, Code: p.Code, Severity: string(p.Severity), Message: p.Message}
-		}
-		return ok(out), nil
+		return ok(Validation{Problems: jsonview.Each(problems, func(p document.Problem) Finding {
+			return Finding{Pointer: p.Pointer, Code: p.Code, Severity: string(p.Severity), Message: p.Message}
+		})}), nil
 	}
 	resp, err := e.Workflows.ValidateWorkflow(c.ctx, &enginev1.ValidateWorkflowRequest{Definition: text, Strict: strict})
-	if err != nil {
-		return nil, err
-	}
-	return ok(Validation{OK: resp.GetOk(), Problems: findings(resp.GetProblems())}), nil
+	return shown(resp, err, func(r *enginev1.ValidateWorkflowResponse) Validation {
+		return Validation{OK: r.GetOk(), Problems: findings(r.GetProblems())}
+	})
 }
 
 func (e *edge) listWorkflows(c *call) (*answer, error) {
 	resp, err := e.Workflows.ListWorkflows(c.ctx, &enginev1.ListWorkflowsRequest{PageSize: c.size, PageToken: c.token})
-	if err != nil {
-		return nil, err
-	}
-	return ok(WorkflowList{
-		Workflows: jsonview.Each(resp.GetWorkflows(), jsonview.WorkflowOf), NextPageToken: resp.GetNextPageToken(),
-	}), nil
+	return shown(resp, err, func(r *enginev1.ListWorkflowsResponse) WorkflowList {
+		return WorkflowList{Workflows: jsonview.Each(r.GetWorkflows(), jsonview.WorkflowOf), NextPageToken: r.GetNextPageToken()}
+	})
 }
 
 // getWorkflow serves the latest version, or the one in the path.
@@ -185,16 +179,13 @@ func (e *edge) getWorkflow(c *call) (*answer, error) {
 }
 
 func findings(problems []*enginev1.Problem) []Finding {
-	out := make([]Finding, len(problems))
-	for i, p := range problems {
-		out[i] = Finding{
-			Pointer: p.GetPointer(), Code: p.GetCode(), Severity: string(document.SeverityError), Message: p.GetMessage(),
-		}
+	return jsonview.Each(problems, func(p *enginev1.Problem) Finding {
+		severity := document.SeverityError
 		if p.GetSeverity() == enginev1.Severity_SEVERITY_WARNING {
-			out[i].Severity = string(document.SeverityWarning)
+			severity = document.SeverityWarning
 		}
-	}
-	return out
+		return Finding{Pointer: p.GetPointer(), Code: p.GetCode(), Severity: string(severity), Message: p.GetMessage()}
+	})
 }
 
 // WorkflowShadow is a definition that is judged alongside the live one.
