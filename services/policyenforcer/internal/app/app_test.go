@@ -326,6 +326,22 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
+// A replica that has not heard of the last transition repeats what another one has
+// decided since.
+func TestRepeatAtAnotherReplica(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	first, second := newApp(e, st), newApp(e, st)
+	check(t, second, "Read", "before")
+	e.fire(t, "READY")
+	want := check(t, first, "Edit", "c1")
+	got := check(t, second, "Edit", "c1")
+	if want.Verdict.Decision != toolcall.Allow || got.Verdict.Decision != toolcall.Allow || got.Run.Version != want.Run.Version ||
+		got.Iterations != want.Iterations {
+		t.Errorf("first %+v, repeated %+v", want, got)
+	}
+}
+
 func TestSessionFollowsItsRun(t *testing.T) {
 	t.Parallel()
 	e, st := newEngine(t)

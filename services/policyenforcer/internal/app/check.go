@@ -242,7 +242,8 @@ func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decis
 	if err != nil {
 		return err
 	}
-	if first.RunID != s.run.ID || first.Branch != s.run.Branch || first.Entry != s.run.Entry || run.Version != first.RunVersion {
+	// The version of the run as it is now decides; this replica's copy may be older than the first decision.
+	if first.RunID != s.run.ID || first.Branch != s.run.Branch || run.Version != first.RunVersion {
 		return fault.New(fault.IdempotencyMismatch,
 			"call %q was decided on run %s at version %d, and the run has changed since then; use a new call_id",
 			d.CallID, first.RunID, first.RunVersion)
