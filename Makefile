@@ -20,7 +20,9 @@ ALONE := $(addprefix ./pkg/,authority diagram document rules scenario shell tool
 	./services/cmd/interlock ./services/e2e
 # SQLite is C translated to Go: to watch its memory for races takes most of a test's
 # time, and none of it is ours. Packages that wait leave room for a third one.
-RACE := -gcflags=all=-dwarf=false -gcflags='modernc.org/...=-dwarf=false -race=false'
+RACE := -gcflags=all=-dwarf=false -gcflags='modernc.org/...=-dwarf=false -race=false' -ldflags='-s -w'
+# `make check` and .ci/run vet by themselves.
+ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
 FUZZTIME ?= 20s
 SEEDS ?= 5
 
@@ -34,8 +36,8 @@ build: ## build bin/interlock and the separate services
 .PHONY: test
 test: deps ## install what the tests need, then run every test, with -race where anything can
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
-	CGO_ENABLED=0 $(GO) test $(QUICK) -p 3 -shuffle=on -timeout=15m $(ALONE)
-	$(GO) test -race $(RACE) -p 3 -shuffle=on -timeout=15m \
+	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(ALONE)
+	$(GO) test -race $(RACE) $(ALL_OF_IT) \
 		$$($(GO) list $(PACKAGES) | grep -vxF "$$($(GO) list $(ALONE))")
 
 .PHONY: deps

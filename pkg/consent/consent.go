@@ -27,6 +27,9 @@ const (
 	// Stale: it was granted, and the action had become impossible in between
 	// (S9.1).
 	Stale Status = "STALE"
+	// Used is how a granted approval is shown once it was used. No approval has it as its
+	// status.
+	Used Status = "USED"
 )
 
 // Final reports that nobody can decide any more (S9.4).

@@ -23,6 +23,14 @@ func (a *Approval) Consume(digest string, now time.Time) Result {
 	return *r
 }
 
+// UseAgain is the use of a used approval by something else, as the first came to nothing.
+func (a *Approval) UseAgain(now time.Time) Result {
+	r := a.begin()
+	r.Approval.UsedAt = now
+	r.announce(Event{Type: EventUsed})
+	return *r
+}
+
 // LapsesAt is when a grant admits nothing any more that nobody has used: as long after
 // the decision as people had time for it. It is zero for what is not such a grant, and
 // for what a run waits for: that is used as soon as the run can continue.

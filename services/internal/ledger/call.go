@@ -27,6 +27,12 @@ type Call struct {
 	ApprovalID string `json:"approval_id,omitempty"`
 }
 
+// NotDecided is what is kept of a call that was given up before it was decided.
+func NotDecided() *Call { return &Call{} }
+
+// GivenUp is true for what NotDecided has made.
+func (c *Call) GivenUp() bool { return c.Verdict.Decision == "" }
+
 // CallName is the idempotency key of the decision on a call. Its owner is the root
 // of the runs that invoke each other, so that a call is found by any of them.
 func CallName(callID string) string { return "call/" + callID }

@@ -53,7 +53,7 @@ func (a *App) try(ctx context.Context, key store.Key, c command) (*Record, error
 	t.announce(c.caller.Principal.Name, ruled.Events)
 	if ruled.Changed {
 		t.once = c.once
-		if before.UsedAt.IsZero() && !t.after.UsedAt.IsZero() {
+		if c.usedBy != "" {
 			t.after.UsedBy = c.usedBy
 		}
 	}

@@ -35,9 +35,9 @@ type Question struct {
 	// Reuse returns the approval of this question that there is, as long as it says
 	// something (S7.6).
 	Reuse bool
-	// UsedBy is what would use it: with Reuse, one that this has used just now is
-	// answered again.
-	UsedBy string
+	// UsedBy is what would use it: with Reuse, one that was used just now is answered
+	// again, but for one that SettledUse has used.
+	UsedBy, SettledUse string
 }
 
 // Create asks humans. created is false when they have been asked before.
@@ -47,7 +47,7 @@ func (a *App) Create(ctx context.Context, caller Caller, q Question) (r *Record,
 		return nil, false, err
 	}
 	if q.Reuse {
-		return a.reuse(ctx, caller, req, q.RunID, q.UsedBy)
+		return a.reuse(ctx, caller, req, &q)
 	}
 	if req.ID == "" {
 		req.ID = typeid.New(typeid.Approval)

@@ -157,8 +157,8 @@ func TestReuse(t *testing.T) {
 		if again := ask("once it is granted", false); again.ID != first.ID || again.Standing() != consent.Granted {
 			t.Errorf("then it is %+v", again)
 		}
-		_, err := r.Consume(t.Context(), engine, first.ID, first.Digest, "call_1")
-		q.UsedBy = "call_2"
+		_, err := r.Consume(t.Context(), engine, first.ID, first.Digest, "call_1", "")
+		q.UsedBy, q.SettledUse = "call_2", "call_1"
 		end("used", first, err)
 		second := ask("the second", false)
 		_, err = r.Cancel(t.Context(), olga, second.ID, "")
@@ -176,7 +176,7 @@ func TestReuse(t *testing.T) {
 		ask("before it lapses", false)
 		r.clock.Advance(1)
 		end("lapsed", lapsing, nil)
-		_, err = r.Consume(t.Context(), engine, lapsing.ID, lapsing.Digest, "call_2")
+		_, err = r.Consume(t.Context(), engine, lapsing.ID, lapsing.Digest, "call_2", "")
 		r.refused(err, fault.FailedPrecondition, "code", "GRANT_LAPSED", "status", "GRANTED")
 		fifth := ask("the sixth", false)
 		r.vote(alice, fifth.ID, app.Vote{})

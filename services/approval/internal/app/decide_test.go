@@ -109,9 +109,9 @@ func TestDecideWithEdit(t *testing.T) {
 		if got := r.vote(bob, first.ID, app.Vote{Approve: true, Digest: edited.Digest}); got.Status != consent.Granted {
 			t.Errorf("it is %+v", got.Approval)
 		}
-		_, err = r.Consume(t.Context(), engine, first.ID, first.Digest, "run_1@2")
+		_, err = r.Consume(t.Context(), engine, first.ID, first.Digest, "run_1@2", "")
 		r.refused(err, fault.FailedPrecondition, "code", "OTHER_ACTION")
-		if got, err := r.Consume(t.Context(), engine, first.ID, edited.Digest, "run_1@2"); err != nil || got.Standing() != app.Used {
+		if got, err := r.Consume(t.Context(), engine, first.ID, edited.Digest, "run_1@2", ""); err != nil || got.Standing() != consent.Used {
 			t.Errorf("it is %v, %v", got, err)
 		}
 	})

@@ -188,7 +188,7 @@ func TestWebhooks(t *testing.T) {
 		// The messages say how it stands when they are sent.
 		r.deliver(0)
 		one.has(t, "approval.requested REJECTED", "approval.rejected REJECTED", "approval.requested CANCELLED", "approval.cancelled CANCELLED")
-		if _, err := r.Consume(t.Context(), engine, granted.ID, granted.Digest, "x"); err != nil {
+		if _, err := r.Consume(t.Context(), engine, granted.ID, granted.Digest, "x", ""); err != nil {
 			t.Fatal(err)
 		}
 		r.deliver(48 * time.Hour)

@@ -53,7 +53,7 @@ func TestLifeOfAnApproval(t *testing.T) {
 		}
 		reached[l.check()]++
 	})
-	for _, want := range []consent.Status{consent.Pending, consent.Granted, consent.Rejected, consent.Expired, consent.Cancelled, consent.Stale, app.Used} {
+	for _, want := range []consent.Status{consent.Pending, consent.Granted, consent.Rejected, consent.Expired, consent.Cancelled, consent.Stale, consent.Used} {
 		if reached[want] == 0 {
 			t.Errorf("no approval has become %s: %v", want, reached)
 		}
@@ -84,8 +84,8 @@ func (l *life) command() {
 		}
 	case "use":
 		usedBy := rapid.SampledFrom([]string{"call_1", "call_2"}).Draw(l.T, "used by")
-		got, err := on.Consume(ctx, engine, l.id, seen, usedBy)
-		if err == nil && (got.UsedBy != usedBy || got.Digest != seen || got.Standing() != app.Used) {
+		got, err := on.Consume(ctx, engine, l.id, seen, usedBy, "")
+		if err == nil && (got.UsedBy != usedBy || got.Digest != seen || got.Standing() != consent.Used) {
 			l.Fatalf("%s uses it for %s, and it is %+v", usedBy, seen, got)
 		}
 	case "void":
@@ -147,9 +147,9 @@ func (l *life) check() consent.Status {
 		l.Fatalf("the votes do not make it: %s", what)
 	case counts[consent.EventVoted] != len(got.Votes) || counts[consent.EventUsed]+counts[consent.EventStale] > 1:
 		l.Fatalf("what was announced is not so: %s", what)
-	case (counts[consent.EventUsed] == 1) != (got.Standing() == app.Used) || (counts[consent.EventStale] == 1) != (got.Status == consent.Stale):
+	case (counts[consent.EventUsed] == 1) != (got.Standing() == consent.Used) || (counts[consent.EventStale] == 1) != (got.Status == consent.Stale):
 		l.Fatalf("it was used otherwise: %s", what)
-	case got.Digest != got.Bound().Digest() || (got.UsedBy != "") != (got.Standing() == app.Used):
+	case got.Digest != got.Bound().Digest() || (got.UsedBy != "") != (got.Standing() == consent.Used):
 		l.Fatalf("it is bound to something else: %s", what)
 	}
 	return got.Standing()

@@ -113,10 +113,10 @@ func TestList(t *testing.T) {
 			}
 		}
 		used := r.stored(granted[0])
-		if _, err := r.Consume(t.Context(), engine, used.Key.ID, r.is(used.Key.ID, consent.Granted).Digest, "x"); err != nil {
+		if _, err := r.Consume(t.Context(), engine, used.Key.ID, r.is(used.Key.ID, consent.Granted).Digest, "x", ""); err != nil {
 			t.Fatal(err)
 		}
-		if ids, _ := list(app.Query{Standing: app.Used, Limit: 10}); !slices.Equal(ids, granted[:1]) {
+		if ids, _ := list(app.Query{Standing: consent.Used, Limit: 10}); !slices.Equal(ids, granted[:1]) {
 			t.Errorf("used: %q", ids)
 		}
 		// What has expired is not pending, also while nobody has noted it.

@@ -22,14 +22,10 @@ type Record struct {
 	UsedBy string
 }
 
-// Used is how a granted approval is shown once it was used, in addition to the statuses of
-// the core.
-const Used consent.Status = "USED"
-
 // Standing is how an approval stands, in the contract's words.
 func (r *Record) Standing() consent.Status {
 	if r.Status == consent.Granted && !r.UsedAt.IsZero() {
-		return Used
+		return consent.Used
 	}
 	return r.Status
 }

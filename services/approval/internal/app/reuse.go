@@ -30,22 +30,22 @@ func askKey(namespace, runID, question string) store.Key {
 
 // reuse returns the approval that a question has, or asks anew when there is none that
 // says anything any more (S7.6). Callers that ask at once all get the same.
-func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, runID, usedBy string) (r *Record, created bool, err error) {
+func (a *App) reuse(ctx context.Context, caller Caller, req consent.Request, q *Question) (r *Record, created bool, err error) {
 	if req.ID != "" {
-		r, err := a.same(ctx, caller, req, runID)
+		r, err := a.same(ctx, caller, req, q.RunID)
 		if fault.ReasonOf(err) != fault.NotFound {
 			return r, false, err
 		}
 	}
-	key := askKey(caller.Namespace, runID, req.Question())
+	key := askKey(caller.Namespace, q.RunID, req.Question())
 	err = retry.Run(ctx, "the approval of this action", func() (err error) {
-		r, created, err = a.tryReuse(ctx, caller, key, req, runID, usedBy)
+		r, created, err = a.tryReuse(ctx, caller, key, req, q)
 		return err
 	})
 	return r, created, err
 }
 
-func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req consent.Request, runID, usedBy string) (*Record, bool, error) {
+func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req consent.Request, q *Question) (*Record, bool, error) {
 	last, version, err := a.asked(ctx, key)
 	if err != nil {
 		return nil, false, err
@@ -54,18 +54,18 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 		r, err := a.load(ctx, approvalKey(caller.Namespace, last))
 		if fault.ReasonOf(err) == fault.NotFound { // the caller that named it got no further, or is at it
 			req.ID = last
-			return a.open(ctx, caller, req, runID)
+			return a.open(ctx, caller, req, q.RunID)
 		}
 		if err != nil {
 			return nil, false, err
 		}
 		now := a.now()
 		// Who named the id before it was made may have been overtaken by another question.
-		if r = r.at(now); r.of(&req, runID) && r.speaks(now, usedBy) {
+		if r = r.at(now); r.of(&req, q.RunID) && r.speaks(now, q) {
 			return r, false, nil
 		}
 	}
-	if err := a.room(ctx, caller.Namespace, runID, req.Asker); err != nil {
+	if err := a.room(ctx, caller.Namespace, q.RunID, req.Asker); err != nil {
 		return nil, false, err
 	}
 	if req.ID == "" {
@@ -78,23 +78,25 @@ func (a *App) tryReuse(ctx context.Context, caller Caller, key store.Key, req co
 	if _, err = a.store.Commit(ctx, store.Batch{Puts: []store.Put{{Key: key, Expect: version, Data: data}}}); err != nil {
 		return nil, false, retry.Fault(err)
 	}
-	return a.open(ctx, caller, req, runID)
+	return a.open(ctx, caller, req, q.RunID)
 }
 
-// repeatable is how long what has used an approval is answered it again. It is shorter
-// than decisions on calls are known by their ids: one that was made is not made again.
+// repeatable is how long a use can be repeated, or taken over when it came to nothing. It is
+// shorter than decisions on calls are known by their ids: one that was made is not made again.
 const repeatable = time.Hour
+
+func (r *Record) useCanBeRepeated(now time.Time) bool { return now.Before(r.UsedAt.Add(repeatable)) }
 
 // speaks is true for an approval that tells whether its action may be done, or that
 // is about to.
-func (r *Record) speaks(now time.Time, usedBy string) bool {
+func (r *Record) speaks(now time.Time, q *Question) bool {
 	switch r.Standing() {
 	case consent.Pending, consent.Rejected:
 		return true
 	case consent.Granted:
 		return !r.Lapsed(now)
-	case Used:
-		return usedBy != "" && r.UsedBy == usedBy && now.Before(r.UsedAt.Add(repeatable))
+	case consent.Used:
+		return q.UsedBy != "" && r.UsedBy != q.SettledUse && r.useCanBeRepeated(now)
 	default:
 		return false
 	}

@@ -28,15 +28,15 @@ func TestUseIsRepeatable(t *testing.T) {
 		first, _ := ask()
 		r.vote(alice, first.ID, app.Vote{Approve: true})
 		// The store has used it, and the caller does not learn that.
-		_, err := r.faulty(storetest.Nth(1, storetest.FailedButApplied)).Consume(t.Context(), engine, first.ID, first.Digest, "call_1")
+		_, err := r.faulty(storetest.Nth(1, storetest.FailedButApplied)).Consume(t.Context(), engine, first.ID, first.Digest, "call_1", "")
 		r.refused(err, fault.CommitUncertain)
 		r.clock.Advance(time.Hour - 1)
 		for range 2 {
 			got, created := ask()
-			if created || got.ID != first.ID || got.Standing() != app.Used || got.UsedBy != "call_1" {
+			if created || got.ID != first.ID || got.Standing() != consent.Used || got.UsedBy != "call_1" {
 				t.Fatalf("created %t: %s, used by %q", created, got.Standing(), got.UsedBy)
 			}
-			if _, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "call_1"); err != nil {
+			if _, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "call_1", ""); err != nil {
 				t.Error(err)
 			}
 		}
@@ -58,18 +58,56 @@ func TestUseIsRepeatable(t *testing.T) {
 		if !created {
 			t.Error("what was used long ago admits its use again")
 		}
-		// Nor is it what something else, or nothing, has used.
-		for _, usedBy := range []string{"call_2", ""} {
+		// Nor is it what nothing has used, nor what something else has used for good.
+		for _, next := range []app.Question{{}, {UsedBy: "call_2", SettledUse: "call_1"}} {
 			r.vote(alice, second.ID, app.Vote{Approve: true})
-			if _, err := r.Consume(t.Context(), engine, second.ID, second.Digest, "call_1"); err != nil {
+			if _, err := r.Consume(t.Context(), engine, second.ID, second.Digest, "call_1", ""); err != nil {
 				t.Fatal(err)
 			}
-			q.UsedBy = usedBy
+			q.UsedBy, q.SettledUse = next.UsedBy, next.SettledUse
 			if second, created = ask(); !created {
-				t.Errorf("%q is answered what call_1 has used", usedBy)
+				t.Errorf("%+v is answered what call_1 has used", next)
 			}
 		}
 		r.said(first.ID, "requested by agent-7", "voted by alice", "granted by alice", "used by engine")
+	})
+}
+
+// A use that came to nothing is taken over, by one.
+func TestUseIsTakenOver(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		q := question()
+		q.Kind, q.Reuse, q.UsedBy = consent.ToolCall, true, "call_1"
+		asked, _, err := r.Create(t.Context(), engine, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.vote(alice, asked.ID, app.Vote{Approve: true})
+		use := func(usedBy, insteadOf string) error {
+			_, err := r.Consume(t.Context(), engine, asked.ID, asked.Digest, usedBy, insteadOf)
+			return err
+		}
+		if err := use("call_1", ""); err != nil {
+			t.Fatal(err)
+		}
+		q.UsedBy = "call_2"
+		got, created, err := r.Create(t.Context(), engine, q)
+		if err != nil || created || got.UsedBy != "call_1" || got.Standing() != consent.Used {
+			t.Errorf("created %t: %s, used by %q, %v", created, got.Standing(), got.UsedBy, err)
+		}
+		r.refused(use("call_2", ""), fault.FailedPrecondition)
+		r.refused(use("call_2", "call_0"), fault.FailedPrecondition)
+		for range 2 {
+			if err := use("call_2", "call_1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.refused(use("call_3", "call_1"), fault.FailedPrecondition)
+		r.refused(use("call_1", ""), fault.FailedPrecondition)
+		r.clock.Advance(time.Hour)
+		r.refused(use("call_3", "call_2"), fault.FailedPrecondition)
+		r.said(asked.ID, "requested by agent-7", "voted by alice", "granted by alice", "used by engine", "used by engine")
 	})
 }
 

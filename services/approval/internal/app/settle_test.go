@@ -46,7 +46,7 @@ func TestEngineIsTold(t *testing.T) {
 		r.vote(alice, asked["tool"], app.Vote{Approve: true})
 		r.vote(alice, asked["no run"], app.Vote{Approve: true})
 		got := r.is(asked["granted"], consent.Granted)
-		if _, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "run_1@2"); err != nil {
+		if _, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "run_1@2", ""); err != nil {
 			t.Fatal(err)
 		}
 		r.advance(time.Hour)

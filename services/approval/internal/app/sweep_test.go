@@ -183,7 +183,7 @@ func TestRetention(t *testing.T) {
 		r.advance(time.Hour)
 		r.vote(alice, rejected.ID, app.Vote{})
 		used := r.granted()
-		if _, err := r.Consume(t.Context(), engine, used.ID, used.Digest, "x"); err != nil {
+		if _, err := r.Consume(t.Context(), engine, used.ID, used.Digest, "x", ""); err != nil {
 			t.Fatal(err)
 		}
 		r.advance(retained - time.Hour - 1)

@@ -8,13 +8,18 @@ import (
 )
 
 // Consume uses a granted approval for the action of a digest, once (S7.6). The same
-// use again is the same.
-func (a *App) Consume(ctx context.Context, caller Caller, id, digest, usedBy string) (*Record, error) {
+// use again is the same. insteadOf is a use that came to nothing, which this one takes over;
+// empty for none.
+func (a *App) Consume(ctx context.Context, caller Caller, id, digest, usedBy, insteadOf string) (*Record, error) {
 	return a.change(ctx, id, command{caller: caller, usedBy: usedBy, apply: func(r *Record, now time.Time) consent.Result {
-		if r.Standing() == Used && r.UsedBy == usedBy && r.Digest == digest {
+		switch used := r.Standing() == consent.Used && r.Digest == digest; {
+		case used && r.UsedBy == usedBy:
 			return done(r)
+		case used && insteadOf != "" && r.UsedBy == insteadOf && r.useCanBeRepeated(now):
+			return r.UseAgain(now)
+		default:
+			return r.Consume(digest, now)
 		}
-		return r.Consume(digest, now)
 	}})
 }
 

@@ -15,24 +15,24 @@ func TestConsume(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
 		pending := r.ask(nil)
-		_, err := r.Consume(t.Context(), engine, pending.ID, pending.Digest, "call_1")
+		_, err := r.Consume(t.Context(), engine, pending.ID, pending.Digest, "call_1", "")
 		r.refused(err, fault.FailedPrecondition, "code", "NOT_GRANTED", "status", "PENDING")
 		got := r.granted()
-		_, err = r.Consume(t.Context(), engine, got.ID, "0"+got.Digest[1:], "call_1")
+		_, err = r.Consume(t.Context(), engine, got.ID, "0"+got.Digest[1:], "call_1", "")
 		r.refused(err, fault.FailedPrecondition, "code", "OTHER_ACTION")
 		for range 2 {
-			used, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "call_1")
-			if err != nil || used.Standing() != app.Used || used.UsedBy != "call_1" || used.Version != 3 || used.UsedAt != r.clock.Now() {
+			used, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "call_1", "")
+			if err != nil || used.Standing() != consent.Used || used.UsedBy != "call_1" || used.Version != 3 || used.UsedAt != r.clock.Now() {
 				t.Errorf("used: %+v, %v", used, err)
 			}
 		}
-		_, err = r.Consume(t.Context(), engine, got.ID, got.Digest, "call_2")
+		_, err = r.Consume(t.Context(), engine, got.ID, got.Digest, "call_2", "")
 		r.refused(err, fault.FailedPrecondition, "code", "ALREADY_USED", "status", "USED", "by", "alice")
-		_, err = r.Consume(t.Context(), engine, got.ID, "0"+got.Digest[1:], "call_1")
+		_, err = r.Consume(t.Context(), engine, got.ID, "0"+got.Digest[1:], "call_1", "")
 		r.refused(err, fault.FailedPrecondition, "code", "ALREADY_USED")
 		_, err = r.Void(t.Context(), engine, got.ID, "too late")
 		r.refused(err, fault.FailedPrecondition, "code", "ALREADY_USED")
-		if read := r.is(got.ID, app.Used); read.UsedBy != "call_1" {
+		if read := r.is(got.ID, consent.Used); read.UsedBy != "call_1" {
 			t.Errorf("it is read as used by %q", read.UsedBy)
 		}
 		r.said(got.ID, "requested by agent-7", "voted by alice", "granted by alice", "used by engine")
@@ -49,7 +49,7 @@ func TestConsumeRaces(t *testing.T) {
 			errs := make(chan error)
 			for usedBy, on := range map[string]*app.App{"call_1": r.App, "call_2": other} {
 				go func() {
-					_, err := on.Consume(t.Context(), engine, got.ID, got.Digest, usedBy)
+					_, err := on.Consume(t.Context(), engine, got.ID, got.Digest, usedBy, "")
 					errs <- err
 				}()
 			}
@@ -71,7 +71,7 @@ func TestVoid(t *testing.T) {
 			t.Errorf("void: %+v, %v", stale, err)
 		}
 	}
-	_, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "call_1")
+	_, err := r.Consume(t.Context(), engine, got.ID, got.Digest, "call_1", "")
 	r.refused(err, fault.FailedPrecondition, "code", "NOT_GRANTED", "status", "STALE")
 	_, err = r.Decide(t.Context(), bob, got.ID, app.Vote{Approve: true})
 	r.refused(err, fault.ApprovalDecided, "status", "STALE", "by", "alice")
@@ -109,7 +109,7 @@ func TestExpiredIsFinalForAll(t *testing.T) {
 			},
 			"cancel": func(id string) error { _, err := r.Cancel(t.Context(), olga, id, "over"); return err },
 			"consume": func(id string) error {
-				_, err := r.Consume(t.Context(), engine, id, r.is(id, consent.Expired).Digest, "call_1")
+				_, err := r.Consume(t.Context(), engine, id, r.is(id, consent.Expired).Digest, "call_1", "")
 				return err
 			},
 			"void": func(id string) error { _, err := r.Void(t.Context(), engine, id, "over"); return err },

@@ -39,6 +39,7 @@ func (s *Approvals) CreateApproval(ctx context.Context, req *approvalv1.CreateAp
 			Principal: req.GetAsker().GetPrincipal(), SessionID: req.GetAsker().GetSessionId(), RootID: req.GetAsker().GetRootSessionId(),
 		},
 		Message: req.GetMessage(), Terms: termsOf(req.GetTerms()), RunID: req.GetRunId(), Reuse: req.GetReuse(), UsedBy: req.GetUsedBy(),
+		SettledUse: req.GetSettledUse(),
 	})
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (s *Approvals) CancelApproval(ctx context.Context, req *approvalv1.CancelAp
 
 // ConsumeApproval implements ApprovalService.
 func (s *Approvals) ConsumeApproval(ctx context.Context, req *approvalv1.ConsumeApprovalRequest) (*approvalv1.ConsumeApprovalResponse, error) {
-	r, err := s.App.Consume(ctx, caller(ctx), req.GetApprovalId(), req.GetDigest(), req.GetUsedBy())
+	r, err := s.App.Consume(ctx, caller(ctx), req.GetApprovalId(), req.GetDigest(), req.GetUsedBy(), req.GetInsteadOf())
 	if err != nil {
 		return nil, err
 	}

@@ -404,7 +404,8 @@ func TestEventsAreReadable(t *testing.T) {
 	}
 }
 
-// What would use an approval is answered that it has.
+// What would use an approval is answered who has used it, until it says that this use was
+// settled.
 func TestReuseByItsUser(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -423,7 +424,12 @@ func TestReuseByItsUser(t *testing.T) {
 		t.Errorf("its user is answered %v", got)
 	}
 	q.UsedBy = "call_2"
-	if other, err := service.CreateApproval(t.Context(), q); !ok(t, other, err).GetCreated() {
+	other, err := service.CreateApproval(t.Context(), q)
+	if got := ok(t, other, err); got.GetCreated() || got.GetApproval().GetUsedBy() != "call_1" {
 		t.Errorf("another is answered %v", other)
+	}
+	q.SettledUse = "call_1"
+	if other, err = service.CreateApproval(t.Context(), q); !ok(t, other, err).GetCreated() {
+		t.Errorf("another is answered %v, though the use was settled", other)
 	}
 }

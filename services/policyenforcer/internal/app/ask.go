@@ -2,14 +2,18 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+	"github.com/interlock-run/interlock/services/internal/once"
 )
 
 // Approvals is the approval service as the enforcer sees it.
@@ -17,8 +21,9 @@ type Approvals interface {
 	// Request returns the approval of exactly this action that still waits, was
 	// granted and not used, or was rejected; or else asks anew.
 	Request(ctx context.Context, namespace string, ask Ask) (Approval, error)
-	// Consume uses a granted approval, once; the same usedBy may again.
-	Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error
+	// Consume uses a granted approval, once; the same usedBy may again, and may take over
+	// from another that came to nothing.
+	Consume(ctx context.Context, namespace, approvalID, digest, usedBy, insteadOf string) error
 }
 
 // Ask is a question to humans: may this call be made?
@@ -28,8 +33,8 @@ type Ask struct {
 	Message string
 	Terms   consent.Terms
 	RunID   string
-	// UsedBy is the call that would use it.
-	UsedBy string
+	// UsedBy is the call that would use it. SettledUse is one that was admitted by it.
+	UsedBy, SettledUse string
 }
 
 // Approval is how such a question stands.
@@ -37,6 +42,9 @@ type Approval struct {
 	ID      string
 	Created bool
 	Status  consent.Status
+	// UsedBy is the call that has used it, at UsedAt; empty for none.
+	UsedBy string
+	UsedAt time.Time
 	// Outcome is one sentence for the agent.
 	Outcome string
 }
@@ -61,7 +69,7 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 		if s.run.SessionID == "" {
 			session, root = "", ""
 		}
-		asked, err := a.Approvals.Request(ctx, q.caller.Namespace, Ask{
+		asked, insteadOf, err := a.request(ctx, q, s, Ask{
 			Action: action,
 			Asker:  consent.Asker{Principal: q.caller.Principal.Name, SessionID: session, RootID: root},
 			Message: fmt.Sprintf("May %s call %s in state %s of workflow %s?",
@@ -74,7 +82,7 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 		d.ApprovalID = asked.ID
 		switch asked.Status {
 		case consent.Granted:
-			err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID)
+			err := a.Approvals.Consume(ctx, q.caller.Namespace, asked.ID, digest, q.req.CallID, insteadOf)
 			if fault.ReasonOf(err) == fault.FailedPrecondition || fault.ReasonOf(err) == fault.ApprovalDecided {
 				// Another call was faster, or nothing was left of it: this one asks anew.
 				return &store.ConflictError{Key: s.key, Want: s.run.Version, Have: s.run.Version}
@@ -95,6 +103,66 @@ func (a *App) ask(ctx context.Context, q *question, s *snapshotOf, std *standard
 	d.settle(combine(q, s, std, d.combined.State, std.live))
 	q.approved = false
 	return nil
+}
+
+// inFlight is how long after a call has used its approval its decision may still be on its way.
+const inFlight = 2 * time.Second
+
+// request asks, or finds what was asked. An approval that another call has used is granted
+// when that call was never admitted, for example because its service died just then.
+// insteadOf is that call.
+func (a *App) request(ctx context.Context, q *question, s *snapshotOf, ask Ask) (asked Approval, insteadOf string, err error) {
+	asked, err = a.Approvals.Request(ctx, q.caller.Namespace, ask)
+	if err != nil || asked.Status != consent.Used {
+		return asked, "", err
+	}
+	busy := &store.ConflictError{Key: s.key, Want: s.run.Version, Have: s.run.Version}
+	first, err := a.firstCall(ctx, s, asked.UsedBy)
+	switch {
+	case err != nil:
+		return asked, "", err
+	case first == nil && a.clock().Before(asked.UsedAt.Add(inFlight)):
+		return asked, "", busy
+	case first == nil:
+		// After this its decision cannot be committed any more.
+		if err := a.giveUp(ctx, s, asked.UsedBy, q.digest); err != nil {
+			return asked, "", err
+		}
+		fallthrough
+	case first.GivenUp():
+		insteadOf, asked.Status = asked.UsedBy, consent.Granted
+		return asked, insteadOf, nil
+	}
+	ask.SettledUse = asked.UsedBy
+	asked, err = a.Approvals.Request(ctx, q.caller.Namespace, ask)
+	if err == nil && asked.Status == consent.Used { // yet another call was faster
+		err = busy
+	}
+	return asked, "", err
+}
+
+// firstCall is what is kept of the decision on a call, nil for nothing.
+func (a *App) firstCall(ctx context.Context, s *snapshotOf, callID string) (*ledger.Call, error) {
+	data, err := once.Answer(ctx, a.store, s.root, ledger.CallName(callID))
+	if data == nil || err != nil {
+		return nil, err
+	}
+	call, err := ledger.DecodeCall(data)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	return call, nil
+}
+
+// giveUp makes sure that a call without a decision never gets one.
+func (a *App) giveUp(ctx context.Context, s *snapshotOf, callID, digest string) error {
+	result, err := a.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
+		Owner: s.root, Name: ledger.CallName(callID), Digest: digest, Answer: ledger.NotDecided().Encode(), TTL: once.Kept,
+	}})
+	if result.Replayed || errors.As(err, new(*store.ReplayMismatchError)) { // it was decided just now
+		return &store.ConflictError{Key: s.root}
+	}
+	return err
 }
 
 // waits tells that humans have not decided yet.

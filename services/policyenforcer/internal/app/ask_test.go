@@ -1,12 +1,16 @@
 package app
 
 import (
+	"context"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 )
 
@@ -81,6 +85,60 @@ func TestAnotherRunVersionIsAnotherQuestion(t *testing.T) {
 	s.approvals.decide("apr_1", consent.Granted)
 	s.engine.fire(t, "GO")
 	expect(t, ask(t, a, Check{Tool: "Write"}), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+}
+
+// An approval whose call was not admitted, for its commit failed, admits the next call of the
+// same action: nobody is asked again. The first call cannot be admitted any more, also when
+// its commit was only late.
+func TestAnApprovalIsNotSpentForNothing(t *testing.T) {
+	t.Parallel()
+	onStores(t, open, func(t *testing.T, s *stage) {
+		s.put(t, "p", `{"role": "agent", "ask": [{"capability": "tool:Write"}]}`, indexed{Attachments: toRole(auth.Agent)})
+		whole := s.store
+		broken := &failing{Store: whole}
+		s.store = broken
+		failingApp := s.app()
+		s.store = whole
+		a := s.app()
+		expect(t, ask(t, failingApp, Check{Tool: "Write", CallID: "one"}), toolcall.Ask, toolcall.CodeApprovalRequired)
+		s.approvals.decide("apr_1", consent.Granted)
+
+		broken.fails.Store(true)
+		expect(t, ask(t, failingApp, Check{Tool: "Write", CallID: "one"}), toolcall.Deny, toolcall.CodePolicyUnavailable)
+		if by := s.approvals.usedBy["apr_1"]; by != "one" {
+			t.Fatalf("used by %q", by)
+		}
+		broken.fails.Store(false)
+
+		req := Check{Target: Target{RunID: "run_1"}, Tool: "Write", CallID: "two"}
+		if _, err := a.Check(t.Context(), agent, req); fault.ReasonOf(err) != fault.VersionConflict {
+			t.Errorf("while the first may be on its way: %v", err)
+		}
+		s.advance(inFlight)
+		d := ask(t, a, Check{Tool: "Write", CallID: "two"})
+		expect(t, d, toolcall.Allow, "")
+		if d.ApprovalID != "apr_1" || len(s.approvals.asked) != 1 {
+			t.Errorf("admitted by %q after %d questions", d.ApprovalID, len(s.approvals.asked))
+		}
+		_, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Write", CallID: "one"})
+		if fault.ReasonOf(err) != fault.IdempotencyMismatch || !strings.Contains(err.Error(), "given up") {
+			t.Errorf("the call whose approval went to another: %v", err)
+		}
+		expect(t, ask(t, a, Check{Tool: "Write", CallID: "three"}), toolcall.Ask, toolcall.CodeApprovalRequired, "apr_2")
+	})
+}
+
+// failing is a store whose commits can be made to fail.
+type failing struct {
+	store.Store
+	fails atomic.Bool
+}
+
+func (f *failing) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
+	if f.fails.Load() {
+		return store.Result{}, fault.New(fault.Unavailable, "the disk is full")
+	}
+	return f.Store.Commit(ctx, b)
 }
 
 // A repeat of a call that was admitted by an approval is answered as the first: the

@@ -127,21 +127,14 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 // repeated handles a call whose id has been decided already: what would be asked now
 // has been admitted then.
 func (a *App) repeated(ctx context.Context, q *question, s *snapshotOf, d *Decision) (bool, error) {
-	data, err := a.store.Answer(ctx, s.root, ledger.CallName(d.CallID))
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
+	first, err := a.firstCall(ctx, s, d.CallID)
+	if first == nil || err != nil {
 		return false, err
 	}
-	first, err := ledger.DecodeCall(data)
-	if err != nil {
-		return false, fault.From(err)
-	}
-	if first.InputDigest != d.InputDigest {
+	if !first.GivenUp() && first.InputDigest != d.InputDigest {
 		return false, fault.From(&store.ReplayMismatchError{Owner: s.root, Name: d.CallID})
 	}
-	return true, a.repeat(ctx, q.caller, s, d, data)
+	return true, a.repeat(ctx, q.caller, s, d, first)
 }
 
 // combine takes the strictest of what the state and the policies say.
@@ -226,10 +219,10 @@ func (d *Decision) denyByState(v toolcall.Verdict) {
 // long as the run is what that was made on. Otherwise it would be a decision on
 // an old state, and the caller must ask about a new call; so must one whose call
 // was made and reported.
-func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decision, stored []byte) error {
-	first, err := ledger.DecodeCall(stored)
-	if err != nil {
-		return fault.From(err)
+func (a *App) repeat(ctx context.Context, caller Caller, s *snapshotOf, d *Decision, first *ledger.Call) error {
+	if first.GivenUp() {
+		return fault.New(fault.IdempotencyMismatch,
+			"call %q was given up before it was decided, and its approval went to another call; use a new call_id", d.CallID)
 	}
 	if s.unbound && first.RunID == s.run.ID {
 		d.Verdict, d.Message, d.ApprovalID = first.Verdict, first.Message, first.ApprovalID

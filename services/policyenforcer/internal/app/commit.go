@@ -46,7 +46,11 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	case err != nil:
 		return err
 	case result.Replayed:
-		return a.repeat(ctx, q.caller, s, d, result.Answer)
+		first, err := ledger.DecodeCall(result.Answer)
+		if err != nil {
+			return fault.From(err)
+		}
+		return a.repeat(ctx, q.caller, s, d, first)
 	case v.Counted:
 		d.Iterations = result.Counters[0]
 	}

@@ -36,6 +36,8 @@ type approvals struct {
 	status  map[string]consent.Status // by id
 	byWhat  map[string]string         // id by digest
 	usedBy  map[string]string
+	usedAt  time.Time
+	clock   func() time.Time
 	outcome string
 	down    bool
 }
@@ -52,6 +54,13 @@ func (a *approvals) Request(_ context.Context, _ string, ask Ask) (Approval, err
 	}
 	digest := ask.Action.Digest()
 	id := a.byWhat[digest]
+	if by := a.usedBy[id]; by != "" && by != ask.SettledUse {
+		status := consent.Used
+		if by == ask.UsedBy {
+			status = consent.Granted
+		}
+		return Approval{ID: id, Status: status, UsedBy: by, UsedAt: a.usedAt}, nil
+	}
 	created := id == "" || a.usedBy[id] != ""
 	if created {
 		a.asked = append(a.asked, ask)
@@ -61,16 +70,16 @@ func (a *approvals) Request(_ context.Context, _ string, ask Ask) (Approval, err
 	return Approval{ID: id, Created: created, Status: a.status[id], Outcome: a.outcome}, nil
 }
 
-func (a *approvals) Consume(_ context.Context, _, id, digest, usedBy string) error {
+func (a *approvals) Consume(_ context.Context, _, id, digest, usedBy, insteadOf string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.byWhat[digest] != id, a.status[id] != consent.Granted:
 		return fault.New(fault.FailedPrecondition, "not granted for this")
-	case a.usedBy[id] != "" && a.usedBy[id] != usedBy:
+	case a.usedBy[id] != "" && a.usedBy[id] != usedBy && a.usedBy[id] != insteadOf:
 		return fault.New(fault.FailedPrecondition, "used")
 	}
-	a.usedBy[id] = usedBy
+	a.usedBy[id], a.usedAt = usedBy, a.clock()
 	return nil
 }
 
@@ -113,10 +122,12 @@ func newStage(t *testing.T, workflow string) *stage {
 }
 
 func stageOf(e *engine, st store.Store) *stage {
-	return &stage{
+	s := &stage{
 		engine: e, store: st, approvals: newApprovals(), sessions: tree{}, now: time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC),
 		index: indexText{Policies: map[string]indexed{}},
 	}
+	s.approvals.clock = s.clock
+	return s
 }
 
 func (s *stage) clock() time.Time {

@@ -12,7 +12,7 @@ import (
 )
 
 // statusOf is how an approval stands for a call, in the core's word. One that was used
-// is granted to the call that has used it, which may use it again, and to no other.
+// is granted to the call that has used it, which may use it again, and used for any other.
 func statusOf(a *approvalv1.Approval, usedBy string) consent.Status {
 	if a.GetStatus() == approvalv1.ApprovalStatus_APPROVAL_STATUS_USED && usedBy != "" && a.GetUsedBy() == usedBy {
 		return consent.Granted
@@ -39,7 +39,7 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 		Kind: approvalv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Subject: ask.Action.Subject.AppendJSON(nil),
 		Asker:   &approvalv1.Asker{Principal: ask.Asker.Principal, SessionId: ask.Asker.SessionID, RootSessionId: ask.Asker.RootID},
 		Message: ask.Message, Terms: protomap.ApprovalTerms(ask.Terms), RunId: ask.RunID, Reuse: true,
-		UsedBy: ask.UsedBy,
+		UsedBy: ask.UsedBy, SettledUse: ask.SettledUse,
 	}
 	if !ask.Action.Data.IsZero() { // no input is not the input null
 		req.Data = ask.Action.Data.AppendJSON(nil)
@@ -51,14 +51,14 @@ func (a *Approvals) Request(ctx context.Context, namespace string, ask app.Ask) 
 	approval := resp.GetApproval()
 	return app.Approval{
 		ID: approval.GetApprovalId(), Created: resp.GetCreated(),
-		Status: statusOf(approval, ask.UsedBy), Outcome: approval.GetOutcome(),
+		Status: statusOf(approval, ask.UsedBy), UsedBy: approval.GetUsedBy(), UsedAt: approval.GetUsedAt().AsTime(), Outcome: approval.GetOutcome(),
 	}, nil
 }
 
 // Consume implements app.Approvals.
-func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy string) error {
+func (a *Approvals) Consume(ctx context.Context, namespace, approvalID, digest, usedBy, insteadOf string) error {
 	_, err := a.service.ConsumeApproval(rpc.InNamespace(ctx, namespace), &approvalv1.ConsumeApprovalRequest{
-		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy,
+		ApprovalId: approvalID, Digest: digest, UsedBy: usedBy, InsteadOf: insteadOf,
 	})
 	return err
 }

@@ -46,9 +46,13 @@ type CreateApprovalRequest struct {
 	// True to return an approval of exactly this action instead of asking again, when one
 	// still waits, was granted and not used, or was rejected (S7.6).
 	Reuse bool `protobuf:"varint,10,opt,name=reuse,proto3" json:"reuse,omitempty"`
-	// What would use it. With reuse it also returns an approval that the same used_by used
-	// already, so that an interrupted use can be repeated. Empty for nothing.
-	UsedBy        string `protobuf:"bytes,11,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
+	// What would use it. With reuse it also returns an approval that was used within the
+	// last hour, by the same used_by or by something else, so that a use that came to
+	// nothing can be repeated or taken over. Empty for nothing.
+	UsedBy string `protobuf:"bytes,11,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
+	// A use that did come to something: an approval that this has used is not returned, and
+	// humans are asked again. Empty for none.
+	SettledUse    string `protobuf:"bytes,12,opt,name=settled_use,json=settledUse,proto3" json:"settled_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -156,6 +160,13 @@ func (x *CreateApprovalRequest) GetReuse() bool {
 func (x *CreateApprovalRequest) GetUsedBy() string {
 	if x != nil {
 		return x.UsedBy
+	}
+	return ""
+}
+
+func (x *CreateApprovalRequest) GetSettledUse() string {
+	if x != nil {
+		return x.SettledUse
 	}
 	return ""
 }
@@ -676,7 +687,9 @@ type ConsumeApprovalRequest struct {
 	// Hex SHA-256 of exactly what is to be done.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// What uses it, such as the id of a call.
-	UsedBy        string `protobuf:"bytes,3,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
+	UsedBy string `protobuf:"bytes,3,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"`
+	// A use that came to nothing and cannot any more: used_by takes it over. Empty for none.
+	InsteadOf     string `protobuf:"bytes,4,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -728,6 +741,13 @@ func (x *ConsumeApprovalRequest) GetDigest() string {
 func (x *ConsumeApprovalRequest) GetUsedBy() string {
 	if x != nil {
 		return x.UsedBy
+	}
+	return ""
+}
+
+func (x *ConsumeApprovalRequest) GetInsteadOf() string {
+	if x != nil {
+		return x.InsteadOf
 	}
 	return ""
 }
@@ -1058,7 +1078,7 @@ var File_interlock_approval_v1_approval_service_proto protoreflect.FileDescripto
 
 const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\n" +
-	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\xc4\x03\n" +
+	",interlock/approval/v1/approval_service.proto\x12\x15interlock.approval.v1\x1a\x1bbuf/validate/validate.proto\x1a$interlock/approval/v1/approval.proto\"\xef\x03\n" +
 	"\x15CreateApprovalRequest\x12)\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\n" +
 	"approvalId\x12C\n" +
@@ -1073,7 +1093,9 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"\x06run_id\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12\x14\n" +
 	"\x05reuse\x18\n" +
 	" \x01(\bR\x05reuse\x12!\n" +
-	"\aused_by\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06usedBy\"o\n" +
+	"\aused_by\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06usedBy\x12)\n" +
+	"\vsettled_use\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\n" +
+	"settledUse\"o\n" +
 	"\x16CreateApprovalResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\x12\x18\n" +
 	"\acreated\x18\x02 \x01(\bR\acreated\"A\n" +
@@ -1110,14 +1132,16 @@ const file_interlock_approval_v1_approval_service_proto_rawDesc = "" +
 	"approvalId\x12 \n" +
 	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\"U\n" +
 	"\x16CancelApprovalResponse\x12;\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\x8c\x01\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"\xb5\x01\n" +
 	"\x16ConsumeApprovalRequest\x12+\n" +
 	"\vapproval_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\n" +
 	"approvalId\x12 \n" +
 	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\x12#\n" +
 	"\aused_by\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06usedBy\"V\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x06usedBy\x12'\n" +
+	"\n" +
+	"instead_of\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tinsteadOf\"V\n" +
 	"\x17ConsumeApprovalResponse\x12;\n" +
 	"\bapproval\x18\x01 \x01(\v2\x1f.interlock.approval.v1.ApprovalR\bapproval\"d\n" +
 	"\x13VoidApprovalRequest\x12+\n" +
