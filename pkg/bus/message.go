@@ -36,6 +36,13 @@ func received(msg jetstream.Msg) (Message, *jetstream.MsgMetadata, error) {
 	}, meta, nil
 }
 
+// How a consumer asks for messages. Without a heartbeat for twice its interval
+// the consumer counts as gone and is made again.
+const (
+	pullExpiry    = 10 * time.Second
+	pullHeartbeat = time.Second
+)
+
 // rearm is how long one wait for a message lasts, longer than two heartbeats.
 const rearm = 5 * pullHeartbeat
 

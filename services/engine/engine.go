@@ -67,7 +67,8 @@ func (e *Engine) Register(r grpc.ServiceRegistrar) {
 	enginev1.RegisterProcessServiceServer(r, &rpc.Processes{App: e.app, Runs: runs})
 }
 
-// Run looks after the approvals that runs wait for, until ctx ends.
+// Run does what follows for runs when time has passed, approvals are decided and sessions
+// end, until ctx ends.
 func (e *Engine) Run(ctx context.Context) error {
 	e.app.Sweep(ctx)
 	return nil

@@ -37,7 +37,6 @@ func main() {
 		e.Register(d.Server.GRPC())
 		d.Go(e.Run)
 		d.Go(e.Follow(d.NATS))
-		d.Go(e.ConsumeEvents(d.NATS))
 		return nil
 	})
 }

@@ -264,7 +264,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		return err
 	}
 	local := server.Local(rpc.ClientConfig{TracerProvider: c.cfg.Tracer})
-	if err := c.startServices(st, endpoint, server, local, server.Local(rpc.ClientConfig{Token: own, TracerProvider: c.cfg.Tracer})); err != nil {
+	if err := c.startServices(st, server, local, server.Local(rpc.ClientConfig{Token: own, TracerProvider: c.cfg.Tracer})); err != nil {
 		server.Close()
 		return err
 	}
@@ -300,7 +300,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
-func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *rpc.Server, local, self grpc.ClientConnInterface) error {
+func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self grpc.ClientConnInterface) error {
 	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
@@ -316,7 +316,7 @@ func (c *Cluster) startServices(st store.Store, endpoint bus.Endpoint, server *r
 	for _, service := range []interface{ Register(grpc.ServiceRegistrar) }{e, policies, states, approvals} {
 		service.Register(server.GRPC())
 	}
-	for _, work := range []func(context.Context) error{e.Run, e.ConsumeEvents(endpoint), policies.Run, states.Run, approvals.Run} {
+	for _, work := range []func(context.Context) error{e.Run, policies.Run, states.Run, approvals.Run} {
 		c.background(work)
 	}
 	return nil

@@ -21,7 +21,7 @@ func (a *App) tellEngine(ctx context.Context, r *Record) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	if err := a.runs.Settle(ctx, r.Namespace, r.RunID, r.ID); err != nil {
-		a.log.LogAttrs(ctx, slog.LevelDebug, "the engine could not be told of a decision; its event and timer will",
+		a.log.LogAttrs(ctx, slog.LevelDebug, "the engine could not be told of a decision; its timer will",
 			slog.String("approval", r.ID), slog.String("run", r.RunID), slog.Any("cause", err))
 	}
 }

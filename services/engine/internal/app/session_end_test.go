@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/sessionend"
 )
 
 // S11.1, S6.6: a session's end holds its run, so that nobody escapes its rules by
@@ -202,4 +203,83 @@ func TestSessionEndsWhileItStarts(t *testing.T) {
 	if _, _, err := a.Start(t.Context(), agent, Start{Workflow: "review", SessionID: "s"}); fault.ReasonOf(err) != fault.SessionEnded {
 		t.Errorf("started: %v", err)
 	}
+}
+
+// S11.1: what the state-store says of a session in its commit is obeyed by whichever engine
+// sweeps, until it was: the last word counts, and a newer one is not lost.
+func TestTheLastWordOnASession(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	a := newApp(st)
+	run := newRun(t, a, agent, Start{Workflow: "review", SessionID: "s"})
+	home := store.Key{Namespace: "default", Kind: "session", ID: "ses_1"}
+	says := func(cause string, ended bool) {
+		t.Helper()
+		var batch store.Batch
+		word := sessionend.Word{Cause: cause, ID: "ses_1", Name: "s", Ended: ended}
+		if err := word.Say(&batch, home, a.clock()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Commit(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds := func(want bool) {
+		t.Helper()
+		if now, err := a.loadRun(t.Context(), runKey("default", run.ID)); err != nil || now.Held() != want {
+			t.Fatalf("held %t, %v; want %t", now.Held(), err, want)
+		}
+	}
+	waiting := func() int {
+		t.Helper()
+		timers, err := st.Due(t.Context(), a.clock().Add(time.Hour), 10, sessionend.Kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(timers)
+	}
+	says("e1", true)
+	holds(false)
+	a.SweepOnce(t.Context())
+	holds(true)
+	says("r1", false)
+	says("e2", true)
+	says("r2", false)
+	a.SweepOnce(t.Context())
+	holds(false)
+	if n := waiting(); n != 0 {
+		t.Errorf("%d words are left", n)
+	}
+	// An engine that cannot obey keeps the word; one is said while it obeys another.
+	says("e3", true)
+	broken := newApp(&refusingStore{Store: st, refuses: func(b store.Batch) bool { return len(b.Deletes) == 0 && len(b.Puts) > 0 }})
+	broken.SweepOnce(t.Context())
+	holds(false)
+	late := newApp(&refusingStore{Store: st, refuses: func(b store.Batch) bool {
+		if len(b.Deletes) > 0 && b.Deletes[0].Key.Kind == sessionend.Kind {
+			says("r3", false)
+		}
+		return false
+	}})
+	late.clock = func() time.Time { return a.clock().Add(time.Minute) }
+	late.SweepOnce(t.Context())
+	holds(true)
+	if waiting() != 1 {
+		t.Error("the newer word is lost")
+	}
+	a.SweepOnce(t.Context())
+	holds(false)
+}
+
+// refusingStore is a store whose commits fail as a test says.
+type refusingStore struct {
+	store.Store
+	refuses func(store.Batch) bool
+}
+
+func (s *refusingStore) Commit(ctx context.Context, b store.Batch) (store.Result, error) {
+	if s.refuses(b) {
+		return store.Result{}, errors.New("the store is down")
+	}
+	return s.Store.Commit(ctx, b)
 }

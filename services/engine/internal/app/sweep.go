@@ -2,11 +2,15 @@ package app
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/internal/sessionend"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
@@ -21,17 +25,67 @@ const (
 	// An approval that waits is looked after as often as it is old, within these:
 	// its decision is told at once, and this is for what got lost.
 	soonestLook, latestLook = 5 * time.Second, time.Minute
+	// endInterval is how late a session's end may hold its run.
+	endInterval = 250 * time.Millisecond
 )
 
-// Sweep looks after approvals that runs wait for until ctx ends.
+// Sweep looks after approvals that runs wait for, and does what follows from the ends of
+// sessions, until ctx ends.
 func (a *App) Sweep(ctx context.Context) {
+	var both sync.WaitGroup
+	both.Go(func() { a.ends().Run(ctx) })
 	if a.Approvals != nil {
-		a.sweeper().Run(ctx)
+		both.Go(func() { a.sweeper().Run(ctx) })
+	}
+	both.Wait()
+}
+
+// SweepOnce does so for what is due now.
+func (a *App) SweepOnce(ctx context.Context) {
+	a.ends().Once(ctx)
+	if a.Approvals != nil {
+		a.sweeper().Once(ctx)
 	}
 }
 
-// SweepOnce looks after those that are due now.
-func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
+// ends hears what the state-store says of sessions.
+func (a *App) ends() *sweep.Sweeper {
+	return &sweep.Sweeper{
+		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{sessionend.Kind}, Fire: a.hear,
+		Interval: endInterval, Page: sweepPage, Slots: sweepers, Limit: sweepLimit, Again: soon,
+	}
+}
+
+// soon is when an end that could not be obeyed is tried again.
+func soon(store.Timer, time.Time) time.Duration { return time.Second }
+
+// hear obeys the last word on a session. What was said in between makes no difference any
+// more.
+func (a *App) hear(ctx context.Context, timer store.Timer) error {
+	record, err := a.store.Get(ctx, timer.Key)
+	if errors.Is(err, store.ErrNotFound) {
+		return sweep.Clear(ctx, a.store, timer.TimerID, store.Check{Key: timer.Key, Version: store.Absent})
+	}
+	if err != nil {
+		return err
+	}
+	word, err := sessionend.Read(record)
+	if err != nil {
+		return err
+	}
+	obey := a.SessionResumed
+	if word.Ended {
+		obey = a.SessionEnded
+	}
+	if err := obey(ctx, timer.Key.Namespace, word.Cause, word.ID, word.Name); err != nil {
+		return err
+	}
+	_, err = a.store.Commit(ctx, sessionend.Heard(record))
+	if retry.Lost(err) { // there is a newer word
+		return nil
+	}
+	return err
+}
 
 // sweeper stops without the service of approvals: none can be looked after then.
 func (a *App) sweeper() *sweep.Sweeper {

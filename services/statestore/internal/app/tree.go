@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
+	"github.com/interlock-run/interlock/services/internal/sessionend"
 )
 
 // tree collects the sessions that one change touches, from a session up to its
@@ -22,10 +23,12 @@ type tree struct {
 	now []*Member
 	// tasks: there are others for runners to do than before.
 	tasks bool
+	// ends is what the engine is told of each session.
+	ends map[store.Key]sessionend.Word
 }
 
 func (a *App) newTree(caller Caller) *tree {
-	t := &tree{a: a, caller: caller}
+	t := &tree{a: a, caller: caller, ends: map[store.Key]sessionend.Word{}}
 	t.clock = session.Clock{Now: a.now(), Config: a.cfg.Session, NewTaskID: func() string { return typeid.New(typeid.Task) }}
 	return t
 }
@@ -53,6 +56,9 @@ func (t *tree) apply(ctx context.Context, m *Member, r session.Result) error {
 		}
 		t.announce(m.Key, event)
 		t.tasks = t.tasks || ev.Task != nil
+		if ended := ev.Type == session.EventEnded; ended || ev.Type == session.EventResumed {
+			t.ends[m.Key] = sessionend.Word{Cause: event.ID, ID: next.ID, Name: next.Name, Ended: ended}
+		}
 	}
 	if r.Ended {
 		t.ended(next)
@@ -128,6 +134,11 @@ func (t *tree) puts() error {
 			t.batch.ClearTimers = append(t.batch.ClearTimers, timer)
 		} else {
 			t.batch.SetTimers = append(t.batch.SetTimers, store.Timer{TimerID: timer, Due: due})
+		}
+	}
+	for of, word := range t.ends {
+		if err := word.Say(&t.batch, of, t.clock.Now); err != nil {
+			return err
 		}
 	}
 	return nil

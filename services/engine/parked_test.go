@@ -5,9 +5,6 @@ import (
 	"time"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
-	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/pkg/consent"
 )
 
 const gated = `{"id": "gated", "initial": "a", "meta": {"approval_mode": "ui", "policy": "guard", "approval": {"wait_seconds": 20}}, "states": {
@@ -54,54 +51,4 @@ func TestParkedOverTheContract(t *testing.T) {
 	if err != nil || refused.GetAccepted() || refused.GetRejection().GetCode() != enginev1.RejectionCode_REJECTION_CODE_APPROVAL_PENDING {
 		t.Errorf("%v, %v", refused, err)
 	}
-}
-
-// The event of a decision does what follows for the run, however often it comes, and
-// for no run that does not wait for it.
-func TestConsumeApprovals(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	run := r.park().GetRun().GetRunId()
-	if err := r.humans.decide(consent.Decision{Approve: true}); err != nil {
-		t.Fatal(err)
-	}
-	for name, changed := range map[string]*eventv1.ApprovalChanged{
-		"a tool's call": {Kind: "tool_call", RunId: run}, "no run's": {Kind: "transition"}, "an unknown run's": {Kind: "transition", RunId: "run_none"},
-	} {
-		if err := r.obey(changed); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	status := func() enginev1.RunStatus {
-		resp, err := r.runs.GetRun(t.Context(), &enginev1.GetRunRequest{RunId: run})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.GetRun().GetStatus()
-	}
-	if got := status(); got != enginev1.RunStatus_RUN_STATUS_AWAITING_APPROVAL {
-		t.Fatalf("the run is %s", got)
-	}
-	for range 2 {
-		if err := r.obey(&eventv1.ApprovalChanged{Kind: "transition", RunId: run}); err != nil {
-			t.Error(err)
-		}
-	}
-	if got := status(); got != enginev1.RunStatus_RUN_STATUS_COMPLETED {
-		t.Errorf("the run is %s", got)
-	}
-}
-
-// obey handles the event that the last question was granted.
-func (r *rig) obey(changed *eventv1.ApprovalChanged) error {
-	r.Helper()
-	changed.Status = "GRANTED"
-	event, err := bus.Encode(&eventv1.Event{
-		Namespace: "default", Entity: "approval", EntityId: r.humans.last, Type: consent.EventGranted, Version: 2,
-		Payload: &eventv1.Event_ApprovalChanged{ApprovalChanged: changed},
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
-	return r.engine.ConsumeApproval()(r.Context(), &bus.Delivery{Message: bus.Message{Payload: event.Payload}})
 }
