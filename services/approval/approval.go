@@ -24,7 +24,7 @@ import (
 type Config struct {
 	Store store.Store
 	// Engine is called with the service's own credentials, to tell at once of a
-	// decision that a run waits for. Without it the engine learns that by the event.
+	// decision that a run waits for. Without it the engine's timer looks.
 	Engine grpc.ClientConnInterface
 	Clock  func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default()

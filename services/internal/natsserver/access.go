@@ -39,11 +39,12 @@ func (g *gate) options() []nats.Option {
 	return []nats.Option{nats.UserInfo(owner, g.password), nats.CustomInboxPrefix(ownerInbox)}
 }
 
-// questions are what an observer may ask JetStream: for the stream, and for
-// consumers of it.
+// questions are what an observer may ask JetStream: for the stream, and for what its own
+// consumers have, whose names nobody else knows. Lists of consumers would tell.
 var questions = []string{
 	"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.>",
-	"$JS.API.STREAM.MSG.GET.>", "$JS.API.CONSUMER.>", "$JS.ACK.>", "$JS.FC.>",
+	"$JS.API.STREAM.MSG.GET.>", "$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.MSG.NEXT.>",
+	"$JS.API.CONSUMER.DELETE.>", "$JS.FC.>",
 }
 
 // sights are what an observer may see: events, and what consumers bring.
@@ -59,6 +60,9 @@ func (g *gate) open(srv *server.Server) error {
 	for _, subject := range sights {
 		err = errors.Join(err, events.AddStreamExport(subject, nil), observers.AddStreamImport(events, subject, ""))
 	}
+	// The desk answers this one.
+	err = errors.Join(err, events.AddServiceExportWithResponse(deskSubject+">", server.Streamed, nil),
+		observers.AddServiceImport(events, createSubject+">", deskSubject+">"))
 	for _, subject := range questions {
 		err = errors.Join(err, events.AddServiceExportWithResponse(subject, server.Streamed, nil),
 			observers.AddServiceImport(events, subject, subject))
@@ -80,7 +84,7 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 		return true
 	case given.Username == "" && given.Password == "" && given.Token == "":
 		c.RegisterUser(&server.User{Username: "observer", Account: g.observers, Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: questions},
+			Publish:   &server.SubjectPermission{Allow: append([]string{createSubject + ">"}, questions...)},
 			Subscribe: &server.SubjectPermission{Allow: sights},
 		}})
 		return true

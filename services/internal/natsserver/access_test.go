@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,7 +118,7 @@ func TestAnswersToObserversAreNoEvents(t *testing.T) {
 	publish(t, js, "old")
 	nc, reader := connect(t, bus.Endpoint{URL: srv.URL()})
 	defer nc.Close()
-	if _, err := reader.CreateConsumer(ctx, bus.DefaultStream, jetstream.ConsumerConfig{Durable: "d", HeadersOnly: true}); err != nil {
+	if _, err := reader.CreateConsumer(ctx, bus.DefaultStream, jetstream.ConsumerConfig{Name: "d", HeadersOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	seen, err := nc.SubscribeSync("interlock.>")
@@ -164,25 +166,117 @@ func TestObserversReadTheStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	durable, err := pushed.SubscribeSync("interlock.>", nats.Durable("d"), nats.DeliverAll())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, want := range []string{"a", "b", "c"} {
 		if m, err := pull.Next(ctx); err != nil || m.ID != want {
 			t.Errorf("pulled %+v, %v; want %s", m, err, want)
 		}
-		for _, sub := range []*nats.Subscription{ordered, durable} {
-			m, err := sub.NextMsgWithContext(ctx)
-			if err != nil || m.Header.Get("Nats-Msg-Id") != want {
-				t.Fatalf("pushed %+v, %v; want %s", m, err, want)
-			}
-			if sub == durable {
-				if err := m.AckSync(nats.Context(ctx)); err != nil {
-					t.Errorf("acknowledge %s: %v", want, err)
-				}
-			}
+		if m, err := ordered.NextMsgWithContext(ctx); err != nil || m.Header.Get("Nats-Msg-Id") != want {
+			t.Fatalf("pushed %+v, %v; want %s", m, err, want)
 		}
+	}
+}
+
+// Observers touch nobody else's consumers, and make none that stay, that send elsewhere, or
+// that are too many.
+func TestObserversConsumers(t *testing.T) {
+	t.Parallel()
+	ctx, srv, stream := open(t)
+	own, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{Name: "own", AckPolicy: jetstream.AckExplicitPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusals := make(chan error, 16)
+	nc, err := nats.Connect(srv.URL(), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refusals <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for _, subject := range []string{
+		"$JS.API.CONSUMER.PAUSE.INTERLOCK.own", "$JS.API.CONSUMER.NAMES.INTERLOCK",
+		"$JS.API.CONSUMER.LIST.INTERLOCK", "$JS.API.CONSUMER.DURABLE.CREATE.INTERLOCK.d", "$JS.ACK.INTERLOCK.own.1.1.1.1.1",
+		"$JS.API.CONSUMER.LEADER.STEPDOWN.INTERLOCK.own", deskSubject + "INTERLOCK.x",
+	} {
+		if err := errors.Join(nc.PublishRequest(subject, nc.NewInbox(), []byte(`{"pause_until":"2099-01-01T00:00:00Z"}`)), nc.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-refusals:
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("%s: refused with %v", subject, err)
+			}
+		case <-ctx.Done():
+			t.Fatalf("%s was not refused", subject)
+		}
+	}
+	for what, ask := range map[string]struct{ where, config, want string }{
+		"durable":        {"INTERLOCK.d", `{"durable_name":"d","name":"d"}`, "durable"},
+		"of Interlock's": {"INTERLOCK.interlock-x", `{"name":"interlock-x"}`, "Interlock's own"},
+		"sent elsewhere": {"INTERLOCK.p", `{"name":"p","deliver_subject":"$JS.API.CONSUMER.DELETE.INTERLOCK.own"}`, "deliver_subject"},
+		"no config":      {"INTERLOCK.p", `null`, "config"},
+	} {
+		answer, err := nc.RequestWithContext(ctx, createSubject+ask.where, []byte(`{"stream_name":"INTERLOCK","config":`+ask.config+`}`))
+		if err != nil || !strings.Contains(string(answer.Data), ask.want) || !strings.Contains(string(answer.Data), `"error"`) {
+			t.Errorf("%s: %s, %v", what, answer.Data, err)
+		}
+	}
+	if _, err := nc.RequestWithContext(ctx, createSubject+"INTERLOCK.own", []byte(
+		`{"stream_name":"INTERLOCK","action":"update","config":{"name":"own","pause_until":"2099-01-01T00:00:00Z"}}`)); err != nil {
+		t.Error(err)
+	}
+	if info, err := own.Info(ctx); err != nil || info.Config.AckPolicy != jetstream.AckExplicitPolicy || info.Paused {
+		t.Errorf("this process's consumer is %+v, %v", info, err)
+	}
+
+	reader, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := reader.CreateConsumer(ctx, bus.DefaultStream, jetstream.ConsumerConfig{
+		AckPolicy: jetstream.AckExplicitPolicy, InactiveThreshold: 24 * time.Hour, DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq: 1<<53 + 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := made.CachedInfo().Config; c.AckPolicy != jetstream.AckNonePolicy || c.InactiveThreshold != idle || !c.MemoryStorage || c.OptStartSeq != 1<<53+1 {
+		t.Errorf("a consumer is made as %+v", c)
+	}
+	for err == nil {
+		_, err = reader.CreateConsumer(ctx, bus.DefaultStream, jetstream.ConsumerConfig{})
+	}
+	if !strings.Contains(err.Error(), "observers get no more") {
+		t.Error(err)
+	}
+	inside, js := connect(t, srv.Endpoint())
+	defer inside.Close()
+	if _, err := js.CreateConsumer(ctx, bus.DefaultStream, jetstream.ConsumerConfig{}); err != nil {
+		t.Errorf("this process gets none: %v", err)
+	}
+}
+
+// Consumers that stayed from a time when observers could make them go with a restart.
+func TestOldConsumersGo(t *testing.T) {
+	t.Parallel()
+	ctx, srv, stream := open(t)
+	nc, js := connect(t, srv.Endpoint())
+	defer nc.Close()
+	for _, durable := range []string{"interlock-engine-sessions", "mine"} {
+		if _, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{Durable: durable, AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{Name: "reader", InactiveThreshold: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if err := clean(ctx, js); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for name := range stream.ConsumerNames(ctx).Name() {
+		left = append(left, name)
+	}
+	if !slices.Equal(left, []string{"reader"}) {
+		t.Errorf("left are %q", left)
 	}
 }
 

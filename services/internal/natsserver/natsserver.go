@@ -6,6 +6,7 @@ package natsserver
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
 )
@@ -48,6 +51,7 @@ type Config struct {
 type Server struct {
 	srv  *server.Server
 	gate *gate
+	desk *nats.Conn
 }
 
 // Start starts a server and answers when it takes connections.
@@ -98,7 +102,28 @@ func Start(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("nats server: not ready on %s with data in %s: is the folder in use or not writable?",
 			net.JoinHostPort(host, strconv.Itoa(max(port, 0))), cfg.Dir)
 	}
-	return &Server{srv: srv, gate: gate}, nil
+	s := &Server{srv: srv, gate: gate}
+	if err := s.open(cfg.Log); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("nats server: %w", err)
+	}
+	return s, nil
+}
+
+// open serves observers.
+func (s *Server) open(log *slog.Logger) error {
+	conn, err := s.Endpoint().Connect("interlock-desk")
+	if err != nil {
+		return err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	s.desk = conn
+	return errors.Join(clean(ctx, js), openDesk(conn, log))
 }
 
 // URL is where other processes connect, to observe.
@@ -111,6 +136,9 @@ func (s *Server) Endpoint() bus.Endpoint {
 
 // Stop ends all connections, writes everything out and waits for that.
 func (s *Server) Stop() {
+	if s.desk != nil {
+		s.desk.Close()
+	}
 	s.srv.Shutdown()
 	s.srv.WaitForShutdown()
 }

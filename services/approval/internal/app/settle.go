@@ -13,7 +13,7 @@ import (
 const settleTimeout = 2 * time.Second
 
 // tellEngine tells the engine that an approval that it waits for is decided. This is for
-// speed: the event and the engine's own timer make it certain.
+// speed: the engine's own timer makes it certain.
 func (a *App) tellEngine(ctx context.Context, r *Record) {
 	if a.runs == nil || r.RunID == "" || r.Action.Kind == consent.ToolCall {
 		return
