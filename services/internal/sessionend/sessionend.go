@@ -1,5 +1,5 @@
 // Package sessionend is how the state-store tells the engine that a session has ended, or
-// works again: a record beside the session's, with a timer that is due at once, in the commit
+// works again: a record next to the session's, with a timer that is due at once, in the commit
 // that says so (S11.1). What follows for runs then depends on the store alone.
 package sessionend
 
