@@ -40,6 +40,7 @@ const (
 	Locked              Reason = "LOCKED"
 	Fenced              Reason = "FENCED"
 	LimitReached        Reason = "LIMIT_REACHED"
+	QuotaExceeded       Reason = "QUOTA_EXCEEDED"
 	Unavailable         Reason = "UNAVAILABLE"
 	CommitUncertain     Reason = "COMMIT_UNCERTAIN"
 	DeadlineExceeded    Reason = "DEADLINE_EXCEEDED"
@@ -86,6 +87,7 @@ var mappings = map[Reason]mapping{
 	Locked:              {codes.FailedPrecondition, http.StatusLocked},
 	Fenced:              {codes.FailedPrecondition, http.StatusLocked},
 	LimitReached:        {codes.ResourceExhausted, http.StatusTooManyRequests},
+	QuotaExceeded:       {codes.ResourceExhausted, http.StatusTooManyRequests},
 	Unavailable:         {codes.Unavailable, http.StatusServiceUnavailable},
 	CommitUncertain:     {codes.Unavailable, http.StatusServiceUnavailable},
 	DeadlineExceeded:    {codes.DeadlineExceeded, http.StatusGatewayTimeout},

@@ -199,6 +199,22 @@ func (r *Run) Lanes() []View {
 	return lanes
 }
 
+// Bytes is about how large the data of the run is as JSON: that of its contexts and of what
+// waits for approvals.
+func (r *Run) Bytes() int {
+	total := 0
+	if r.Fork != nil {
+		total = document.Size(r.Context, MaxRunBytes)
+	}
+	for _, at := range r.Lanes() {
+		total += document.Size(at.Context, MaxRunBytes)
+		if at.Approval != nil {
+			total += document.Size(at.Approval.Data, MaxRunBytes)
+		}
+	}
+	return total
+}
+
 // Children names every run that one of the lanes waits for.
 func (r *Run) Children() []string {
 	if r.Fork == nil {

@@ -34,7 +34,11 @@ type Config struct {
 	Logger   *slog.Logger     // default slog.Default()
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
+	Quotas      Quotas
 }
+
+// Quotas are what an agent may have.
+type Quotas = app.Quotas
 
 // Engine serves WorkflowService, RunService and ProcessService.
 type Engine struct {
@@ -49,7 +53,7 @@ func New(cfg Config) *Engine {
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
-	e.app.Definitions = cfg.Definitions
+	e.app.Definitions, e.app.Quotas = cfg.Definitions, cfg.Quotas
 	if cfg.Approval != nil {
 		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}

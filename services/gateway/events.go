@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/interlock-run/interlock/pkg/bus"
-	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 )
 
@@ -22,32 +21,38 @@ const eventBuffer = 256
 // NATS, of which an account has a thousand or so.
 const maxReaders = 512
 
+func newEvents(endpoint bus.Endpoint, each int) *events {
+	return &events{endpoint: endpoint, readers: access.Places{
+		What: "event streams", Flag: "streams-per-principal", Total: maxReaders, Each: each,
+	}}
+}
+
 // events are the live events of NATS, for the REST edge.
 type events struct {
 	endpoint bus.Endpoint
 
 	mu      sync.Mutex
 	conn    *nats.Conn
-	readers atomic.Int64
+	readers access.Places
 }
 
 var _ rest.EventSource = (*events)(nil)
 
 // Subscribe implements rest.EventSource.
 func (e *events) Subscribe(ctx context.Context, filter string, fromSeq uint64) (<-chan rest.Event, error) {
-	if e.readers.Add(1) > maxReaders {
-		e.readers.Add(-1)
-		return nil, fault.New(fault.Unavailable, "this server has reached its limit of %d event streams; close one, or try again later", maxReaders)
-	}
-	events, err := e.subscribe(ctx, filter, fromSeq)
+	leave, err := e.readers.Take(ctx)
 	if err != nil {
-		e.readers.Add(-1)
+		return nil, err
+	}
+	events, err := e.subscribe(ctx, filter, fromSeq, leave)
+	if err != nil {
+		leave()
 	}
 	return events, err
 }
 
-// subscribe opens one reader's stream, which gives its place back when it ends.
-func (e *events) subscribe(ctx context.Context, filter string, fromSeq uint64) (<-chan rest.Event, error) {
+// subscribe opens one reader's stream, which leaves its place when it ends.
+func (e *events) subscribe(ctx context.Context, filter string, fromSeq uint64, leave func()) (<-chan rest.Event, error) {
 	conn, err := e.connect()
 	if err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func (e *events) subscribe(ctx context.Context, filter string, fromSeq uint64) (
 	}
 	out := make(chan rest.Event, eventBuffer)
 	go func() {
-		defer e.readers.Add(-1)
+		defer leave()
 		defer watcher.Stop()
 		defer close(out)
 		for {

@@ -17,6 +17,12 @@ type Flags struct {
 	AllowUnbound bool     `help:"Allow calls to upstream tools while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
 }
 
+// Quotas are what one caller of the edge may hold open.
+type Quotas struct {
+	Streams     int `name:"streams-per-principal" help:"Event streams that a principal may have open, of 512." default:"64" env:"INTERLOCK_STREAMS_PER_PRINCIPAL"`
+	MCPSessions int `name:"mcp-sessions-per-token" help:"Sessions of older MCP clients that a token may have open, of 10,000." default:"1000" env:"INTERLOCK_MCP_SESSIONS_PER_TOKEN"`
+}
+
 // configuredServer is one entry of a file in the format that MCP clients use.
 type configuredServer struct {
 	Command string            `json:"command"`

@@ -79,6 +79,8 @@ type Config struct {
 	Upstreams    []Upstream
 	ToolPrefix   string
 	AllowUnbound bool
+	// Quotas of callers; 0 is the default.
+	Quotas Quotas
 	// Stdio is who calls on stdio.
 	Stdio Identity
 	// UpstreamStderr gets what stdio upstreams write to stderr.
@@ -111,7 +113,7 @@ func New(cfg Config) (*Gateway, error) {
 	g := &Gateway{log: cfg.Logger}
 	var source rest.EventSource
 	if cfg.NATS != nil {
-		g.events = &events{endpoint: *cfg.NATS}
+		g.events = newEvents(*cfg.NATS, cmp.Or(cfg.Quotas.Streams, 64))
 		source = g.events
 	}
 	api, err := newREST(cfg, on, source)
@@ -200,6 +202,7 @@ func newMCP(cfg Config, on clients) (*mcp.Server, error) {
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
+		SessionsEach: cfg.Quotas.MCPSessions,
 	})
 }
 

@@ -16,12 +16,13 @@ func main() {
 		daemon.StoreFlags
 		daemon.ClientFlags
 		Definitions definition.Flags `embed:""`
+		Quotas      engine.Quotas    `embed:""`
 		Approval    string           `help:"Address of the approval service: dns:///approval:7433, or several HOST:PORT with commas between; empty: what needs an approval is refused." env:"INTERLOCK_APPROVAL" placeholder:"TARGET"`
 		State       string           `help:"Address of the state-store, which knows who is of one tree of sessions and must not approve; empty: each session is a tree of its own." env:"INTERLOCK_STATE" placeholder:"TARGET"`
 	}
 	daemon.Parse(&flags, "interlock-engine", "Serves workflows, processes and runs.", "127.0.0.1:7431")
 	daemon.Main("interlock-engine", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		cfg := engine.Config{Store: d.Store, Logger: d.Log, Definitions: flags.Definitions}
+		cfg := engine.Config{Store: d.Store, Logger: d.Log, Definitions: flags.Definitions, Quotas: flags.Quotas}
 		var err error
 		if flags.Approval != "" {
 			if cfg.Approval, err = d.DialAs("approval", flags.Approval, flags.ClientFlags); err != nil {

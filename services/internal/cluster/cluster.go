@@ -45,6 +45,9 @@ const (
 // DefinitionFlags are the settings that definitions are compiled by.
 type DefinitionFlags = defs.Flags
 
+// Quotas are what an agent may have in the engine.
+type Quotas = engine.Quotas
+
 // Config of a cluster. The zero value runs on free loopback ports in the default
 // data folder.
 type Config struct {
@@ -68,12 +71,14 @@ type Config struct {
 	Policy      policyenforcer.Flags
 	Approval    approval.Flags
 	Definitions DefinitionFlags
+	Engine      engine.Quotas
 	// Auth says whose tokens count in addition to those of the tokens file.
 	Auth daemon.AuthFlags
 
 	Upstreams    []gateway.Upstream
 	ToolPrefix   string
 	AllowUnbound bool
+	Quotas       gateway.Quotas
 
 	Version string
 	Tracer  trace.TracerProvider
@@ -277,6 +282,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	g, err := gateway.New(gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
+		Quotas:  c.cfg.Quotas,
 		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger,
 	})
 	if err != nil {
@@ -301,7 +307,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
 func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self grpc.ClientConnInterface) error {
-	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions})
+	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
 	})

@@ -18,6 +18,9 @@ type Compiled struct {
 	Process *process.Process
 }
 
+// Memory is about how many bytes a compiled definition takes, by its text.
+func Memory(text []byte) int { return 16<<10 + 16*len(text) }
+
 // Flags are settings of who compiles. All services of an installation want the same.
 type Flags struct {
 	ProcessTools []string `help:"Tools that are safe in processes; allowed_tools can name only these. A trailing * matches any rest. Replaces the defaults." env:"INTERLOCK_PROCESS_TOOLS" placeholder:"TOOL"`

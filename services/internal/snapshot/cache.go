@@ -10,23 +10,29 @@ import (
 
 const stripes = 64
 
-// Cache is a bounded map for concurrent use. When a stripe is full, an arbitrary
-// entry of it makes room: a miss costs one load, so no order is kept.
+// Cache is a bounded map for concurrent use. When a stripe is full, arbitrary
+// entries of it make room: a miss costs one load, so no order is kept.
 type Cache[K comparable, V any] struct {
 	seed   maphash.Seed
 	limit  int
 	stripe [stripes]struct {
 		sync.RWMutex
-		m map[K]V
-		_ [32]byte // keeps neighbouring locks off one cache line
+		m      map[K]weighed[V]
+		weight int
+		_      [24]byte // keeps neighbouring locks off one cache line
 	}
 }
 
-// New makes a cache of about capacity entries.
+type weighed[V any] struct {
+	value  V
+	weight int
+}
+
+// New makes a cache of about capacity entries; with PutSized, of about capacity bytes.
 func New[K comparable, V any](capacity int) *Cache[K, V] {
 	c := &Cache[K, V]{seed: maphash.MakeSeed(), limit: max(1, capacity/stripes)}
 	for i := range c.stripe {
-		c.stripe[i].m = make(map[K]V)
+		c.stripe[i].m = make(map[K]weighed[V])
 	}
 	return c
 }
@@ -37,34 +43,45 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	s.RLock()
 	v, ok := s.m[key]
 	s.RUnlock()
-	return v, ok
+	return v.value, ok
 }
 
 // Put caches a value. When keep is given and answers true for the value that is
 // cached already, that one stays: a late loader must not undo a newer snapshot.
-func (c *Cache[K, V]) Put(key K, value V, keep func(old V) bool) {
+func (c *Cache[K, V]) Put(key K, value V, keep func(old V) bool) { c.PutSized(key, value, 1, keep) }
+
+// PutSized is Put for a value of that many bytes. What is larger than a
+// 64th of the capacity takes that place alone.
+func (c *Cache[K, V]) PutSized(key K, value V, bytes int, keep func(old V) bool) {
 	s := &c.stripe[maphash.Comparable(c.seed, key)%stripes]
 	s.Lock()
 	defer s.Unlock()
 	old, ok := s.m[key]
-	if ok && keep != nil && keep(old) {
+	if ok && keep != nil && keep(old.value) {
 		return
 	}
-	if !ok && len(s.m) >= c.limit {
-		for k := range s.m {
-			delete(s.m, k)
+	if ok {
+		delete(s.m, key)
+		s.weight -= old.weight
+	}
+	for k, other := range s.m {
+		if s.weight+bytes <= c.limit {
 			break
 		}
+		delete(s.m, k)
+		s.weight -= other.weight
 	}
-	s.m[key] = value
+	s.m[key] = weighed[V]{value, bytes}
+	s.weight += bytes
 }
 
 // Drop forgets a key.
 func (c *Cache[K, V]) Drop(key K) {
 	s := &c.stripe[maphash.Comparable(c.seed, key)%stripes]
 	s.Lock()
+	defer s.Unlock()
+	s.weight -= s.m[key].weight
 	delete(s.m, key)
-	s.Unlock()
 }
 
 // Len counts the entries.

@@ -16,6 +16,42 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
+// Large values push others out, and one that is larger than a stripe is alone in it.
+func TestCacheIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	c := New[int, int](64 * 1000)
+	held := func() (bytes int) {
+		for i := range c.stripe {
+			sum := 0
+			for _, v := range c.stripe[i].m {
+				sum += v.weight
+			}
+			if sum != c.stripe[i].weight || sum > c.limit && len(c.stripe[i].m) > 1 {
+				t.Fatalf("stripe %d has %d bytes and counts %d", i, sum, c.stripe[i].weight)
+			}
+			bytes += sum
+		}
+		return bytes
+	}
+	for i := range 10_000 {
+		c.PutSized(i, i, i%1000, nil)
+	}
+	if n := held(); n < 32*1000 {
+		t.Errorf("%d bytes are kept", n)
+	}
+	c.PutSized(9_999, 1, 1_000_000, nil)
+	if v, ok := c.Get(9_999); !ok || v != 1 {
+		t.Errorf("what is large is %d, %t", v, ok)
+	}
+	held()
+	for i := range 10_000 {
+		c.Drop(i)
+	}
+	if n := held(); n != 0 {
+		t.Errorf("%d bytes of nothing", n)
+	}
+}
+
 func TestPutKeepsTheNewerSnapshot(t *testing.T) {
 	t.Parallel()
 	c := New[string, int](64)

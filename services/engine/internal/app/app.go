@@ -35,11 +35,15 @@ type App struct {
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	changes  *wakeup.Hub
 
+	Quotas Quotas
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
 
 	pageBytes int // see the constant; less in tests
 }
+
+// cacheBytes bounds the memory of each cache.
+const cacheBytes = 256 << 20
 
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger) *App {
@@ -48,8 +52,8 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		announce: announce,
 		clock:    clock,
 		log:      log,
-		machines: snapshot.New[machineKey, definition.Compiled](4096),
-		runs:     snapshot.New[store.Key, *workflow.Run](262_144),
+		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
+		runs:     snapshot.New[store.Key, *workflow.Run](cacheBytes),
 		changes:  wakeup.New(),
 
 		pageBytes: pageBytes,

@@ -44,7 +44,7 @@ func (f *family) commit(ctx context.Context, d decision, s *step, r request) (*c
 			return nil, fault.From(err)
 		}
 	}
-	result, err := a.store.Commit(ctx, batch)
+	result, err := a.commit(ctx, batch)
 	if err != nil {
 		for _, s := range f.steps {
 			a.runs.Drop(s.key) // whatever happened, the snapshot may be old now
@@ -80,6 +80,7 @@ func (f *family) addSteps(batch *store.Batch) error {
 			}
 			batch.Puts = append(batch.Puts, runPut(s.key, expect, &s.out))
 			batch.SetTimers = append(batch.SetTimers, s.timers(f.now)...)
+			batch.Counters = append(batch.Counters, s.givenBack()...)
 		}
 		if err := f.app.addEvents(batch, f.caller, s.key, &s.out); err != nil {
 			return err

@@ -101,7 +101,7 @@ func (h *handover) commit(ctx context.Context) (store.Result, error) {
 			return store.Result{}, err
 		}
 	}
-	result, err := h.app.store.Commit(ctx, h.batch)
+	result, err := h.app.commit(ctx, h.batch)
 	if err == nil && !result.Replayed {
 		h.app.refresh(h.namespace, h.paused...)
 	}

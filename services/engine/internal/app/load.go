@@ -42,8 +42,14 @@ func (a *App) cachedRun(ctx context.Context, key store.Key) (*workflow.Run, erro
 	return a.loadRun(ctx, key)
 }
 
+// What a run takes in memory: in any case, and for each byte of its data as JSON.
+const (
+	runBytes   = 4 << 10
+	treeWeight = 8
+)
+
 func (a *App) cacheRun(key store.Key, run *workflow.Run) {
-	a.runs.Put(key, run, func(old *workflow.Run) bool { return old.Version > run.Version })
+	a.runs.PutSized(key, run, runBytes+treeWeight*run.Bytes(), func(old *workflow.Run) bool { return old.Version > run.Version })
 }
 
 // refresh remembers new snapshots and wakes the watchers of these runs.

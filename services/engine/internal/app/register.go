@@ -166,7 +166,8 @@ func (a *App) putVersion(ctx context.Context, caller Caller, key store.Key, v *V
 		batch.Checks = []store.Check{{Key: claimKey(key), Version: store.Absent}}
 	}
 	batch.Idempotency = request.KeepNumber(key, v.Number)
-	_, err = a.store.Commit(ctx, batch)
+	batch.Counters = []store.Counter{taken(caller, quotaDefinitions, int64(len(v.Definition)), a.Quotas.DefinitionBytes)}
+	_, err = a.commit(ctx, batch)
 	return err
 }
 

@@ -94,7 +94,7 @@ func (a *App) machine(ctx context.Context, namespace, name string, number int64)
 	if err != nil {
 		return m, fault.New(fault.InvalidDefinition, "%s version %d: %s", v.what(), number, err)
 	}
-	a.machines.Put(key, m, nil)
+	a.machines.PutSized(key, m, definition.Memory(v.Definition), nil)
 	return m, nil
 }
 

@@ -70,6 +70,8 @@ type Config struct {
 	SessionIdle time.Duration
 	// MaxSessions bounds the sessions of older clients (default 10,000).
 	MaxSessions int
+	// SessionsEach bounds those of one token (default 1,000).
+	SessionsEach int
 	// MaxResultBytes bounds the result of an upstream tool (default 8 MiB).
 	MaxResultBytes int
 
@@ -138,6 +140,7 @@ func (c Config) withDefaults() (Config, error) {
 	defaultTo(&c.DrainTimeout, 10*time.Second)
 	defaultTo(&c.SessionIdle, time.Hour)
 	defaultTo(&c.MaxSessions, 10_000)
+	defaultTo(&c.SessionsEach, 1000)
 	defaultTo(&c.MaxResultBytes, 8<<20)
 	defaultTo(&c.backoff, 250*time.Millisecond)
 	defaultTo(&c.progressEvery, 10*time.Second)

@@ -3,12 +3,14 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
@@ -85,10 +87,12 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 			newer.ServeHTTP(w, r)
 			return
 		}
-		if r.Method == http.MethodPost && r.Header.Get(mcpSessionHeader) == "" && s.sessions.count() >= s.cfg.MaxSessions {
-			w.Header().Set("Retry-After", "5")
-			refuse(w, http.StatusServiceUnavailable, "too many open sessions; close one, or use protocol "+protocolStateless)
-			return
+		if r.Method == http.MethodPost && r.Header.Get(mcpSessionHeader) == "" {
+			if full := s.full(r); full != "" {
+				w.Header().Set("Retry-After", "5")
+				refuse(w, http.StatusTooManyRequests, string(fault.QuotaExceeded)+": "+full+"; close one, or use protocol "+protocolStateless)
+				return
+			}
 		}
 		older.ServeHTTP(w, r)
 	})
@@ -103,6 +107,20 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not allowed")
 	}))
 	return part{origins.Handler(s.admit(base, route))}
+}
+
+// full says why a caller gets no session of the older protocols; empty when it does.
+func (s *Server) full(r *http.Request) string {
+	who := access.CallerOf(r.Context())
+	all, own := s.sessions.count(callerOf(r.Header).Token)
+	switch {
+	case own >= s.cfg.SessionsEach:
+		return fmt.Sprintf("you have %d sessions open, which is the limit for one token (--mcp-sessions-per-token)", own)
+	case all >= access.Room(s.cfg.MaxSessions, who.Principal):
+		return fmt.Sprintf("too many open sessions: %d", all)
+	default:
+		return ""
+	}
 }
 
 // endWithDrain ends requests that only listen when the server drains.

@@ -299,7 +299,7 @@ func TestMaxSessions(t *testing.T) {
 		ids = append(ids, header.Get(mcpSessionHeader))
 	}
 	status, answer, header := post(t, url, initialize)
-	if status != http.StatusServiceUnavailable || !strings.Contains(answer, "too many open sessions") || header.Get("Retry-After") == "" {
+	if status != http.StatusTooManyRequests || !strings.Contains(answer, "too many open sessions") || header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", status, answer)
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
@@ -310,10 +310,32 @@ func TestMaxSessions(t *testing.T) {
 	}
 	res.Body.Close()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	eventually(t, "the session is forgotten", func() bool { return s.sessions.count() == 1 })
+	eventually(t, "the session is forgotten", func() bool { return open(s) == 1 })
 	if status, answer, _ := post(t, url, initialize); status != http.StatusOK {
 		t.Errorf("%d %s", status, answer)
 	}
+}
+
+// One token does not take the sessions of the others.
+func TestMaxSessionsOfAToken(t *testing.T) {
+	t.Parallel()
+	s := server(t, newPlane(), func(c *Config) { c.SessionsEach = 2 })
+	url := endpoint(t, s)
+	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
+		if status, answer, _ := post(t, url, initialize, "Authorization", "Bearer alice"); status != want ||
+			want != http.StatusOK && !strings.Contains(answer, "QUOTA_EXCEEDED") {
+			t.Errorf("session %d: %d %s", i, status, answer)
+		}
+	}
+	if status, answer, _ := post(t, url, initialize, "Authorization", "Bearer bob"); status != http.StatusOK {
+		t.Errorf("another's: %d %s", status, answer)
+	}
+}
+
+// open is how many sessions a server has.
+func open(s *Server) int {
+	all, _ := s.sessions.count("")
+	return all
 }
 
 // TestDrain: streams end, new requests are sent away, and Close returns.
@@ -355,7 +377,7 @@ func TestDrain(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := s.sessions.count(); n != 0 {
+	if n := open(s); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
 }

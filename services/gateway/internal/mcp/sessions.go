@@ -79,10 +79,16 @@ func (s *sessions) drop(srv *sdk.Server) {
 	}
 }
 
-func (s *sessions) count() int {
+// count counts the sessions, and those that a token has opened.
+func (s *sessions) count(token string) (all, own int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.live)
+	for _, one := range s.live {
+		if one.caller.Token == token {
+			own++
+		}
+	}
+	return len(s.live), own
 }
 
 // rebind notes the binding that a session's newest request came with.

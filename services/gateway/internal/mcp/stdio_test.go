@@ -112,7 +112,7 @@ func TestStdioCancel(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.ServeStdio(ctx, in, io.Discard) }()
 	go io.WriteString(send, initialize+"\n")
-	eventually(t, "the session", func() bool { return s.sessions.count() == 1 })
+	eventually(t, "the session", func() bool { return open(s) == 1 })
 	cancel()
 	select {
 	case err := <-served:

@@ -120,6 +120,9 @@ type snapshotOf struct {
 	unbound bool
 }
 
+// cacheBytes bounds the memory of each cache of definitions.
+const cacheBytes = 128 << 20
+
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
 	if cfg.Sessions == nil {
@@ -127,7 +130,7 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 	}
 	return &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
-		runs: snapshot.New[lane, *snapshotOf](262_144), ancestry: snapshot.New[store.Key, []*Definition](65_536), caches: newPolicyCaches(),
+		runs: snapshot.New[lane, *snapshotOf](65_536), ancestry: snapshot.New[store.Key, []*Definition](65_536), caches: newPolicyCaches(),
 	}
 }
 

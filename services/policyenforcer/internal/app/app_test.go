@@ -23,7 +23,7 @@ import (
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-const definition = `{
+const sample = `{
 	"id": "w", "initial": "planning",
 	"states": {
 		"planning": {"allowed_tools": ["Read"], "max_iterations": 10, "on": {"READY": "implementing"}},
@@ -145,7 +145,7 @@ var agent = Caller{Namespace: "default", Principal: auth.Principal{Name: "amir",
 
 func newEngine(t *testing.T) (*engine, *storetest.Faulty) {
 	t.Helper()
-	return newEngineOf(t, definition)
+	return newEngineOf(t, sample)
 }
 
 func newEngineOf(t *testing.T, definition string) (*engine, *storetest.Faulty) {

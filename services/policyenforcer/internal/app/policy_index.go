@@ -135,8 +135,8 @@ type policyCaches struct {
 func newPolicyCaches() policyCaches {
 	return policyCaches{
 		indexes:  snapshot.New[string, *policyIndex](16_384),
-		sets:     snapshot.New[versionKey, *rules.Set](16_384),
-		machines: snapshot.New[shadowKey, *workflow.Machine](4_096),
+		sets:     snapshot.New[versionKey, *rules.Set](cacheBytes),
+		machines: snapshot.New[shadowKey, *workflow.Machine](cacheBytes),
 		dropped:  snapshot.New[store.Key, struct{}](65_536),
 	}
 }

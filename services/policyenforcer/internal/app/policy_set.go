@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
 // Kinds of records.
@@ -87,7 +88,7 @@ func (a *App) policySet(ctx context.Context, namespace, name string, version int
 		policy.Name = v.Name
 	}
 	set := rules.Compile(policy, version)
-	a.caches.sets.Put(key, set, nil)
+	a.caches.sets.PutSized(key, set, definition.Memory(v.Definition), nil)
 	return set, nil
 }
 
@@ -115,7 +116,7 @@ func (a *App) shadowMachine(ctx context.Context, namespace, name, digest string)
 		return nil, fault.From(fmt.Errorf("shadow of workflow %s: %w", name, problems.Err()))
 	}
 	m := workflow.Compile(def, 0)
-	a.caches.machines.Put(key, m, nil)
+	a.caches.machines.PutSized(key, m, definition.Memory(record.Data), nil)
 	return m, nil
 }
 

@@ -27,9 +27,12 @@ type Engine struct {
 
 var _ app.Runs = (*Engine)(nil)
 
+// definitionBytes bounds the memory of the definitions that are kept.
+const definitionBytes = 256 << 20
+
 // NewEngine makes the adapter.
 func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServiceClient, compile definition.Flags) *Engine {
-	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *app.Definition](4096)}
+	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *app.Definition](definitionBytes)}
 }
 
 // Run implements app.Runs. Only what decides is taken: not the context.
@@ -113,6 +116,6 @@ func (e *Engine) Definition(ctx context.Context, namespace, name string, version
 			d.Rules = append(d.Rules, rules.Compile(policy, version))
 		}
 	}
-	e.definitions.Put(key, d, nil)
+	e.definitions.PutSized(key, d, definition.Memory(resp.GetWorkflow().GetDefinition()), nil)
 	return d, nil
 }

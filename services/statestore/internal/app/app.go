@@ -105,12 +105,15 @@ type App struct {
 	changes  *wakeup.Hub
 }
 
+// schemaBytes bounds the memory of the compiled schemas that are kept.
+const schemaBytes = 128 << 20
+
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
 	cfg = cfg.withDefaults()
 	return &App{
 		store: st, announce: announce, clock: clock, log: log, cfg: cfg,
-		schemas:  snapshot.New[schemaKey, *compiled](4096),
+		schemas:  snapshot.New[schemaKey, *compiled](schemaBytes),
 		states:   snapshot.NewSized[store.Key, *State](cfg.CacheBytes),
 		sessions: snapshot.New[store.Key, *Member](16_384),
 		refs:     snapshot.New[store.Key, string](65_536),

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/jsonobject"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/typeid"
+	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
@@ -261,6 +262,6 @@ func (a *App) compile(ctx context.Context, namespace, name string, number int64)
 		return nil, violations(fault.New(fault.InvalidSchema, "schema %q version %d: %s", name, v.Number, first(problems)), "/json_schema", problems)
 	}
 	c := &compiled{Schema: v, rules: rules}
-	a.schemas.Put(key, c, nil)
+	a.schemas.PutSized(key, c, definition.Memory(v.Text), nil)
 	return c, nil
 }

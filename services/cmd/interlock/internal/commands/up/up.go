@@ -29,6 +29,8 @@ type Command struct {
 	gateway.Flags
 	daemon.ServeFlags
 	daemon.AuthFlags
+	Quotas          gateway.Quotas          `embed:""`
+	Engine          cluster.Quotas          `embed:""`
 	State           statestore.Flags        `embed:""`
 	Policy          policyenforcer.Flags    `embed:""`
 	Approval        approval.Flags          `embed:""`
@@ -67,7 +69,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Auth:  c.AuthFlags,
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, NATSURL: c.NATSURL,
 		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
-		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound,
+		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Engine: c.Engine,
 		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {

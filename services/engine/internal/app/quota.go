@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// Quotas are what an agent's principal may have in a namespace; other roles may have any
+// number. 0 is for none.
+type Quotas struct {
+	Runs            int64 `name:"runs-per-principal" help:"Runs that an agent's principal may have under way in a namespace; 0 for any number." default:"1000" env:"INTERLOCK_RUNS_PER_PRINCIPAL"`
+	DefinitionBytes int64 `name:"definition-bytes-per-principal" help:"Bytes of workflows and processes that an agent's principal may register in a namespace, all versions together; 0 for any number." default:"67108864" env:"INTERLOCK_DEFINITION_BYTES_PER_PRINCIPAL"`
+}
+
+// What is counted for a principal.
+const (
+	quotaRuns        = "runs"
+	quotaDefinitions = "definition_bytes"
+)
+
+func quotaKey(namespace, principal string) store.Key {
+	return store.Key{Namespace: namespace, Kind: "quota", ID: digest(principal)}
+}
+
+// taken is the counter of what a caller takes of its quota.
+func taken(caller Caller, name string, n, limit int64) store.Counter {
+	c := store.Counter{Owner: quotaKey(caller.Namespace, caller.Principal.Name), Name: name, Delta: n, Limit: store.NoLimit}
+	if caller.Principal.Role == auth.Agent && limit > 0 {
+		c.Limit = limit
+	}
+	return c
+}
+
+// givenBack is the counter of a run that has ended, if this step has ended one that was
+// counted: those that others have invoked are not.
+func (s *step) givenBack() []store.Counter {
+	run := &s.out.Run
+	if s.before == nil || s.before.Status.Ended() || !run.Status.Ended() || run.Parent != nil {
+		return nil
+	}
+	return []store.Counter{{Owner: quotaKey(s.key.Namespace, run.Owner), Name: quotaRuns, Delta: -1, Limit: store.NoLimit}}
+}
+
+// commit commits a batch with what it counts of quotas: where the store does not span shards
+// in commits next to it, so that a crash between the two leaves a count that is one off.
+func (a *App) commit(ctx context.Context, batch store.Batch) (store.Result, error) {
+	if a.store.Spans() || len(batch.Counters) == 0 {
+		result, err := a.store.Commit(ctx, batch)
+		return result, exceeded(err)
+	}
+	counters := batch.Counters
+	batch.Counters = nil
+	for i, c := range counters {
+		if _, err := a.store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
+			a.giveBack(ctx, counters[:i])
+			return store.Result{}, exceeded(err)
+		}
+	}
+	result, err := a.store.Commit(ctx, batch)
+	if result.Replayed || err != nil && !errors.Is(err, store.ErrUncertain) {
+		a.giveBack(ctx, counters)
+	}
+	return result, err
+}
+
+// giveBack takes counts back, as far as the store can be reached.
+func (a *App) giveBack(ctx context.Context, counters []store.Counter) {
+	for _, c := range counters {
+		c.Delta, c.Limit = -c.Delta, store.NoLimit
+		if _, err := a.store.Commit(ctx, store.Batch{Counters: []store.Counter{c}}); err != nil {
+			a.log.WarnContext(ctx, "a quota stays used", "of", c.Owner.String(), "quota", c.Name, "cause", err)
+		}
+	}
+}
+
+// exceeded is the refusal of a quota, or the error as it is.
+func exceeded(err error) error {
+	var limit *store.LimitError
+	if !errors.As(err, &limit) {
+		return err
+	}
+	switch limit.Name {
+	case quotaRuns:
+		return fault.New(fault.QuotaExceeded,
+			"you have %d runs under way, and a principal may have %d (--runs-per-principal); finish or cancel one first", limit.Value, limit.Limit)
+	case quotaDefinitions:
+		return fault.New(fault.QuotaExceeded,
+			"your workflows and processes have %d bytes, and a principal may register %d (--definition-bytes-per-principal)", limit.Value, limit.Limit)
+	default:
+		return err
+	}
+}
