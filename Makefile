@@ -25,6 +25,8 @@ RACE := -gcflags=all=-dwarf=false -gcflags='modernc.org/...=-dwarf=false -race=f
 ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
 FUZZTIME ?= 20s
 SEEDS ?= 5
+FAULTS ?= 200
+FAULT_TESTS := Fault|Kill|Down|PowerLoss|Power|Rollback|Failover|Disk|Crash|Uncertain|Linearizable|Repeat|NATSBack
 
 export PATH := $(TOOLS):$(PATH)
 
@@ -100,6 +102,13 @@ fuzz: ## property tests with SEEDS (5) random seeds, then every fuzz target for 
 	@for m in pkg services; do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done); done
+
+.PHONY: fault
+fault: deps ## FAULTS (200) random faults, from SEED, at each topology under load, and every test of faults; prints the table
+	@seed=$${SEED:-$$(( RANDOM * 32768 + RANDOM + 1 ))}; echo "SEED=$$seed FAULTS=$(FAULTS)"; \
+		INTERLOCK_FAULTS=$(FAULTS) INTERLOCK_SEED=$$seed $(GO) test ./services/e2e -count=1 -v -timeout=6h -run '^TestFaultCampaign$$' \
+			| grep --line-buffered -v -E '^=== |serving'
+	$(GO) test -count=1 -timeout=60m -run '$(FAULT_TESTS)' $(PACKAGES) | grep -v 'no test'
 
 .PHONY: tools
 tools: ## build the pinned tools into .bin/

@@ -83,6 +83,7 @@ type separate struct {
 	shape
 	redis      *redistest.Server
 	natsServer *natstest.Server
+	store      string // the URL that services reach Redis by
 	engine     []*process
 	policy     []*process
 	state      []*process
@@ -96,11 +97,17 @@ const replicaCount = 2
 // startSeparate starts everything; args are the gateway's.
 func startSeparate(t testing.TB, args ...string) *separate {
 	t.Helper()
+	return startSeparateOn(t, (*redistest.Server).URL, args...)
+}
+
+// startSeparateOn starts everything where services reach Redis by the URL that reach returns.
+func startSeparateOn(t testing.TB, reach func(*redistest.Server) string, args ...string) *separate {
+	t.Helper()
 	s := &separate{
 		shape: shape{name: "separate"}, admin: map[*process]string{},
 		redis: redistest.Start(t), natsServer: natstest.Start(t),
 	}
-	s.nats = bus.Endpoint{URL: s.natsServer.URL()}
+	s.nats, s.store = bus.Endpoint{URL: s.natsServer.URL()}, reach(s.redis)
 	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
 	writeTokens(t, s.tokensFile)
 	s.readTokens(t)
@@ -142,7 +149,7 @@ func startSeparate(t testing.TB, args ...string) *separate {
 }
 
 func (s *separate) storage() []string {
-	return []string{"--store", s.redis.URL(), "--nats-url", s.nats.URL}
+	return []string{"--store", s.store, "--nats-url", s.nats.URL}
 }
 
 // stateArgs makes what is retried be retried soon, and lets runners that are killed
