@@ -95,7 +95,7 @@ func (p *planner) trap(args []Word) {
 		p.hide(hiddenScript, args[0].String())
 	case len(args) == 1 || args[0].Text == "" || args[0].Text == "-": // resets
 	default:
-		p.script(args[0].Text, p.dialect)
+		p.scriptHere(args[0].Text, p.dialect)
 	}
 }
 
@@ -234,6 +234,7 @@ func (p *planner) printf(c, at int) {
 
 func (p *planner) unset(args []Word) {
 	for _, w := range args {
+		p.undefines = p.undefines || !w.Static || p.functions[w.Text]
 		if w.Static && strings.HasPrefix(w.Text, "-") {
 			continue
 		}

@@ -46,9 +46,22 @@ var walkers = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// known reports a name that the tables have.
-func known(name string) bool {
-	return walkers()[name] != "" || specOf(name) != nil || readersOfTrees[name] || strings.HasPrefix(name, "git-")
+// readers only read, and projectTools run what a project says (see their tables).
+var (
+	readers      = sync.OnceValue(func() map[string]bool { return wordSet(readerTable) })
+	projectTools = sync.OnceValue(func() map[string]bool { return wordSet(opaqueTable) })
+)
+
+// known reports a program of which the tables tell what it does.
+func known(name string) bool { return hasLine(name) || readers()[name] || projectTools()[name] }
+
+// Knows reports a program of which this package knows what it does, by a name
+// without a folder.
+func Knows(name string) bool { return known(programName(name)) }
+
+// hasLine reports a program that is judged by more than its name.
+func hasLine(name string) bool {
+	return walkers()[name] != "" || specOf(name) != nil || strings.HasPrefix(name, "git-")
 }
 
 // variants are what is left of a name that says which build of a program it is.
@@ -66,6 +79,9 @@ var variants = []*regexp.Regexp{
 // programName returns the name under which the tables know the program of a file
 // name, or the file name where they do not.
 func programName(file string) string {
+	if known(file) {
+		return file
+	}
 	if name, ok := plainName(file); ok {
 		return name
 	}
@@ -75,9 +91,11 @@ func programName(file string) string {
 	return file
 }
 
+// plainName takes marks of a build off a name until it has a line. What only reads
+// has no such names: w3m is not w.
 func plainName(name string) (plain string, ok bool) {
 	for range 4 {
-		if known(name) {
+		if hasLine(name) {
 			return name, true
 		}
 		shorter := withoutVariant(name)

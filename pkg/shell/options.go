@@ -50,6 +50,7 @@ const (
 	roleWorkspace      // its argument is a file or folder, with code as any of the workspace
 	rolePlugin         // its argument is a plugin of pytest
 	roleSetting        // its argument is a setting of pytest
+	roleProject        // the program does what files of the workspace say, and reads no code from its input
 	roleReport         // its argument is a report of pytest-cov, which can name a file
 )
 
@@ -58,7 +59,7 @@ var roles = map[string]role{
 	"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
 	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
-	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "setting": roleSetting, "report": roleReport,
+	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "setting": roleSetting, "report": roleReport, "project": roleProject,
 }
 
 // takes is whether an option has an argument.
@@ -108,6 +109,7 @@ type spec struct {
 	hides        bool // it runs what cannot be told
 	dumps        bool // it shows the environment
 	remote       bool // what it runs runs elsewhere
+	opaque       bool // it builds or tests by what files of the workspace say
 	doubt        Kind // what a word is found for that may be any option
 }
 
@@ -116,7 +118,7 @@ func specOf(name string) *spec { return specs()[name] }
 
 var specs = sync.OnceValue(func() map[string]*spec {
 	all := make(map[string]*spec, 1024)
-	for _, table := range []string{writerTable, coreTable, networkTable, formatterTable, packageTable, gitTable, interpreterTable, wrapperTable} {
+	for _, table := range []string{writerTable, coreTable, networkTable, formatterTable, packageTable, gitTable, interpreterTable, wrapperTable, toolTable} {
 		for line := range strings.Lines(table) {
 			names, text, ok := strings.Cut(strings.TrimSpace(line), "::")
 			if !ok {
@@ -246,6 +248,7 @@ var properties = map[string]func(*spec){
 	"@hidden":       func(s *spec) { s.hides = true },
 	"@dumps":        func(s *spec) { s.dumps = true },
 	"@remote":       func(s *spec) { s.remote = true },
+	"@opaque":       func(s *spec) { s.opaque = true },
 }
 
 func (s *spec) property(token string) {

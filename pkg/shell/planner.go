@@ -23,6 +23,10 @@ type planner struct {
 	dumps   int
 	beyond  error // a bound was exceeded
 
+	functions map[string]bool // those that are certainly defined by now
+	called    []Finding       // calls of those, as programs
+	undefines bool            // the line may take a function away again
+
 	written []string // files that redirections write
 	ran     []ran    // script files that are run
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // program walks what a program does, by its line in the tables or by code of its
-// own. at is the place of its name in the words of command c. A program that is
-// not known is opaque: its name is all that the text tells.
+// own. at is the place of its name in the words of command c. Of others the options
+// are all that the text tells.
 func (p *planner) program(name string, c, at int) {
 	args := p.plan.Commands[c].Words[at+1:]
 	if len(args) == 1 && args[0].Static && (args[0].Text == "--help" || args[0].Text == "--version") {
@@ -67,6 +67,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		return nil
 	}
 	sc := p.scanWords(s, name, c, at)
+	opaque := s.opaque
 	switch {
 	case s.hides:
 		sc.note(Hidden, c, at, "runs commands that the line does not show")
@@ -75,6 +76,7 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	case sc.moduleOf != "":
 		sc.module()
 	case s.sub && sc.subcommand():
+		opaque = false
 	case s.inline:
 		sc.inlineCode(at)
 	case s.code:
@@ -83,6 +85,9 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.wrapper(at)
 	case s.programs == 2 && len(sc.operands) > 1 && sc.words[sc.operands[1]].Static:
 		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
+	}
+	if opaque {
+		sc.note(Opaque, c, at, runsProject)
 	}
 	sc.base(at)
 	if runsScripts[name] {
@@ -183,7 +188,7 @@ func (s *scan) subcommand() bool {
 	case at+2 == len(s.words) && s.words[at+1].Static && (s.words[at+1].Text == "--help" || s.words[at+1].Text == "-h"):
 	case specOf(name) != nil:
 		s.tabled(name, s.c, at)
-	case s.spec.programs == 1 && known(programName(w.Text)):
+	case s.spec.programs == 1 && hasLine(programName(w.Text)):
 		s.program(programName(w.Text), s.c, at)
 	case s.spec.closed:
 		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
@@ -220,6 +225,7 @@ func (s *scan) interpret(at int) {
 			s.note(Code, s.c, place, "runs code that is known only when the line runs")
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
+			s.note(Opaque, s.c, place, runsWorkspace)
 			if module := libraryModule(w.Text); s.spec.name == "python" && specOf("python -m "+module) != nil {
 				s.tabled("python -m "+module, s.c, place)
 			}
@@ -248,6 +254,7 @@ func (s *scan) module() {
 	if name := s.spec.name + " " + s.moduleOf + " " + w.Text; specOf(name) != nil {
 		s.tabled(name, s.c, s.rest)
 	} else if s.moduleOf == "-m" {
+		s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
 		s.program(w.Text, s.c, s.rest)
 	}
 }

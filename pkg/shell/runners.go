@@ -196,6 +196,7 @@ func (p *planner) dd(c, at int) {
 // make reads a makefile, which is not seen, and what the line says itself.
 func (p *planner) makeFile(c, at int) {
 	sc := p.tabled("make", c, at)
+	p.note(Opaque, c, at, runsProject)
 	for _, i := range sc.operands {
 		if strings.ContainsRune(sc.words[i].Text, '$') {
 			p.note(Code, c, i, "gives make text that it expands")

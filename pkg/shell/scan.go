@@ -203,6 +203,9 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleQuiet:
 		s.quiet = true
+	case roleProject:
+		s.quiet = true
+		s.note(Opaque, s.c, at, runsProject)
 	case roleModule:
 		s.rest, s.moduleOf, s.moduleName = argAt, o.name, arg
 	case roleStop:

@@ -1,13 +1,25 @@
 package shell
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// script walks a script that the line runs in a shell of the given dialects.
+// script walks a script that the line runs in another shell of the given dialects,
+// which has none of the functions of this one.
 func (p *planner) script(text string, dialects ...dialect) {
+	functions := p.functions
+	p.functions = nil
+	p.scriptHere(text, dialects...)
+	p.functions = functions
+}
+
+// scriptHere walks a script that runs in the present shell.
+func (p *planner) scriptHere(text string, dialects ...dialect) {
 	if p.scripts += len(text) * len(dialects); p.scripts > maxScripts {
 		p.beyond = errScripts
 		return
@@ -26,13 +38,37 @@ func (p *planner) script(text string, dialects ...dialect) {
 		p.dialect = d
 		file, err := p.readScript(text, d)
 		if err == nil {
-			p.stmts(file.Stmts)
+			p.body(file.Stmts)
 		} else {
 			p.hide("runs a script that does not parse, or not in every shell", text)
 		}
 		p.leave()
 	}
 	p.dialect, p.text = outer, outerText
+}
+
+// body walks the statements of a script. A function that is defined in its course,
+// not in a branch or a subshell, is there for what follows.
+func (p *planner) body(stmts []*syntax.Stmt) {
+	for i, s := range stmts {
+		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil && plainly(s) && plainly(f.Body) {
+			p.functions = maps.Clone(p.functions)
+			if p.functions == nil {
+				p.functions = make(map[string]bool)
+			}
+			p.functions[f.Name.Value] = true
+		}
+		p.stmts(stmts[i : i+1])
+	}
+}
+
+// plainly reports a definition, or a body of one, that is not part of more.
+func plainly(s *syntax.Stmt) bool {
+	switch s.Cmd.(type) {
+	case *syntax.FuncDecl, *syntax.Block, *syntax.Subshell:
+		return !s.Background && !s.Coprocess && !s.Disown
+	}
+	return false
 }
 
 // shellScript walks the argument of sh -c. sh is bash in one place and a plain
@@ -53,7 +89,7 @@ func (p *planner) inline(words []Word, what string) {
 		p.hide(what, text)
 		return
 	}
-	p.script(text, p.dialect)
+	p.scriptHere(text, p.dialect)
 }
 
 // joined is what static words make of a script.
@@ -147,6 +183,7 @@ func (p *planner) shellOperand(name string, c, at int, inline bool) {
 		p.note(Hidden, c, at, "runs a script that is known only when the line runs")
 	default:
 		p.ran = append(p.ran, ran{words[at].Text, c, at})
+		p.note(Opaque, c, at, runsWorkspace)
 	}
 }
 

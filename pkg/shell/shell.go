@@ -54,6 +54,16 @@ func (c Command) String() string {
 	return b.String()
 }
 
+// Program is the name of the program that the command runs, without the folder, as
+// far as the text tells it.
+func (c Command) Program() string {
+	if c.Assigns >= len(c.Words) || !c.Words[c.Assigns].Static {
+		return ""
+	}
+	name := c.Words[c.Assigns].Text
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
 // Unknown stands in the Text of a word for text that is only known when the line
 // runs: an expansion, a glob, a list in braces.
 const Unknown = '\x00'
@@ -95,6 +105,12 @@ const (
 	Code
 	// Dumps shows variables of the environment without naming them: R4.
 	Dumps
+	// Opaque is a program of the workspace, or one that builds or tests it by what its
+	// files say: what it does is not seen. R3 refuses it where the state says so.
+	Opaque
+	// Stranger is a program of which no table tells what it does: R3. About is its
+	// name, without the folder.
+	Stranger
 	// Variable is a variable in the environment of a program that is not known to
 	// change nothing about what the program does: R3 and R4. About is its name.
 	Variable
@@ -126,7 +142,7 @@ func Parse(line string) (*Plan, error) {
 	}
 	p.plan.Empty = len(file.Stmts) == 0
 	p.text = line
-	p.stmts(file.Stmts)
+	p.body(file.Stmts)
 	p.settle()
 	if p.beyond != nil {
 		return nil, p.beyond

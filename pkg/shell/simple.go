@@ -159,10 +159,35 @@ func (p *planner) run(c, at int) {
 	} else if p.builtin(name, c, at) {
 		return
 	}
+	p.meet(name, c, at)
 	name = programName(name)
 	p.tree(name, p.plan.Commands[c].Words[at+1:])
 	p.program(name, c, at)
 }
+
+// meet notes a program of the workspace, and one that is not known. file is its name
+// without the folder.
+func (p *planner) meet(file string, c, at int) {
+	w := p.plan.Commands[c].Words[at]
+	switch f := p.finding(Stranger, c, at, "runs a program that is not known to leave files alone"); {
+	case strings.Contains(w.Text, "/") && w.Text[0] != '/':
+		p.note(Opaque, c, at, runsWorkspace)
+	case projectTools()[programName(file)]:
+		p.note(Opaque, c, at, runsProject)
+	case known(programName(file)):
+	case p.wraps == 0 && p.functions[file]:
+		f.About = file
+		p.called = append(p.called, f)
+	default:
+		f.About = file
+		p.add(f)
+	}
+}
+
+const (
+	runsWorkspace = "runs code of the workspace, which is not seen"
+	runsProject   = "builds or tests by what files of the workspace say, which is not seen"
+)
 
 // wrapped walks a command that another one runs: its words from at on.
 func (p *planner) wrapped(c, at int) {

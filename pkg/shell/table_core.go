@@ -1,7 +1,7 @@
 package shell
 
 // coreTable holds filters, pagers and searchers that write, run something or show
-// the environment in one of their modes. Those that never do need no line.
+// the environment in one of their modes. Those that never do are in readerTable.
 const coreTable = `
 sort|gsort:: -o,--output=out --compress-program=run -k,--key= -t,--field-separator= -S,--buffer-size= -T,--temporary-directory= --files0-from= --parallel= --batch-size= --sort= --random-source=
 uniq|guniq:: @out2 -f,--skip-fields= -s,--skip-chars= -w,--check-chars= --group?= --all-repeated?=
@@ -43,7 +43,7 @@ tar:: -f,--file= -C,--directory= -T,--files-from=unseen -X,--exclude-from= -b= -
 make:: -f,--file,--makefile= -C,--directory= -I,--include-dir= -j?= --jobs?= -l?= --load-average?= -o,--old-file,--assume-old= -W,--what-if,--new-file,--assume-new= -O?= -E,--eval=code -p,--print-data-base:dump
 script:: -c,--command=script -T,--log-timing=out -I,--log-in=out -O,--log-out=out -B,--log-io=out -m,--logging-format= -o,--output-limit= -E,--echo= -t?=writes --timing?=writes
 flock:: @strict @stops -w,--wait,--timeout= -E,--conflict-exit-code= -s,--shared -x,--exclusive -e -n,--nb,--nonblock -o,--close -u,--unlock -F,--no-fork --verbose --fcntl
-cmake:: @single -E=module -P=unseen -S= -B= -G= -D=
+cmake:: @opaque @single -E=module -P=unseen -S= -B= -G= -D=
 cmake -E rm|cmake -E remove|cmake -E remove_directory|cmake -E rename|cmake -E touch|cmake -E touch_nocreate|cmake -E make_directory|cmake -E copy|cmake -E copy_directory|cmake -E copy_if_different|cmake -E create_symlink|cmake -E create_hardlink|cmake -E tar:: @writes
 cmake -E environment:: @dumps
 cmake -E env|cmake -E time|cmake -E chdir:: @hidden

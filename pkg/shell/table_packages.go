@@ -9,18 +9,19 @@ npm audit:: @sub
 npm audit fix:: @writes --dry-run:quiet
 npm config|npm pkg|npm cache|npm c:: @sub
 npm config set|npm config delete|npm config edit|npm config fix|npm pkg set|npm pkg delete|npm pkg fix|npm cache clean|npm cache add|npm c set:: @writes
-npm run|npm run-script|npm rum|npm urn|pnpm run|npm explore:: @sub
-yarn run|bun run:: @sub @programs
+npm run|npm run-script|npm rum|npm urn|pnpm run|npm explore:: @opaque @sub
+yarn run|bun run:: @opaque @sub @programs
 yarn workspace:: @programs1
 npm run env|npm run-script env|npm rum env|npm urn env|yarn run env|yarn env|pnpm run env:: @dumps
+npm test|npm t|npm tst|npm start|npm stop|npm restart:: @opaque
 npm exec|npm x|npx|bunx|pnpx|bun x|pnpm dlx|pnpm exec|pnpm x|yarn dlx|yarn exec:: @runs0 @dashes -c,--call=script -p,--package= -w,--workspace= -y,--yes -n,--node-arg= --node-options= --cache= --registry= --shell=writes
-yarn|yarnpkg:: @sub @programs --cwd= @bare -v,--version,-h,--help:quiet
+yarn|yarnpkg:: @opaque @sub @programs --cwd= @bare -v,--version,-h,--help:quiet
 yarn add|yarn install|yarn remove|yarn up|yarn upgrade|yarn upgrade-interactive|yarn link|yarn unlink|yarn init|yarn create|yarn import|yarn dedupe|yarn set|yarn plugin|yarn patch|yarn patch-commit|yarn pack|yarn publish|yarn version|yarn cache|yarn autoclean|yarn global|yarn rebuild|yarn self-update:: @writes
 pnpm audit|yarn npm audit|bun audit:: --fix:writes
 yarn npm:: @sub
 yarn config:: @sub
 yarn config set|yarn config unset|yarn config delete:: @writes
-pnpm:: @sub @programs -r,--recursive -w,--workspace-root --silent -C= --dir= --filter= -F=
+pnpm:: @opaque @sub @programs -r,--recursive -w,--workspace-root --silent -C= --dir= --filter= -F=
 pnpm add|pnpm install|pnpm i|pnpm ci|pnpm remove|pnpm rm|pnpm uninstall|pnpm un|pnpm update|pnpm up|pnpm upgrade|pnpm link|pnpm ln|pnpm unlink|pnpm import|pnpm prune|pnpm rebuild|pnpm rb|pnpm dedupe|pnpm fetch|pnpm init|pnpm create|pnpm store|pnpm env|pnpm patch|pnpm patch-commit|pnpm setup|pnpm publish|pnpm pack|pnpm deploy:: @writes
 bun install|bun i|bun add|bun a|bun remove|bun rm|bun update|bun link|bun unlink|bun create|bun c|bun init|bun upgrade|bun build|bun patch|bun publish|bun pm:: @writes
 corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|uv|pixi|pip|pip3|pipx|gem|composer|cpan|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apt|apt-get|aptitude|yum|dnf|microdnf|zypper|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub -C= --manifest-path= --directory= --project= -q -y
@@ -39,27 +40,30 @@ poetry shell|pipenv shell|pdm venv|hatch shell|conda run|mise exec|mise x|asdf e
 direnv:: @sub
 direnv dump|direnv export|direnv show_dump|mise env|asdf env:: @dumps
 opam exec|stack exec|cabal exec|dune exec:: @runs0 --switch= --set-root --set-switch --root= -q -v
-dune:: @sub --root=
+dune:: @opaque @sub --root=
 pyenv exec|rbenv exec|nodenv exec|goenv exec|volta run:: @runs0
 rustup run|nvm exec|nvm run:: @runs1
 yarn node|pnpm node|rails runner|rails r|rails console|rails c|rails dbconsole:: @inline
-mvn:: @sub
+mvn:: @opaque @sub
 mvn help:system:: @dumps
 gem install|gem uninstall|gem update|gem build|gem push|gem cleanup|bundle install|bundle update|bundle add|bundle remove|bundle lock|bundle init|bundle clean|bundle package|bundle cache|bundle binstubs|bundle config|composer install|composer update|composer require|composer remove|composer init|composer create-project|composer dump-autoload|composer global|cpan install|luarocks install|luarocks remove|opam install|opam remove|opam switch|stack install|stack new|stack setup|cabal install|cabal init|nuget install|pod install|pod update|carthage update|vcpkg install|conan install:: @writes
 bundle|bundler:: @sub @bare -v,--version,-h,--help:quiet
 cargo add|cargo rm|cargo remove|cargo install|cargo uninstall|cargo update|cargo clean|cargo new|cargo init|cargo fix|cargo publish|cargo package|cargo vendor|cargo fetch|cargo generate-lockfile|cargo login|cargo yank:: @writes --dry-run:quiet -n:quiet --list:quiet
-cargo:: @sub -C= --manifest-path= --config=unseen -Z= --color= -q -v
-cargo test|cargo t|cargo build|cargo b|cargo run|cargo r|cargo bench|cargo doc|cargo d|cargo nextest|cargo rustc|cargo rustdoc|cargo tree|cargo metadata|cargo llvm-cov:: @stops --config=unseen --target-dir,--out-dir,--artifact-dir=out -p,--package= --manifest-path= -F,--features= --test= --bin= --example= --bench= -j,--jobs= --target= --profile= --message-format= --color= -Z=
+cargo:: @sub @closed -V,--version,--list,-h,--help:quiet -C= --manifest-path= --config=unseen -Z= --color= -q -v
+cargo test|cargo t|cargo build|cargo b|cargo run|cargo r|cargo bench|cargo doc|cargo d|cargo nextest|cargo rustc|cargo rustdoc|cargo llvm-cov|cargo tarpaulin|cargo miri|cargo hack|cargo udeps|cargo expand|cargo bloat:: @opaque @stops --config=unseen --target-dir,--out-dir,--artifact-dir=out -p,--package= --manifest-path= -F,--features= --test= --bin= --example= --bench= -j,--jobs= --target= --profile= --message-format= --color= -Z=
+cargo tree|cargo metadata|cargo search|cargo info|cargo version|cargo help|cargo pkgid|cargo locate-project|cargo read-manifest|cargo verify-project|cargo report|cargo outdated|cargo machete|cargo geiger:: --config=unseen -p,--package= --manifest-path= --target=
+cargo audit:: @sub
+cargo audit fix:: @writes
 cargo fmt:: @writes @through --check:quiet -p= --manifest-path=
-cargo clippy|cargo check|cargo c:: --fix:writes --config=unseen --target-dir=out -p= --manifest-path=
+cargo clippy|cargo check|cargo c:: @opaque --fix:writes --config=unseen --target-dir=out -p= --manifest-path=
 apt install|apt remove|apt purge|apt update|apt upgrade|apt full-upgrade|apt autoremove|apt clean|apt autoclean|apt edit-sources|apt reinstall|apt build-dep|apt source|apt download|apt-get install|apt-get remove|apt-get purge|apt-get update|apt-get upgrade|apt-get dist-upgrade|apt-get autoremove|apt-get clean|apt-get autoclean|apt-get build-dep|apt-get source|apt-get download|apt-get reinstall|aptitude install|aptitude remove|aptitude update|yum install|yum remove|yum update|yum upgrade|dnf install|dnf remove|dnf update|dnf upgrade|dnf reinstall|microdnf install|zypper install|zypper in|zypper remove|zypper update|apk add|apk del|apk update|apk upgrade|apk fix|brew install|brew uninstall|brew remove|brew upgrade|brew update|brew link|brew unlink|brew tap|brew untap|brew cleanup|brew reinstall|brew services|port install|port uninstall|snap install|snap remove|snap refresh|flatpak install|flatpak uninstall|flatpak update|nix build|nix profile|guix install|guix remove|choco install|winget install|scoop install|opkg install:: @writes -s:quiet --simulate:quiet --dry-run:quiet
 apt-key|add-apt-repository|xbps-install|xbps-remove|emerge|nix-env|nix-build|nix-store|dpkg-reconfigure|easy_install|cpanm|install-info|update-rc.d:: @writes
 dpkg:: -i,--install:writes -r,--remove:writes -P,--purge:writes --unpack:writes --configure:writes -x,--extract:writes -X,--vextract:writes -e,--control:writes -b,--build:writes -R:writes --set-selections:writes --add-architecture=writes --update-avail:writes -a
 dpkg-deb:: -x,--extract:writes -X,--vextract:writes -R,--raw-extract:writes -e,--control:writes -b,--build:writes
-rake:: -e,--execute=code -E,--execute-continue=code -p,--execute-print=code -r= -f= -I= -C= -j=
+rake:: @opaque -e,--execute=code -E,--execute-continue=code -p,--execute-print=code -r= -f= -I= -C= -j=
 rpm:: -E,--eval=code -D,--define,--predefine=code --pipe=script --load,--rcfile,--macros=unseen -i,--install:writes -U,--upgrade:writes -F,--freshen:writes -e,--erase:writes --import:writes --rebuilddb:writes -q,--query:quiet
 pacman|yay|paru:: -S?=writes -R?=writes -U?=writes -D?=writes --sync:writes --remove:writes --upgrade:writes
-rails|django-admin|ng|vue|copier:: @sub
+rails|django-admin|ng|vue|copier:: @opaque @sub
 create-react-app|yo|cookiecutter|degit|plop|hygen:: @writes
 rails new|rails generate|rails g|rails destroy|rails d|ng new|ng generate|ng g|ng add|ng update|vue create|django-admin startproject|django-admin startapp|copier copy|copier update:: @writes
 `

@@ -87,7 +87,7 @@ vagrant|packer|pulumi|cdk|serverless|skaffold|tilt|eksctl:: @sub
 terraform|tofu|terragrunt:: @sub @single -chdir=
 terraform apply|terraform destroy|terraform init|terraform import|terraform taint|terraform untaint|terraform refresh|terraform get|terraform login|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform workspace select|tofu apply|tofu destroy|tofu init|terragrunt apply|terragrunt destroy|terragrunt init|pulumi up|pulumi destroy|pulumi new|cdk deploy|cdk destroy|cdk init|vagrant up|vagrant init|vagrant destroy|packer build|serverless deploy:: @writes
 terraform state|terraform workspace:: @sub
-terraform plan|tofu plan:: @single -out=out -generate-config-out=out
+terraform plan|tofu plan:: @opaque @single -out=out -generate-config-out=out
 terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet
 kubectl|oc:: @sub --kubeconfig= --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --cache-dir=
 kubectl cp|kubectl edit|kubectl config set|kubectl config set-context|kubectl config set-cluster|kubectl config set-credentials|kubectl config use-context|kubectl config use|kubectl config unset|kubectl config delete-context|kubectl config delete-cluster|kubectl config delete-user|kubectl config rename-context|kubectl plugin|kubectl debug|kubectl attach|kubectl krew|oc cp|oc edit|oc rsync|oc extract:: @writes

@@ -146,6 +146,11 @@ func (p *planner) settle() {
 		}
 	}
 	p.checkOwnScripts()
+	if p.undefines {
+		for _, f := range p.called {
+			p.add(f)
+		}
+	}
 }
 
 func (p *planner) holds(d duty) bool {

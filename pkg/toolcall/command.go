@@ -19,7 +19,7 @@ const otherLanguage = "its command lines are not written for bash and cannot be 
 
 // checkCommand applies allowed_commands, write detection and blocked_env to calls
 // of a shell (S3.3, rules R1 to R4). Every rule that applies must pass.
-func checkCommand(state *workflow.StateView, call Call) (Code, string) {
+func checkCommand(m *workflow.Machine, state *workflow.StateView, call Call) (Code, string) {
 	reading := state.ToolsRestricted && !state.Editable()
 	if !state.CommandsRestricted && !reading && len(state.BlockedEnv) == 0 || !isShell(state, call.Tool) {
 		return "", ""
@@ -47,9 +47,7 @@ func checkCommand(state *workflow.StateView, call Call) (Code, string) {
 		}
 	}
 	if reading {
-		if why := checkWrites(plan, named); why != "" {
-			return CodeCommandWrites, why
-		}
+		return checkWrites(m, state, plan, named)
 	}
 	return "", ""
 }
@@ -223,22 +221,64 @@ func describe(f shell.Finding) string {
 // checkWrites applies write detection (R3): without a tool that writes files the
 // shell must not write either. What an entry of allowed_commands names by its own
 // words is the author's choice; an entry that is a program's name chooses that it
-// writes, and not the code that it is given.
-func checkWrites(plan *shell.Plan, named []int) string {
+// writes, and not the code that it is given. A program that nobody knows is told of
+// when nothing worse is found.
+func checkWrites(m *workflow.Machine, state *workflow.StateView, plan *shell.Plan, named []int) (Code, string) {
+	meta := m.Definition().Meta
+	unknown := ""
 	for _, f := range plan.Findings {
 		switch {
-		case f.Kind == shell.Dumps:
+		case f.Kind == shell.Dumps, f.Kind == shell.Opaque && !state.OpaqueDenied:
 			continue
 		case f.Kind != shell.Hidden && names(named, f) && (f.Kind != shell.Code || !bare(plan, named, f)):
 			continue
+		case f.Kind == shell.Opaque:
+			return CodeCommandWrites, fmt.Sprintf("it %s%s. The state has \"opaque_commands\": \"deny\", so only programs that are known to read may run, and commands that are in allowed_commands", describe(f), inCommand(plan, f))
+		case f.Kind == shell.Stranger:
+			if unknown == "" && meta.Commands[f.About] == "" && !meta.UnknownCommands {
+				unknown = fmt.Sprintf("%s is not known to leave files alone, and the state allows no tool that writes files. Use a program that only reads; the author of the workflow can list it in allowed_commands, or say what it does in meta.commands", document.Quote(f.About))
+			}
+			continue
 		}
-		by := ""
-		if f.Command >= 0 {
-			by = " in " + document.Quote(plan.Commands[f.Command].String())
+		return CodeCommandWrites, fmt.Sprintf("it could change files: it %s%s. %s", describe(f), inCommand(plan, f), mayRead)
+	}
+	if why := checkDeclared(meta.Commands, state, plan, named); why != "" {
+		return CodeCommandWrites, why
+	}
+	if unknown != "" {
+		return CodeCommandUnknown, unknown
+	}
+	return "", ""
+}
+
+const mayRead = "The state allows no tool that writes files, so its commands may only read; output may go to /dev/null, but not to files"
+
+// checkDeclared refuses programs by what meta.commands says of them.
+func checkDeclared(declared map[string]workflow.CommandClass, state *workflow.StateView, plan *shell.Plan, named []int) string {
+	if len(declared) == 0 {
+		return ""
+	}
+	for i, c := range plan.Commands {
+		class := declared[c.Program()]
+		if class == "" || names(named, shell.Finding{Command: i, Word: c.Assigns}) {
+			continue
 		}
-		return fmt.Sprintf("it could change files: it %s%s. The state allows no tool that writes files, so its commands may only read; output may go to /dev/null, but not to files", describe(f), by)
+		switch {
+		case class == workflow.CommandWrites:
+			return fmt.Sprintf("it could change files: meta.commands says that %s writes. %s", document.Quote(c.Program()), mayRead)
+		case class == workflow.CommandOpaque && state.OpaqueDenied:
+			return fmt.Sprintf("meta.commands says that what %s does is not seen, and the state has \"opaque_commands\": \"deny\"", document.Quote(c.Program()))
+		}
 	}
 	return ""
+}
+
+// inCommand says which command a finding is in.
+func inCommand(plan *shell.Plan, f shell.Finding) string {
+	if f.Command < 0 {
+		return ""
+	}
+	return " in " + document.Quote(plan.Commands[f.Command].String())
 }
 
 // names reports that an entry of allowed_commands names what a finding is about.
@@ -264,7 +304,9 @@ func checkEnvironment(state *workflow.StateView, plan *shell.Plan, named []int) 
 		if f.Kind == shell.Variable && (state.BlocksEnv(f.About) || names(named, f)) {
 			continue
 		}
-		if f.Kind != shell.Writes {
+		switch f.Kind {
+		case shell.Writes, shell.Opaque, shell.Stranger:
+		default:
 			return fmt.Sprintf("it %s, which could show variables that are blocked in this state; name the variables you need, and run plain commands", describe(f))
 		}
 	}

@@ -30,12 +30,12 @@ func bash(line string) string {
 
 // commandCase is one line of testdata/commands.
 type commandCase struct {
-	place, state, line string
-	allow              bool
-	codes              []string
+	place, state, meta, line string
+	allow                    bool
+	codes                    []string
 }
 
-// commandCases reads testdata/commands/*.txt: `state JSON` and `codes ...` for the
+// commandCases reads testdata/commands/*.txt: `state JSON`, `meta JSON` and `codes ...` for the
 // lines that follow, then `allow` or `deny`, a tab and a command line, which is a
 // Go string when it is in double quotes.
 func commandCases(t testing.TB) []commandCase {
@@ -60,7 +60,10 @@ func commandCases(t testing.TB) []commandCase {
 			case word == "" || word[0] == '#':
 				continue
 			case word == "state":
-				c.state = rest
+				c.state, c.meta = rest, "{}"
+				continue
+			case word == "meta":
+				c.meta = rest
 				continue
 			case word == "codes":
 				c.codes = strings.Fields(rest)
@@ -84,10 +87,10 @@ func TestCommands(t *testing.T) {
 	states := map[string]*workflow.Machine{}
 	_, run := inState(t, `{}`, `{}`)
 	for _, c := range commandCases(t) {
-		m := states[c.state]
+		m := states[c.state+c.meta]
 		if m == nil {
-			m, _ = inState(t, c.state, `{}`)
-			states[c.state] = m
+			m, _ = inState(t, c.state, c.meta)
+			states[c.state+c.meta] = m
 		}
 		v := decide(m, run, "Bash", bash(c.line))
 		switch {
@@ -230,6 +233,8 @@ func TestCommandDenialsTeach(t *testing.T) {
 		{`{"allowed_tools": ["Bash"]}`, "ls; rm -rf src", []string{`"rm -rf src"`, "changes files", "only read"}},
 		{`{"allowed_tools": ["Bash"]}`, "ls > out.txt", []string{`"out.txt"`, "redirects"}},
 		{`{"allowed_tools": ["Bash"]}`, `sort "$f"`, []string{"--"}},
+		{`{"allowed_tools": ["Bash"]}`, "ls; /opt/x/sd a b f", []string{`"sd" is not known to leave files alone`, "allowed_commands", "meta.commands"}},
+		{`{"allowed_tools": ["Bash"], "opaque_commands": "deny"}`, "ls; ./x.sh", []string{"code of the workspace", `"./x.sh"`, `"opaque_commands": "deny"`}},
 		{`{"blocked_env": ["DB_URL"]}`, "echo $DB_URL", []string{`"DB_URL"`, "blocked"}},
 		{`{"blocked_env": ["DB_URL"]}`, "env", []string{"whole environment"}},
 		{`{"blocked_env": ["DB_URL"]}`, "echo 'x", []string{"does not parse", "1:6"}},

@@ -26,6 +26,7 @@ const (
 	CodeCommandNotAllowed Code = "COMMAND_NOT_ALLOWED"
 	CodeCommandUnparsable Code = "COMMAND_UNPARSABLE"
 	CodeCommandWrites     Code = "COMMAND_WRITES"
+	CodeCommandUnknown    Code = "COMMAND_UNKNOWN"
 	CodeEnvBlocked        Code = "ENV_BLOCKED"
 	CodeEditTooLarge      Code = "EDIT_TOO_LARGE"
 	CodeTooManyFiles      Code = "TOO_MANY_FILES"

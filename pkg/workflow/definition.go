@@ -49,8 +49,11 @@ type State struct {
 	CommandsRestricted  bool
 	AllowedCommands     []string
 	AllowedCommandsTool string // default "Bash"
-	BlockedEnv          []string
-	EnvOverrides        []EnvVar
+	// OpaqueDenied is opaque_commands == "deny": where nothing may be written, no code
+	// of the workspace may run either (R3).
+	OpaqueDenied bool
+	BlockedEnv   []string
+	EnvOverrides []EnvVar
 
 	On []Transition
 }
@@ -142,10 +145,28 @@ type Meta struct {
 	ApprovalWait time.Duration
 	// Policies of the registry that every tool call is judged by, meta.policy (S7).
 	Policies []string
+	// Commands are what programs do that no table of this project has, by their names;
+	// nil for none (R3).
+	Commands map[string]CommandClass
+	// UnknownCommands is meta.unknown_commands == "allow": programs that neither has
+	// may run where nothing may be written.
+	UnknownCommands bool
 	// EditTools are tools in addition to the known ones that edit files, by their exact
 	// names; nil for none.
 	EditTools map[string]EditTool
 }
+
+// CommandClass is what a program does to files.
+type CommandClass string
+
+// The classes.
+const (
+	CommandReads  CommandClass = "reads"
+	CommandWrites CommandClass = "writes"
+	// CommandOpaque is a program that does what files of the workspace say, which is
+	// not seen: it may run where nothing may be written, unless the state refuses it.
+	CommandOpaque CommandClass = "opaque"
+)
 
 // ReturnTarget is the target that resolves to the interrupted state (S4.2).
 const ReturnTarget = "$return"

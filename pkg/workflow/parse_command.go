@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
@@ -14,6 +15,7 @@ import (
 const defaultCommandsTool = "Bash"
 
 func (r *reader) commands(f document.Fields, s *State) {
+	r.opaqueCommands(f, s)
 	s.AllowedCommandsTool = defaultCommandsTool
 	if tool, ok := f.Str("allowed_commands_tool"); ok {
 		r.toolName(tool, f.At.Key("allowed_commands_tool"), toolname.Grants)
@@ -35,6 +37,46 @@ func (r *reader) commands(f document.Fields, s *State) {
 	if s.ToolsRestricted && !permits(s.AllowedTools, s.AllowedCommandsTool) {
 		r.report.Warnf(f.At.Key("allowed_commands"), document.CodeNoEffect,
 			"%s is not in \"allowed_tools\", so no command can run at all; add it or remove the commands", document.Quote(s.AllowedCommandsTool))
+	}
+}
+
+func (r *reader) opaqueCommands(f document.Fields, s *State) {
+	choice, ok := f.Enum("opaque_commands", "allow", "deny")
+	s.OpaqueDenied = choice == "deny"
+	if table := newToolTable(s); ok && (!s.ToolsRestricted || table.editable) {
+		r.report.Warnf(f.At.Key("opaque_commands"), document.CodeNoEffect,
+			"it applies where \"allowed_tools\" is given and names no tool that writes files; restrict them or remove it")
+	}
+}
+
+// declaredCommands reads meta.commands and meta.unknown_commands.
+func (r *reader) declaredCommands(m document.Fields) {
+	choice, _ := m.Enum("unknown_commands", "allow", "deny")
+	r.def.Meta.UnknownCommands = choice == "allow"
+	if r.def.Meta.UnknownCommands {
+		r.report.Warnf(m.At.Key("unknown_commands"), CodeTooBroad,
+			"states without edits run every program that nobody has described, whatever it writes; describe programs in \"commands\" instead")
+	}
+	commands, ok := m.Object("commands")
+	if !ok {
+		return
+	}
+	if n := commands.Value.Len(); n > maxItems {
+		r.report.Errorf(commands.At, document.CodeTooMany, "there are %d programs, the limit is %d", n, maxItems)
+		return
+	}
+	r.def.Meta.Commands = make(map[string]CommandClass, commands.Value.Len())
+	for name := range commands.Value.Members() {
+		if name == "" || strings.ContainsFunc(name, unseen) || strings.ContainsAny(name, " /*?[]{}$'\"\\|&;<>()`=~") {
+			r.report.Errorf(commands.At.Key(name), document.CodeName,
+				"%s is not the name of one program; write it without folder, arguments and wildcards", document.Quote(name))
+		}
+		class, ok := commands.Enum(name, string(CommandReads), string(CommandOpaque), string(CommandWrites))
+		r.def.Meta.Commands[name] = CommandClass(class)
+		if ok && CommandClass(class) != CommandWrites && shell.Knows(name) {
+			r.report.Warnf(commands.At.Key(name), document.CodeNoEffect,
+				"Interlock knows what %s does, and judges it by that; to let a state run more of it, list its commands in \"allowed_commands\"", document.Quote(name))
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 var metaFields = []string{
 	"task_type", "estimated_steps", "danger_level", "requires_human_approval", "capture_output", "approval_mode", "debug",
-	"enforcement", "approval", "edit_tools", "tools", "policy",
+	"enforcement", "approval", "edit_tools", "tools", "policy", "commands", "unknown_commands",
 }
 
 func (r *reader) meta(f document.Fields) {
@@ -41,6 +41,7 @@ func (r *reader) meta(f document.Fields) {
 	if meta.Debug && danger == "dangerous" {
 		r.report.Warnf(m.At.Key("debug"), CodeDebugDangerous, "any state of a dangerous workflow can be forced, past guards and approvals; remove it for production")
 	}
+	r.declaredCommands(m)
 	declared := toolname.Read(m, maxItems)
 	r.toolNames = toolname.With(declared)
 	r.editTools(m)

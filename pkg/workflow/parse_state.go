@@ -23,13 +23,13 @@ type stateFacts struct {
 var (
 	stateFields = []string{
 		"type", "outcome", "allowed_tools", "disallowed_tools", "instructions", "max_iterations", "safe_next",
-		"max_edit_lines", "max_files_per_state", "allowed_commands", "allowed_commands_tool", "blocked_env", "deny_env",
-		"env_overrides", "env", "context_budget_bytes", "on",
+		"max_edit_lines", "max_files_per_state", "allowed_commands", "allowed_commands_tool", "opaque_commands",
+		"blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes", "on",
 	}
 	// limitFields do nothing in a final state: enforcement has ended (S2.9).
 	limitFields = []string{
 		"allowed_tools", "disallowed_tools", "max_iterations", "max_edit_lines", "max_files_per_state", "allowed_commands",
-		"allowed_commands_tool", "blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes",
+		"allowed_commands_tool", "opaque_commands", "blocked_env", "deny_env", "env_overrides", "env", "context_budget_bytes",
 	}
 	// elsewhere are fields that protect something in another object. In a state,
 	// or under meta, nobody would read them.

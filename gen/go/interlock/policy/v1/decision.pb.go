@@ -127,6 +127,8 @@ const (
 	DecisionCode_DECISION_CODE_APPROVAL_PENDING DecisionCode = 18
 	// The rules of the call cannot be read, which denies it.
 	DecisionCode_DECISION_CODE_POLICY_UNAVAILABLE DecisionCode = 19
+	// The command is a program that is not known to leave files alone, where the state allows no edits.
+	DecisionCode_DECISION_CODE_COMMAND_UNKNOWN DecisionCode = 20
 )
 
 // Enum value maps for DecisionCode.
@@ -152,6 +154,7 @@ var (
 		17: "DECISION_CODE_APPROVAL_REQUIRED",
 		18: "DECISION_CODE_APPROVAL_PENDING",
 		19: "DECISION_CODE_POLICY_UNAVAILABLE",
+		20: "DECISION_CODE_COMMAND_UNKNOWN",
 	}
 	DecisionCode_value = map[string]int32{
 		"DECISION_CODE_UNSPECIFIED":         0,
@@ -174,6 +177,7 @@ var (
 		"DECISION_CODE_APPROVAL_REQUIRED":   17,
 		"DECISION_CODE_APPROVAL_PENDING":    18,
 		"DECISION_CODE_POLICY_UNAVAILABLE":  19,
+		"DECISION_CODE_COMMAND_UNKNOWN":     20,
 	}
 )
 
@@ -736,7 +740,7 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
 	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\xc0\x05\n" +
+	"\rDECISION_DENY\x10\x03*\xe3\x05\n" +
 	"\fDecisionCode\x12\x1d\n" +
 	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
@@ -758,7 +762,8 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x1aDECISION_CODE_EMAIL_DENIED\x10\x10\x12#\n" +
 	"\x1fDECISION_CODE_APPROVAL_REQUIRED\x10\x11\x12\"\n" +
 	"\x1eDECISION_CODE_APPROVAL_PENDING\x10\x12\x12$\n" +
-	" DECISION_CODE_POLICY_UNAVAILABLE\x10\x13BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	" DECISION_CODE_POLICY_UNAVAILABLE\x10\x13\x12!\n" +
+	"\x1dDECISION_CODE_COMMAND_UNKNOWN\x10\x14BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_decision_proto_rawDescOnce sync.Once

@@ -120,7 +120,7 @@ var (
 	}
 	stateForm = &fmtShape{
 		order: []string{
-			"type", "outcome", "instructions", "allowed_tools", "disallowed_tools", "allowed_commands_tool", "allowed_commands",
+			"type", "outcome", "instructions", "allowed_tools", "disallowed_tools", "allowed_commands_tool", "allowed_commands", "opaque_commands",
 			"blocked_env", "deny_env", "env_overrides", "env", "max_iterations", "max_edit_lines", "max_files_per_state",
 			"context_budget_bytes", "safe_next", "on",
 		},

@@ -1,0 +1,79 @@
+package shell
+
+// readerTable names programs that only read, whatever their options are, but for
+// options that say themselves that they write or run something. They are known by
+// these names alone.
+const readerTable = `
+. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable eval exec
+exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly
+return set shift shopt source suspend test times trap true type typeset ulimit umask unalias unset wait
+cat head tail wc nl tac rev cut paste join comm cmp tr col colrm column expand unexpand fold fmt pr look ul tsort strings
+od hexdump hd hexyl basenc cksum sum b2sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum md5 crc32 b3sum
+xxhsum xxh64sum xxh128sum gcat ghead gtail gwc gnl gtac gcut gpaste gjoin gcomm gtr gexpand gunexpand gfold gfmt gpr god gcksum
+gsum gmd5sum gsha1sum gsha256sum gsha512sum gls gdir gstat gdu gdf gecho gprintf gtest gseq gexpr gbasename gdirname grealpath
+greadlink gpwd gtrue gfalse gsleep gtsort gnumfmt gfactor guname gwhoami gid gnproc ggrep gegrep gfgrep
+ls dir vdir stat du df realpath readlink basename dirname pathchk namei mountpoint findmnt exa eza lsd dust duf
+grep egrep fgrep rgrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep zipgrep agrep pcregrep pcre2grep
+zcat gzcat bzcat xzcat lzcat zstdcat lz4cat brcat zless zmore bzless bzmore xzless xzmore zdiff zcmp bzdiff bzcmp xzdiff xzcmp zipinfo
+seq expr factor numfmt yes sleep usleep bc cal ncal clear reset tput tty stty uuencode banner figlet toilet lolcat
+which whereis locate plocate mlocate whoami who w users groups id logname hostid uname arch nproc uptime getconf getent locale
+lsb_release sw_vers system_profiler last lastb finger
+free vmstat iostat mpstat pidstat top htop btop pgrep pidof pstree pmap pwdx pkill killall skill slabtop
+fuser lscpu lsblk lsusb lspci lsmod lsmem lsipc lslocks lslogins lsns lsattr lshw lsinitramfs getfacl getfattr getcap
+modinfo sensors numastat ipcs
+ping ping6 traceroute traceroute6 tracepath host dig drill nslookup whois netstat arp ifconfig route iwconfig ipcalc
+readelf objdump nm size addr2line c++filt ldd otool lddtree javap jps jstat jstack pkg-config pkgconf
+llvm-nm llvm-objdump llvm-readelf llvm-size llvm-cxxfilt llvm-config
+dpkg-query pdfinfo pdffonts tokei gron htmlq pup jless dyff
+csvlook csvcut csvgrep csvstat csvjson csvsort csvjoin csvstack in2csv csvformat
+infocmp tzselect zdump showmount rpcinfo getsebool sestatus getenforce klist
+ts-prune depcheck knip pipdeptree pip-licenses vulture xenon lizard pyflakes luacheck
+hadolint yamllint shellcheck checkbashisms proselint kube-score
+`
+
+// opaqueTable names programs that build or test a project by what its files say.
+const opaqueTable = `
+ninja samu bazel bazelisk buck buck2 pants scons waf gradle gradlew mvnw mvnd ant rebar3
+tox nox invoke unit2 nosetests nosetests3 nose2 trial stestr behave robot
+mocha tap tape jasmine karma uvu phpunit pest behat codecept phpspec rspec cucumber minitest testrb
+godog mage busted bats shellspec phan phpcs phpmd reek brakeman fasterer elm-test xcodebuild wasm-pack
+`
+
+// toolTable holds checkers and runners of tests that need a line.
+const toolTable = `
+ctest:: @opaque -O,--output-log=out --output-junit=out --build-and-test:hidden --test-command=hidden -S=workspace -R= -E= -L= -C= -j=
+just:: @opaque --shell=unseen --shell-arg=unseen -c,--command:hidden --init:writes --fmt:writes -e,--edit:writes --chooser=run -E= -f= -d= --set==
+meson:: @sub @closed
+meson test|meson compile:: @opaque --wrapper=run --logbase= -C=
+meson introspect|meson configure:: -D=writes
+ava:: @opaque -u,--update-snapshots:writes
+playwright|cypress:: @sub @closed
+playwright test|playwright show-trace|cypress run|cypress verify|cypress info|cypress version:: @opaque -u,--update-snapshots:writes -c,--config=
+nyc|c8:: @runs0 --all --reporter= -r= --include= -n= --exclude= -x= --check-coverage --lines= --branches= --functions= --silent -s
+nx|turbo|lerna:: @sub @opaque
+nx generate|nx g|nx migrate|nx reset|nx add|nx init|nx format|nx format:write|turbo gen|turbo generate|turbo prune|turbo link|lerna bootstrap|lerna clean|lerna version|lerna publish|lerna init|lerna create|lerna add|lerna import|lerna link:: @writes
+nx exec|lerna exec:: @hidden
+nx show|nx list|nx report|nx graph|lerna ls|lerna list|lerna changed|lerna diff|lerna info:: --file=out
+gotestsum:: @opaque --junitfile,--jsonfile,--jsonfile-timing-events,--rerun-fails-report=out --raw-command:hidden --post-run-command=script -f,--format=
+phpstan:: @opaque -b,--generate-baseline?=writes -c= -l=
+psalm:: @opaque --alter:writes --set-baseline?=writes --update-baseline:writes -i,--init:writes
+hlint:: --refactor:writes --refactor-options=writes --with-refactor=run --report?=writes
+staticcheck|errcheck|ineffassign|revive|deadcode|gocyclo|govulncheck|nilaway|gosec:: @single -fix:writes -cpuprofile,-memprofile,-trace,-debug.cpuprofile,-debug.memprofile,-debug.trace,-out=out
+codespell|typos|misspell:: -w,--write-changes:writes -i=
+jsonlint:: -i,--in-place:writes
+actionlint:: @single -shellcheck=run -pyflakes=run -init-config:writes
+radon:: -O,--output-file=out
+gitleaks:: -r,--report-path=out -l,--log-opts=
+cloc:: --out,--report-file,--categorized,--counted,--found,--ignored,--write-lang-def,--write-lang-def-incl-dup,--xsl=out --extract-with=script --vcs=script --sql=writes --sql-append:writes --config=unseen
+scc:: -o,--output=out
+file:: -C,--compile:writes -m,--magic-file= -f,--files-from= -F,--separator= -P= -e=
+dmesg:: -C,--clear:writes -c,--read-clear:writes -D,--console-off:writes -E,--console-on:writes -n,--console-level=writes -l= -f= -F=
+dmidecode:: --dump-bin=out --from-dump= -s= -t=
+lsof:: -D=writes -p= -u= -c= -i?=
+ss:: -D,--diag=out -K,--kill:writes -F= -f= -A= -N=
+nvidia-smi:: -f,--filename=out -pm=writes -pl=writes -r:writes -L -q -i= -l=
+pygmentize:: -o=out -x:code -f= -l= -S= -O= -P= -F=
+ffprobe|identify:: @single -o,-write=out -report:writes
+ugrep|ug:: --filter=script --pager?=run --view?=run --save-config?=writes -Q?=writes
+xcrun:: @runs0 --sdk= -sdk= -v -n -l -f:quiet -find:quiet --find:quiet --show-sdk-path:quiet --show-sdk-version:quiet
+`
