@@ -179,6 +179,16 @@ func (p *planner) subscript(array string, x syntax.ArithmExpr) {
 	if isAll(x) {
 		return
 	}
+	if w, ok := x.(*syntax.Word); ok && p.maps[array] {
+		p.rely(duty{name: array, isMap: true, finding: Finding{Kind: Hidden, Command: -1, What: notKnownInteger, About: array}})
+		p.path(p.word(w, value))
+		return
+	}
+	p.index(array, x)
+}
+
+// index walks [...] as arithmetic.
+func (p *planner) index(array string, x syntax.ArithmExpr) {
 	outer := p.array
 	p.array = array
 	p.enter()

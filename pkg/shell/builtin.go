@@ -17,6 +17,10 @@ const (
 func (p *planner) builtin(name string, c, at int) bool {
 	args := p.plan.Commands[c].Words[at+1:]
 	switch name {
+	case "cd", "pushd":
+		for i := range args {
+			p.move(c, at+1+i)
+		}
 	case "eval":
 		p.inline(afterDashes(args), hiddenScript)
 	case "trap":

@@ -38,6 +38,48 @@ func continuesComment(script string, file *syntax.File) bool {
 	return slices.Contains(inText, false)
 }
 
+// continuesOperator reports a character of an operator before a backslash that
+// continues the line: bash joins what follows to the operator, the parser does not.
+// In quotes no character is of an operator.
+func continuesOperator(script string, file *syntax.File) bool {
+	places := operatorsBeforeContinuation(script)
+	if len(places) == 0 {
+		return false
+	}
+	inText := make([]bool, len(places))
+	covers := func(n syntax.Node, but string) {
+		from, to := int(n.Pos().Offset()), int(n.End().Offset())
+		for i, _ := slices.BinarySearch(places, from); i < len(places) && places[i] < to; i++ {
+			inText[i] = !strings.Contains(but, script[places[i]:places[i]+1])
+		}
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			if !n.Dollar {
+				covers(n, "")
+			}
+		case *syntax.DblQuoted:
+			for _, part := range n.Parts {
+				if lit, ok := part.(*syntax.Lit); ok {
+					covers(lit, "$`")
+				}
+			}
+		}
+		return true
+	})
+	return slices.Contains(inText, false)
+}
+
+func operatorsBeforeContinuation(script string) (places []int) {
+	for i := 1; i+1 < len(script); i++ {
+		if script[i] == '\\' && script[i+1] == '\n' && strings.IndexByte("$<>&|()`", script[i-1]) >= 0 {
+			places = append(places, i-1)
+		}
+	}
+	return places
+}
+
 // hashesBeforeContinuation are the places of # in lines that end in a backslash.
 func hashesBeforeContinuation(script string) []int {
 	var hashes []int

@@ -125,6 +125,7 @@ func startOf(text string) start {
 func (p *planner) declareValue(a *attributes, name string, w Word) {
 	a.named = true
 	v := p.variable(name)
+	v.declared++
 	v.assoc = v.assoc || a.assoc
 	if a.assoc {
 		v.set = true

@@ -16,7 +16,11 @@ func (p *planner) parameter(e *syntax.ParamExp, quoted bool) hole {
 	name := e.Param.Value
 	all := isAll(e.Index)
 	p.indirection(e, all)
-	if e.Index != nil && !all {
+	switch {
+	case e.Index == nil || all:
+	case e.Short: // in an expression, bash expands the key again
+		p.index(name, e.Index)
+	default:
 		p.subscript(name, e.Index)
 	}
 	if e.Slice != nil {
@@ -55,7 +59,7 @@ func (p *planner) held(e *syntax.ParamExp, quoted, all bool) hole {
 		return hole{start: startsSafe, integer: true}
 	case e.Excl && all && e.Exp == nil:
 		return hole{start: startsSafe, many: true, dep: keysOf + name}
-	case !syntax.ValidName(name), e.Excl, e.Repl != nil, e.Slice != nil, e.Exp != nil && !trims(e.Exp.Op):
+	case !syntax.ValidName(name), e.Excl, e.Repl != nil, e.Slice != nil, e.Exp != nil && !trims(e.Exp.Op) && !orNumber(e.Exp):
 		return hole{start: startsUnknown, many: !quoted || name == "@" || all, opaque: true}
 	}
 	h := hole{start: startsWithVariable, first: name, dep: name, many: !quoted || all}
@@ -71,6 +75,11 @@ func countsOnly(name string) bool { return name == "#" || name == "?" || name ==
 // trims reports expansions that keep the beginning of the value.
 func trims(op syntax.ParExpOperator) bool {
 	return op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix
+}
+
+// orNumber reports ${x:-0}: what is known of x is true of a number, too.
+func orNumber(x *syntax.Expansion) bool {
+	return (x.Op == syntax.DefaultUnset || x.Op == syntax.DefaultUnsetOrNull) && x.Word != nil && digits(x.Word.Lit())
 }
 
 // expand walks the operator of an expansion.
@@ -158,7 +167,8 @@ func outputOf(c Command) output {
 	}
 	line := strings.Join(words, " ")
 	switch {
-	case slices.Contains([]string{"nproc", "wc -l", "wc -c", "wc -w", "id -u", "id -g", "date +%s", "date +%Y", "date +%s%N"}, line):
+	case slices.Contains([]string{"nproc", "wc -l", "wc -c", "wc -w", "id -u", "id -g", "date +%s", "date +%Y", "date +%s%N"}, line),
+		len(words) == 4 && words[0] == "git" && words[1] == "rev-list" && words[2] == "--count" && words[3] != "" && words[3][0] != '-':
 		return printsNumbers
 	case len(words) > 2 && len(words) < 5 && words[0] == "grep" && words[1] == "-c" && words[2][0] != '-':
 		return printsNumbers

@@ -14,8 +14,8 @@ func (p *planner) git(c, at int) {
 			p.note(Hidden, c, e.at, "gives git a setting that may run something")
 		}
 	}
-	if len(sc.operands) > 0 && sc.words[sc.operands[0]].Text == "config" {
-		sc.gitConfig(sc.operands[0])
+	if len(sc.operands) > 0 {
+		sc.gitOperands(sc.words[sc.operands[0]].Text, sc.operands[0])
 	}
 	sc.gitWords()
 }
@@ -28,10 +28,23 @@ func (p *planner) gitProgram(sub string, c, at int) {
 		return
 	}
 	sc := p.tabled(name, c, at)
-	if sub == "config" {
-		sc.gitConfig(at)
-	}
+	sc.gitOperands(sub, at)
 	sc.gitWords()
+}
+
+// gitOperands judges what the operands of some subcommands write.
+func (s *scan) gitOperands(sub string, at int) {
+	switch sub {
+	case "config":
+		s.gitConfig(at)
+	case "fetch":
+		for i, place := range s.scanWords(specOf("git fetch"), "git fetch", s.c, at).operands {
+			w := s.words[place]
+			if _, to, ok := strings.Cut(w.Text, ":"); i > 0 && (ok && !strings.HasPrefix(to, "refs/remotes/") || !w.Static) {
+				s.note(Writes, s.c, place, "fetches into a branch or tag")
+			}
+		}
+	}
 }
 
 // gitWords finds words that make git run something, whatever the subcommand.

@@ -51,11 +51,8 @@ func checkText(line string) error {
 	}
 	plain := true
 	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case c < ' ' && c != '\t' && c != '\n' || c >= 0x7f:
+		if c := line[i]; c < ' ' && c != '\t' && c != '\n' || c >= 0x7f {
 			plain = false
-		case c == '\\' && i > 0 && i+1 < len(line) && line[i+1] == '\n' && strings.IndexByte("$<>&|()`", line[i-1]) >= 0:
-			return errContinued
 		}
 	}
 	if plain {
@@ -106,6 +103,9 @@ func (p *planner) readScript(script string, d dialect) (file *syntax.File, err e
 	file, err = p.parser.Parse(&shallow{text: script}, "")
 	if err == nil && continuesComment(script, file) {
 		return nil, errComment
+	}
+	if err == nil && continuesOperator(script, file) {
+		return nil, errContinued
 	}
 	return file, sayParse(err)
 }

@@ -48,6 +48,8 @@ const (
 	roleSSH            // its argument is an option of ssh, which can run commands
 	roleUploads        // it sends to the addresses of the line, which may be files
 	roleWorkspace      // its argument is a file or folder, with code as any of the workspace
+	roleFolder         // its argument is the folder that a command runs in
+	roleChecks         // its operands are read and not run
 	rolePlugin         // its argument is a plugin of pytest
 	roleSetting        // its argument is a setting of pytest
 	roleProject        // the program does what files of the workspace say, and reads no code from its input
@@ -59,7 +61,7 @@ var roles = map[string]role{
 	"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
 	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
-	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "setting": roleSetting, "report": roleReport, "project": roleProject,
+	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
 }
 
 // takes is whether an option has an argument.

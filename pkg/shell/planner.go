@@ -25,6 +25,8 @@ type planner struct {
 
 	functions map[string]bool // those that are certainly defined by now
 	called    []Finding       // calls of those, as programs
+	maps      map[string]bool // variables that are certainly associative arrays by now
+	moves     []ran           // folders that the line goes to
 	undefines bool            // the line may take a function away again
 
 	written []string // files that redirections write

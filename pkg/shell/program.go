@@ -88,12 +88,33 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	}
 	if opaque {
 		sc.note(Opaque, c, at, runsProject)
+		sc.scriptArguments(at)
 	}
 	sc.base(at)
 	if runsScripts[name] {
 		sc.scriptShell(at)
 	}
 	return sc
+}
+
+// scriptArguments judges what a script of a package is given: it hands it on to a
+// program that is not seen.
+func (s *scan) scriptArguments(at int) {
+	manager, _, _ := strings.Cut(s.spec.name, " ")
+	if !slices.Contains([]string{"npm", "yarn", "pnpm", "bun"}, manager) {
+		return
+	}
+	for i := at + 1; i < len(s.words); i++ {
+		next := Word{}
+		if i+1 < len(s.words) {
+			next = s.words[i+1]
+		}
+		if w := s.words[i]; w.Static && w.Text == "-u" {
+			s.note(Writes, s.c, i, looksOutput)
+		} else {
+			s.unknownLook(s.c, i, w, next)
+		}
+	}
 }
 
 // runsScripts are programs that run the scripts of a package in a shell.
@@ -132,6 +153,9 @@ func (s *scan) base(at int) {
 			}
 		}
 	}
+	if s.name == "go build" && !s.discards() {
+		s.note(Writes, s.c, at, "writes a program; give it -o /dev/null, or several packages as ./...")
+	}
 	if s.spec.outs == 0 {
 		return
 	}
@@ -144,6 +168,15 @@ func (s *scan) base(at int) {
 			s.note(Writes, s.c, place, "has operands that may be more than one, and writes the last")
 		}
 	}
+}
+
+// discards reports that go build only checks: several packages, or -o, which is
+// judged by itself.
+func (s *scan) discards() bool {
+	return slices.ContainsFunc(s.words, func(w Word) bool {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(w.Text, "-"), "=")
+		return flag == "-o" || flag == "o" || flag == "n" || strings.HasSuffix(w.Text, "...")
+	})
 }
 
 // networkSchemes are those of addresses that do not name a file here.
@@ -226,6 +259,9 @@ func (s *scan) interpret(at int) {
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
 			s.note(Opaque, s.c, place, runsWorkspace)
+			if ofSystem(w.Text) {
+				s.note(Code, s.c, place, runsSystem)
+			}
 			if module := libraryModule(w.Text); s.spec.name == "python" && specOf("python -m "+module) != nil {
 				s.tabled("python -m "+module, s.c, place)
 			}

@@ -66,6 +66,9 @@ func (p *planner) findOutput(c, at int) {
 func (p *planner) findExec(c, at int) int {
 	words := p.plan.Commands[c].Words
 	end := at + 1
+	if strings.HasSuffix(words[at].Text, "dir") && end < len(words) && strings.Contains(words[end].Text, "/") && !strings.HasPrefix(words[end].Text, "/") {
+		p.note(Code, c, end, runsElsewhere)
+	}
 	for end < len(words) {
 		w := words[end]
 		if w.Static && (w.Text == ";" || w.Text == "+" && strings.HasSuffix(words[end-1].Text, "{}")) {

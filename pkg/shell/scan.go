@@ -203,6 +203,10 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleQuiet:
 		s.quiet = true
+	case roleFolder:
+		s.move(s.c, min(argAt, len(s.words)-1))
+	case roleChecks:
+		s.coded = true
 	case roleProject:
 		s.quiet = true
 		s.note(Opaque, s.c, at, runsProject)

@@ -10,12 +10,12 @@ import (
 )
 
 // script walks a script that the line runs in another shell of the given dialects,
-// which has none of the functions of this one.
+// which has none of the functions and variables of this one.
 func (p *planner) script(text string, dialects ...dialect) {
-	functions := p.functions
-	p.functions = nil
+	functions, associative := p.functions, p.maps
+	p.functions, p.maps = nil, nil
 	p.scriptHere(text, dialects...)
-	p.functions = functions
+	p.functions, p.maps = functions, associative
 }
 
 // scriptHere walks a script that runs in the present shell.
@@ -47,19 +47,53 @@ func (p *planner) scriptHere(text string, dialects ...dialect) {
 	p.dialect, p.text = outer, outerText
 }
 
-// body walks the statements of a script. A function that is defined in its course,
-// not in a branch or a subshell, is there for what follows.
+// body walks the statements of a script. A function or an associative array that is
+// made in its course, not in a branch or a subshell, is there for what follows.
 func (p *planner) body(stmts []*syntax.Stmt) {
 	for i, s := range stmts {
-		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil && plainly(s) && plainly(f.Body) {
-			p.functions = maps.Clone(p.functions)
-			if p.functions == nil {
-				p.functions = make(map[string]bool)
+		var names []string
+		switch d := s.Cmd.(type) {
+		case *syntax.FuncDecl:
+			if d.Name != nil && plainly(s) && plainly(d.Body) {
+				p.functions = with(p.functions, d.Name.Value)
 			}
-			p.functions[f.Name.Value] = true
+		case *syntax.DeclClause:
+			names = p.newMaps(s, d)
 		}
 		p.stmts(stmts[i : i+1])
+		p.maps = with(p.maps, names...)
 	}
+}
+
+// with is a set with more names in it. The set itself stays, for the script around.
+func with(set map[string]bool, names ...string) map[string]bool {
+	if len(names) == 0 {
+		return set
+	}
+	more := make(map[string]bool, len(set)+len(names))
+	maps.Copy(more, set)
+	for _, name := range names {
+		more[name] = true
+	}
+	return more
+}
+
+// newMaps are the variables that `declare -A` makes associative arrays. One that has
+// items already keeps its kind.
+func (p *planner) newMaps(s *syntax.Stmt, d *syntax.DeclClause) (names []string) {
+	if s.Background || s.Coprocess || s.Disown || d.Variant.Value != "declare" && d.Variant.Value != "typeset" || len(d.Args) < 2 ||
+		d.Args[0].Name != nil || d.Args[0].Value.Lit() != "-A" {
+		return nil
+	}
+	for _, a := range d.Args[1:] {
+		if a.Name == nil {
+			return nil
+		}
+		if v := p.vars[a.Name.Value]; v == nil || !v.set {
+			names = append(names, a.Name.Value)
+		}
+	}
+	return names
 }
 
 // plainly reports a definition, or a body of one, that is not part of more.
@@ -113,6 +147,9 @@ var bashOptions = []string{"--login", "--norc", "--noprofile", "--posix", "--res
 // shell walks sh, bash and the like. Words are those after the name.
 func (p *planner) shell(name string, c, at int) {
 	words := p.plan.Commands[c].Words
+	if onlyChecks(name, words[at+1:]) {
+		return
+	}
 	inline := false
 	i := at + 1
 	for ; i < len(words); i++ {
@@ -157,6 +194,14 @@ func (p *planner) shell(name string, c, at int) {
 	p.shellOperand(name, c, i, inline)
 }
 
+// onlyChecks reports bash -n with files, which it reads and does not run.
+func onlyChecks(name string, args []Word) bool {
+	return !foreign(name) && len(args) > 1 && args[0].Static && args[0].Text == "-n" &&
+		!slices.ContainsFunc(args[1:], func(w Word) bool {
+			return w.start > startsSafe || w.many || w.Text == "" || strings.ContainsAny(w.Text[:1], "-+")
+		})
+}
+
 // plainOption reports the name of an option of set or shopt that changes nothing
 // about what a script means.
 func plainOption(w Word) bool {
@@ -184,6 +229,9 @@ func (p *planner) shellOperand(name string, c, at int, inline bool) {
 	default:
 		p.ran = append(p.ran, ran{words[at].Text, c, at})
 		p.note(Opaque, c, at, runsWorkspace)
+		if ofSystem(words[at].Text) {
+			p.note(Code, c, at, runsSystem)
+		}
 	}
 }
 

@@ -29,16 +29,16 @@ info:: -o,--output=out --restore=unseen --init-file=unseen -d= -f= -n= -k=
 bat|batcat|delta|ag|ack:: --pager=run
 rg|ripgrep:: --pre=run --hostname-bin=run -e,--regexp= -f,--file= -g,--glob= --iglob= -t,--type= -T,--type-not= -A= -B= -C= -m= -r,--replace= -M= -j= -E= -d=
 tree:: -o=out -L= -P= -I=
-diff|sdiff|diff3|wdiff|colordiff:: -o,--output=out
+sdiff|diff3|wdiff|colordiff:: -o,--output=out --diff-program=run
 rcs|ci|co|merge:: @writes
-env:: @strict @stops -i,--ignore-environment -0,--null -v,--debug --list-signal-handling -u,--unset= -C,--chdir= -S,--split-string=split -a,--argv0= --block-signal?= --default-signal?= --ignore-signal?=
+env:: @strict @stops -i,--ignore-environment -0,--null -v,--debug --list-signal-handling -u,--unset= -C,--chdir=folder -S,--split-string=split -a,--argv0= --block-signal?= --default-signal?= --ignore-signal?=
 printenv|envsubst::
 sed:: -i?=writes -I?=writes --in-place?=writes -e,--expression=eval -f,--file=program -l,--line-length=
 awk:: @stops -f,--file=program -E,--exec=program -e,--source=eval -i,--include=program -l,--load=program -v,--assign= -F,--field-separator= -d?=writes --dump-variables?=writes -p?=writes --profile?=writes -o?=writes --pretty-print?=writes -D?=writes --debug?=writes -W=program
 jq:: -f,--from-file:filter -L=filter --indent= --arg== --argjson== --slurpfile== --rawfile==
 yq:: -i,--inplace,--in-place:writes -s,--split-exp=writes --split-exp-file=writes -f,--from-file:filter -o= -p= -I= --arg== --argjson==
 xargs:: @strict @stops -0,--null -r,--no-run-if-empty -t,--verbose -p,--interactive -x,--exit -o,--open-tty --show-limits -I= -i?= --replace?= -n,--max-args= -P,--max-procs= -L,--max-lines= -l?= -d,--delimiter= -E= -e?= --eof?= -s,--max-chars= -a,--arg-file= --process-slot-var=
-parallel:: @strict @stops -0,--null -k,--keep-order -q,--quote -r,--no-run-if-empty -t,--verbose -u,--ungroup -X -m --xargs --bar --progress --dry-run --eta --tag --will-cite --citation --line-buffer,--lb --group --no-notice -j,--jobs= -n,--max-args= -N,--max-replace-args= -a,--arg-file= -I= -d,--delimiter= -C,--colsep= -S,--sshlogin=writes --joblog=out --results=out --tmpdir= --timeout= --delay= --retries= --load= --wd,--workdir= --tagstring= --halt= --nice= -L= -s= --env=reads --onall:writes --return=writes --transfer:writes -D=
+parallel:: @strict @stops -0,--null -k,--keep-order -q,--quote -r,--no-run-if-empty -t,--verbose -u,--ungroup -X -m --xargs --bar --progress --dry-run --eta --tag --will-cite --citation --line-buffer,--lb --group --no-notice -j,--jobs= -n,--max-args= -N,--max-replace-args= -a,--arg-file= -I= -d,--delimiter= -C,--colsep= -S,--sshlogin=writes --joblog=out --results=out --tmpdir= --timeout= --delay= --retries= --load= --wd,--workdir=folder --tagstring= --halt= --nice= -L= -s= --env=reads --onall:writes --return=writes --transfer:writes -D=
 tar:: -f,--file= -C,--directory= -T,--files-from=unseen -X,--exclude-from= -b= -g,--listed-incremental=writes -I,--use-compress-program=run -F,--info-script,--new-volume-script=run -K= -L= -N= -V= -H= --to-command=run --rsh-command=run --rmt-command=run --index-file=out --remove-files:writes --exclude= --strip-components= --transform= --xform= --checkpoint?= --volno-file=out
 make:: -f,--file,--makefile= -C,--directory= -I,--include-dir= -j?= --jobs?= -l?= --load-average?= -o,--old-file,--assume-old= -W,--what-if,--new-file,--assume-new= -O?= -E,--eval=code -p,--print-data-base:dump
 script:: -c,--command=script -T,--log-timing=out -I,--log-in=out -O,--log-out=out -B,--log-io=out -m,--logging-format= -o,--output-limit= -E,--echo= -t?=writes --timing?=writes

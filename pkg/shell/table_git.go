@@ -12,8 +12,8 @@ git grep:: -O?=run --open-files-in-pager?=run --ext-grep:writes -e= -f= -A= -B= 
 git push:: --receive-pack=run --exec=run -o,--push-option= --repo=
 git fetch|git ls-remote:: --upload-pack=run --exec=run -o,--server-option= --sort= --refmap= -j= --depth= --deepen= --shallow-since= --negotiation-tip=
 git archive:: -o,--output=out --exec=run --remote= --format= --prefix= --add-file=
-git branch:: -d,-D,--delete:writes -m,-M,--move:writes -c,-C,--copy:writes -f,--force:writes --edit-description:writes -u,--set-upstream-to=writes --unset-upstream:writes --contains?= --merged?= --no-merged?= --sort= --format= --points-at=
-git tag:: -d,--delete:writes -f,--force:writes -m,--message= -F,--file= -u,--local-user= -n?= --sort= --format= --contains?= --points-at= --cleanup=
+git branch:: @operands -l,--list,-a,--all,-r,--remotes,--show-current,--contains,--no-contains,--merged,--no-merged,--points-at:quiet -d,-D,--delete:writes -m,-M,--move:writes -c,-C,--copy:writes -f,--force:writes --edit-description:writes -u,--set-upstream-to=writes --unset-upstream:writes --sort= --format=
+git tag:: @operands -l,--list,-v,--verify,--contains,--no-contains,--merged,--no-merged,--points-at:quiet -d,--delete:writes -f,--force:writes -m,--message= -F,--file= -u,--local-user= -n?=quiet --sort= --format= --cleanup=
 git config:: @sub @operands2 --unset:writes --unset-all:writes --rename-section:writes --remove-section:writes --replace-all:writes --add:writes -e,--edit:writes --get:quiet --get-all:quiet --get-regexp:quiet --get-urlmatch:quiet --get-color:quiet --get-colorbool:quiet -l,--list:quiet -f,--file= --blob= --type= --default=
 git config list|git config get::
 git config set|git config unset|git config rename-section|git config remove-section|git config edit:: @writes

@@ -35,7 +35,7 @@ pip config set|pip config unset|pip config edit|pip cache purge|pip cache remove
 poetry add|poetry install|poetry remove|poetry update|poetry lock|poetry init|poetry new|poetry build|poetry publish|poetry version|poetry sync|poetry cache|pdm add|pdm install|pdm remove|pdm update|pdm lock|pdm sync|pdm init|pdm build|pipenv install|pipenv uninstall|pipenv update|pipenv lock|pipenv sync|pipenv clean|hatch new|hatch build|rye add|rye sync|rye init|pixi add|pixi install|pixi init|uv add|uv remove|uv sync|uv lock|uv init|uv venv|uv build|uv publish|uv python|uv self|uv cache|uv version|virtualenv|venv:: @writes
 uv pip|uv tool|poetry config|poetry env:: @sub
 uv pip install|uv pip uninstall|uv pip sync|uv pip compile|uv tool install|uv tool uninstall|uv tool upgrade|poetry env use|poetry env remove:: @writes
-uv run|poetry run|pdm run|pipenv run|hatch run|rye run|pixi run|bundle exec|bundler exec|uvx|uv tool run|pipx run|rye tool:: @runs0 --with= -p,--python= --from= --spec= --env-file= --extra= --group= --package= --project= --directory= -m,--module=module
+uv run|poetry run|pdm run|pipenv run|hatch run|rye run|pixi run|bundle exec|bundler exec|uvx|uv tool run|pipx run|rye tool:: @runs0 --with= -p,--python= --from= --spec= --env-file= --extra= --group= --package= --project= --directory=folder -m,--module=module
 poetry shell|pipenv shell|pdm venv|hatch shell|conda run|mise exec|mise x|asdf exec|direnv exec|nix run|nix shell|nix develop|nix-shell|cargo watch:: @hidden
 direnv:: @sub
 direnv dump|direnv export|direnv show_dump|mise env|asdf env:: @dumps

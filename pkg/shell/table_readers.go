@@ -7,7 +7,7 @@ const readerTable = `
 . : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable eval exec
 exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly
 return set shift shopt source suspend test times trap true type typeset ulimit umask unalias unset wait
-cat head tail wc nl tac rev cut paste join comm cmp tr col colrm column expand unexpand fold fmt pr look ul tsort strings
+cat head tail wc nl tac rev cut paste join comm cmp diff gdiff tr col colrm column expand unexpand fold fmt pr look ul tsort strings
 od hexdump hd hexyl basenc cksum sum b2sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum md5 crc32 b3sum
 xxhsum xxh64sum xxh128sum gcat ghead gtail gwc gnl gtac gcut gpaste gjoin gcomm gtr gexpand gunexpand gfold gfmt gpr god gcksum
 gsum gmd5sum gsha1sum gsha256sum gsha512sum gls gdir gstat gdu gdf gecho gprintf gtest gseq gexpr gbasename gdirname grealpath

@@ -49,6 +49,7 @@ func wordSet(words string) map[string]bool {
 // judgedVariables are those of the above whose value tells that it is harmless.
 var judgedVariables = map[string]func(value string) bool{
 	"GOFLAGS":        harmlessGoFlags,
+	"IFS":            func(value string) bool { return strings.Trim(value, " \t\n") == "" }, // parts words no further than they are
 	"PYTHONPATH":     withinWorkspace,
 	"NODE_PATH":      withinWorkspace,
 	"PYTHONWARNINGS": func(value string) bool { return !strings.ContainsAny(value, "./") },

@@ -29,11 +29,11 @@ prlimit:: @runs0 -p,--pid=quiet -n?= --nofile?= -c?= --core?= -d?= -e?= -f?= -i?
 setarch:: @runs0 @shell @architecture --list:quiet -R,--addr-no-randomize -B -F -I -L -S -T -X -Z -3 -v
 linux32|linux64|i386|x86_64|uname26:: @runs0 @shell --list:quiet -R,--addr-no-randomize -B -F -I -L -S -T -X -Z -3 -v
 setpriv:: @runs0 --reuid= --regid= --groups= --inh-caps= --ambient-caps= --bounding-set= --securebits= --pdeathsig= --selinux-label= --apparmor-profile= --clear-groups --keep-groups --init-groups --no-new-privs --nnp --reset-env -d,--dump:quiet
-sudo:: @runs0 -u,--user= -g,--group= -h,--host= -p,--prompt= -C,--close-from= -r,--role= -t,--type= -T,--command-timeout= -U,--other-user= -D,--chdir= -R,--chroot= --preserve-env?=reads -s,--shell:hidden -i,--login:hidden -e,--edit:writes -l,--list:quiet -v,--validate:quiet -k,--reset-timestamp -K:quiet -V:quiet -A,--askpass -b,--background -n,--non-interactive -S,--stdin -E -H,--set-home -P,--preserve-groups -B,--bell -N
+sudo:: @runs0 -u,--user= -g,--group= -h,--host= -p,--prompt= -C,--close-from= -r,--role= -t,--type= -T,--command-timeout= -U,--other-user= -D,--chdir=folder -R,--chroot=folder --preserve-env?=reads -s,--shell:hidden -i,--login:hidden -e,--edit:writes -l,--list:quiet -v,--validate:quiet -k,--reset-timestamp -K:quiet -V:quiet -A,--askpass -b,--background -n,--non-interactive -S,--stdin -E -H,--set-home -P,--preserve-groups -B,--bell -N
 sudoedit:: @writes
 doas:: @runs0 -u= -a= -C= -s:hidden -L:quiet -n
 chroot|gchroot:: @runs1 @shell --userspec= --groups= --skip-chdir
-systemd-run|systemd-inhibit|systemd-cat:: @runs0 -p,--property= -u,--unit= --slice= -E,--setenv= --working-directory= --uid= --gid= -M,--machine= -H,--host= -S,--shell:hidden -t,--identifier= -P,--pipe -q,--quiet -G,--collect -d,--same-dir --scope --user --system --wait --no-block --what= --who= --why= --mode= --description= --nice= -r
+systemd-run|systemd-inhibit|systemd-cat:: @runs0 -p,--property= -u,--unit= --slice= -E,--setenv= --working-directory=folder --uid= --gid= -M,--machine= -H,--host= -S,--shell:hidden -t,--identifier= -P,--pipe -q,--quiet -G,--collect -d,--same-dir --scope --user --system --wait --no-block --what= --who= --why= --mode= --description= --nice= -r
 watch|gwatch:: @runs0 @joins -n,--interval= -q,--equexit= -d?= --differences?= -t,--no-title -b,--beep -e,--errexit -g,--chgexit -c,--color -C,--no-color -x,--exec -w,--no-wrap -p,--precise -r,--no-rerun
 entr:: @runs0 -s:hidden -c -d -n -p -r -z -a -x
 strace:: @runs0 -o,--output=writes -e,--trace= -p,--attach=quiet -s,--string-limit= -u,--user= -E,--env=passes -a,--columns= -O= -S= -I= -P= -b= -X= -U= -v,--no-abbrev:dump -f -ff -c -C -t -tt -ttt -T -q -y -yy -r -k -i -d -D -z -Z -w -n -x -xx -A -F -V,--version:quiet

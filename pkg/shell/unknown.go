@@ -19,6 +19,8 @@ var (
 	writingOptions = []string{
 		"--out ", "--outfile", "--out-file", "--outdir", "--out-dir", "--output", "--in-place ", "--inplace ",
 		"--write", "--overwrite", "--fix ", "--fix-", "--save", "--export",
+		"--update-snapshot", "--updateSnapshot", "--bless", "--init ", "--report-file", "--reportfile", "--log-file", "--logfile", "--log-junit",
+		"--junit", "--testdox-html", "--testdox-text", "--coverage-html", "--coverage-xml", "--coverage-clover",
 	}
 	runningOptions = []string{"--eval", "--exec", "--preview ", "--preview-command", "--script", "--plugin"}
 )

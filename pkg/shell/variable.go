@@ -18,6 +18,7 @@ const (
 	aName              // the name of a variable
 	noOption           // does not begin with -
 	oneWord            // not split into words
+	nearBy             // not a folder of the system
 )
 
 // variable is what the line does with one.
@@ -29,6 +30,7 @@ type variable struct {
 	integer, assoc   bool     // declare -i, -A
 	reference, loop  bool     // declare -n; set by for
 	unset            bool     // it may lose its attributes
+	declared         int      // how often a command declares it
 }
 
 // keysOf before a name stands for the keys of an array.
@@ -101,6 +103,9 @@ func lacking(w Word) property {
 	if w.opaque || strings.ContainsAny(w.Text, " \t\n") {
 		l |= oneWord
 	}
+	if w.opaque || ofSystem(w.Text) || strings.Contains(w.Text, "..") {
+		l |= nearBy
+	}
 	return l
 }
 
@@ -115,6 +120,7 @@ type duty struct {
 	finding     Finding
 	// unlessOutside: no duty when the line does not set the variable.
 	unlessOutside bool
+	isMap         bool // it must be an associative array, wherever it is used
 }
 
 // must makes the plan rely on a property of a variable: when it does not hold,
@@ -131,6 +137,7 @@ func (p *planner) rely(d duty) { p.duties = append(p.duties, d) }
 
 // settle judges what was relied on, when all of the line is known.
 func (p *planner) settle() {
+	p.checkFolders()
 	p.spread()
 	for _, d := range p.duties {
 		if !p.holds(d) {
@@ -155,6 +162,9 @@ func (p *planner) settle() {
 
 func (p *planner) holds(d duty) bool {
 	v := p.vars[d.name]
+	if d.isMap {
+		return v.assoc && v.declared == 1 && !v.unset
+	}
 	if d.unlessOutside && (v == nil || !v.set) && syntax.ValidName(d.name) {
 		return true
 	}
@@ -182,7 +192,7 @@ func (p *planner) missing(name string) property {
 	return outside
 }
 
-const everyProperty = anInteger | aName | noOption | oneWord
+const everyProperty = anInteger | aName | noOption | oneWord | nearBy
 
 // spread gives each variable what the variables lack that it takes values from.
 func (p *planner) spread() {
@@ -213,9 +223,9 @@ func (p *planner) spread() {
 func kept(name string) property {
 	switch name {
 	case "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "EPOCHSECONDS", "BASH_SUBSHELL", "OPTIND":
-		return anInteger | noOption | oneWord
+		return anInteger | noOption | oneWord | nearBy
 	case "PWD", "OLDPWD", "HOME":
-		return noOption | oneWord
+		return noOption | oneWord | nearBy
 	}
 	return 0
 }
