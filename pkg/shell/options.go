@@ -111,6 +111,8 @@ type spec struct {
 	hides        bool // it runs what cannot be told
 	dumps        bool // it shows the environment
 	remote       bool // what it runs runs elsewhere
+	macros       bool // operands with a backslash are code
+	colons       bool // options have their argument after a colon
 	opaque       bool // it builds or tests by what files of the workspace say
 	doubt        Kind // what a word is found for that may be any option
 }
@@ -250,6 +252,8 @@ var properties = map[string]func(*spec){
 	"@hidden":       func(s *spec) { s.hides = true },
 	"@dumps":        func(s *spec) { s.dumps = true },
 	"@remote":       func(s *spec) { s.remote = true },
+	"@macros":       func(s *spec) { s.macros = true },
+	"@colons":       func(s *spec) { s.colons = true },
 	"@opaque":       func(s *spec) { s.opaque = true },
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -139,12 +140,15 @@ func (s *scan) base(at int) {
 	switch {
 	case s.quiet:
 	case s.spec.remote:
-		s.note(Writes, s.c, at, "runs a command elsewhere, which may do anything")
+		s.note(Code, s.c, at, "runs a command elsewhere, which may do anything")
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
 		s.note(Writes, s.c, at, "changes files")
 	}
 	if s.uploads > 0 && !s.sendsAway() {
 		s.note(Writes, s.c, s.uploads, "sends to an address that may be a file")
+	}
+	if s.spec.macros && slices.ContainsFunc(s.operands, func(i int) bool { return strings.ContainsAny(s.words[i].Text, "\\&"+string(Unknown)) }) {
+		s.note(Code, s.c, at, "runs code that is given in the line")
 	}
 	if s.spec.assigns {
 		for _, place := range s.operands {
@@ -221,8 +225,8 @@ func (s *scan) subcommand() bool {
 	case at+2 == len(s.words) && s.words[at+1].Static && (s.words[at+1].Text == "--help" || s.words[at+1].Text == "-h"):
 	case specOf(name) != nil:
 		s.tabled(name, s.c, at)
-	case s.spec.programs == 1 && hasLine(programName(w.Text)):
-		s.program(programName(w.Text), s.c, at)
+	case s.spec.programs == 1 && hasLine(programName(path.Base(w.Text))):
+		s.program(programName(path.Base(w.Text)), s.c, at)
 	case s.spec.closed:
 		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
 	default:
@@ -233,7 +237,7 @@ func (s *scan) subcommand() bool {
 
 // inlineCode is for programs whose words, or whose input, are code.
 func (s *scan) inlineCode(at int) {
-	if len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
+	if s.quiet || len(s.words) == at+2 && s.words[at+1].Static && slices.Contains([]string{"-V", "-v", "-version", "-h", "-help"}, s.words[at+1].Text) {
 		return
 	}
 	s.note(Code, s.c, at, "runs code of its own language")
@@ -287,7 +291,11 @@ func (s *scan) module() {
 		s.note(Code, s.c, min(s.rest, len(s.words)-1), "runs a module that is known only when the line runs")
 		return
 	}
-	if name := s.spec.name + " " + s.moduleOf + " " + w.Text; specOf(name) != nil {
+	name := s.spec.name + " " + s.moduleOf + " " + w.Text
+	if python := "python -m " + w.Text; specOf(name) == nil && specOf(python) != nil {
+		name = python
+	}
+	if specOf(name) != nil {
 		s.tabled(name, s.c, s.rest)
 	} else if s.moduleOf == "-m" {
 		s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)

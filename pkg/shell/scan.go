@@ -108,6 +108,9 @@ func (s *scan) option(w Word, at int) int {
 // longOption reads --name, --name=argument, and -name where that is the style.
 func (s *scan) longOption(w Word, at int) int {
 	name, _, attached := strings.Cut(w.Text, "=")
+	if s.spec.colons {
+		name, _, _ = strings.Cut(name, ":")
+	}
 	if s.spec.folds {
 		name = strings.ToLower(name)
 	}

@@ -37,13 +37,13 @@ pylint:: @opaque --init-hook=code --load-plugins=plugin --rcfile=workspace --out
 mypy:: @opaque --install-types:writes --any-exprs-report,--cobertura-xml-report,--html-report,--linecount-report,--linecoverage-report,--lineprecision-report,--txt-report,--xml-report,--xslt-html-report,--xslt-txt-report,--junit-xml=out --config-file=workspace --python-executable=writes --cache-dir=out -m= -p= -c=
 prove:: @opaque -e,--exec=run -P=plugin -a,--archive=out --state=writes --rc=workspace -I= -j= -M= -m=
 fzf|sk:: --preview=script --bind=code --history=out --listen?=writes --with-shell=writes -c,--cmd=script -q,--query= -f,--filter= -d,--delimiter= -n,--nth= --with-nth= --height= --preview-window= --header= --prompt= --color=
-latexmk:: @opaque @writes @single -e=code -r=unseen
+latexmk:: @opaque @writes @single -e=code -r=unseen -latex,-pdflatex,-xelatex,-lualatex,-dvips,-dvipdf,-dvilualatex,-hlualatex,-ps2pdf,-makeindex,-bibtex,-biber,-print,-pretex,-usepretex=run
 flake8|pyright|bandit|pydocstyle|pycodestyle:: @opaque --output-file=out -o=out --install-types:writes --html-report=out --xml-report=out --junit-xml=out --config= --select=
 rustfmt:: @writes --check:quiet --emit=tostdout --print-config=writes --edition= --config=
 clang-format|clang-tidy|astyle|uncrustify|shfmt|buf|tombi|yamlfmt|nixpkgs-fmt|gersemi|cmake-format:: -i:writes -w,--write:writes --fix:writes --fix-errors:writes --in-place:writes --replace:writes --no-backup:writes -style= --style= -export-fixes=out
 dart|flutter|swift|mix|zig|gleam|elm|crystal|nim|php-cs-fixer|rubocop|standardrb|erb-lint|sqlfluff|taplo|ktlint|swiftlint|dotnet|fourmolu|ormolu|hindent|stylish-haskell|google-java-format|cljfmt|sqlformat|pg_format|perltidy|jsonnetfmt|cue|terraform-docs|tflint|mdformat|remark:: @opaque @sub -a,-A,--auto-correct,--autocorrect,--auto-correct-all,--autocorrect-all,--fix:writes -F:writes -i,--inplace,--in-place,--replace:writes -w,--write:writes -b=
 mix run:: -e,--eval=code -r=
-crystal eval:: @inline
+crystal eval|dotnet fsi:: @inline
 dart format|dart fix|dart create|flutter format|flutter create|flutter pub|swift format|swift package|mix format|mix deps.get|mix new|zig fmt|zig init|gleam format|gleam new|elm init|elm install|crystal tool|php-cs-fixer fix|sqlfluff fix|sqlfluff format|taplo fmt|taplo format|dotnet format|dotnet new|dotnet add|dotnet remove|dotnet restore|cue fmt:: @writes --dry-run:quiet --check:quiet --check-formatted:quiet --set-exit-if-changed -o= --verify-no-changes:quiet
 phpcbf|elm-format|scalafmt|swiftformat|stylua|nixfmt|alejandra|fantomas|csharpier|rufo:: @operands --check:quiet --test:quiet --validate:quiet --lint:quiet --dryrun:quiet --dry-run:quiet -c:quiet
 tsc|vue-tsc:: @single @folds -outfile,-outdir,-out,-declarationdir,-tsbuildinfofile=out -generatetrace,-generatecpuprofile=out -init:writes -p,-project= -t,-target= -m,-module= -lib= -types=

@@ -29,5 +29,5 @@ lua|lua5.1|lua5.2|lua5.3|lua5.4|luajit|texlua|fennel:: @code @stops -e=code -l= 
 tclsh|tclsh8.6|wish|expect|jimsh:: @code @stops -c=code -e=code -f=script_file -b= -d -D= -v:quiet
 osascript|runhaskell|runghc|elixir|iex|erl|escript|scala|groovy|kotlin|clojure|clj|racket|guile|sbcl|clisp|ecl|csi|janet|ghci|ocaml|utop|jshell|qjs|gjs|mongo|mongosh|psql|pgcli|mysql|mariadb|mycli|sqlplus|sqlcmd|duckdb|clickhouse-client|cqlsh|gdb|gdb-multiarch|lldb|radare2|r2|dc|m4|maxima|octave|gnuplot|R|Rscript|julia|swipl|gforth|pwsh|powershell|powershell.exe|cmd.exe|cscript|wscript:: @inline
 erb:: @code @stops -r= -T= -U -v -x -n -P -E= -S= -h,--help,--version:quiet
-java:: @opaque @single -javaagent=unseen -agentpath=unseen -agentlib=unseen
+java:: @opaque @single @colons -javaagent=unseen -agentpath=unseen -agentlib=unseen
 `

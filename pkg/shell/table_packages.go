@@ -9,10 +9,11 @@ npm audit:: @sub
 npm audit fix:: @writes --dry-run:quiet
 npm config|npm pkg|npm cache|npm c:: @sub
 npm config set|npm config delete|npm config edit|npm config fix|npm pkg set|npm pkg delete|npm pkg fix|npm cache clean|npm cache add|npm c set:: @writes
-npm run|npm run-script|npm rum|npm urn|pnpm run|npm explore:: @opaque @sub
+npm run|npm run-script|npm rum|npm urn|pnpm run:: @opaque @sub
 yarn run|bun run:: @opaque @sub @programs
 yarn workspace:: @programs1
 npm run env|npm run-script env|npm rum env|npm urn env|yarn run env|yarn env|pnpm run env:: @dumps
+npm explore:: @hidden
 npm test|npm t|npm tst|npm start|npm stop|npm restart:: @opaque
 npm exec|npm x|npx|bunx|pnpx|bun x|pnpm dlx|pnpm exec|pnpm x|yarn dlx|yarn exec:: @runs0 @dashes -c,--call=script -p,--package= -w,--workspace= -y,--yes -n,--node-arg= --node-options= --cache= --registry= --shell=writes
 yarn|yarnpkg:: @opaque @sub @programs --cwd= @bare -v,--version,-h,--help:quiet
@@ -24,7 +25,7 @@ yarn config set|yarn config unset|yarn config delete:: @writes
 pnpm:: @opaque @sub @programs -r,--recursive -w,--workspace-root --silent -C= --dir= --filter= -F=
 pnpm add|pnpm install|pnpm i|pnpm ci|pnpm remove|pnpm rm|pnpm uninstall|pnpm un|pnpm update|pnpm up|pnpm upgrade|pnpm link|pnpm ln|pnpm unlink|pnpm import|pnpm prune|pnpm rebuild|pnpm rb|pnpm dedupe|pnpm fetch|pnpm init|pnpm create|pnpm store|pnpm env|pnpm patch|pnpm patch-commit|pnpm setup|pnpm publish|pnpm pack|pnpm deploy:: @writes
 bun install|bun i|bun add|bun a|bun remove|bun rm|bun update|bun link|bun unlink|bun create|bun c|bun init|bun upgrade|bun build|bun patch|bun publish|bun pm:: @writes
-corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|uv|pixi|pip|pip3|pipx|gem|composer|cpan|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apt|apt-get|aptitude|yum|dnf|microdnf|zypper|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub -C= --manifest-path= --directory= --project= -q -y
+corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|uv|pixi|pip|pip3|pipx|gem|composer|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub -C= --manifest-path= --directory= --project= -q -y
 nvm install|nvm uninstall|nvm use|nvm alias|fnm install|fnm use|volta install|volta pin|asdf install|asdf local|asdf global|asdf set|mise install|mise use|mise set|pyenv install|pyenv local|pyenv global|rbenv install|rbenv local|rbenv global|sdk install|rustup update|rustup install|rustup default|rustup toolchain|rustup target|rustup component|rustup override|rustup self|corepack enable|corepack disable|corepack prepare|corepack use:: @writes
 conda install|conda create|conda remove|conda update|conda upgrade|conda uninstall|conda clean|conda init|mamba install|mamba create|mamba remove|mamba update|micromamba install|micromamba create|micromamba remove:: @writes
 conda env|conda config|mamba env:: @sub
@@ -46,7 +47,7 @@ rustup run|nvm exec|nvm run:: @runs1
 yarn node|pnpm node|rails runner|rails r|rails console|rails c|rails dbconsole:: @inline
 mvn:: @opaque @sub
 mvn help:system:: @dumps
-gem install|gem uninstall|gem update|gem build|gem push|gem cleanup|bundle install|bundle update|bundle add|bundle remove|bundle lock|bundle init|bundle clean|bundle package|bundle cache|bundle binstubs|bundle config|composer install|composer update|composer require|composer remove|composer init|composer create-project|composer dump-autoload|composer global|cpan install|luarocks install|luarocks remove|opam install|opam remove|opam switch|stack install|stack new|stack setup|cabal install|cabal init|nuget install|pod install|pod update|carthage update|vcpkg install|conan install:: @writes
+gem install|gem uninstall|gem update|gem build|gem push|gem cleanup|bundle install|bundle update|bundle add|bundle remove|bundle lock|bundle init|bundle clean|bundle package|bundle cache|bundle binstubs|bundle config|composer install|composer update|composer require|composer remove|composer init|composer create-project|composer dump-autoload|composer global|luarocks install|luarocks remove|opam install|opam remove|opam switch|stack install|stack new|stack setup|cabal install|cabal init|nuget install|pod install|pod update|carthage update|vcpkg install|conan install:: @writes
 bundle|bundler:: @sub @bare -v,--version,-h,--help:quiet
 cargo add|cargo rm|cargo remove|cargo install|cargo uninstall|cargo update|cargo clean|cargo new|cargo init|cargo fix|cargo publish|cargo package|cargo vendor|cargo fetch|cargo generate-lockfile|cargo login|cargo yank:: @writes --dry-run:quiet -n:quiet --list:quiet
 cargo:: @sub @closed -V,--version,--list,-h,--help:quiet -C= --manifest-path= --config=unseen -Z= --color= -q -v
@@ -57,6 +58,10 @@ cargo audit fix:: @writes
 cargo fmt:: @writes @through --check:quiet -p= --manifest-path=
 cargo clippy|cargo check|cargo c:: @opaque --fix:writes --config=unseen --target-dir=out -p= --manifest-path=
 apt install|apt remove|apt purge|apt update|apt upgrade|apt full-upgrade|apt autoremove|apt clean|apt autoclean|apt edit-sources|apt reinstall|apt build-dep|apt source|apt download|apt-get install|apt-get remove|apt-get purge|apt-get update|apt-get upgrade|apt-get dist-upgrade|apt-get autoremove|apt-get clean|apt-get autoclean|apt-get build-dep|apt-get source|apt-get download|apt-get reinstall|aptitude install|aptitude remove|aptitude update|yum install|yum remove|yum update|yum upgrade|dnf install|dnf remove|dnf update|dnf upgrade|dnf reinstall|microdnf install|zypper install|zypper in|zypper remove|zypper update|apk add|apk del|apk update|apk upgrade|apk fix|brew install|brew uninstall|brew remove|brew upgrade|brew update|brew link|brew unlink|brew tap|brew untap|brew cleanup|brew reinstall|brew services|port install|port uninstall|snap install|snap remove|snap refresh|flatpak install|flatpak uninstall|flatpak update|nix build|nix profile|guix install|guix remove|choco install|winget install|scoop install|opkg install:: @writes -s:quiet --simulate:quiet --dry-run:quiet
+apt|apt-get|aptitude|apt-cache|apt-mark|yum|dnf|microdnf|zypper:: @sub @closed -o,--option=unseen -c,--config-file,--config=unseen --setopt=unseen -q -y -s,--simulate,--dry-run:quiet -V,-v,--version,-h,--help:quiet
+apt list|apt show|apt search|apt policy|apt depends|apt rdepends|apt madison|apt-get check|apt-get changelog|aptitude search|aptitude show|apt-cache search|apt-cache show|apt-cache showpkg|apt-cache policy|apt-cache depends|apt-cache rdepends|apt-cache madison|apt-cache pkgnames|apt-cache stats|apt-mark showmanual|apt-mark showauto|apt-mark showhold|yum list|yum info|yum search|yum repolist|yum provides|yum deplist|dnf list|dnf info|dnf search|dnf repolist|dnf provides|dnf repoquery|microdnf repoquery|zypper search|zypper se|zypper info|zypper lr|zypper repos:: -o,--option=unseen -c,--config-file,--config=unseen --setopt=unseen
+cpan:: @writes @inline
+gem open|gem exec:: @hidden
 apt-key|add-apt-repository|xbps-install|xbps-remove|emerge|nix-env|nix-build|nix-store|dpkg-reconfigure|easy_install|cpanm|install-info|update-rc.d:: @writes
 dpkg:: -i,--install:writes -r,--remove:writes -P,--purge:writes --unpack:writes --configure:writes -x,--extract:writes -X,--vextract:writes -e,--control:writes -b,--build:writes -R:writes --set-selections:writes --add-architecture=writes --update-avail:writes -a
 dpkg-deb:: -x,--extract:writes -X,--vextract:writes -R,--raw-extract:writes -e,--control:writes -b,--build:writes

@@ -18,7 +18,7 @@ zcat gzcat bzcat xzcat lzcat zstdcat lz4cat brcat zless zmore bzless bzmore xzle
 seq expr factor numfmt yes sleep usleep bc cal ncal clear reset tput tty stty uuencode banner figlet toilet lolcat
 which whereis locate plocate mlocate whoami who w users groups id logname hostid uname arch nproc uptime getconf getent locale
 lsb_release sw_vers system_profiler last lastb finger
-free vmstat iostat mpstat pidstat top htop btop pgrep pidof pstree pmap pwdx pkill killall skill slabtop
+free vmstat iostat mpstat top htop btop pgrep pidof pstree pmap pwdx pkill killall skill slabtop
 fuser lscpu lsblk lsusb lspci lsmod lsmem lsipc lslocks lslogins lsns lsattr lshw lsinitramfs getfacl getfattr getcap
 modinfo sensors numastat ipcs
 ping ping6 traceroute traceroute6 tracepath host dig drill nslookup whois netstat arp ifconfig route iwconfig ipcalc
@@ -74,6 +74,7 @@ ss:: -D,--diag=out -K,--kill:writes -F= -f= -A= -N=
 nvidia-smi:: -f,--filename=out -pm=writes -pl=writes -r:writes -L -q -i= -l=
 pygmentize:: -o=out -x:code -f= -l= -S= -O= -P= -F=
 ffprobe|identify:: @single -o,-write=out -report:writes
+pidstat:: -e:hidden
 ugrep|ug:: --filter=script --pager?=run --view?=run --save-config?=writes -Q?=writes
 xcrun:: @runs0 --sdk= -sdk= -v -n -l -f:quiet -find:quiet --find:quiet --show-sdk-path:quiet --show-sdk-version:quiet
 `

@@ -30,7 +30,7 @@ setarch:: @runs0 @shell @architecture --list:quiet -R,--addr-no-randomize -B -F 
 linux32|linux64|i386|x86_64|uname26:: @runs0 @shell --list:quiet -R,--addr-no-randomize -B -F -I -L -S -T -X -Z -3 -v
 setpriv:: @runs0 --reuid= --regid= --groups= --inh-caps= --ambient-caps= --bounding-set= --securebits= --pdeathsig= --selinux-label= --apparmor-profile= --clear-groups --keep-groups --init-groups --no-new-privs --nnp --reset-env -d,--dump:quiet
 sudo:: @runs0 -u,--user= -g,--group= -h,--host= -p,--prompt= -C,--close-from= -r,--role= -t,--type= -T,--command-timeout= -U,--other-user= -D,--chdir=folder -R,--chroot=folder --preserve-env?=reads -s,--shell:hidden -i,--login:hidden -e,--edit:writes -l,--list:quiet -v,--validate:quiet -k,--reset-timestamp -K:quiet -V:quiet -A,--askpass -b,--background -n,--non-interactive -S,--stdin -E -H,--set-home -P,--preserve-groups -B,--bell -N
-sudoedit:: @writes
+sudoedit:: @writes @inline
 doas:: @runs0 -u= -a= -C= -s:hidden -L:quiet -n
 chroot|gchroot:: @runs1 @shell --userspec= --groups= --skip-chdir
 systemd-run|systemd-inhibit|systemd-cat:: @runs0 -p,--property= -u,--unit= --slice= -E,--setenv= --working-directory=folder --uid= --gid= -M,--machine= -H,--host= -S,--shell:hidden -t,--identifier= -P,--pipe -q,--quiet -G,--collect -d,--same-dir --scope --user --system --wait --no-block --what= --who= --why= --mode= --description= --nice= -r
@@ -49,6 +49,6 @@ caffeinate:: @runs0 -d -i -m -s -u -t= -w=
 capsh|su|runuser|pkexec|gosu|su-exec|setuidgid|chpst|softlimit|envdir|unshare|nsenter|systemd-nspawn|machinectl|firejail|bwrap|proot|lxc-attach|cgexec|aa-exec|runcon|newgrp|sg|arch-chroot|schroot|toolbox|distrobox|flatpak-spawn|limactl|qemu-x86_64|qemu-aarch64|wine|wsl|xvfb-run|rlwrap|faketime|trickle|cpulimit|run-parts|start-stop-daemon|daemonize|pm2|forever|concurrently|watchexec|nodemon|chokidar|reflex|hyperfine|cross-env|env-cmd|dotenv|dotenvx|aws-vault|sem|scl|srun|salloc|sbatch|mpirun|mpiexec|orterun|prun|tsp|dtach|abduco|zellij|byobu|execlineb|with-contenv|devbox|devenv|daemon|bpftrace|stap|rr|heaptrack|samply:: @hidden
 ifne:: @runs0 -n
 pee|mispipe|lckdo|zrun|ansible|ansible-console:: @hidden
-ansible-playbook:: @writes --check:quiet -C:quiet --syntax-check:quiet --list-hosts:quiet --list-tasks:quiet --list-tags:quiet
+ansible-playbook:: @writes @inline --check:quiet -C:quiet --syntax-check:quiet --list-hosts:quiet --list-tasks:quiet --list-tags:quiet
 inotifywait|fswatch:: -o,--outfile=out -d,--daemon:writes
 `

@@ -10,11 +10,12 @@ mktemp:: @writes -u,--dry-run:quiet -p,--tmpdir= --suffix=
 rsync:: @writes -n,--dry-run:quiet --list-only:quiet -e,--rsh=run --rsync-path=run --log-file=out --write-batch=out --only-write-batch=out --remove-source-files:writes -f= --filter= --exclude= --include= --exclude-from= --include-from= --files-from= --max-size= --min-size= --port= --timeout= -T= -B= -M=
 patch:: @writes --dry-run:quiet -o,--output=out -r,--reject-file=out -i,--input= -d,--directory= -p,--strip= -B= -D= -F= -V= -Y= -z=
 ed|red|ex|vi|vim|nvim|view|rvim|vimdiff|emacs|emacsclient|jed|kak|mg:: @writes @inline
-nano|pico|joe|mcedit|micro|helix|hx|ne|code|subl|gedit|kate|open|xdg-open:: @writes
+nano|pico|joe|mcedit|micro|helix|hx|ne|code|subl|gedit|kate|open|xdg-open:: @writes @inline
 split|csplit:: @writes --filter=script
 tee|gtee|sponge:: @out1
 dd_rescue|ddrescue:: @writes
-mkfs|mkfs.ext4|mkfs.ext3|mkfs.xfs|mkfs.vfat|mke2fs|mkswap|swapon|swapoff|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|tune2fs|resize2fs|e2fsck|fsck|debugfs:: @writes
+mkfs|mkfs.ext4|mkfs.ext3|mkfs.xfs|mkfs.vfat|mke2fs|mkswap|swapon|swapoff|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|tune2fs|resize2fs|e2fsck|fsck:: @writes
+debugfs:: @writes @inline
 gio:: @sub
 gio trash|gio copy|gio move|gio remove|gio mkdir|gio rename|gio save|gio set|gio mount:: @writes
 dconf|gsettings|defaults:: @sub
@@ -29,10 +30,13 @@ buildah|skopeo|crictl|ctr|kind|minikube|k3d:: @sub @closed
 skopeo inspect|crictl ps|crictl images|crictl logs|crictl inspect|kind get|kind version|minikube status|minikube ip|minikube version|k3d version:: -o=
 mount:: @operands -a,--all:writes -o,--options=writes --bind:writes
 umount:: @writes
-useradd|userdel|usermod|groupadd|groupdel|groupmod|adduser|deluser|addgroup|delgroup|passwd|chpasswd|chsh|chfn|vipw|visudo|newusers|gpasswd:: @writes
+useradd|userdel|usermod|groupadd|groupdel|groupmod|adduser|deluser|addgroup|delgroup|passwd|chpasswd|chsh|chfn|newusers|gpasswd:: @writes
+vipw|vigr|visudo:: @writes @inline
 shutdown|reboot|halt|poweroff|init|telinit|modprobe|insmod|rmmod|depmod|ldconfig|update-alternatives|update-initramfs|update-grub|grub-install:: @writes
-crontab:: @writes -l:quiet -u=
-at|batch|atrm:: @writes -l:quiet
+crontab:: @writes -l:quiet -u= -e:code
+at|batch:: @writes @inline -l:quiet
+atq::
+atrm:: @writes
 sysctl:: @assigns -w,--write:writes -p,--load:writes --system:writes
 systemctl:: @sub
 systemctl start|systemctl stop|systemctl restart|systemctl reload|systemctl enable|systemctl disable|systemctl mask|systemctl unmask|systemctl edit|systemctl set-property|systemctl daemon-reload|systemctl kill|systemctl isolate|systemctl set-environment|systemctl link|systemctl revert|systemctl reboot|systemctl poweroff:: @writes
@@ -44,7 +48,8 @@ hostnamectl set-hostname|hostnamectl hostname|timedatectl set-time|timedatectl s
 hostname:: @operands -F,--file=writes -b,--boot:writes -I -i -f -s -d -A
 date:: -s,--set=writes -d,--date= -f,--file= -r,--reference=
 logrotate|updatedb|mandb|texhash|mktexlsr|fc-cache:: @writes
-lpr|lp|mail|mailx|mutt|sendmail|msmtp|wall|write:: @writes
+lpr|lp|wall|write:: @writes
+mail|mailx|mutt|sendmail|msmtp:: @writes @inline
 ctags|etags:: @writes -f,-o=out -x:quiet
 cscope:: @writes
 strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: @writes
@@ -65,14 +70,16 @@ uudecode:: @writes
 xxd:: @out2 @stops -c= -g= -l= -o= -s= -n= -R=
 gpg|gpg2:: @operands -o,--output=outdash -d,--decrypt:quiet --verify:quiet -k,--list-keys,--list-public-keys:quiet -K,--list-secret-keys:quiet --fingerprint:quiet --list-packets:quiet --check-sigs:quiet --list-sigs:quiet -c,--symmetric:writes -e,--encrypt:writes -s,--sign:writes -b,--detach-sign:writes --clearsign,--clear-sign:writes --import:writes --gen-key,--generate-key,--full-generate-key:writes --delete-keys:writes --edit-key:writes --recv-keys=writes -a= -u,--local-user= -r,--recipient= --homedir=
 age|minisign|signify:: -o,--output=out -G:writes -S:writes
-age-keygen|ssh-keygen|ssh-add|ssh-copy-id|mkcert|certbot|keytool:: @writes -l:quiet -F=quiet
+age-keygen|ssh-keygen|ssh-add|ssh-copy-id|mkcert|certbot|keytool:: @writes -l:quiet -F=quiet -D=run -s=run -w=run
 openssl:: @single -out=out -keyout=out -CAcreateserial:writes -writerand=out -engine=unseen -provider-path=unseen -in= -inkey= -CA= -CAkey= -passin= -passout= -subj= -days= -newkey= -config= -extensions= -connect= -servername= -name= -md= -x509toreq
-convert|magick|mogrify|composite|montage|ffmpeg|sox|lame|flac|oggenc|opusenc|cwebp|dwebp|pngcrush|optipng|jpegoptim|jpegtran|pngquant|gifsicle|inkscape|rsvg-convert|potrace|gs|ps2pdf|pdf2ps|qpdf|pdftk|pdfunite|pdfseparate|pdftoppm|pdfimages|wkhtmltopdf|wkhtmltoimage|libreoffice|soffice|latex|pdflatex|xelatex|lualatex|bibtex|makeindex|tex|dvips|xfig:: @writes
+convert|magick|mogrify|composite|montage|ffmpeg|sox|lame|flac|oggenc|opusenc|cwebp|dwebp|pngcrush|optipng|jpegoptim|jpegtran|pngquant|gifsicle|inkscape|rsvg-convert|potrace|gs|ps2pdf|pdf2ps|qpdf|pdftk|pdfunite|pdfseparate|pdftoppm|pdfimages|wkhtmltopdf|wkhtmltoimage|libreoffice|soffice|bibtex|makeindex|dvips|xfig:: @writes
+latex|pdflatex|xelatex|lualatex|tex|pdftex|xetex|luatex:: @writes @macros @single -shell-escape,-enable-write18,-shell-restricted:code -luaonly,-lua:code -output-directory=out
 pdftotext|pdftohtml|ps2ascii:: @out2 @stops -f= -l= -r= -x= -y= -W= -H= -enc= -opw= -upw=
 sqlite3:: @inline
 createdb|dropdb|createuser|dropuser|pg_restore|pg_ctl|initdb|mysqladmin|mongorestore|redis-server:: @writes
 pg_dump|mysqldump|mongodump:: -f,--file=out -r,--result-file=out -o,--out=out -T,--tab=out
-tcpdump|tshark|dumpcap:: -w=out -W= -z=run -C= -G=
+tshark:: -w=out -W= -X=unseen -C=unseen -o=unseen -r= -Y= -T= -e= -i= -c= -f=
+tcpdump|dumpcap:: -w=out -W= -z=run -C= -G=
 ab|siege:: -g=out -e=out
 screen|tmux:: @hidden
 docker|podman|nerdctl:: @sub @closed -H= --context= -c= --host= --config= -l= --log-level=
