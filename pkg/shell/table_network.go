@@ -15,7 +15,9 @@ mosh|telnet|rsh|rlogin|rexec|dbclient:: @writes @inline
 nc|ncat|netcat|nc.openbsd|nc.traditional:: -e,--exec=script -c,--sh-exec=script --lua-exec=unseen -o,--output=out -x,--hex-dump=out -p= -w= -i= -s= -q=
 socat:: @hidden
 nmap:: -o=writes -oN=out -oX=out -oG=out -oA=out -oS=out --script=unseen --interactive:code -p=
-gh|glab|hub:: @sub -R= --repo=
+glab|hub:: @sub -R= --repo=
+gh:: @sub @closed -R= --repo= --version,--help,-h:quiet
+gh attestation|gh browse|gh cache|gh completion|gh gpg-key|gh label|gh org|gh project|gh ruleset|gh search|gh secret|gh ssh-key|gh status|gh variable|gh workflow|gh version|gh help:: --clone:writes
 gh repo|gh pr|gh release|gh run|gh gist|gh extension|gh alias|gh config|gh auth|gh codespace|gh issue|gh api|glab repo|glab mr:: @sub
 gh repo clone|gh repo fork|gh repo create|gh repo sync|gh pr checkout|gh release download|gh run download|gh gist clone|gh extension install|gh extension remove|gh extension upgrade|gh extension create|gh extension exec|gh alias set|gh alias import|gh alias delete|gh config set|gh auth login|gh auth logout|gh auth setup-git|gh codespace cp|gh codespace ssh|glab repo clone|glab mr checkout:: @writes
 aws:: @sub --region= --profile= --output= --endpoint-url=

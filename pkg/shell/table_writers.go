@@ -96,7 +96,8 @@ terraform apply|terraform destroy|terraform init|terraform import|terraform tain
 terraform state|terraform workspace:: @sub
 terraform plan|tofu plan:: @opaque @single -out=out -generate-config-out=out
 terraform fmt|tofu fmt|terragrunt hclfmt|packer fmt:: @writes @single -check:quiet
-kubectl|oc:: @sub --kubeconfig= --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --cache-dir=
+kubectl|oc:: @sub @closed --kubeconfig= --context= --cluster= --user= -n,--namespace= -s,--server= --token= --as= --cache-dir=
+kubectl get|kubectl describe|kubectl logs|kubectl explain|kubectl api-resources|kubectl api-versions|kubectl version|kubectl top|kubectl auth|kubectl diff|kubectl events|kubectl wait|kubectl rollout|kubectl options|kubectl completion|kubectl port-forward|kubectl proxy|kubectl apply|kubectl create|kubectl delete|kubectl replace|kubectl patch|kubectl scale|kubectl autoscale|kubectl annotate|kubectl label|kubectl set|kubectl expose|kubectl run|kubectl drain|kubectl cordon|kubectl uncordon|kubectl taint|kubectl certificate|kubectl help|oc get|oc describe|oc logs|oc explain|oc version|oc whoami|oc project|oc projects|oc status|oc adm|oc login|oc apply|oc create|oc delete:: -o,--output= -f= -n= -l= -c=
 kubectl cp|kubectl edit|kubectl config set|kubectl config set-context|kubectl config set-cluster|kubectl config set-credentials|kubectl config use-context|kubectl config use|kubectl config unset|kubectl config delete-context|kubectl config delete-cluster|kubectl config delete-user|kubectl config rename-context|kubectl plugin|kubectl debug|kubectl attach|kubectl krew|oc cp|oc edit|oc rsync|oc extract:: @writes
 kubectl config:: @sub --kubeconfig=
 kubectl exec|oc exec|oc rsh:: @runs1 @remote -n,--namespace= -c,--container= -f,--filename= --context= --pod-running-timeout= -i,--stdin -t,--tty -q,--quiet
@@ -105,7 +106,8 @@ kubectl cluster-info dump:: --output-directory=out
 kubectl kustomize|kustomize build:: -o,--output=out --enable-exec:writes --enable-alpha-plugins:writes --helm-command=run
 kustomize:: @sub
 kustomize edit|kustomize create|kustomize localize:: @writes
-helm:: @sub --kubeconfig= --kube-context= -n,--namespace= --registry-config= --repository-config=
+helm:: @sub @closed --kubeconfig= --kube-context= -n,--namespace= --registry-config= --repository-config=
+helm list|helm ls|helm status|helm get|helm history|helm show|helm inspect|helm search|helm lint|helm version|helm env|helm help|helm verify|helm test|helm uninstall|helm delete|helm rollback|helm completion:: -o,--output=
 helm install|helm upgrade|helm template:: --post-renderer=writes --post-renderer-args=writes --output-dir=out -f,--values= --set= --set-string= --set-file= --version= -n,--namespace= --repo= --keyring= --timeout= -o=
 helm create|helm pull|helm fetch|helm package|helm plugin install|helm plugin update|helm plugin uninstall|helm repo add|helm repo update|helm repo remove|helm repo index|helm dependency update|helm dependency build|helm dep update|helm dep build|helm dep up|helm registry login|helm push:: @writes
 helm plugin|helm repo|helm dependency|helm dep|helm registry:: @sub

@@ -55,7 +55,9 @@ func looks(name, value string, attached bool, next Word) (kind Kind, what string
 
 // dashO are programs without a line whose -o and --output are not a file.
 var dashO = wordSet(`grep egrep fgrep zgrep ls dir vdir lsblk df findmnt lsof netstat ss column join od hexdump strings nm pgrep pkill
-test set shellcheck top htop who free numfmt lscpu lsmem lsipc lslogins zramctl ulimit ps stat`)
+test [ set shopt shellcheck top htop who free numfmt lscpu lsmem lsipc lslogins zramctl ulimit ps stat echo printf yes seq complete compgen
+rgrep zegrep zfgrep bzgrep xzgrep zstdgrep agrep pcregrep pcre2grep ggrep gegrep gfgrep gls gdir god gstat exa eza lsd namei lsattr pmap
+cmp iostat mpstat last ping ping6 traceroute tput stty diff gdiff type tokei sensors finger expr kill enable builtin gradle gradlew mvnw mvnd`)
 
 // unknownOptions walks the options of a program, or a subcommand, that has no line.
 // A program of the workspace may do anything already.
@@ -77,7 +79,7 @@ func (p *planner) unknownOptions(name string, c, at int) {
 			continue // columns
 		}
 		p.unknownLook(c, i, w, next)
-		if w.Static && w.Text == "-o" && !dashO[name] && next.Static && strings.ContainsAny(next.Text, "./") && !harmless(next) {
+		if w.Static && w.Text == "-o" && !dashO[name] && (!next.Static || next.Text != "" && next.Text[0] != '-') && !harmless(next) {
 			p.note(Writes, c, i, looksOutput)
 		}
 	}

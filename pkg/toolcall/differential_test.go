@@ -28,6 +28,13 @@ func TestAgainstBash(t *testing.T) {
 	g := newLineMaker(t, commandCases(t))
 	listed, _ := inState(t, `{"allowed_commands": ["ls", "cat", "head -n", "env", "sh -c", "find", "xargs", "timeout", "sed -n"]}`, `{}`)
 	var reads, hides, lists []string
+	// The cases as they are, but for opaque programs, which may write.
+	strict, _ := inState(t, `{"allowed_tools": ["Bash"], "opaque_commands": "deny"}`, `{}`)
+	for range randtest.Size(200, 2000) {
+		if line := g.of(g.seeds...); allows(strict, run, line) {
+			reads = append(reads, line)
+		}
+	}
 	made := randtest.Size(1000, 50_000)
 	for i := range made {
 		g.few = i%3 == 0
@@ -232,7 +239,7 @@ type lineMaker struct {
 func newLineMaker(t *testing.T, cases []commandCase) *lineMaker {
 	g := &lineMaker{Rand: randtest.New(t, 2)}
 	for _, c := range cases {
-		if strings.Contains(c.line, "-lc") || strings.Contains(c.line, "kill") { // a login shell finds every program
+		if strings.Contains(c.line, "-lc") || strings.Contains(c.line, "kill") || strings.Contains(c.line, "watch") { // a login shell finds every program
 			continue
 		}
 		if !strings.ContainsAny(c.line, "/~") || strings.Contains(c.line, "/proc") && !strings.Contains(c.line, "..") {
@@ -473,11 +480,32 @@ func (g *lineMaker) runner(depth int) string {
 }
 
 func (g *lineMaker) builtin(depth int) string {
+	if g.IntN(6) == 0 {
+		return g.standing(depth)
+	}
 	w := g.word(depth)
 	return g.of("echo "+w, "printf '%s\\n' "+w, "printf "+w, "printf -v "+w+" x", "read "+w+" < a.txt", "read -r v < a.txt", "unset "+w, "declare "+w, "declare -i v="+w, "declare -p "+w, "declare -n v="+w, "export "+w, "export v="+w,
 		"local "+w, "readonly "+w, "typeset "+w, "let "+w, "let v="+w, "let "+g.arithmetic(depth), "set "+w, "set -- "+w, "set -x", "set", "shift", "cd "+w, "pushd .", "type "+w, "command -v "+w, "hash "+w, "hash -p "+w+" ls", "mapfile -t v < a.txt", "mapfile -C "+w+" v < a.txt",
 		"getopts a "+w, "compgen -v", "compgen -W "+w, "compgen -e", "wait", "history", "alias", "alias "+w, "enable", "source "+w, "trap "+w+" EXIT", "trap", "umask", "ulimit -a", "declare -A m=([k]="+w+")", "a=("+g.words(depth)+")", "echo ${a["+g.arithmetic(depth)+"]}", "echo ${!v}", "echo ${!v*}", "echo ${v:"+g.arithmetic(depth)+"}",
 		"unset 'a["+g.arithmetic(depth)+"]'", "test -v 'a["+g.arithmetic(depth)+"]'", "a["+g.arithmetic(depth)+"]="+w, "exec 3> "+w, "exec 3< a.txt", "v="+w, "v=1", "v=3; echo $((v))", "v+="+w, "caller", "dirs", "times", "help set", "bind -p", "complete", "shopt")
+}
+
+// standing is what holds only where something else certainly stands before it: arrays
+// with keys of text, functions, what parts words, the folder.
+func (g *lineMaker) standing(depth int) string {
+	does := func() string { return g.of(g.payload(), "ls $v", `wc -l "$v"`, "cat $v", "sort $v", `sort "$v"`, "echo $*") }
+	w, k := g.word(depth), g.of("$v", `"$v"`, "a", "$(echo x)", `"$v,1"`, "'$(touch pwn)'", "v", "$1")
+	use := g.of("m["+k+"]="+w, "echo ${m["+k+"]}", `echo "${m[`+k+`]:-0}"`, "echo $(( ${m["+k+"]:-0} + 1 ))", "(( m["+k+"]++ ))", "echo $(( m["+k+"] ))", "m+=(["+k+"]=1)", "[[ -v m["+k+"] ]]", "unset m", "unset 'm["+k+"]'", "m=(1)",
+		"[[ ${m["+k+"]} -eq 1 ]]", "declare m", "local m", "printf -v 'm["+k+"]' x", "read 'm["+k+"]' < a.txt", "echo ${#m["+k+"]} ${m[@]}", "for v in \"${!m[@]}\"; do echo ${m[$v]}; done", "m["+k+"]=$(( ${m["+k+"]:-0} + 1 ))")
+	set := g.of("", "v='a[$(touch pwn)]'; ", "v='$(touch pwn)'; ", "v=1; ", "m=(1 2); ", "f() { "+use+"; }; ", "read -r v < a.txt; ")
+	made := g.of("declare -A m; ", "declare -A m=([a]=1); ", "typeset -A m; ", "(declare -A m); ", "declare -A m & ", "f() { declare -A m; }; f; ", "declare -A n m; ", "declare -Ai m; ", "declare -a m; ", "")
+	call := g.of("touch", "ls", "g", "cat")
+	return g.of(
+		set+made+use, made+set+use, set+made+use+"; "+use, made+use+"; f", "g() { "+use+"; }; "+made+set+"g", set+made+"sh -c '"+strings.ReplaceAll(use, "'", "")+"'",
+		call+"() { "+does()+"; }; "+call+" pwn", "("+call+"() { ls; }); "+call+" pwn", call+"() { ls; }; unset -f "+call+"; "+call+" pwn", call+" pwn; "+call+"() { ls; }", call+"() { ls; }; sh -c '"+call+" pwn'", call+"() { ls; }; env "+call+" pwn",
+		"trap "+call+" EXIT; "+call+"() { ls; }", "IFS=$'\\n'; for v in $(cat list.txt); do "+does()+"; done", "IFS=; v='touch pwn'; $v", "IFS=x; v=touchxpwn; $v", "IFS=' '; cat $v", "IFS="+w+"; echo $v \"$*\"",
+		"cd src; ./m.py", "cd "+w+"; ./exe -c 'touch pwn'", "cd /proc/self && ./exe -c 'touch pwn'", "v=/proc/self; cd $v; ./exe -c 'touch pwn'", "cd ..; cd ..; ./proc/self/exe -c 'touch pwn'", "bash -n "+w, "sh -n a.txt "+w,
+		"echo '(\\\n'"+g.of(";", "|", " ")+does(), "echo \"(\\\n\" \"$(\\\n"+does()+")\"", "diff "+w+" "+w, "git branch "+w, "git tag "+w)
 }
 
 func (g *lineMaker) words(depth int) string {
