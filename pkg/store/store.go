@@ -39,8 +39,8 @@ const Unheld int64 = 0
 //
 // Errors are those of this package, tested with errors.Is and errors.As:
 // ErrNotFound, *ConflictError, *LimitError, *ReplayMismatchError, *FencedError,
-// *HeldError, ErrCrossShard, ErrUnavailable (nothing was applied) and
-// ErrUncertain (it may have been applied: read before trying again, or repeat
+// *HeldError, ErrCrossShard, ErrUnavailable (nothing was applied), which ErrTurned and
+// *RolledBackError are too, and ErrUncertain (it may have been applied: read before trying again, or repeat
 // with the same idempotency key). A cancelled or expired context is ErrUncertain
 // for writes that were under way and the context's error otherwise.
 type Store interface {
@@ -84,7 +84,7 @@ type Store interface {
 	GetLease(ctx context.Context, key Key) (Lease, error)
 	// AcquireLease takes a lease, free or lapsed, for holder; the holder itself
 	// gets a new token. *HeldError when another holds it. Tokens of one lease
-	// only grow, forever.
+	// only grow, forever, also when the store's history has gone back.
 	AcquireLease(ctx context.Context, key Key, holder string, ttl time.Duration) (Lease, error)
 	// RenewLease extends a lease that is still held with this token, else
 	// ErrFenced. The token stays.
@@ -109,6 +109,11 @@ type Store interface {
 	// is at least once. When some shards cannot be read it answers what the others
 	// have, with the error.
 	Due(ctx context.Context, now time.Time, limit int, kinds ...string) ([]Timer, error)
+
+	// Gate is where work enters that must not continue when the history of the store
+	// may have gone back. Every method fails with *RolledBackError when it has, until
+	// an operator accepts that. Nil is the gate of a store that never goes back.
+	Gate() *Gate
 
 	// Ping returns nil when the store can be reached.
 	Ping(ctx context.Context) error
@@ -260,7 +265,10 @@ type Event struct {
 type OutboxEntry struct {
 	Shard int
 	// Seq grows within a shard in commit order.
-	Seq     int64
+	Seq int64
+	// Era changes whenever the store's history may have gone back: the same ID in
+	// another era may be another event.
+	Era     string
 	ID      string
 	Subject string
 	Payload []byte

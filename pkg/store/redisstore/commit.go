@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -41,14 +43,26 @@ func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spa
 	if err != nil || len(keys) == 0 {
 		return store.Result{}, err
 	}
-	c := &call{shard: shard, keys: keys, args: args, done: make(chan struct{})}
+	c := &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, done: make(chan struct{})}
 	for _, part := range args {
 		c.size += len(part)
 	}
 	for i := range batch.Puts {
 		c.size += len(batch.Puts[i].Earlier) * earlierBytes
 	}
-	if err := s.lane(shard).do(ctx, c); err != nil {
+	err = s.lane(shard).do(ctx, c)
+	for errors.Is(err, errOtherEra) {
+		if lost := s.lookAgain(ctx); lost != nil {
+			return store.Result{}, fmt.Errorf("redisstore: commit: %w", lost)
+		}
+		if store.Works(ctx) {
+			return store.Result{}, err
+		}
+		// It is of no work that has decided anything in the era before.
+		c = &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, size: c.size, done: make(chan struct{})}
+		err = s.lane(shard).do(ctx, c)
+	}
+	if err != nil {
 		return store.Result{}, err
 	}
 	result, err := decode(batch, c.reply)
@@ -60,12 +74,33 @@ func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spa
 
 var argLists = sync.Pool{New: func() any { return new([]any) }}
 
+// sameEra refuses the calls that were made in an earlier era, and returns the others.
+func sameEra(calls []*call, era string) []*call {
+	if !slices.ContainsFunc(calls, func(c *call) bool { return c.era != era }) {
+		return calls
+	}
+	var same []*call
+	for _, c := range calls {
+		if c.era == era {
+			same = append(same, c)
+		} else {
+			c.err = errOtherEra
+		}
+	}
+	return same
+}
+
 // send runs the commits of one flight as one EVALSHA.
 func (s *Store) send(calls []*call) {
+	place := s.place(calls[0].shard)
+	saw := place.now()
+	if calls = sameEra(calls, saw.id); len(calls) == 0 {
+		return
+	}
 	list := argLists.Get().(*[]any) // the pool holds nothing else
 	args := (*list)[:0]
-	args = append(args, nil, nil, nil) // the command, the script, the number of keys
-	keys := 0
+	args = append(args, nil, nil, nil, place.key) // the command, the script, the number of keys
+	keys := 1
 	for _, c := range calls {
 		for i := range c.keys {
 			args = append(args, &c.keys[i])
@@ -73,12 +108,12 @@ func (s *Store) send(calls []*call) {
 		keys += len(c.keys)
 	}
 	// The number of keys is a string too, for the client looks at it.
-	args[2], args[3] = strconv.Itoa(keys), calls[0].keys[0]
+	args[2] = strconv.Itoa(keys)
 	probe := ""
 	if s.cluster {
 		probe = s.prefixes[calls[0].shard]
 	}
-	args = append(args, s.now(), probe)
+	args = append(args, s.now(), probe, saw.id, saw.seen)
 	for _, c := range calls {
 		args = append(args, len(c.keys), len(c.args))
 		for i := range c.args {
@@ -91,25 +126,34 @@ func (s *Store) send(calls []*call) {
 	clear(args)
 	*list = args
 	argLists.Put(list)
-	deliver(calls, reply, err)
+	results, _ := reply.([]any)
+	switch {
+	case err != nil:
+		err = writeError("commit", err)
+	case len(results) == 0:
+		err = errOtherEra
+	case len(results) != len(calls)+2:
+		err = fmt.Errorf("redisstore: commit: %w: %d answers for %d batches", store.ErrUncertain, len(results), len(calls))
+	case !place.saw(sight{saw.id, number(results, len(calls))}):
+		err = fmt.Errorf("redisstore: commit: %w: its server was replaced before it had answered", store.ErrUncertain)
+	}
+	deliver(calls, results, err)
 }
 
-// deliver gives each call its part of the answer: one result for each batch, and the
-// time when there are windowed counters.
-func deliver(calls []*call, reply any, err error) {
-	results, _ := reply.([]any)
-	if err != nil {
-		err = writeError("commit", err)
-	} else if len(results) != len(calls) && len(results) != len(calls)+1 {
-		err = fmt.Errorf("redisstore: commit: %w: %d answers for %d batches", store.ErrUncertain, len(results), len(calls))
-	}
+// errOtherEra: nothing was applied, for the server has another history than the one
+// that the commit is for.
+var errOtherEra = fmt.Errorf("redisstore: commit: %w", store.ErrTurned)
+
+// deliver gives each call its part of the answer: one result for each batch, the number
+// of writes, and the time.
+func deliver(calls []*call, results []any, err error) {
 	for i, c := range calls {
 		if err != nil {
 			c.err = err
 			continue
 		}
 		c.reply, _ = results[i].([]any)
-		c.now = number(results, len(calls))
+		c.now = number(results, len(calls)+1)
 	}
 }
 

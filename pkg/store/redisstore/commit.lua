@@ -1,14 +1,16 @@
 #!lua
--- Applies one or many independent batches and answers one result for each, and at
--- last the time when some have windowed counters. A batch is checked whole before
+-- Applies one or many independent batches and answers one result for each. A batch is checked whole before
 -- anything is written, for a script cannot be rolled back, and one that fails does
 -- not affect its neighbours.
 --
--- KEYS are the keys of all operations, in their order. ARGV[1] is the time in
--- microseconds, or empty for the server's own; ARGV[2] is, on a cluster, the
--- beginning of the shard's keys. Then, for each batch: its number of keys, its
--- number of arguments and its operations, in the order in which the contract
--- evaluates them. commit.go says what the results are.
+-- KEYS[1] is the hash of the era, see era.lua, and then follow the keys of all
+-- operations, in their order. ARGV[1] is the time in microseconds, or empty for the
+-- server's own; ARGV[2] is, on a cluster, the beginning of the shard's keys; ARGV[3]
+-- the era in which the batches were decided, and ARGV[4] how many writes were seen of
+-- it: in any other history nothing runs, and the answer is nothing. Then, for each
+-- batch: its number of keys, its number of arguments and its operations, in the order
+-- in which the contract evaluates them. commit.go says what the results are. After
+-- them are the number of writes of the era, and the time.
 
 local call = redis.call
 local KEYS, ARGV = KEYS, ARGV
@@ -35,8 +37,11 @@ local stamp = format('%.0f', now) -- a number would be printed anew by each call
 -- that nothing runs.
 if ARGV[2] ~= '' then call('EXISTS', ARGV[2] .. '-', ARGV[2] .. '--') end
 
+local era = call('HMGET', KEYS[1], 'id', 'n')
+if era[1] ~= ARGV[3] or tonumber(era[2]) < tonumber(ARGV[4]) then return {} end
+
 local wrote = false -- whether the batch has written anything yet
-local timed = false -- whether the time is answered
+local any = false   -- whether some batch has
 
 -- What earlier batches have read or left, for many of those that are sent together
 -- ask for the same. Forgotten when a batch breaks off.
@@ -359,7 +364,7 @@ local function windowed(k, length)
   local key = KEYS[k + 1]
   local w = windows[key] or window(key, length, reset[KEYS[k]])
   if windows == none then windows = {} end
-  windows[key], timed = w, true
+  windows[key] = w
   return w
 end
 
@@ -411,7 +416,7 @@ write.B = write.W
 function check.E(k, a) return k + 1, a + 4 end
 
 function write.E(k, a)
-  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3])
+  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3])
   return k + 1, a + 4
 end
 
@@ -456,13 +461,13 @@ local function commit(k0, a0, stop)
     k, a, failure = check[ARGV[a]](k, a)
     if failure then return failure end
   end
-  k, a, n, wrote = k0, a0, 1, true
+  k, a, n, wrote, any = k0, a0, 1, true, true
   while a < stop do k, a = write[ARGV[a]](k, a) end
   return result
 end
 
 local answers, number = {}, 0
-local k, a, last = 1, 3, #ARGV
+local k, a, last = 2, 5, #ARGV
 while a <= last do
   local keys, arguments = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
   wrote = false
@@ -476,5 +481,6 @@ while a <= last do
   answers[number] = answer
   k, a = k + keys, a + 2 + arguments
 end
-if timed then answers[number + 1] = now end
+answers[number + 1] = any and call('HINCRBY', KEYS[1], 'n', 1) or tonumber(era[2])
+answers[number + 2] = now
 return answers

@@ -36,6 +36,9 @@ type Config struct {
 	// AllowLossy opens a server that can lose acknowledged commits, with a
 	// warning, where Open would refuse.
 	AllowLossy bool
+	// ContinueAfterRollback uses a store that has gone back in time, with an error in
+	// the log, where it would wait for AcceptRollback.
+	ContinueAfterRollback bool
 	// Flights is how many coalesced commits are under way at once to a single
 	// server, 2 unless given.
 	Flights int

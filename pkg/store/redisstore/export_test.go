@@ -38,7 +38,7 @@ func (s *Store) Together(batches []store.Batch) ([]store.Result, []error) {
 			c.keys, c.args, err = s.encode(&batches[i], shard, spanning)
 		}
 		if errs[i] = err; err == nil && len(c.keys) > 0 {
-			c.shard = shard
+			c.shard, c.era = shard, s.place(shard).now().id
 			calls, sent = append(calls, &c), append(sent, i)
 		}
 	}

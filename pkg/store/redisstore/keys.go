@@ -23,6 +23,7 @@ import (
 //	o                   stream  outbox, the sequence number is the id's second part
 //	t:kind              zset    due times of timers, by the kind of their key
 //	T                   hash    contents of timers
+//	e                   hash    era of a cluster's shard, see era.lua; il:{store}:e of any other server
 //	-, --               never there, see commit.lua
 //
 // Times are microseconds since 1970.
@@ -37,6 +38,7 @@ const (
 	outboxKey       = "o"
 	timerKeys       = "t:"
 	timerValuesKey  = "T"
+	eraKey          = "e"
 )
 
 // shardPrefixes returns what the keys of each shard begin with.

@@ -21,13 +21,14 @@ const (
 
 // call is one commit on its way.
 type call struct {
-	shard      int
+	shard int
+	// era in which it was decided
+	era        string
 	keys, args []string
 	size       int
 	state      atomic.Int32
 	done       chan struct{}
-	// Set before done is closed. now is the time of the commit in microseconds, when
-	// some of those that were sent together have windowed counters.
+	// Set before done is closed. now is the time of the commit in microseconds.
 	now   int64
 	reply []any
 	err   error

@@ -1,7 +1,8 @@
 #!lua
--- Acquires, renews or releases the lease KEYS[1]. ARGV: the time in microseconds
+-- Acquires, renews or releases the lease KEYS[1], in the era KEYS[2]. ARGV: the time in microseconds
 -- or empty for the server's own, the verb, the holder or the token, the time to
--- live. The token is kept forever, so that it only grows. Answers the token (0
+-- live. The token is kept forever, so that it only grows, and begins anew in each era
+-- above all that there were. Answers the token (0
 -- when refused), the time at which the lease lapses, and who holds it.
 
 local now
@@ -17,7 +18,7 @@ local held = expires and tonumber(expires) > now
 
 if verb == 'acquire' then
   if held and holder ~= who then return {0, tonumber(expires), holder} end
-  token = (token or 0) + 1
+  token = math.max((token or 0) + 1, tonumber(redis.call('HGET', KEYS[2], 'floor') or 0))
   redis.call('HSET', KEYS[1], 't', token, 'h', who, 'e', now + ttl)
   return {token, now + ttl, who}
 end

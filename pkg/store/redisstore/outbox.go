@@ -251,7 +251,8 @@ func parseEntry(shard int, message *redis.XMessage) (store.OutboxEntry, error) {
 	id, _ := message.Values["i"].(string)
 	subject, _ := message.Values["s"].(string)
 	payload, _ := message.Values["p"].(string)
-	return store.OutboxEntry{Shard: shard, Seq: seq, ID: id, Subject: subject, Payload: []byte(payload)}, nil
+	era, _ := message.Values["e"].(string)
+	return store.OutboxEntry{Shard: shard, Seq: seq, Era: era, ID: id, Subject: subject, Payload: []byte(payload)}, nil
 }
 
 // Trim forgets a shard's outbox entries with Seq <= through. The stream stays

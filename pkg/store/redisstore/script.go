@@ -20,11 +20,14 @@ var (
 	heldSource string
 	//go:embed answer.lua
 	answerSource string
+	//go:embed era.lua
+	eraSource string
 
 	commitScript = newScript(commitSource)
 	leaseScript  = newScript(leaseSource)
 	heldScript   = newScript(heldSource)
 	answerScript = newScript(answerSource)
+	eraScript    = newScript(eraSource)
 )
 
 type script struct{ source, sha string }

@@ -19,6 +19,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -47,6 +48,13 @@ type Store struct {
 	watchers []watcher
 	turn     atomic.Uint64 // of Tail, see positions
 	clock    func() time.Time
+	config   Config
+
+	gate   *store.Gate
+	places []place
+	// probe looks at the era of a server whatever that is; look asks to look now.
+	probe redis.UniversalClient
+	look  chan chan struct{}
 
 	mu      sync.RWMutex
 	closed  bool
@@ -60,6 +68,26 @@ var _ store.Store = (*Store)(nil)
 // Open connects to a store, and makes it when there is none. It refuses a server
 // that could lose acknowledged commits unless Config.AllowLossy is set.
 func Open(ctx context.Context, config Config) (*Store, error) {
+	s, err := openStore(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.places {
+		p := &s.places[i]
+		f, err := eras(ctx, s.probe, p.key, "look", sight{}, "")
+		if err != nil {
+			return nil, errors.Join(readError(ctx, "open", err), s.Close())
+		}
+		if f.lost != "" {
+			s.lose(ctx, f.lost)
+		}
+		p.turn(sight{}, f.sight)
+	}
+	s.work.Go(s.watchEras)
+	return s, nil
+}
+
+func openStore(ctx context.Context, config Config) (*Store, error) {
 	if err := config.fill(); err != nil {
 		return nil, err
 	}
@@ -68,18 +96,29 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		return nil, err
 	}
 	quiet()
-	db := connect(options, cluster)
-	shards, err := prepare(ctx, db, &config)
+	probing := *options
+	probing.PoolSize = 1 // and no other use may take it
+	probe := connect(&probing, cluster)
+	shards, err := prepare(ctx, probe, &config)
 	if err != nil {
-		_ = db.Close()
+		_ = probe.Close()
 		return nil, err
 	}
-	waiting := *options
-	waiting.PoolSize += shards // a cluster takes one connection for each shard
 	s := &Store{
-		db: db, tails: connect(&waiting, cluster), cluster: cluster,
+		probe: probe, cluster: cluster, config: config, gate: store.NewGate(), look: make(chan chan struct{}),
 		shards: shards, prefixes: shardPrefixes(config.Prefix, shards),
 		watchers: make([]watcher, shards), clock: config.Clock, closing: make(chan struct{}),
+	}
+	options.OnConnect = s.meet
+	waiting := *options
+	waiting.PoolSize += shards // a cluster takes one connection for each shard
+	s.db, s.tails = connect(options, cluster), connect(&waiting, cluster)
+	s.places = []place{{key: config.Prefix + ":{store}:" + eraKey}}
+	if cluster {
+		s.places = make([]place, shards)
+		for shard := range s.places {
+			s.places[shard].key = s.prefixes[shard] + eraKey
+		}
 	}
 	s.lanes = make([]*lane, shards)
 	common := &lane{send: s.send, work: &s.work, flights: config.Flights}
@@ -160,9 +199,7 @@ func (s *Store) Close() error {
 	s.calls.Wait()
 	err := s.tails.Close()
 	s.work.Wait()
-	if closed := s.db.Close(); err == nil {
-		err = closed
-	}
+	err = errors.Join(err, s.db.Close(), s.probe.Close())
 	if err != nil {
 		return fmt.Errorf("redisstore: close: %w", err)
 	}
@@ -174,16 +211,27 @@ func (s *Store) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
+	if err := s.gate.Pass(ctx); err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
-		return fmt.Errorf("redisstore: %w: the store is closed", store.ErrUnavailable)
+		return fmt.Errorf("redisstore: %w", errClosed)
 	}
 	s.calls.Add(1)
 	return nil
 }
 
 func (s *Store) end() { s.calls.Done() }
+
+// place is what has the history of a shard.
+func (s *Store) place(shard int) *place {
+	if s.cluster {
+		return &s.places[shard]
+	}
+	return &s.places[0]
+}
 
 func (s *Store) lane(shard int) *lane { return s.lanes[shard] }
 

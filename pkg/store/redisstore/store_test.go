@@ -1,7 +1,12 @@
 package redisstore_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
@@ -24,13 +29,72 @@ func keepsTheContract(t *testing.T, url string) {
 		t.Helper()
 		config := redisstore.Config{URL: url, Prefix: prefix(t), Clock: clock.Now}
 		s := open(t, config)
-		return &storetest.Storage{Store: s, Reopen: func(t *testing.T) store.Store {
-			t.Helper()
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			s = open(t, config)
-			return s
-		}}
+		return &storetest.Storage{
+			Store: s,
+			Reopen: func(t *testing.T) store.Store {
+				t.Helper()
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = open(t, config)
+				return s
+			},
+			Keep: func(t *testing.T) func(t *testing.T) store.Store {
+				t.Helper()
+				back := keep(t, url, config.Prefix)
+				return func(*testing.T) store.Store {
+					back()
+					return s
+				}
+			},
+			Accept: func(t *testing.T) store.Store {
+				t.Helper()
+				if lost, err := redisstore.AcceptRollback(t.Context(), config); err != nil || len(lost) == 0 {
+					t.Fatalf("accepted %q, %v", lost, err)
+				}
+				return s
+			},
+		}
 	})
+}
+
+// keep copies the keys with a prefix, and returns what puts them back.
+func keep(t *testing.T, url, prefix string) (back func()) {
+	t.Helper()
+	scheme, hosts, _ := strings.Cut(url, "://")
+	hosts, _, _ = strings.Cut(hosts, "/")
+	kept := map[string]string{}
+	each := func(visit func(ctx context.Context, node *redis.Client, key string) error) {
+		t.Helper()
+		for _, host := range strings.Split(hosts, ",") {
+			node := redis.NewClient(&redis.Options{Addr: host, Protocol: 2, DisableIdentity: true})
+			keys := node.Scan(t.Context(), 0, pattern(prefix)+":*", 1000).Iterator()
+			for keys.Next(t.Context()) {
+				if err := visit(t.Context(), node, keys.Val()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(keys.Err(), node.Close()); err != nil {
+				t.Fatalf("%s: %v", scheme, err)
+			}
+		}
+	}
+	each(func(ctx context.Context, node *redis.Client, key string) (err error) {
+		kept[key], err = node.Dump(ctx, key).Result()
+		return err
+	})
+	return func() {
+		t.Helper()
+		each(func(ctx context.Context, node *redis.Client, key string) error {
+			if was, found := kept[key]; found {
+				return node.RestoreReplace(ctx, key, 0, was).Err()
+			}
+			return node.Del(ctx, key).Err()
+		})
+	}
+}
+
+// pattern is a text as a pattern that matches nothing else.
+func pattern(text string) string {
+	return strings.NewReplacer("[", "\\[", "]", "\\]", "*", "\\*", "?", "\\?").Replace(text)
 }

@@ -287,7 +287,7 @@ func (w *writer) remove(key store.Key) error {
 func (w *writer) applyRest(b *store.Batch, shard int, now int64) error {
 	for i := range b.Events {
 		e := &b.Events[i]
-		if err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), e.ID, e.Subject, notNull(e.Payload)); err != nil {
+		if err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), w.era, e.ID, e.Subject, notNull(e.Payload)); err != nil {
 			return fail("storing an event", err)
 		}
 	}

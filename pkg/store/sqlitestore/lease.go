@@ -51,7 +51,7 @@ func (s *Store) AcquireLease(ctx context.Context, key store.Key, holder string, 
 		if now < old.expires && old.holder != holder {
 			return &store.HeldError{Key: key, Holder: old.holder, Until: fromMicros(old.expires)}
 		}
-		lease, err = w.storeLease(key, leaseState{holder: holder, token: old.token + 1, expires: now + ttl.Microseconds()})
+		lease, err = w.storeLease(key, leaseState{holder: holder, token: max(old.token+1, w.floor), expires: now + ttl.Microseconds()})
 		return err
 	})
 	if err != nil {

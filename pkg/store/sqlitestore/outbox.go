@@ -87,7 +87,7 @@ func (s *Store) entries(ctx context.Context, entries []store.OutboxEntry, shard 
 	for rows.Next() {
 		var row int64
 		entry := store.OutboxEntry{Shard: shard}
-		if err := rows.Scan(&row, &entry.ID, &entry.Subject, &entry.Payload); err != nil {
+		if err := rows.Scan(&row, &entry.Era, &entry.ID, &entry.Subject, &entry.Payload); err != nil {
 			return nil, s.readError(ctx, doing, err)
 		}
 		entry.Seq = seqOf(row)

@@ -29,7 +29,7 @@ func prepareReads(ctx context.Context, db *sql.DB) (*reads, error) {
 		{&r.counters, "SELECT name, value FROM counters WHERE owner = ?"},
 		{&r.lease, "SELECT holder, token, expires FROM leases WHERE key = ? AND expires > ?"},
 		{&r.answer, "SELECT answer FROM answers WHERE owner = ? AND name = ? AND expires > ?"},
-		{&r.entries, "SELECT entry, id, subject, payload FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"},
+		{&r.entries, "SELECT entry, era, id, subject, payload FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"},
 		{&r.dueShards, "SELECT shard FROM shards WHERE EXISTS (SELECT 1 FROM timers WHERE kind = ? AND shard = shards.shard AND due <= ?)"},
 		{&r.due, "SELECT key, name, due, data FROM timers WHERE kind = ? AND shard = ? AND due <= ? ORDER BY due LIMIT ?"},
 	} {

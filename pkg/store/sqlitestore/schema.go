@@ -98,6 +98,13 @@ CREATE TABLE answers (
 	PRIMARY KEY (owner, name)
 );
 CREATE INDEX answers_expires ON answers (expires);
+`, `
+-- One for each time that the file was opened: what is in it may be from a copy.
+CREATE TABLE eras (
+	id    TEXT    NOT NULL PRIMARY KEY,
+	floor INTEGER NOT NULL -- the least fencing token
+) WITHOUT ROWID;
+ALTER TABLE outbox ADD COLUMN era TEXT NOT NULL DEFAULT '';
 `}
 
 // migrate brings the file to the newest version of the schema, each step in one

@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,11 @@ type Config struct {
 	Clock func() time.Time
 	// Readers is the number of connections for reading, 4 when 0.
 	Readers int
+	// ContinueAfterRollback uses a file that has gone back in time, with an error in
+	// the log, where it would wait for AcceptRollback.
+	ContinueAfterRollback bool
+	// Logger gets that error, slog.Default() when nil.
+	Logger *slog.Logger
 }
 
 // Store is a store in a SQLite file.
@@ -47,6 +53,7 @@ type Store struct {
 	path    string
 	clock   func() time.Time
 	lock    *fileLock
+	gate    *store.Gate
 	readers *sql.DB
 	reads   *reads
 	writer  *writer
@@ -95,6 +102,16 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if s.heads, err = readHeads(conn); err != nil {
 		return nil, fmt.Errorf("sqlitestore: reading %s: %w", config.Path, explain(err))
 	}
+	lost, err := s.beginEra(config)
+	if err != nil {
+		return nil, err
+	}
+	s.gate = store.NewGate()
+	if lost != "" {
+		config.Logger.Error("THE STORE HAS GONE BACK IN TIME and is not used; restore it, or run: interlock store accept-rollback",
+			"file", config.Path, "lost", lost)
+		s.gate.Lose(&store.RolledBackError{Lost: lost})
+	}
 	if err := s.writer.prepare(s.heads); err != nil {
 		return nil, fmt.Errorf("sqlitestore: preparing %s: %w", config.Path, explain(err))
 	}
@@ -124,6 +141,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Readers <= 0 {
 		c.Readers = 4
 	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
 	return c, nil
 }
 
@@ -151,7 +171,10 @@ func (s *Store) Close() error {
 		s.closed.Store(true)
 		close(s.stopped)
 		s.writer.stop()
-		s.err = s.release()
+		if s.gate.Lost() == nil && s.writer.broken.Load() == nil {
+			s.err = witness{s.writer.era, s.heads.sum()}.write(s.path)
+		}
+		s.err = errors.Join(s.err, s.release())
 	})
 	return s.err
 }
@@ -184,5 +207,5 @@ func (s *Store) usable(ctx context.Context) error {
 	if err := s.writer.broken.Load(); err != nil {
 		return *err
 	}
-	return nil
+	return s.gate.Pass(ctx)
 }

@@ -45,6 +45,9 @@ type writer struct {
 	// pending are written before the transaction is committed.
 	pending pending
 	heads   *heads
+	// era is the id of the era, and floor its least fencing token.
+	era   string
+	floor int64
 	// nextPurge is when to look for expired answers again, in microseconds.
 	nextPurge int64
 }

@@ -67,7 +67,7 @@ func entriesAndCursors(f *fixture) {
 	}
 	for i, entry := range all {
 		want := store.OutboxEntry{
-			Shard: shard, Seq: entry.Seq, ID: fmt.Sprint(i + 1), Subject: fmt.Sprintf("subject.%d", i+1), Payload: fmt.Appendf(nil, "payload of %d", i+1),
+			Shard: shard, Seq: entry.Seq, Era: entry.Era, ID: fmt.Sprint(i + 1), Subject: fmt.Sprintf("subject.%d", i+1), Payload: fmt.Appendf(nil, "payload of %d", i+1),
 		}
 		if diff := cmp.Diff(want, entry); diff != "" {
 			f.Errorf("entry (-want +got):\n%s", diff)

@@ -52,6 +52,11 @@ type Storage struct {
 	// its own, and opens a store on the same storage and clock. It is called
 	// once the store's callers have returned.
 	Reopen func(t *testing.T) store.Store
+	// Keep copies what is stored now. What it returns puts the copy back, as a restore
+	// or a failover does, and returns a store on it that knows what came in between.
+	Keep func(t *testing.T) (back func(t *testing.T) store.Store)
+	// Accept does what an operator does to use a store that has gone back.
+	Accept func(t *testing.T) store.Store
 }
 
 // Run tests that a backend keeps the contract of package store.
@@ -77,6 +82,7 @@ func Run(t *testing.T, open Opener) {
 		{"list", listTests},
 		{"restart", restartTests},
 		{"context", contextTests},
+		{"rollback", rollbackTests},
 		{"linearizable", linearizableTests},
 	}
 	for _, topic := range topics {
