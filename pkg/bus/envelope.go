@@ -95,6 +95,15 @@ func Decode(payload []byte) (*eventv1.Event, error) {
 	return ev, nil
 }
 
+// wireID is the id of an entry in the stream: with the era of the store's history, for in
+// another the same id may be of another event.
+func wireID(e *store.OutboxEntry) string {
+	if e.Era == "" {
+		return e.ID
+	}
+	return e.ID + "@" + e.Era
+}
+
 // message is an outbox entry on the wire. Every header follows from the entry.
 func message(e *store.OutboxEntry, reply string) *nats.Msg {
 	h := make(nats.Header, 8)

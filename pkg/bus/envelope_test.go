@@ -323,3 +323,12 @@ func BenchmarkEncode(b *testing.B) {
 		}
 	}
 }
+
+// The same id in another era of the store may be another event.
+func TestWireIDHasTheEra(t *testing.T) {
+	t.Parallel()
+	before, after := store.OutboxEntry{ID: "default.run.r.1.started", Era: "a"}, store.OutboxEntry{ID: "default.run.r.1.started", Era: "b"}
+	if wireID(&before) == wireID(&after) || !headerSafe(wireID(&before)) {
+		t.Errorf("%s and %s", wireID(&before), wireID(&after))
+	}
+}

@@ -205,6 +205,9 @@ func (r *Relay) readOutbox(ctx context.Context, s *session) {
 		if len(entries) == 0 {
 			continue
 		}
+		for i := range entries {
+			entries[i].ID = wireID(&entries[i])
+		}
 		known := s.known(ctx, entries)
 		r.mu.Lock()
 		if r.session == s {

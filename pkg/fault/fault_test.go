@@ -37,7 +37,7 @@ func TestMappingsAreTheContract(t *testing.T) {
 		fault.ApprovalDecided:   "FailedPrecondition 409",
 		fault.Locked:            "FailedPrecondition 423", fault.Fenced: "FailedPrecondition 423",
 		fault.LimitReached: "ResourceExhausted 429", fault.QuotaExceeded: "ResourceExhausted 429", fault.Unavailable: "Unavailable 503",
-		fault.CommitUncertain: "Unavailable 503", fault.DeadlineExceeded: "DeadlineExceeded 504",
+		fault.CommitUncertain: "Unavailable 503", fault.StoreRolledBack: "Unavailable 503", fault.DeadlineExceeded: "DeadlineExceeded 504",
 		fault.Cancelled: "Canceled 499", fault.Unimplemented: "Unimplemented 501",
 		fault.Internal: "Internal 500", "NO_SUCH_REASON": "Internal 500",
 	}
@@ -148,6 +148,7 @@ func TestFrom(t *testing.T) {
 		"fenced":            {store.ErrFenced, fault.Fenced, ""},
 		"replay":            {&store.ReplayMismatchError{Owner: key, Name: "k"}, fault.IdempotencyMismatch, ""},
 		"unavailable":       {fmt.Errorf("dial secret: %w", store.ErrUnavailable), fault.Unavailable, ""},
+		"rolled back":       {fmt.Errorf("commit: %w", &store.RolledBackError{Lost: "9 writes"}), fault.StoreRolledBack, "9 writes"},
 		"uncertain":         {fmt.Errorf("%w: %w", store.ErrUncertain, context.Canceled), fault.CommitUncertain, "idempotency key"},
 		"cross shard":       {store.ErrCrossShard, fault.Internal, ""},
 		"deadline":          {fmt.Errorf("secret: %w", context.DeadlineExceeded), fault.DeadlineExceeded, ""},

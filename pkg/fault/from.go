@@ -49,6 +49,7 @@ func fromStore(err error) *Error {
 		limit    *store.LimitError
 		held     *store.HeldError
 		fenced   *store.FencedError
+		gone     *store.RolledBackError
 	)
 	switch {
 	case errors.Is(err, store.ErrUncertain):
@@ -89,6 +90,9 @@ func fromStore(err error) *Error {
 		return New(Fenced, "the lock is not held with this fencing token; acquire it again").Wrap(err)
 	case errors.Is(err, store.ErrNotFound):
 		return New(NotFound, "it does not exist").Wrap(err)
+	case errors.As(err, &gone):
+		return New(StoreRolledBack, "the store has gone back in time (%s), so nothing is decided; "+
+			"an operator has to restore it, or to run interlock store accept-rollback", gone.Lost).Wrap(err)
 	case errors.Is(err, store.ErrUnavailable):
 		return New(Unavailable, "the store is not available and nothing was changed; try again").Wrap(err)
 	}

@@ -43,6 +43,7 @@ const (
 	QuotaExceeded       Reason = "QUOTA_EXCEEDED"
 	Unavailable         Reason = "UNAVAILABLE"
 	CommitUncertain     Reason = "COMMIT_UNCERTAIN"
+	StoreRolledBack     Reason = "STORE_ROLLED_BACK"
 	DeadlineExceeded    Reason = "DEADLINE_EXCEEDED"
 	Cancelled           Reason = "CANCELLED"
 	Unimplemented       Reason = "UNIMPLEMENTED"
@@ -90,6 +91,7 @@ var mappings = map[Reason]mapping{
 	QuotaExceeded:       {codes.ResourceExhausted, http.StatusTooManyRequests},
 	Unavailable:         {codes.Unavailable, http.StatusServiceUnavailable},
 	CommitUncertain:     {codes.Unavailable, http.StatusServiceUnavailable},
+	StoreRolledBack:     {codes.Unavailable, http.StatusServiceUnavailable},
 	DeadlineExceeded:    {codes.DeadlineExceeded, http.StatusGatewayTimeout},
 	Cancelled:           {codes.Canceled, statusClientClosed},
 	Unimplemented:       {codes.Unimplemented, http.StatusNotImplemented},

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 )
 
 // The chain is one function per kind of call, not a stack of interceptors: what
@@ -46,7 +47,21 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.DefaultDeadline)
 		defer cancel()
 	}
-	return handler(ctx, req)
+	ctx, leave, err := s.cfg.Gate.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	resp, err = handler(ctx, req)
+	return resp, turned(ctx, err)
+}
+
+// turned says why a call was cancelled, when that was the end of an era of the store.
+func turned(ctx context.Context, err error) error {
+	if err != nil && store.Turned(ctx) && endedByContext(err) {
+		return store.ErrTurned
+	}
+	return err
 }
 
 // stream is the chain of a streaming call.
@@ -63,8 +78,13 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if ctx, err = s.admit(ctx, m); err != nil {
 		return err
 	}
+	ctx, leave, err := s.cfg.Gate.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if !m.serverStreams || m.clientStreams {
-		return handler(srv, &serverStream{ServerStream: ss, ctx: ctx, server: s, method: m})
+		return turned(ctx, handler(srv, &serverStream{ServerStream: ss, ctx: ctx, server: s, method: m}))
 	}
 	// A stream that only the server feeds, like Watch, has nothing to lose and
 	// would hold a drain up until its time is over. The client comes back to
@@ -76,7 +96,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if errors.Is(context.Cause(ctx), errDraining) && (err == nil || endedByContext(err)) {
 		return fault.New(fault.Unavailable, "this server is shutting down; connect again")
 	}
-	return err
+	return turned(ctx, err)
 }
 
 var errDraining = errors.New("rpc: draining")

@@ -23,6 +23,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
 )
 
 func TestEveryReasonReachesTheClient(t *testing.T) {
@@ -524,6 +525,52 @@ func TestMetrics(t *testing.T) {
 	} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)
+		}
+	}
+}
+
+// The end of an era of the store ends the calls that have begun in it, and the client
+// is told to try again.
+func TestCallsEndWithTheEraOfTheStore(t *testing.T) {
+	t.Parallel()
+	gate := store.NewGate()
+	began := make(chan struct{}, 2)
+	wait := func(ctx context.Context) error {
+		began <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	h := open(t, &runs{
+		get: func(ctx context.Context, _ *enginev1.GetRunRequest) (*enginev1.GetRunResponse, error) {
+			return nil, wait(ctx)
+		},
+		watch: func(_ *enginev1.WatchRunRequest, s grpc.ServerStreamingServer[enginev1.WatchRunResponse]) error {
+			return wait(s.Context())
+		},
+	}, func(cfg *rpc.Config) { cfg.Gate = gate })
+	client := enginev1.NewRunServiceClient(h.dial(t, h.as(auth.Agent)))
+	ended := make(chan error, 2)
+	go func() {
+		_, err := client.GetRun(t.Context(), &enginev1.GetRunRequest{RunId: "r"})
+		ended <- err
+	}()
+	go func() {
+		stream, err := client.WatchRun(t.Context(), &enginev1.WatchRunRequest{RunId: "r"})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		ended <- err
+	}()
+	<-began
+	<-began
+	open, err := gate.Turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	open()
+	for range 2 {
+		if err := <-ended; fault.ReasonOf(err) != fault.Unavailable {
+			t.Errorf("a call of before: %v", err)
 		}
 	}
 }

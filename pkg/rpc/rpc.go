@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/store"
 )
 
 // MaxDocument is the most bytes of one user document: a definition, a context, a
@@ -38,6 +39,9 @@ type Config struct {
 
 	// Authenticator tells who calls; *auth.Tokens is one.
 	Authenticator auth.Authenticator
+	// Gate is entered by every call: the calls of one era of the store end with it. Nil
+	// is one that never ends.
+	Gate *store.Gate
 	// AllowAnonymous lets callers without credentials in, as an operator named
 	// "anonymous". For development on loopback, and refused elsewhere. Wrong
 	// credentials are refused all the same.

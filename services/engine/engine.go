@@ -58,7 +58,9 @@ func New(cfg Config) *Engine {
 		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}
 	if cfg.Sessions != nil {
-		e.app.Sessions = sessiontree.New(statev1.NewSessionServiceClient(cfg.Sessions), cfg.Clock)
+		trees := sessiontree.New(statev1.NewSessionServiceClient(cfg.Sessions), cfg.Clock)
+		cfg.Store.Gate().OnTurn(trees.Forget)
+		e.app.Sessions = trees
 	}
 	return e
 }

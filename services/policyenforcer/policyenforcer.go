@@ -73,6 +73,7 @@ func New(cfg Config) (*Enforcer, error) {
 	}
 	runs := enginev1.NewRunServiceClient(cfg.Engine)
 	engine := rpc.NewEngine(enginev1.NewWorkflowServiceClient(cfg.Engine), runs, cfg.Definitions)
+	cfg.Store.Gate().OnTurn(engine.Forget)
 	masks, err := cfg.masks()
 	if err != nil {
 		return nil, err
@@ -82,7 +83,9 @@ func New(cfg Config) (*Enforcer, error) {
 		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}
 	if cfg.State != nil {
-		others.Sessions = sessiontree.New(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
+		trees := sessiontree.New(statev1.NewSessionServiceClient(cfg.State), cfg.Clock)
+		cfg.Store.Gate().OnTurn(trees.Forget)
+		others.Sessions = trees
 	}
 	a := app.New(cfg.Store, engine, rpc.Announcer{}, cfg.Clock, cfg.Logger, others)
 	a.RetainDecisions(cfg.DecisionRetention)

@@ -262,7 +262,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		c.Endpoints.GRPCSocket = socket
 	}
 	server, err := rpc.NewServer(rpc.Config{
-		Listen: addresses, Authenticator: tokens, Logger: c.cfg.Logger, TLS: c.cfg.TLS, Insecure: c.cfg.Insecure,
+		Gate: st.Gate(), Listen: addresses, Authenticator: tokens, Logger: c.cfg.Logger, TLS: c.cfg.TLS, Insecure: c.cfg.Insecure,
 		Registerer: c.registry, TracerProvider: c.cfg.Tracer,
 	})
 	if err != nil {

@@ -169,7 +169,7 @@ func (d *Daemon) openServer(flags Flags) error {
 		return err
 	}
 	server, err := rpc.NewServer(rpc.Config{
-		Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
+		Gate: d.gate(), Listen: []string{flags.GRPC}, Authenticator: d.Tokens, AllowAnonymous: flags.AllowAnonymous,
 		TLS: flags.TLS(), Insecure: flags.InsecurePlaintext,
 		Registerer: d.Registry, TracerProvider: d.Tracer, Logger: d.Log,
 	})
@@ -178,6 +178,14 @@ func (d *Daemon) openServer(flags Flags) error {
 	}
 	d.Server = server
 	return nil
+}
+
+// gate is that of the store, which calls enter.
+func (d *Daemon) gate() *store.Gate {
+	if d.Store == nil {
+		return nil
+	}
+	return d.Store.Gate()
 }
 
 // serve runs everything until ctx ends or a part fails: the server drains first,

@@ -38,6 +38,9 @@ func New(service statev1.SessionServiceClient, clock func() time.Time) *Sessions
 	return &Sessions{service: service, clock: clock, known: snapshot.New[string, lineage](65_536)}
 }
 
+// Forget drops what is known.
+func (s *Sessions) Forget() { s.known.Clear() }
+
 // Root is the id of the root of a session's tree: the session itself when it is not
 // registered.
 func (s *Sessions) Root(ctx context.Context, namespace, session string) (string, error) {

@@ -84,6 +84,16 @@ func (c *Cache[K, V]) Drop(key K) {
 	delete(s.m, key)
 }
 
+// Clear forgets everything.
+func (c *Cache[K, V]) Clear() {
+	for i := range c.stripe {
+		s := &c.stripe[i]
+		s.Lock()
+		clear(s.m)
+		s.Unlock()
+	}
+}
+
 // Len counts the entries.
 func (c *Cache[K, V]) Len() int {
 	n := 0

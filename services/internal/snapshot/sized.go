@@ -69,6 +69,15 @@ func (c *Sized[K, V]) Drop(key K) {
 	}
 }
 
+// Clear forgets everything.
+func (c *Sized[K, V]) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.items)
+	c.order.Init()
+	c.bytes = 0
+}
+
 func (c *Sized[K, V]) remove(e *list.Element) {
 	item := e.Value.(*sizedItem[K, V])
 	c.order.Remove(e)

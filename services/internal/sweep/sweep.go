@@ -113,7 +113,11 @@ func (r *round) fire(ctx, within context.Context, timer store.Timer) (stop bool)
 		limited, cancel = context.WithTimeout(within, r.Limit)
 	}
 	defer cancel()
-	err := r.Fire(limited, timer)
+	limited, leave, err := r.Store.Gate().Enter(limited)
+	defer leave()
+	if err == nil {
+		err = r.Fire(limited, timer)
+	}
 	if err == nil || within.Err() != nil { // it is due again at once
 		return false
 	}

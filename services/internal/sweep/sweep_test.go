@@ -37,6 +37,8 @@ func newFake(names ...string) *fake {
 	return f
 }
 
+func (f *fake) Gate() *store.Gate { return nil }
+
 func (f *fake) Due(_ context.Context, now time.Time, limit int, kinds ...string) ([]store.Timer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -47,7 +47,7 @@ const cacheBytes = 256 << 20
 
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger) *App {
-	return &App{
+	a := &App{
 		store:    st,
 		announce: announce,
 		clock:    clock,
@@ -58,4 +58,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 
 		pageBytes: pageBytes,
 	}
+	st.Gate().OnTurn(a.machines.Clear)
+	st.Gate().OnTurn(a.runs.Clear)
+	return a
 }

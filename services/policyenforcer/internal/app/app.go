@@ -128,10 +128,14 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 	if cfg.Sessions == nil {
 		cfg.Sessions = strangers{}
 	}
-	return &App{
+	a := &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
 		runs: snapshot.New[lane, *snapshotOf](65_536), ancestry: snapshot.New[store.Key, []*Definition](65_536), caches: newPolicyCaches(),
 	}
+	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear} {
+		st.Gate().OnTurn(forget)
+	}
+	return a
 }
 
 // strangers are sessions of which nothing is known.

@@ -269,12 +269,16 @@ func (a *App) unavailable(ctx context.Context, q *question, err error) (*Decisio
 		return nil, fault.From(err)
 	}
 	switch reason := fault.ReasonOf(err); reason {
-	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded, fault.Internal:
+	case fault.Unavailable, fault.StoreRolledBack, fault.CommitUncertain, fault.DeadlineExceeded, fault.Internal:
 		a.log.LogAttrs(ctx, slog.LevelError, "tool call denied: no decision could be made durable",
 			slog.String("run", req.Target.RunID), slog.String("tool", req.Tool),
 			slog.String("reason", string(reason)), slog.Any("error", err))
 		v := toolcall.Unavailable()
-		return &Decision{Verdict: v, Message: v.Message(nil, nil), CallID: req.CallID, Tool: req.Tool, InputDigest: q.digest}, nil
+		message := v.Message(nil, nil)
+		if reason == fault.StoreRolledBack {
+			message += " " + string(reason) + ": " + fault.From(err).Message + "."
+		}
+		return &Decision{Verdict: v, Message: message, CallID: req.CallID, Tool: req.Tool, InputDigest: q.digest}, nil
 	default:
 		return nil, fault.From(err)
 	}

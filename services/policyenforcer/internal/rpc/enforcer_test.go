@@ -13,6 +13,7 @@ import (
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
@@ -41,13 +42,18 @@ func (w *waiting) Definition(context.Context, string, string, int64) (*app.Defin
 	return nil, fault.New(fault.NotFound, "no such workflow")
 }
 
+// noStore is never asked for anything.
+type noStore struct{ store.Store }
+
+func (noStore) Gate() *store.Gate { return nil }
+
 // However much streams ask at once, only a few calls are worked on; the others
 // wait and are answered too.
 func TestCallsAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := &waiting{release: make(chan struct{})}
-		s := NewEnforcer(app.New(nil, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), nil)
+		s := NewEnforcer(app.New(noStore{}, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), nil)
 		s.busy = make(chan struct{}, 8)
 		const messages = 20
 		calls := make([]*policyv1.CheckToolCallRequest, maxBatch)

@@ -35,6 +35,9 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 	return &Engine{workflows: workflows, runs: runs, compile: compile, definitions: snapshot.New[string, *app.Definition](definitionBytes)}
 }
 
+// Forget drops what is cached.
+func (e *Engine) Forget() { e.definitions.Clear() }
+
 // Run implements app.Runs. Only what decides is taken: not the context.
 func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.View, superseded string, err error) {
 	resp, err := e.runs.GetRun(rpc.Forward(ctx), &enginev1.GetRunRequest{

@@ -111,7 +111,7 @@ const schemaBytes = 128 << 20
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
 	cfg = cfg.withDefaults()
-	return &App{
+	a := &App{
 		store: st, announce: announce, clock: clock, log: log, cfg: cfg,
 		schemas:  snapshot.New[schemaKey, *compiled](schemaBytes),
 		states:   snapshot.NewSized[store.Key, *State](cfg.CacheBytes),
@@ -122,6 +122,10 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		turns:    retry.NewTurns(),
 		changes:  wakeup.New(),
 	}
+	for _, forget := range []func(){a.schemas.Clear, a.states.Clear, a.sessions.Clear, a.refs.Clear} {
+		st.Gate().OnTurn(forget)
+	}
+	return a
 }
 
 // Changed wakes those of this process who wait for a change of an entity.

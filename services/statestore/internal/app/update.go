@@ -55,6 +55,9 @@ type edit struct {
 	target *compiled
 
 	done chan outcome // receives once
+	// work is that of the request, which waits for the edit, and leave ends the edit's part.
+	work  context.Context
+	leave func()
 }
 
 // size is how many bytes a request brings.
@@ -88,6 +91,9 @@ func (a *App) updateAs(ctx context.Context, caller Caller, acting *Member, key s
 	}
 	if st, err := a.updatedBefore(ctx, key, e); st != nil || err != nil {
 		return st, err
+	}
+	if e.work, e.leave, err = a.store.Gate().Enter(context.WithoutCancel(ctx)); err != nil {
+		return nil, fault.From(err)
 	}
 	a.writers.add(a, key, e)
 	select {

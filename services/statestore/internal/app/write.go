@@ -18,7 +18,8 @@ const writeTimeout = 30 * time.Second
 // writeGroup commits edits of one state and tells each its outcome.
 func (a *App) writeGroup(key store.Key, group []*edit) {
 	defer a.survive(group)
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	// What the edits were decided by is of the same era of the store, as long as this is not over.
+	ctx, cancel := context.WithTimeout(group[0].work, writeTimeout)
 	defer cancel()
 	fresh := false
 	err := retry.Until(ctx, func() (err error) {

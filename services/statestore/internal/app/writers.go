@@ -77,6 +77,9 @@ func (a *App) drain(key store.Key, q *queue) {
 			return
 		}
 		a.writeGroup(key, group)
+		for _, e := range group {
+			e.leave()
+		}
 	}
 }
 
