@@ -15,7 +15,7 @@ import (
 // AdminConfig of the admin endpoints.
 type AdminConfig struct {
 	// Ready returns nil when the service can do its work. Only the message of a
-	// fault is shown. Nil is never ready.
+	// fault is shown, and with ?verbose its reason. Nil is never ready.
 	Ready func(ctx context.Context) error
 	// Gatherer has the metrics; /metrics is missing when it is nil.
 	Gatherer prometheus.Gatherer
@@ -35,7 +35,11 @@ func Admin(cfg AdminConfig) http.Handler {
 			return
 		}
 		if err := cfg.Ready(r.Context()); err != nil {
-			say(w, http.StatusServiceUnavailable, "not ready: "+fault.From(err).Message)
+			f, text := fault.From(err), "not ready: "
+			if r.URL.Query().Has("verbose") {
+				text += string(f.Reason) + ": "
+			}
+			say(w, http.StatusServiceUnavailable, text+f.Message)
 			return
 		}
 		say(w, http.StatusOK, "ready")

@@ -122,12 +122,14 @@ func (s *Store) send(calls []*call) {
 	}
 	// Not the context of any caller: the others' commits are in it too. The
 	// client's own timeouts end it.
-	reply, err := commitScript.write(context.Background(), s.db, args)
+	reply, err := s.write(context.Background(), commitScript, args)
 	clear(args)
 	*list = args
 	argLists.Put(list)
 	results, _ := reply.([]any)
 	switch {
+	case errors.Is(err, errUnconfirmed):
+		err = fmt.Errorf("redisstore: commit: %w", err)
 	case err != nil:
 		err = writeError("commit", err)
 	case len(results) == 0:

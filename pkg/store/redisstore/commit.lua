@@ -168,6 +168,7 @@ function check.I(k, a)
     local expires, size, at = match(value, '^(%-?%d+):(%d+):()')
     if now < tonumber(expires) then
       if sub(value, at, at + size - 1) ~= ARGV[a + 1] then return k, a, {MISMATCH} end
+      any = true -- replicas confirm what is written, and so the first write too
       return k, a, {REPLAY, sub(value, at + size)}
     end
   end

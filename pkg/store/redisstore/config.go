@@ -39,6 +39,10 @@ type Config struct {
 	// ContinueAfterRollback uses a store that has gone back in time, with an error in
 	// the log, where it would wait for AcceptRollback.
 	ContinueAfterRollback bool
+	// Wait is how many replicas must have a write before it is acknowledged; what they
+	// do not confirm in time is store.ErrUncertain. With 0, a failover may lose what was
+	// acknowledged.
+	Wait int
 	// Flights is how many coalesced commits are under way at once to a single
 	// server, 2 unless given.
 	Flights int
@@ -54,6 +58,8 @@ const (
 	dialTimeout = 5 * time.Second
 	ioTimeout   = 10 * time.Second
 	readRetries = 2
+	// waitTimeout is how long replicas have to confirm a write.
+	waitTimeout = 2 * time.Second
 )
 
 // fill puts the defaults in.
@@ -75,6 +81,9 @@ func (c *Config) fill() error {
 	}
 	if c.Flights < 0 {
 		return fmt.Errorf("redisstore: %d flights; at least 1 is needed", c.Flights)
+	}
+	if c.Wait < 0 {
+		return fmt.Errorf("redisstore: wait for %d replicas; 0 is for none", c.Wait)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -87,5 +87,13 @@ func warnOfReplicas(ctx context.Context, node *redis.Client, config *Config) {
 	if err != nil || strings.Contains(info, "connected_slaves:0\r") {
 		return
 	}
-	config.Logger.WarnContext(ctx, "the server has replicas: a failover may lose the last acknowledged commits", "server", node.Options().Addr)
+	if config.Wait == 0 {
+		config.Logger.WarnContext(ctx, "the server has replicas: a failover may lose the last acknowledged commits; --redis-wait prevents that",
+			"server", node.Options().Addr)
+	}
+	least, err := node.ConfigGet(ctx, "min-replicas-to-write").Result()
+	if err == nil && least["min-replicas-to-write"] == "0" {
+		config.Logger.WarnContext(ctx, "min-replicas-to-write is 0: a master that is cut off from its replicas acknowledges writes which the failover loses",
+			"server", node.Options().Addr)
+	}
 }

@@ -107,11 +107,14 @@ func (s *Store) once(ctx context.Context, doing string, script *script, args []a
 	}
 	done := make(chan outcome, 1)
 	s.work.Go(func() {
-		reply, err := script.write(context.WithoutCancel(ctx), s.db, args)
+		reply, err := s.write(context.WithoutCancel(ctx), script, args)
 		done <- outcome{reply, err}
 	})
 	select {
 	case o := <-done:
+		if errors.Is(o.err, errUnconfirmed) {
+			return nil, fmt.Errorf("redisstore: %s: %w", doing, o.err)
+		}
 		if o.err != nil {
 			return nil, writeError(doing, o.err)
 		}

@@ -47,7 +47,7 @@ func (once) NoRetry() bool { return true }
 // write runs the script with arguments that begin with two free places, for
 // the command and the script, and the number of keys. The first key is a string,
 // by which the node is found.
-func (s *script) write(ctx context.Context, db redis.UniversalClient, args []any) (any, error) {
+func (s *script) write(ctx context.Context, db processor, args []any) (any, error) {
 	args[0], args[1] = "evalsha", s.sha
 	reply, err := run(ctx, db, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") { // nothing ran
@@ -57,7 +57,12 @@ func (s *script) write(ctx context.Context, db redis.UniversalClient, args []any
 	return reply, err
 }
 
-func run(ctx context.Context, db redis.UniversalClient, args []any) (any, error) {
+// processor is a client or one of its connections.
+type processor interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
+func run(ctx context.Context, db processor, args []any) (any, error) {
 	cmd := once{redis.NewCmd(ctx, args...)}
 	cmd.SetFirstKeyPos(3)
 	if err := db.Process(ctx, cmd); err != nil {

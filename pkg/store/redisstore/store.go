@@ -9,8 +9,9 @@
 // It must never say that a commit is done before it is on disk: the server has
 // to sync its append-only file with every write, and Open refuses one that does
 // not. It must never repeat a commit whose answer was lost, for that might apply
-// it twice. A failover to a replica can lose what the replica had not received,
-// whatever this package does; Open warns of replicas. While a Cluster moves the
+// it twice. A failover to a replica can lose what the replica had not received, unless
+// Config.Wait asks for its confirmation. What has gone back in time is noticed, see
+// era.go, and nothing that was read of the lost history is committed on. While a Cluster moves the
 // slot of a shard, commits to that shard are refused with store.ErrUnavailable,
 // for a script cannot span the two nodes.
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/schema"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/session"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/state"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/store"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/tail"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/task"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/token"
@@ -66,6 +67,7 @@ var commands = []command{
 	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
 	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
+	{"store", "Look after the store.", of[store.Command], nil},
 	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},
 	{"tail", "Show live events.", of[tail.Command], nil},
 	{"version", "Show the version.", of[versionCommand], nil},

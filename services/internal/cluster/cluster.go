@@ -60,6 +60,7 @@ type Config struct {
 	// Store is "sqlite" (the default) or a Redis URL.
 	Store           string
 	AllowLossyStore bool
+	Safety          daemon.SafetyFlags
 	// NATSURL, when set, is an external NATS instead of the embedded one.
 	NATSURL string
 	// Grace for events in the outbox with an external NATS; default 150 s.
@@ -130,7 +131,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
-		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, Logger: cfg.Logger,
+		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, err

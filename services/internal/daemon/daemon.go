@@ -38,11 +38,12 @@ type Flags struct {
 
 // StoreFlags of the services that keep something.
 type StoreFlags struct {
-	Store           string        `help:"Store that all services share: redis://HOST:PORT/DB." required:"" env:"INTERLOCK_STORE" placeholder:"URL"`
-	AllowLossyStore bool          `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
-	NATSURL         string        `name:"nats-url" help:"NATS that events are published on." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
-	StreamReplicas  int           `help:"Replicas of the NATS stream; 0 leaves an existing one as it is." env:"INTERLOCK_STREAM_REPLICAS"`
-	Grace           time.Duration `help:"How long published events stay in the outbox; must be longer than NATS's sync interval." default:"150s" env:"INTERLOCK_GRACE"`
+	Store           string `help:"Store that all services share: redis://HOST:PORT/DB." required:"" env:"INTERLOCK_STORE" placeholder:"URL"`
+	AllowLossyStore bool   `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
+	SafetyFlags
+	NATSURL        string        `name:"nats-url" help:"NATS that events are published on." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
+	StreamReplicas int           `help:"Replicas of the NATS stream; 0 leaves an existing one as it is." env:"INTERLOCK_STREAM_REPLICAS"`
+	Grace          time.Duration `help:"How long published events stay in the outbox; must be longer than NATS's sync interval." default:"150s" env:"INTERLOCK_GRACE"`
 }
 
 // Daemon is the running parts that a service is built on.
@@ -120,7 +121,7 @@ func NewRegistry() *prometheus.Registry {
 }
 
 func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
-	st, err := OpenStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, Logger: d.Log})
+	st, err := OpenStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log})
 	if err != nil {
 		return err
 	}

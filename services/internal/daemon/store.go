@@ -20,16 +20,36 @@ type StoreConfig struct {
 	Path string
 	// AllowLossy opens a Redis that would lose acknowledged writes.
 	AllowLossy bool
-	Logger     *slog.Logger
+	SafetyFlags
+	Logger *slog.Logger
+}
+
+// SafetyFlags say what is done about a store that may lose what it has acknowledged.
+type SafetyFlags struct {
+	OnRollback string `help:"What to do when the store has gone back in time: refuse everything until an operator accepts that, or continue." enum:"refuse,continue" default:"refuse" env:"INTERLOCK_ON_ROLLBACK"`
+	RedisWait  int    `help:"Replicas of Redis that must have a write before it is acknowledged." default:"0" env:"INTERLOCK_REDIS_WAIT" placeholder:"N"`
+}
+
+func (f SafetyFlags) goOn() bool { return f.OnRollback == "continue" }
+
+// AcceptRollback lets a store be used that has gone back in time, and returns what was
+// lost.
+func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err error) {
+	if strings.HasPrefix(cfg.URL, "redis") {
+		return redisstore.AcceptRollback(ctx, redisstore.Config{URL: cfg.URL, Logger: cfg.Logger})
+	}
+	return sqlitestore.AcceptRollback(ctx, sqlitestore.Config{Path: cfg.Path, Logger: cfg.Logger})
 }
 
 // OpenStore opens the store that a configuration names.
 func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.URL == "" || cfg.URL == "sqlite":
-		return sqlitestore.Open(ctx, sqlitestore.Config{Path: cfg.Path})
+		return sqlitestore.Open(ctx, sqlitestore.Config{Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger})
 	case strings.HasPrefix(scheme, "redis"):
-		st, err := redisstore.Open(ctx, redisstore.Config{URL: cfg.URL, AllowLossy: cfg.AllowLossy, Logger: cfg.Logger})
+		st, err := redisstore.Open(ctx, redisstore.Config{
+			URL: cfg.URL, AllowLossy: cfg.AllowLossy, ContinueAfterRollback: cfg.goOn(), Wait: cfg.RedisWait, Logger: cfg.Logger,
+		})
 		switch {
 		case errors.Is(err, store.ErrUnavailable):
 			return nil, fmt.Errorf("the Redis of --store cannot be reached: %w; is it running there?", err)

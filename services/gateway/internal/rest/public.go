@@ -101,6 +101,9 @@ func (e *edge) ready(c *call) (*answer, error) {
 	if e.Ready != nil {
 		if err := e.Ready(c.ctx); err != nil {
 			e.log.LogAttrs(c.ctx, slog.LevelWarn, "not ready", slog.Any("cause", err))
+			if f := fault.From(err); f.Reason == fault.StoreRolledBack {
+				return nil, f
+			}
 			return nil, fault.New(fault.Unavailable, "not ready yet; try again")
 		}
 	}

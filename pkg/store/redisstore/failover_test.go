@@ -1,0 +1,138 @@
+package redisstore_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+)
+
+// guarded is a server with a replica, and a sentinel that promotes it.
+type guarded struct {
+	master, replica *redistest.Server
+	url             string
+}
+
+func startGuarded(t *testing.T) *guarded {
+	t.Helper()
+	g := &guarded{master: redistest.Start(t)}
+	host, port, _ := strings.Cut(g.master.Addr(), ":")
+	g.replica = redistest.Start(t, "--replicaof", host+" "+port)
+	file := filepath.Join(t.TempDir(), "sentinel.conf") // a sentinel writes to it
+	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", host, port)
+	if err := os.WriteFile(file, []byte(monitor), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client := g.replica.Client(t)
+	until(t, func() bool {
+		info, err := client.Info(t.Context(), "replication").Result()
+		return err == nil && strings.Contains(info, "master_link_status:up")
+	})
+	sentinel := redistest.StartSentinel(t, file)
+	watching := sentinel.Client(t)
+	until(t, func() bool {
+		known, err := watching.Do(t.Context(), "sentinel", "replicas", "main").Slice()
+		return err == nil && len(known) == 1
+	})
+	g.url = "redis+sentinel://" + sentinel.Addr() + "/main/0"
+	return g
+}
+
+// failOver kills the master while the replica lags, and waits until that is promoted.
+func (g *guarded) failOver(t *testing.T, lagging func()) {
+	t.Helper()
+	if err := g.replica.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	lagging()
+	g.master.Kill()
+	if err := g.replica.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	client := g.replica.Client(t)
+	until(t, func() bool {
+		info, err := client.Info(t.Context(), "replication").Result()
+		return err == nil && strings.Contains(info, "role:master")
+	})
+}
+
+// big is more than the sockets between two servers hold in a few writes.
+var big = bytes.Repeat([]byte("x"), 512<<10)
+
+func TestFailoverToAReplicaThatLags(t *testing.T) {
+	t.Parallel()
+	g := startGuarded(t)
+	s := open(t, redisstore.Config{URL: g.url, Prefix: "il"})
+	version := int64(0)
+	write := func() { commit(t, s, put("a", version, string(big))); version++ }
+	write()
+	work, leave, err := s.Gate().Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	g.failOver(t, func() {
+		for range 64 {
+			write()
+		}
+	})
+	var gone *store.RolledBackError
+	until(t, func() bool { return errors.As(s.Ping(t.Context()), &gone) })
+	if _, err := s.Commit(t.Context(), put("a", store.AnyVersion, "new")); !errors.As(err, &gone) {
+		t.Errorf("a commit to the replica that was promoted: %v", err)
+	}
+	lost, err := redisstore.AcceptRollback(t.Context(), redisstore.Config{URL: g.url, Prefix: "il"})
+	if err != nil || len(lost) != 1 {
+		t.Fatalf("accepted %q, %v", lost, err)
+	}
+	<-work.Done()
+	leave()
+	until(t, func() bool { return s.Ping(t.Context()) == nil })
+	record, err := s.Get(t.Context(), key("a"))
+	if err != nil || record.Version >= version {
+		t.Errorf("version %d of %d, %v: nothing was lost", record.Version, version, err)
+	}
+	commit(t, s, put("a", record.Version, "new"))
+}
+
+func TestFailoverLosesNothingThatReplicasHaveConfirmed(t *testing.T) {
+	t.Parallel()
+	g := startGuarded(t)
+	s := open(t, redisstore.Config{URL: g.url, Prefix: "il", Wait: 1})
+	acknowledged := int64(0)
+	for range 20 {
+		commit(t, s, put("a", acknowledged, string(big)))
+		acknowledged++
+	}
+	lease, err := s.AcquireLease(t.Context(), key("a"), "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.failOver(t, func() {
+		// Nobody knows what comes of these.
+		if _, err := s.Commit(t.Context(), put("a", acknowledged, string(big))); !errors.Is(err, store.ErrUncertain) {
+			t.Errorf("a commit that no replica has: %v", err)
+		}
+		if _, err := s.AcquireLease(t.Context(), key("b"), "me", time.Minute); !errors.Is(err, store.ErrUncertain) {
+			t.Errorf("a lease that no replica has: %v", err)
+		}
+	})
+	until(t, func() bool { return s.Ping(t.Context()) == nil })
+	var record store.Record
+	until(t, func() bool { record, err = s.Get(t.Context(), key("a")); return err == nil })
+	if record.Version < acknowledged {
+		t.Errorf("version %d of %d that were acknowledged", record.Version, acknowledged)
+	}
+	next, err := s.AcquireLease(t.Context(), key("a"), "me", time.Minute)
+	if !errors.Is(err, store.ErrUncertain) || next.Token != 0 {
+		t.Errorf("the promoted server has no replica, and gave %d after %d, %v", next.Token, lease.Token, err)
+	}
+}

@@ -1,0 +1,52 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/interlock-run/interlock/pkg/store"
+)
+
+// errUnconfirmed: it is written, and a failover may lose it.
+var errUnconfirmed = fmt.Errorf("%w: too few replicas have confirmed it", store.ErrUncertain)
+
+// write runs a script that writes, and waits for the replicas that have to confirm it.
+// args are those of script.write.
+func (s *Store) write(ctx context.Context, script *script, args []any) (any, error) {
+	if s.config.Wait == 0 {
+		return script.write(ctx, s.db, args)
+	}
+	conn, err := s.conn(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	reply, err := script.write(ctx, conn, args)
+	if err != nil {
+		return nil, err
+	}
+	// It waits for what this connection has written last, and so for all before.
+	confirmed, err := conn.Wait(ctx, s.config.Wait, waitTimeout).Result()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnconfirmed, err)
+	}
+	if confirmed < int64(s.config.Wait) {
+		return nil, fmt.Errorf("%w: %d of %d", errUnconfirmed, confirmed, s.config.Wait)
+	}
+	return reply, nil
+}
+
+// conn is a connection to the server that has the first key.
+func (s *Store) conn(ctx context.Context, args []any) (*redis.Conn, error) {
+	if db, ok := s.db.(*redis.Client); ok {
+		return db.Conn(), nil
+	}
+	key, _ := args[3].(string)
+	node, err := s.db.(*redis.ClusterClient).MasterForKey(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return node.Conn(), nil
+}

@@ -1,0 +1,42 @@
+// Package store looks after the store itself.
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// Command is the family of commands on the store.
+type Command struct {
+	AcceptRollback acceptCommand `cmd:"" help:"Use a store that has gone back in time: what it has lost stays lost."`
+}
+
+type acceptCommand struct {
+	Data  string `aliases:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Store string `help:"sqlite, or the Redis of the services: redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
+}
+
+// Run accepts the rollback of a store. Services that refuse everything continue within a
+// second.
+func (c *acceptCommand) Run(ctx context.Context, streams console.Streams) error {
+	lost, err := daemon.AcceptRollback(ctx, daemon.StoreConfig{
+		URL: c.Store, Path: datadir.Dir(c.Data).Database(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	if len(lost) == 0 {
+		fmt.Fprintln(streams.Out, "The store has not gone back in time: there is nothing to accept.")
+		return nil
+	}
+	for _, what := range lost {
+		fmt.Fprintln(streams.Out, "Accepted:", what)
+	}
+	return nil
+}
