@@ -23,6 +23,7 @@ type verifyCommand struct {
 	show.Printer
 	Partition string            `help:"Only the chain of this root run." placeholder:"RUN"`
 	Head      map[string]string `help:"Head of a chain that was kept elsewhere: it must be the chain's, or one of before. May be repeated." placeholder:"RUN=HASH" mapsep:"none"`
+	NATSURL   string            `name:"nats-url" help:"NATS with the published heads, which the chains must lead to; that in the data folder by default, and none with --server." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
 
 // auditView is the JSON of what was found.
@@ -30,6 +31,8 @@ type auditView struct {
 	OK     bool                   `json:"ok"`
 	Chains []jsonview.ChainReport `json:"chains"`
 	Heads  []headView             `json:"heads,omitempty"`
+	// RolledBack are published heads that the chains do not lead to.
+	RolledBack []anchor `json:"rolled_back,omitempty"`
 }
 
 // headView is the JSON of a head that was given.
@@ -62,6 +65,10 @@ func (c *verifyCommand) Run(ctx context.Context, io console.Streams) error {
 }
 
 func (c *verifyCommand) verify(ctx context.Context, conn grpc.ClientConnInterface) (*auditView, error) {
+	anchors, err := c.anchors(ctx)
+	if err != nil {
+		return nil, err
+	}
 	chains, err := client.Collect(client.NoLimit, jsonview.ChainReportOf,
 		func(token string, _ int32) ([]*policyv1.ChainReport, string, error) {
 			page, err := policyv1.NewDecisionServiceClient(conn).VerifyDecisions(ctx, &policyv1.VerifyDecisionsRequest{
@@ -76,6 +83,10 @@ func (c *verifyCommand) verify(ctx context.Context, conn grpc.ClientConnInterfac
 	for i := range chains {
 		view.OK = view.OK && chains[i].OK
 	}
+	if view.RolledBack, err = rolledBack(ctx, conn, anchors, chains, c.Partition); err != nil {
+		return nil, err
+	}
+	view.OK = view.OK && len(view.RolledBack) == 0
 	for _, partition := range slices.Sorted(maps.Keys(c.Head)) {
 		head := headView{Partition: partition, Head: c.Head[partition]}
 		if err := head.compare(ctx, conn, chains); err != nil {
@@ -132,6 +143,9 @@ func (v *auditView) table(w *tabwriter.Writer) {
 			broken++
 			fmt.Fprintf(w, "BROKEN\t%s\trecord %d: %s\n", show.Text(c.Partition), c.Sequence, show.Text(c.Problem))
 		}
+	}
+	for _, a := range v.RolledBack {
+		fmt.Fprintf(w, "ROLLED BACK\t%s\tthe head of record %d was published, and %s\n", show.Text(a.Partition), a.Sequence, a.Problem)
 	}
 	for i := range v.Heads {
 		h := &v.Heads[i]
