@@ -78,6 +78,7 @@ func (e *edge) serverRoutes() {
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/readyz", id: "ready", summary: "Would calls succeed now?",
+		params:  []param{inQuery("verbose", "Ignored: a problem always says why.")},
 		answers: answers[Health](http.StatusOK), serve: e.ready,
 	})
 	e.add(route{
