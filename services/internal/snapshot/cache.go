@@ -90,6 +90,7 @@ func (c *Cache[K, V]) Clear() {
 		s := &c.stripe[i]
 		s.Lock()
 		clear(s.m)
+		s.weight = 0
 		s.Unlock()
 	}
 }

@@ -68,3 +68,30 @@ func TestPutKeepsTheNewerSnapshot(t *testing.T) {
 		t.Fatal("dropped and still there")
 	}
 }
+
+func TestClearForgetsEverything(t *testing.T) {
+	t.Parallel()
+	c, sized := New[int, int](64*100), NewSized[int, int](1000)
+	for range 3 { // what was forgotten takes no room
+		for i := range 6 {
+			c.PutSized(i, i, 100, nil)
+			sized.Put(i, i, 100, nil)
+		}
+		for i := range 6 {
+			_, kept := c.Get(i)
+			_, keptSized := sized.Get(i)
+			if !kept && c.Len() == 0 || !keptSized {
+				t.Fatalf("%d is not cached", i)
+			}
+		}
+		c.Clear()
+		sized.Clear()
+		if _, kept := sized.Get(0); kept || c.Len() != 0 {
+			t.Fatalf("%d stay", c.Len())
+		}
+	}
+	c.PutSized(1, 1, 100, nil)
+	if _, ok := c.Get(1); !ok {
+		t.Error("there is no room after Clear")
+	}
+}
