@@ -33,7 +33,7 @@ type place struct {
 	doubt *sight
 }
 
-// sight is what a process has seen: so many writes, in this era.
+// sight is what a process has seen: a number of writes of an era.
 type sight struct {
 	id   string
 	seen int64
@@ -281,7 +281,7 @@ func (s *Store) lose(ctx context.Context, loss string) {
 	s.gate.Lose(&store.RolledBackError{Lost: loss})
 }
 
-// Gate is where work begins that must not go on in another era.
+// Gate is where work begins that must not continue in another era.
 func (s *Store) Gate() *store.Gate { return s.gate }
 
 // AcceptRollback lets a store be used that has gone back in time. It returns what was

@@ -94,7 +94,7 @@ func TestOlderFileUnderReplicas(t *testing.T) {
 			select {
 			case <-work.Done():
 			case <-time.After(time.Minute):
-				t.Fatal("work goes on that has seen what is lost")
+				t.Fatal("work continues that has seen what is lost")
 			}
 			leave()
 			<-forgot

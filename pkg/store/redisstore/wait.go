@@ -22,7 +22,7 @@ func (s *Store) write(ctx context.Context, script *script, args []any) (any, err
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	defer conn.Close() // it goes back to the pool
 	reply, err := script.write(ctx, conn, args)
 	if err != nil {
 		return nil, err

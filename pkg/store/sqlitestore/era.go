@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// Each opening of a file begins an era, for the file may be an older copy by then. A
+// Each opening of a file begins an era, for the file may be an older copy. A
 // witness next to it remembers the last era and how many events the file had at least: what
 // does not have them has gone back in time.
 

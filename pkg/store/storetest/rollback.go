@@ -106,7 +106,7 @@ func otherEra(f *fixture) {
 	f.Store = back(f.T)
 	f.refused(next(key, 1, "new"), store.ErrUnavailable)
 	f.accepted()
-	f.clock.Advance(hour) // whoever held it
+	f.clock.Advance(hour) // so it has lapsed
 	lease := acquired(f, key)
 	if lease.Token <= lost.Token {
 		f.Errorf("the token %d was given, and %d in the history that is lost", lease.Token, lost.Token)

@@ -23,7 +23,7 @@ const fork = `{"id":"w","initial":"a","states":{
 	"b":{"allowed_tools":["InB"],"on":{"A":"a","END":"end"}},
 	"c":{"allowed_tools":["InC"],"on":{"A":"a","END":"end"}},"end":{"type":"final"}}}`
 
-// ask asks whether a tool may be called; an error is no answer.
+// ask asks whether a tool may be called; an error means that there is none.
 func ask(t *testing.T, c *Cluster, run any, tool string) (decision, message string, err error) {
 	t.Helper()
 	data, err := os.ReadFile(c.TokensFile)
