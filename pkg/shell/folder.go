@@ -22,9 +22,9 @@ var (
 	onlySystem    = wordSet(`proc sys usr sbin snap nix lib64`)
 )
 
-// ofSystem reports an absolute path that is, or could be, of the system. Workspaces
+// OfSystem reports an absolute path that is, or could be, of the system. Workspaces
 // may be below /opt and /var, and sources below /usr/src.
-func ofSystem(file string) bool {
+func OfSystem(file string) bool {
 	if !strings.HasPrefix(file, "/") {
 		return false
 	}
@@ -68,7 +68,7 @@ func (p *planner) checkFolders() {
 		w := p.plan.Commands[m.command].Words[m.at]
 		f := p.finding(Code, m.command, m.at, runsElsewhere)
 		switch {
-		case ofSystem(w.Text), w.opaque:
+		case OfSystem(w.Text), w.opaque:
 			p.add(f)
 		default:
 			for _, name := range w.deps {

@@ -23,6 +23,7 @@ type planner struct {
 	dumps   int
 	beyond  error // a bound was exceeded
 
+	direct    bool            // the shell itself runs the command, so that it may be a function
 	functions map[string]bool // those that are certainly defined by now
 	called    []Finding       // calls of those, as programs
 	maps      map[string]bool // variables that are certainly associative arrays by now

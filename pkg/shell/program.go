@@ -110,7 +110,7 @@ func (s *scan) scriptArguments(at int) {
 		if i+1 < len(s.words) {
 			next = s.words[i+1]
 		}
-		if w := s.words[i]; w.Static && w.Text == "-u" {
+		if w := s.words[i]; w.Static && (w.Text == "-u" || w.Text == "-o") {
 			s.note(Writes, s.c, i, looksOutput)
 		} else {
 			s.unknownLook(s.c, i, w, next)
@@ -263,7 +263,7 @@ func (s *scan) interpret(at int) {
 		default:
 			s.ran = append(s.ran, ran{w.Text, s.c, place})
 			s.note(Opaque, s.c, place, runsWorkspace)
-			if ofSystem(w.Text) {
+			if OfSystem(w.Text) {
 				s.note(Code, s.c, place, runsSystem)
 			}
 			if module := libraryModule(w.Text); s.spec.name == "python" && specOf("python -m "+module) != nil {

@@ -361,6 +361,7 @@ func (s *scan) runArgument(arg Word, at int) {
 	}
 	words := append(splitPlain(arg.Text), anyWords)
 	if inner := s.command(Command{Words: words}); s.beyond == nil {
+		s.direct = false
 		s.run(inner, 0)
 	}
 }

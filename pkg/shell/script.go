@@ -229,7 +229,7 @@ func (p *planner) shellOperand(name string, c, at int, inline bool) {
 	default:
 		p.ran = append(p.ran, ran{words[at].Text, c, at})
 		p.note(Opaque, c, at, runsWorkspace)
-		if ofSystem(words[at].Text) {
+		if OfSystem(words[at].Text) {
 			p.note(Code, c, at, runsSystem)
 		}
 	}

@@ -34,6 +34,7 @@ func (p *planner) call(c *syntax.CallExpr) {
 		}
 	}
 	if len(c.Args) > 0 {
+		p.direct = true
 		p.run(at, len(c.Assigns))
 	}
 }
@@ -170,12 +171,12 @@ func (p *planner) run(c, at int) {
 func (p *planner) meet(file string, c, at int) {
 	w := p.plan.Commands[c].Words[at]
 	switch f := p.finding(Stranger, c, at, "runs a program that is not known to leave files alone"); {
-	case strings.Contains(w.Text, "/") && w.Text[0] != '/':
+	case strings.Contains(w.Text, "/") && !OfSystem(w.Text) && (w.Text[0] != '/' || known(programName(file))):
 		p.note(Opaque, c, at, runsWorkspace)
 	case projectTools()[programName(file)]:
 		p.note(Opaque, c, at, runsProject)
 	case known(programName(file)):
-	case p.wraps == 0 && p.functions[file]:
+	case p.direct && p.functions[file]:
 		f.About = file
 		p.called = append(p.called, f)
 	default:
@@ -206,6 +207,7 @@ func (p *planner) added(words []Word) {
 	}
 	if p.enter() {
 		if inner := p.command(Command{Words: words}); p.beyond == nil {
+			p.direct = false
 			p.run(inner, 0)
 		}
 	}

@@ -103,7 +103,7 @@ func lacking(w Word) property {
 	if w.opaque || strings.ContainsAny(w.Text, " \t\n") {
 		l |= oneWord
 	}
-	if w.opaque || ofSystem(w.Text) || strings.Contains(w.Text, "..") {
+	if w.opaque || OfSystem(w.Text) || strings.Contains(w.Text, "..") {
 		l |= nearBy
 	}
 	return l

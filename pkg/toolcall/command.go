@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/pathglob"
 	"github.com/interlock-run/interlock/pkg/shell"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
@@ -19,7 +20,8 @@ const otherLanguage = "its command lines are not written for bash and cannot be 
 
 // checkCommand applies allowed_commands, write detection and blocked_env to calls
 // of a shell (S3.3, rules R1 to R4). Every rule that applies must pass.
-func checkCommand(m *workflow.Machine, state *workflow.StateView, call Call) (Code, string) {
+func checkCommand(m *workflow.Machine, at *workflow.View, call Call) (Code, string) {
+	state := m.State(at.State)
 	reading := state.ToolsRestricted && !state.Editable()
 	if !state.CommandsRestricted && !reading && len(state.BlockedEnv) == 0 || !isShell(state, call.Tool) {
 		return "", ""
@@ -47,7 +49,7 @@ func checkCommand(m *workflow.Machine, state *workflow.StateView, call Call) (Co
 		}
 	}
 	if reading {
-		return checkWrites(m, state, plan, named)
+		return checkWrites(m, at, plan, named)
 	}
 	return "", ""
 }
@@ -223,10 +225,13 @@ func describe(f shell.Finding) string {
 // words is the author's choice; an entry that is a program's name chooses that it
 // writes, and not the code that it is given. A program that nobody knows is told of
 // when nothing worse is found.
-func checkWrites(m *workflow.Machine, state *workflow.StateView, plan *shell.Plan, named []int) (Code, string) {
-	meta := m.Definition().Meta
+func checkWrites(m *workflow.Machine, at *workflow.View, plan *shell.Plan, named []int) (Code, string) {
+	meta, state := m.Definition().Meta, m.State(at.State)
 	unknown := ""
 	for _, f := range plan.Findings {
+		if f.Kind == shell.Stranger && ofWorkspace(at, plan.Commands[f.Command].Words[f.Word].Text) {
+			f.Kind, f.What = shell.Opaque, "runs code of the workspace, which is not seen"
+		}
 		switch {
 		case f.Kind == shell.Dumps, f.Kind == shell.Opaque && !state.OpaqueDenied:
 			continue
@@ -271,6 +276,12 @@ func checkDeclared(declared map[string]workflow.CommandClass, state *workflow.St
 		}
 	}
 	return ""
+}
+
+// ofWorkspace reports a program by its absolute path in the workspace of the run.
+func ofWorkspace(at *workflow.View, program string) bool {
+	_, inside := pathglob.RootOf(at.Workspace).Clean(program)
+	return at.Workspace != "" && strings.HasPrefix(program, "/") && inside && !shell.OfSystem(program)
 }
 
 // inCommand says which command a finding is in.

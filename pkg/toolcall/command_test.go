@@ -214,6 +214,35 @@ func TestCommandScope(t *testing.T) {
 	}
 }
 
+// TestProgramsOfWorkspace: R3. The absolute path of a program in the workspace is code
+// of the workspace.
+func TestProgramsOfWorkspace(t *testing.T) {
+	t.Parallel()
+	m, run := inState(t, `{"allowed_tools": ["Bash"]}`, `{}`)
+	strict, _ := inState(t, `{"allowed_tools": ["Bash"], "opaque_commands": "deny"}`, `{}`)
+	for _, c := range []struct {
+		workspace, line string
+		code            toolcall.Code
+	}{
+		{"/home/u/ws", "/home/u/ws/run.sh", ""},
+		{"/home/u/ws", "/home/u/ws/bin/../sub/run x", ""},
+		{"/home/u/ws", "/home/u/ws/../run.sh", toolcall.CodeCommandUnknown},
+		{"/home/u/ws", "/home/u/ws2/run.sh", toolcall.CodeCommandUnknown},
+		{"/home/u/ws", "run.sh", toolcall.CodeCommandUnknown},
+		{"", "/home/u/ws/run.sh", toolcall.CodeCommandUnknown},
+		{"/", "/usr/bin/sd", toolcall.CodeCommandUnknown},
+		{"/usr", "/usr/bin/sd", toolcall.CodeCommandUnknown},
+	} {
+		run.Workspace = c.workspace
+		if v := decide(m, run, "Bash", bash(c.line)); v.Code != c.code {
+			t.Errorf("%q in %q: %q, want %q", c.line, c.workspace, v.Code, c.code)
+		}
+		if v := decide(strict, run, "Bash", bash(c.line)); v.Decision == toolcall.Allow {
+			t.Errorf("%q in %q is allowed where opaque programs are not", c.line, c.workspace)
+		}
+	}
+}
+
 // TestCommandDenialsTeach: a denial names what it is about and what is possible,
 // and repeats nothing that a terminal would obey.
 func TestCommandDenialsTeach(t *testing.T) {

@@ -49,7 +49,7 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	if code := checkGate(state, call.Tool); code != "" {
 		return deny(call, code, "")
 	}
-	if code, why := checkCommand(m, state, call); code != "" {
+	if code, why := checkCommand(m, at, call); code != "" {
 		return deny(call, code, why)
 	}
 	v := Verdict{
