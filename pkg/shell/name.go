@@ -91,6 +91,22 @@ func programName(file string) string {
 	return file
 }
 
+// programName is programName, and remembers it: a line may name a program often.
+func (p *planner) programName(file string) string {
+	if known(file) {
+		return file
+	}
+	name, ok := p.plain[file]
+	if !ok {
+		name = programName(file)
+		if p.plain == nil {
+			p.plain = make(map[string]string)
+		}
+		p.plain[file] = name
+	}
+	return name
+}
+
 // plainName takes marks of a build off a name until it has a line. What only reads
 // has no such names: w3m is not w.
 func plainName(name string) (plain string, ok bool) {

@@ -16,6 +16,8 @@ type planner struct {
 	duties   []duty
 	array    string // whose subscript is read
 
+	plain map[string]string // names of programs, by those of their files
+
 	depth   int
 	wraps   int // commands that run one another now
 	scripts int // bytes of inner scripts

@@ -140,7 +140,11 @@ func (s *scan) base(at int) {
 	switch {
 	case s.quiet:
 	case s.spec.remote:
-		s.note(Code, s.c, at, "runs a command elsewhere, which may do anything")
+		place := at
+		if len(s.operands) > 0 && s.spec.name == "ssh" {
+			place = s.operands[0] // an entry of a list has to name the machine, which may be this one
+		}
+		s.note(Writes, s.c, place, "runs a command elsewhere, which may do anything")
 	case s.spec.writes, s.spec.operands > 0 && len(s.operands) >= s.spec.operands, s.spec.bare && len(s.operands) == 0:
 		s.note(Writes, s.c, at, "changes files")
 	}

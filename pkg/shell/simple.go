@@ -160,22 +160,23 @@ func (p *planner) run(c, at int) {
 	} else if p.builtin(name, c, at) {
 		return
 	}
-	p.meet(name, c, at)
-	name = programName(name)
+	file := name
+	name = p.programName(file)
+	p.meet(file, name, c, at)
 	p.tree(name, p.plan.Commands[c].Words[at+1:])
 	p.program(name, c, at)
 }
 
 // meet notes a program of the workspace, and one that is not known. file is its name
-// without the folder.
-func (p *planner) meet(file string, c, at int) {
+// without the folder, and name the one that the tables may know.
+func (p *planner) meet(file, name string, c, at int) {
 	w := p.plan.Commands[c].Words[at]
 	switch f := p.finding(Stranger, c, at, "runs a program that is not known to leave files alone"); {
-	case strings.Contains(w.Text, "/") && !OfSystem(w.Text) && (w.Text[0] != '/' || known(programName(file))):
+	case strings.Contains(w.Text, "/") && !OfSystem(w.Text) && (w.Text[0] != '/' || known(name)):
 		p.note(Opaque, c, at, runsWorkspace)
-	case projectTools()[programName(file)]:
+	case projectTools()[name]:
 		p.note(Opaque, c, at, runsProject)
-	case known(programName(file)):
+	case known(name):
 	case p.direct && p.functions[file]:
 		f.About = file
 		p.called = append(p.called, f)
