@@ -130,14 +130,14 @@ func (k Key) Check(token string, now time.Time) (Claims, error) {
 	c := p.claims()
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return c, auth.Refused("it has expired; mint another with `interlock token mint`")
+		return c, auth.Refused("it has expired; an operator can mint another")
 	case err != nil:
 		return Claims{}, auth.ErrUnauthenticated
 	case c.IssuedAt.After(now.Add(maxSkew)):
 		return c, auth.Refused("it was made in the future; set the clocks of the machines that make and check it")
 	}
 	if err := c.validate(); err != nil {
-		return c, auth.Refused("%v; mint another with `interlock token mint`", err)
+		return c, auth.Refused("%v; an operator can mint another", err)
 	}
 	return c, nil
 }

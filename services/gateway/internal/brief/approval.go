@@ -70,16 +70,16 @@ func Outcome(a *enginev1.RunApproval, size int) string {
 // where they decide it, or empty; it grants nothing.
 func Asked(approvalID, link, prefix string) string {
 	return fmt.Sprintf("Approval %s is pending. %s Wait for that with %swait_approval(approval_id=%q), "+
-		"then make exactly the same call again; it is allowed once.", approvalID, Deciders(approvalID, link), prefix, approvalID)
+		"then make exactly the same call again; it is allowed once.", approvalID, Deciders(link), prefix, approvalID)
 }
 
-// Deciders says how people decide an approval.
-func Deciders(approvalID, link string) string {
-	page := ""
-	if link != "" {
-		page = ", or at " + link
+// Deciders says who decides an approval, and where. It holds no command line: agents
+// read it, and would try one (S13.4).
+func Deciders(link string) string {
+	if link == "" {
+		return "A person with the role approver decides it, on the page /approvals; you cannot."
 	}
-	return fmt.Sprintf("An approver decides it with `interlock approval approve %[1]s` or `interlock approval reject %[1]s`%[2]s.", approvalID, page)
+	return "A person with the role approver decides it, at " + link + "; you cannot."
 }
 
 // ApprovalLink is the page of an approval below the public address of the gateway;

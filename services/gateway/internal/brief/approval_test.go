@@ -67,10 +67,15 @@ func TestApprovalLink(t *testing.T) {
 			t.Errorf("%q and %q: %s", row.public, row.id, got)
 		}
 	}
-	if text := brief.Deciders("apr_1", ""); strings.Contains(text, " at ") {
+	for _, link := range []string{"", "https://x/approvals/apr_1"} { // S13.4
+		if text := brief.Asked("apr_1", link, ""); strings.ContainsAny(text, "`") || strings.Contains(text, "interlock approval") {
+			t.Errorf("agents read a command: %s", text)
+		}
+	}
+	if text := brief.Deciders(""); strings.Contains(text, " at ") {
 		t.Error(text)
 	}
-	if text := brief.Asked("apr_1", "https://x/approvals/apr_1", "x_"); !strings.Contains(text, `x_wait_approval(approval_id="apr_1")`) || !strings.Contains(text, "or at https://x/approvals/apr_1.") {
+	if text := brief.Asked("apr_1", "https://x/approvals/apr_1", "x_"); !strings.Contains(text, `x_wait_approval(approval_id="apr_1")`) || !strings.Contains(text, "decides it, at https://x/approvals/apr_1;") {
 		t.Error(text)
 	}
 }

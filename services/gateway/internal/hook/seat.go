@@ -94,6 +94,6 @@ func (h *Handler) astray(ctx context.Context, at *seat, workflow string) (string
 	}
 	return fmt.Sprintf("This session is set up for workflow %q, but drives run %s of workflow %q. "+
 		"Only Interlock's own tools are allowed until it drives %q again: call load_workflow with name %q, "+
-		"or ask the person who set up the hook (interlock hook --workflow).",
+		"or ask the person who set up the hook.",
 		workflow, root.GetRunId(), root.GetWorkflow(), workflow, workflow), nil
 }

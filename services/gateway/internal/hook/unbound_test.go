@@ -25,7 +25,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 		"allowed":             {policyv1.Decision_DECISION_ALLOW, "", "", ""},
 		"denied":              {policyv1.Decision_DECISION_DENY, "policy trade denies it", "deny", "policy trade denies it"},
 		"denied, not a word":  {policyv1.Decision_DECISION_DENY, "", "deny", "does not allow"},
-		"asked":               {policyv1.Decision_DECISION_ASK, "trade asks", "deny", "interlock approval approve apr_1"},
+		"asked":               {policyv1.Decision_DECISION_ASK, "trade asks", "deny", "Approval apr_1 is pending. A person with the role approver decides it"},
 		"no decision":         {policyv1.Decision_DECISION_UNSPECIFIED, "", "deny", "does not allow"},
 		"a decision to come":  {99, "", "deny", "does not allow"},
 		"a denial to explain": {policyv1.Decision_DECISION_DENY, "make it smaller", "deny", "make it smaller"},

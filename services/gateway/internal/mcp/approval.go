@@ -97,7 +97,7 @@ func (s *Server) decided(ctx context.Context, c caller, a *approvalv1.Approval) 
 	}
 	lines := []string{outcomeOf(a)}
 	if view.Pending {
-		lines = append(lines, brief.Deciders(a.GetApprovalId(), view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to continue waiting.")
+		lines = append(lines, brief.Deciders(view.Link), "Call "+s.cfg.ToolPrefix+"wait_approval again to continue waiting.")
 		return answer(strings.Join(lines, "\n"), view)
 	}
 	if edited := a.GetEditedData(); len(edited) > 0 {
@@ -193,5 +193,5 @@ func (s *Server) link(id string) string { return brief.ApprovalLink(s.cfg.Public
 // parked is what an agent reads whose event waits for people (S9.1).
 func (s *Server) parked(event, id string) string {
 	return fmt.Sprintf("Parked: people must approve %q first (approval %s). The state has not changed. %s %swait_approval waits for that.",
-		event, id, brief.Deciders(id, s.link(id)), s.cfg.ToolPrefix)
+		event, id, brief.Deciders(s.link(id)), s.cfg.ToolPrefix)
 }

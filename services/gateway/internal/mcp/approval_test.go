@@ -144,8 +144,8 @@ func TestWaitApprovalEnds(t *testing.T) {
 	wantRefused(t, call(t, session, "wait_approval", `{"timeout_seconds":601}`), "INVALID_ARGUMENT", "at most 600")
 	p.parkFor("run_1", "apr_1", "DEPLOY")
 	result := call(t, session, "wait_approval", `{"timeout_seconds":1}`)
-	wantOK(t, result, "Approval apr_1 is pending: 0 of 1 approvals.", "`interlock approval approve apr_1`",
-		"at http://127.0.0.1:7420/approvals/apr_1.", "Call wait_approval again")
+	wantOK(t, result, "Approval apr_1 is pending: 0 of 1 approvals.", "A person with the role approver decides it",
+		"at http://127.0.0.1:7420/approvals/apr_1;", "Call wait_approval again")
 	if structured := result.StructuredContent.(map[string]any); structured["pending"] != true || structured["status"] != "PENDING" {
 		t.Errorf("structured content: %v", structured)
 	}
@@ -207,7 +207,7 @@ func TestParkedTransition(t *testing.T) {
 	p.mu.Unlock()
 	for _, accepted = range []bool{false, true} {
 		result := call(t, session, "transition", `{"event":"DEPLOY"}`)
-		wantOK(t, result, `Parked: people must approve "DEPLOY" first (approval apr_1).`, "`interlock approval approve apr_1`",
+		wantOK(t, result, `Parked: people must approve "DEPLOY" first (approval apr_1).`, "A person with the role approver decides it",
 			"wait_approval waits for that.", `Approval: apr_1 for "DEPLOY" -> deploying is pending.`)
 		if structured := result.StructuredContent.(map[string]any); structured["approval_id"] != "apr_1" || structured["accepted"] != accepted {
 			t.Errorf("structured content: %v", structured)

@@ -49,8 +49,7 @@ func (s *Server) offered(ctx context.Context, c caller) (offer, *refusal) {
 	at, err := s.stand(ctx, c)
 	switch {
 	case err != nil && isNotFound(err):
-		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; start one for the session with " +
-			"`interlock process start NAME --session SESSION`, or by POST /v1/processes/NAME/start"}
+		return offer{}, &refusal{Code: codeNoProcess, Message: "no process runs here; an operator can start one for the session"}
 	case err != nil:
 		return offer{}, refuseFault(err, "")
 	case !at.run.GetWorkflowMeta().GetProcess():
@@ -163,7 +162,7 @@ func (s *Server) answer(ctx context.Context, c caller, answer, note string) (*en
 func (s *Server) turnText(res *enginev1.AnswerQuestionResponse) string {
 	text := res.GetTurn().GetText()
 	if id := waitsFor(res); id != "" {
-		text += "\n" + brief.Deciders(id, s.link(id)) + " " + s.cfg.ToolPrefix + "wait_approval waits for that."
+		text += "\n" + brief.Deciders(s.link(id)) + " " + s.cfg.ToolPrefix + "wait_approval waits for that."
 	}
 	return text
 }

@@ -63,7 +63,7 @@ func (s *Server) schemasText(ctx context.Context) string {
 	case err != nil:
 		return "Ask an operator for the name of the schema."
 	case len(res.GetSchemas()) == 0:
-		return "No schema is registered: an operator registers one with `interlock schema register`."
+		return "No schema is registered: an operator can register one."
 	}
 	var names []string
 	for _, schema := range res.GetSchemas() {

@@ -37,7 +37,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 	}{
 		{"allowed", allow, 0, "", ""},
 		{"denied", deny, denied, "POLICY_DENIED", "not with this tool"},
-		{"asked", ask, required, "APPROVAL_REQUIRED", "interlock approval approve apr_1"},
+		{"asked", ask, required, "APPROVAL_REQUIRED", "A person with the role approver decides it"},
 		{"no decision", 0, 0, "POLICY_UNAVAILABLE", "an unknown decision"},
 	} {
 		for query, session := range map[string]string{"": nameless, "?session=s1": "s1"} {

@@ -170,7 +170,8 @@ func (d *Decision) waits(asked Approval) {
 	if !asked.Created {
 		d.Verdict.Code = toolcall.CodeApprovalPending
 	}
-	d.Message += " The approval is " + asked.ID + "; a human decides it, for example with: interlock approval approve " + asked.ID
+	// No command line: agents read this, and would try one (S13.4).
+	d.Message += " The approval is " + asked.ID + "; a person with the role approver decides it, on the page /approvals."
 }
 
 // refused is the denial of what humans have refused, as long as the run is where it

@@ -221,7 +221,7 @@ func (a *App) mayRead(ctx context.Context, acting *Member, st *State) error {
 }
 
 func foreign(acting *Member, st *State) error {
-	return fault.New(fault.PermissionDenied, "state %s belongs to another tree than session %q; an operator can grant it: interlock session grant", st.Key.ID, clip(acting.Name))
+	return fault.New(fault.PermissionDenied, "state %s belongs to another tree than session %q; an operator can grant it to the session", st.Key.ID, clip(acting.Name))
 }
 
 // mayWrite refuses a session that may not change a state.
