@@ -68,7 +68,7 @@ func (p *planner) testWord(x syntax.TestExpr) Word {
 		return anyValue
 	}
 	word := p.word(w, argument)
-	p.path(word)
+	p.pathInText(word)
 	return word
 }
 

@@ -104,7 +104,7 @@ func (p *planner) operand(w *syntax.Word, quoted bool) Word {
 		p.hide("has quotes inside quotes that can be read in two ways", "")
 	}
 	word := p.word(w, value)
-	p.path(word)
+	p.pathInText(word)
 	return word
 }
 

@@ -10,8 +10,18 @@ import (
 
 const readsProcess = "may read the environment of a process"
 
-// path finds words that could name the environment of a process.
+// path keeps words that could name a file, and finds those that could name the
+// environment of a process.
 func (p *planner) path(w Word) {
+	if !w.Static || strings.ContainsAny(w.Text, "./") {
+		p.plan.Names = append(p.plan.Names, w)
+	}
+	p.pathInText(w)
+}
+
+// pathInText is path for words that are no names of files themselves: patterns, and
+// what stands in for a value.
+func (p *planner) pathInText(w Word) {
 	if !w.Static && strings.ContainsRune(w.Text, '/') || strings.Contains(w.Text, "proc") || strings.Contains(w.Text, "environ") || strings.Contains(w.Text, "/fd") {
 		for token := range strings.FieldsFuncSeq(w.Text, betweenPaths) {
 			if mayBeEnvironment(token) {

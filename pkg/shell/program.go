@@ -320,7 +320,7 @@ func (s *scan) wrapper(at int) {
 	case s.coded || s.quiet:
 	case len(s.operands) <= s.spec.runs:
 		if s.spec.shell {
-			s.note(Hidden, s.c, at, "runs a shell that reads its input")
+			s.note(Hidden, s.c, at, hiddenShell)
 		}
 	case s.spec.joins:
 		text, static := joined(s.words[s.operands[s.spec.runs]:])

@@ -158,7 +158,7 @@ func (p *planner) parallel(c, at int) {
 	words := p.plan.Commands[c].Words
 	sc := p.scanWords(specOf("parallel"), "parallel", c, at)
 	if len(sc.operands) == 0 {
-		p.note(Hidden, c, at, "runs the lines of its input")
+		p.note(Hidden, c, at, hiddenLines)
 		return
 	}
 	from := sc.operands[0]
@@ -174,7 +174,7 @@ func (p *planner) parallel(c, at int) {
 		}
 	}
 	if len(command) == 0 {
-		p.note(Hidden, c, at, "runs its arguments as commands")
+		p.note(Hidden, c, at, hiddenArguments)
 		return
 	}
 	p.added(slices.Concat(command, []Word{anyWords}))
@@ -302,7 +302,7 @@ func (p *planner) typescript(c, at int) {
 	case len(sc.operands) > 1: // as on macOS
 		p.wrapped(c, sc.operands[1])
 	case !sc.coded:
-		p.note(Hidden, c, at, "runs a shell that reads its input")
+		p.note(Hidden, c, at, hiddenShell)
 	}
 }
 

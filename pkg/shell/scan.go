@@ -296,7 +296,7 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		s.runArgument(arg, argAt)
 	case roleHidden:
 		s.coded = true
-		s.note(Hidden, s.c, at, "runs a shell that reads its input")
+		s.note(Hidden, s.c, at, hiddenShell)
 	case roleFile:
 		s.coded = true
 		if !arg.Static || isStream(arg.Text) {

@@ -157,7 +157,7 @@ func (p *planner) shell(name string, c, at int) {
 		text := w.Text
 		var unclear Finding
 		if !w.Static {
-			unclear = p.finding(Hidden, c, i, "runs a shell with a word that may be an option or a script")
+			unclear = p.finding(Hidden, c, i, hiddenWord)
 		}
 		switch {
 		case !p.safe(w, unclear):
@@ -174,11 +174,11 @@ func (p *planner) shell(name string, c, at int) {
 			return
 		case strings.HasPrefix(text, "--"):
 			if !slices.Contains(bashOptions, text) {
-				p.note(Hidden, c, i, "runs a shell with an option that cannot be judged")
+				p.note(Hidden, c, i, hiddenOption)
 				return
 			}
 		case strings.ContainsAny(text, "sHk"):
-			p.note(Hidden, c, i, "runs a shell with an option that cannot be judged")
+			p.note(Hidden, c, i, hiddenOption)
 			return
 		default:
 			inline = inline || text[0] == '-' && strings.Contains(text, "c")
@@ -186,7 +186,7 @@ func (p *planner) shell(name string, c, at int) {
 				continue
 			}
 			if i++; i < len(words) && !plainOption(words[i]) {
-				p.note(Hidden, c, i, "runs a shell with an option that cannot be judged")
+				p.note(Hidden, c, i, hiddenOption)
 				return
 			}
 		}
@@ -217,15 +217,15 @@ func (p *planner) shellOperand(name string, c, at int, inline bool) {
 	words := p.plan.Commands[c].Words
 	switch {
 	case at >= len(words) || words[at].Static && isStream(words[at].Text):
-		p.add(Finding{Kind: Hidden, Command: c, Word: min(at, len(words)-1), What: "runs what a shell reads from its input", About: name})
+		p.add(Finding{Kind: Hidden, Command: c, Word: min(at, len(words)-1), What: hiddenInput, About: name})
 	case inline && !words[at].Static:
-		p.note(Hidden, c, at, "runs a script that is known only when the line runs")
+		p.note(Hidden, c, at, hiddenScript)
 	case inline && foreign(name):
-		p.note(Hidden, c, at, "runs a script of a shell that is not bash")
+		p.note(Hidden, c, at, hiddenForeign)
 	case inline:
 		p.shellScript(name, words[at].Text)
 	case words[at].stream || words[at].opaque:
-		p.note(Hidden, c, at, "runs a script that is known only when the line runs")
+		p.note(Hidden, c, at, hiddenScript)
 	default:
 		p.ran = append(p.ran, ran{words[at].Text, c, at})
 		p.note(Opaque, c, at, runsWorkspace)
@@ -267,7 +267,7 @@ func (p *planner) checkOwnScripts() {
 	}
 	for _, r := range p.ran {
 		if written[path.Clean(r.file)] {
-			p.add(Finding{Kind: Hidden, Command: r.command, Word: r.at, What: "runs a file that the same line writes", About: r.file})
+			p.add(Finding{Kind: Hidden, Command: r.command, Word: r.at, What: hiddenOwn, About: r.file})
 		}
 	}
 }

@@ -25,6 +25,9 @@ type Plan struct {
 	// Sets are the variables that the line sets without a command that shows it:
 	// loops, ${x:=y}, arithmetic, {fd}>. Each once.
 	Sets []string
+	// Names are the words that could name a file, wherever they stand: arguments,
+	// targets of redirections, values of variables, here-documents.
+	Names []Word
 }
 
 // Command is one simple command.

@@ -147,14 +147,14 @@ func (p *planner) run(c, at int) {
 	}
 	w := p.plan.Commands[c].Words[at]
 	if !w.Static {
-		p.add(Finding{Kind: Hidden, Command: c, Word: at, What: "runs a command whose name is known only when the line runs", About: w.String()})
+		p.add(Finding{Kind: Hidden, Command: c, Word: at, What: hiddenName, About: w.String()})
 		return
 	}
 	name := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
 	if name != w.Text {
 		p.ran = append(p.ran, ran{w.Text, c, at})
 		if namesProcess(w.Text) {
-			p.note(Hidden, c, at, "runs a program by its file in /proc or /dev, which may be any program")
+			p.note(Hidden, c, at, hiddenProcess)
 			return
 		}
 	} else if p.builtin(name, c, at) {

@@ -34,6 +34,8 @@ func (v Verdict) Message(m *workflow.Machine, at *workflow.View) string {
 		return fmt.Sprintf("Tool %s is not allowed %s. %s %s", tool, where, listTools(state), state.DescribeEvents())
 	case CodeToolDisallowed:
 		return fmt.Sprintf("Tool %s is disallowed %s. %s %s", tool, where, listTools(state), state.DescribeEvents())
+	case CodeSelfProtected:
+		return ProtectedMessage(v.Tool, v.Detail)
 	case CodeMaxIterations:
 		return fmt.Sprintf("The limit of %d tool calls %s is reached (%d were allowed). Move on with an event. %s",
 			v.MaxIterations, where, v.Iterations, state.DescribeEvents())

@@ -18,6 +18,8 @@ type Call struct {
 	Tool string
 	// Input is the tool's arguments, JSON; may be empty.
 	Input []byte
+	// Places are where Interlock is on the machine of the call.
+	Places Places
 }
 
 // Decide judges a call in the order of S3; the first check that denies answers.
@@ -38,11 +40,17 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 	if call.Tool == "" {
 		return deny(call, CodeInvalidInput, noTool)
 	}
+	if call.Places.Folder == "" {
+		call.Places.Folder = at.Workspace
+	}
 	state := m.State(at.State)
 	switch standingOf(m, at, state) {
 	case closed:
 		return deny(call, CodeRunNotActive, "")
 	case open:
+		if code, why := Protected(m, state, call); code != "" {
+			return deny(call, code, why)
+		}
 		return Verdict{Decision: Allow, Tool: call.Tool}
 	case judged:
 	}
@@ -50,6 +58,9 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 		return deny(call, code, "")
 	}
 	if code, why := checkCommand(m, at, call); code != "" {
+		return deny(call, code, why)
+	}
+	if code, why := Protected(m, state, call); code != "" {
 		return deny(call, code, why)
 	}
 	v := Verdict{

@@ -41,6 +41,7 @@ const (
 	CodeApprovalRequired  Code = "APPROVAL_REQUIRED"
 	CodeApprovalPending   Code = "APPROVAL_PENDING"
 	CodePolicyUnavailable Code = "POLICY_UNAVAILABLE"
+	CodeSelfProtected     Code = "SELF_PROTECTED"
 )
 
 // Verdict is a decision as data. The sentence for the agent is built only when

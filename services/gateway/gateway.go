@@ -28,6 +28,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/approvalpage"
@@ -67,6 +68,8 @@ type Config struct {
 	// AdvertiseGRPC is the address of the gRPC services, told to command lines
 	// that only know this server's URL.
 	AdvertiseGRPC string
+	// Places are where Interlock is on the machine that agents run on too.
+	Places toolcall.Places
 	// Tokens refuses callers without a good token before anything is done; nil
 	// leaves that to the services.
 	Tokens auth.Authenticator
@@ -141,6 +144,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	mux.Handle("POST /v1/hook", &hook.Handler{
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
+		Places: cfg.Places,
 	})
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {

@@ -14,6 +14,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/sessiontree"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
@@ -33,6 +34,8 @@ type Config struct {
 	Approval, State grpc.ClientConnInterface
 	Clock           func() time.Time // default time.Now
 	Logger          *slog.Logger     // default slog.Default()
+	// Places are where Interlock is on the machine that agents run on too.
+	Places toolcall.Places
 	Flags
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
@@ -78,7 +81,7 @@ func New(cfg Config) (*Enforcer, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := app.Config{Masks: masks}
+	others := app.Config{Masks: masks, Places: cfg.Places}
 	if cfg.Approval != nil {
 		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}

@@ -53,6 +53,8 @@ type Handler struct {
 	Approvals approvalv1.ApprovalServiceClient
 	// PublicURL is where people reach the gateway; empty for no links to approvals.
 	PublicURL string
+	// Places are where Interlock is on the machine that agents run on too.
+	Places toolcall.Places
 }
 
 // Agent is a coding agent whose hooks are understood.
@@ -132,7 +134,11 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 		return own(input)
 	case at == nil && toolcall.Own(ev.Tool):
 		return Answer{}, nil
-	case at == nil:
+	}
+	if why := h.protected(ev, opts.Local); why != "" && at == nil {
+		return decision("deny", why)
+	}
+	if at == nil {
 		return h.withoutRun(ctx, ev, opts)
 	}
 	if stray, err := h.astray(ctx, at, opts.Workflow); err != nil {
@@ -149,6 +155,10 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 	d, err := h.decide(ctx, call, at.run.GetWorkflowMeta().GetApprovalWait().AsDuration(), opts.Patience)
 	if err != nil {
 		return Answer{}, err
+	}
+	if why := h.protected(ev, opts.Local); why != "" && d.GetDecision() == policyv1.Decision_DECISION_ALLOW {
+		// The enforcer does not know the folder of the agent, nor where links lead.
+		return decision("deny", why)
 	}
 	return h.decided(d, input, opts.Agent)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/principal"
@@ -96,6 +97,8 @@ type Config struct {
 	Sessions Sessions
 	// Masks are what the log of decisions does not keep of inputs.
 	Masks Masks
+	// Places are where Interlock is on the machine that agents run on too.
+	Places toolcall.Places
 }
 
 // lane is a run that is asked about, and the branch that is named with it.

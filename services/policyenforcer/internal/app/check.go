@@ -84,7 +84,7 @@ func (a *App) again(ctx context.Context, caller Caller, target Target) (*snapsho
 
 // attempt judges a call by a snapshot and makes the answer durable.
 func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decision, error) {
-	state := judge(s, q.req)
+	state := a.judge(s, q.req)
 	if s.superseded != "" && lifted(state, q.req.Tool) {
 		state = toolcall.Verdict{Decision: toolcall.Deny, Code: toolcall.CodeRunNotActive, Tool: q.req.Tool}
 	}

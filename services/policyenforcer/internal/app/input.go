@@ -14,8 +14,8 @@ const badInput = "its input must be one JSON object in UTF-8, without duplicate 
 // judge decides a call in the pure core. What the state would allow is denied
 // when its input is not what a tool can be given: two readers of such text may
 // see two different calls.
-func judge(s *snapshotOf, req Check) toolcall.Verdict {
-	v := toolcall.Decide(s.Machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input})
+func (a *App) judge(s *snapshotOf, req Check) toolcall.Verdict {
+	v := toolcall.Decide(s.Machine, s.run, toolcall.Call{Tool: req.Tool, Input: req.Input, Places: a.Places})
 	if v.Decision != toolcall.Allow || !v.Counted || validInput(req.Input) {
 		return v
 	}

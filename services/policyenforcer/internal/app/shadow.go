@@ -49,7 +49,7 @@ func (a *App) shadows(ctx context.Context, q *question, s *snapshotOf, std *stan
 	run := *s.run
 	run.WorkflowVersion = m.Version() // it stands in for the run's own
 	shadowed.run = &run
-	other := combine(q, &shadowed, std, judge(&shadowed, q.req), std.live)
+	other := combine(q, &shadowed, std, a.judge(&shadowed, q.req), std.live)
 	if other.Decision == c.Decision && other.Code == c.Code {
 		return differing
 	}

@@ -129,6 +129,9 @@ const (
 	DecisionCode_DECISION_CODE_POLICY_UNAVAILABLE DecisionCode = 19
 	// The command is a program that is not known to leave files alone, where the state allows no edits.
 	DecisionCode_DECISION_CODE_COMMAND_UNKNOWN DecisionCode = 20
+	// The call would reach Interlock's own files, commands or processes, which no
+	// state and no policy allows.
+	DecisionCode_DECISION_CODE_SELF_PROTECTED DecisionCode = 21
 )
 
 // Enum value maps for DecisionCode.
@@ -155,6 +158,7 @@ var (
 		18: "DECISION_CODE_APPROVAL_PENDING",
 		19: "DECISION_CODE_POLICY_UNAVAILABLE",
 		20: "DECISION_CODE_COMMAND_UNKNOWN",
+		21: "DECISION_CODE_SELF_PROTECTED",
 	}
 	DecisionCode_value = map[string]int32{
 		"DECISION_CODE_UNSPECIFIED":         0,
@@ -178,6 +182,7 @@ var (
 		"DECISION_CODE_APPROVAL_PENDING":    18,
 		"DECISION_CODE_POLICY_UNAVAILABLE":  19,
 		"DECISION_CODE_COMMAND_UNKNOWN":     20,
+		"DECISION_CODE_SELF_PROTECTED":      21,
 	}
 )
 
@@ -740,7 +745,7 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eDECISION_ALLOW\x10\x01\x12\x10\n" +
 	"\fDECISION_ASK\x10\x02\x12\x11\n" +
-	"\rDECISION_DENY\x10\x03*\xe3\x05\n" +
+	"\rDECISION_DENY\x10\x03*\x85\x06\n" +
 	"\fDecisionCode\x12\x1d\n" +
 	"\x19DECISION_CODE_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eDECISION_CODE_TOOL_NOT_ALLOWED\x10\x01\x12!\n" +
@@ -763,7 +768,8 @@ const file_interlock_policy_v1_decision_proto_rawDesc = "" +
 	"\x1fDECISION_CODE_APPROVAL_REQUIRED\x10\x11\x12\"\n" +
 	"\x1eDECISION_CODE_APPROVAL_PENDING\x10\x12\x12$\n" +
 	" DECISION_CODE_POLICY_UNAVAILABLE\x10\x13\x12!\n" +
-	"\x1dDECISION_CODE_COMMAND_UNKNOWN\x10\x14BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\x1dDECISION_CODE_COMMAND_UNKNOWN\x10\x14\x12 \n" +
+	"\x1cDECISION_CODE_SELF_PROTECTED\x10\x15BHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_decision_proto_rawDescOnce sync.Once

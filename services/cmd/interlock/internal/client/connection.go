@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
@@ -49,6 +50,26 @@ func (c *Connection) Dial(ctx context.Context, role auth.Role) (*grpc.ClientConn
 			"or --insecure where the network itself is trusted", target, rpc.ErrPlaintext)
 	}
 	return conn, err
+}
+
+// PersonCredentials are Credentials for what only people do. The token of a role in the data
+// folder counts there for people at a terminal: an agent that may run programs as this
+// user has none (S13.5).
+func (c *Connection) PersonCredentials(io console.Streams, what string) error {
+	if c.Token != "" {
+		return nil
+	}
+	return NeedsPerson(io, what, "give --token or INTERLOCK_TOKEN with that of a person")
+}
+
+// NeedsPerson refuses what only people do where standard input is not a terminal. instead is
+// what a program can do.
+func NeedsPerson(io console.Streams, what, instead string) error {
+	if io.Interactive() {
+		return nil
+	}
+	return fmt.Errorf("%s uses the secrets in the data folder only for a person at a terminal, and standard input is not a terminal: %s",
+		what, instead)
 }
 
 // Credentials are the token to call with: as given, or that of a role in the data

@@ -68,6 +68,9 @@ func (c *oneApproval) decide(
 	ctx context.Context, io console.Streams,
 	vote func(grpc.ClientConnInterface) (*approvalv1.DecideApprovalRequest, error),
 ) error {
+	if err := c.PersonCredentials(io, "deciding an approval"); err != nil {
+		return err
+	}
 	answers := append(slices.Clone(client.Refusals), fault.PermissionDenied, fault.ApprovalDecided)
 	return c.AskAs(ctx, auth.Approver, io, answers, func(conn grpc.ClientConnInterface) error {
 		req, err := vote(conn)

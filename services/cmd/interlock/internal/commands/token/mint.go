@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
@@ -44,6 +45,11 @@ func (c *mintCommand) Run(streams console.Streams) error {
 	}
 	if err := c.checkName(folder); err != nil {
 		return err
+	}
+	if c.Key == "" {
+		if err := client.NeedsPerson(streams, "minting a token", "give --key or INTERLOCK_TOKEN_KEY with the key"); err != nil {
+			return err
+		}
 	}
 	now := time.Now().Truncate(time.Second)
 	token, err := key.Mint(sessiontoken.Claims{

@@ -1,0 +1,37 @@
+package shell
+
+// Blind reports a finding of a program or a script that may be any: nothing in the
+// line tells what would run.
+func (f Finding) Blind() bool {
+	if f.Kind != Hidden {
+		return false
+	}
+	switch f.What {
+	case hiddenScript, hiddenName, hiddenInput, hiddenShell, hiddenProcess, hiddenForeign, hiddenLines, hiddenArguments, hiddenOwn,
+		hiddenWord, hiddenOption:
+		return true
+	default:
+		return false
+	}
+}
+
+// Process reports a finding of what may read the environment or the memory of a
+// process.
+func (f Finding) Process() bool { return f.What == readsProcess }
+
+// What findings say that are Blind, in addition to hiddenScript.
+const (
+	hiddenName      = "runs a command whose name is known only when the line runs"
+	hiddenInput     = "runs what a shell reads from its input"
+	hiddenShell     = "runs a shell that reads its input"
+	hiddenProcess   = "runs a program by its file in /proc or /dev, which may be any program"
+	hiddenForeign   = "runs a script of a shell that is not bash"
+	hiddenLines     = "runs the lines of its input"
+	hiddenArguments = "runs its arguments as commands"
+	hiddenWord      = "runs a shell with a word that may be an option or a script"
+	hiddenOption    = "runs a shell with an option that cannot be judged"
+	hiddenOwn       = "runs a file that the same line writes"
+)
+
+// CouldBe reports that a text with unknown parts could be a word.
+func CouldBe(text, word string) bool { return couldBe(text, word) }
