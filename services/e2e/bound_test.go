@@ -21,7 +21,7 @@ func TestSessionToken(t *testing.T) {
 	w.as(t, auth.Operator).register(t, bugfix)
 	mint := func(args ...string) string {
 		out, err := exec.CommandContext(within(t), binary(t, "interlock"),
-			append([]string{"token", "mint", "--data-dir", string(u.data)}, args...)...).Output()
+			append([]string{"token", "mint", "--key", u.data.TokenKey(), "--data-dir", string(u.data)}, args...)...).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

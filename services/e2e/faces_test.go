@@ -315,7 +315,7 @@ func (w *world) allows(t testing.TB, what string, f face, op string, a ask) told
 // mint makes a token that is bound to a session, by the command line.
 func (u *together) mint(t testing.TB, w *world, session string, args ...string) string {
 	t.Helper()
-	args = append([]string{"token", "mint", "--data-dir", string(u.data), "--namespace", w.namespace, "--session", session}, args...)
+	args = append([]string{"token", "mint", "--key", u.data.TokenKey(), "--data-dir", string(u.data), "--namespace", w.namespace, "--session", session}, args...)
 	mint := exec.CommandContext(within(t), binary(t, "interlock"), args...)
 	mint.Env = cleanEnv()
 	return strings.TrimSpace(string(must[[]byte](t)(mint.Output())))

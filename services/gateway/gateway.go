@@ -6,6 +6,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,6 +74,9 @@ type Config struct {
 	// Tokens refuses callers without a good token before anything is done; nil
 	// leaves that to the services.
 	Tokens auth.Authenticator
+	// Prove proves to clients on this machine that this server knows a static token; nil
+	// when it cannot.
+	Prove func(c auth.Challenge, address string) (string, bool)
 	// AllowAnonymous lets callers without a token through to the services.
 	AllowAnonymous bool
 	// PublicURL is where people reach this server, as in https://gate.example, for
@@ -146,6 +150,7 @@ func New(cfg Config) (*Gateway, error) {
 		Runs: on.runs, Policy: on.policy, Sessions: on.sessions, Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Places: cfg.Places,
 	})
+	mux.HandleFunc("POST /.well-known/interlock-proof", proof(cfg.Prove))
 	mux.HandleFunc("GET /.well-known/interlock", discovery(cfg.AdvertiseGRPC))
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
@@ -233,6 +238,26 @@ func discovery(grpcAddress string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "{\"grpc\":%q}\n", grpcAddress)
+	}
+}
+
+// proof responds to challenges, by the address that the connection was made to.
+func proof(prove func(auth.Challenge, string) (string, bool)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		const longest = 1 << 10
+		var c auth.Challenge
+		to, known := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !known || prove == nil || json.NewDecoder(http.MaxBytesReader(w, r.Body, longest)).Decode(&c) != nil {
+			http.NotFound(w, r)
+			return
+		}
+		proof, ok := prove(c, to.String())
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "{\"proof\":%q}\n", proof)
 	}
 }
 

@@ -284,7 +284,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	g, err := gateway.New(gateway.Config{
 		Engine: local, Policy: local, State: local, Approval: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
-		Quotas:  c.cfg.Quotas,
+		Quotas: c.cfg.Quotas, Prove: known.Prove,
 		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: c.places(),
 	})
 	if err != nil {

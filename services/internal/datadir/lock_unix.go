@@ -49,3 +49,21 @@ func ours(folder string) bool {
 	me := os.Getuid()
 	return me == 0 || int(stat.Uid) == me || stat.Uid == 0
 }
+
+// Guarded says why a folder must not be trusted: it is another user's, or others can
+// write to it, and so put a server or a token of their own there.
+func (d Dir) Guarded() error {
+	info, err := os.Stat(string(d))
+	if err != nil {
+		return fmt.Errorf("no server runs in %s: start `interlock up` there", d)
+	}
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("the data folder %s is not a folder", d)
+	case !ours(string(d)):
+		return fmt.Errorf("the data folder %s belongs to another user, so it is not trusted", d)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("the data folder %s has mode %04o, so others can change it: run chmod 700 on it", d, info.Mode().Perm())
+	}
+	return nil
+}

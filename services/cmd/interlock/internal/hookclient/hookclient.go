@@ -11,7 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -98,12 +98,16 @@ func (c *Call) Parse(args []string) bool {
 
 // Request is what a transport carries to Target.
 type Request struct {
+	Path    string
 	Headers [][2]string
 	Body    []byte
 }
 
-// Path of the hook on the edge.
-const Path = "/v1/hook"
+// Paths on the edge: of the hook, and of where it proves that it knows a token.
+const (
+	Path      = "/v1/hook"
+	ProofPath = "/.well-known/interlock-proof"
+)
 
 // Transport posts a request to a target and answers the status and the body. It
 // gives up at the deadline and answers at most limit bytes.
@@ -125,7 +129,10 @@ func (c *Call) Target() (Target, error) {
 		}
 		return Target{URL: strings.TrimSuffix(c.Server, "/"), CA: c.CA}, nil
 	}
-	folder := c.folder()
+	folder, err := c.folder()
+	if err != nil {
+		return Target{}, err
+	}
 	endpoints, err := folder.ReadEndpoints()
 	switch {
 	case err != nil:
@@ -139,15 +146,18 @@ func (c *Call) Target() (Target, error) {
 	}
 }
 
-func (c *Call) folder() datadir.Dir {
-	if c.Data != "" {
-		return datadir.Dir(c.Data)
+// folder is the data folder. It is never searched for: an agent that may make a folder on
+// the way up from the workspace could put a server of its own there.
+func (c *Call) folder() (datadir.Dir, error) {
+	switch {
+	case c.Data == "":
+		return "", errors.New("the hook does not say where the data folder is: give --data-dir with its absolute path, " +
+			"or run `interlock init claude-code` again, which writes it")
+	case !strings.HasPrefix(c.Data, "/") && !filepath.IsAbs(c.Data):
+		return "", fmt.Errorf("--data-dir %s is not an absolute path: it would be another folder wherever the agent is", c.Data)
 	}
-	start := c.Project
-	if start == "" {
-		start, _ = os.Getwd() // without one nothing is found, which blocks
-	}
-	return datadir.Find(start)
+	folder := datadir.Dir(c.Data)
+	return folder, folder.Guarded()
 }
 
 // Run reads the event, asks the edge and answers the exit code. It takes at most
@@ -242,11 +252,15 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	}
 	token := c.Token
 	if token == "" {
-		if token, err = auth.FileToken(c.folder().Tokens(), auth.Agent); err != nil {
+		folder, err := c.folder()
+		if err != nil {
+			return nil, err
+		}
+		if token, err = auth.FileToken(folder.Tokens(), auth.Agent); err != nil {
 			return nil, fmt.Errorf("no token: %w; give INTERLOCK_TOKEN, or --data-dir with the folder of `interlock up`", err)
 		}
 	}
-	req := Request{Body: event, Headers: [][2]string{
+	req := Request{Path: Path, Body: event, Headers: [][2]string{
 		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
 	}}
 	for _, h := range [][2]string{
@@ -261,6 +275,12 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 			return nil, fmt.Errorf("the value for %s has control characters", h[0])
 		}
 	}
+	// A session's token is not known to the server: it only knows how it was signed.
+	if c.Server == "" && strings.HasPrefix(token, "ilk_") {
+		if err := proved(deadline, target, token, post); err != nil {
+			return nil, err
+		}
+	}
 	status, body, err := post(deadline, target, req, maxMessage)
 	if err != nil {
 		return nil, fmt.Errorf("%w; is `interlock up` running?", err)
@@ -269,6 +289,39 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 		return nil, fmt.Errorf("the server answered with status %d; is it Interlock's edge?", status)
 	}
 	return parse(body)
+}
+
+// proved asks the server to prove that it knows the token of the data folder. Until it
+// has, it may be any program that listens there, and gets neither token nor event.
+func proved(deadline time.Time, target Target, token string, post Transport) error {
+	challenge := auth.NewChallenge(token)
+	body, err := json.Marshal(challenge)
+	if err != nil {
+		return fmt.Errorf("encode the challenge: %w", err)
+	}
+	status, body, err := post(deadline, target, Request{
+		Path: ProofPath, Body: body, Headers: [][2]string{{"Content-Type", "application/json"}},
+	}, maxMessage)
+	if err != nil {
+		return fmt.Errorf("%w; is `interlock up` running?", err)
+	}
+	var answer struct {
+		Proof string `json:"proof"`
+	}
+	if status != 200 || json.Unmarshal(body, &answer) != nil || !challenge.Proved(token, target.address(), answer.Proof) {
+		return errors.New("the server does not prove that it knows the token of the data folder, so its answer does not count: " +
+			"another program listens there, or `interlock up` is of another version; restart `interlock up`")
+	}
+	return nil
+}
+
+// address is where the server must know itself to be.
+func (t Target) address() string {
+	if t.Socket != "" {
+		return t.Socket
+	}
+	_, address, _ := strings.Cut(t.URL, "://")
+	return strings.TrimSuffix(address, "/")
 }
 
 // answer is what the edge answers: what to print, and how to end.

@@ -17,13 +17,16 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
 const (
-	token    = "ilk_aaaaaaaaaaaaaaaaaaaaaaaa"
-	preTool  = `{"hook_event_name":"PreToolUse","session_id":"s"}`
-	stopping = `{"hook_event_name":"Stop","session_id":"s","stop_hook_active":true}`
+	token = "ilk_aaaaaaaaaaaaaaaaaaaaaaaa"
+	// sessionToken is one that no server can prove to know.
+	sessionToken = "ils_aaaaaaaaaaaaaaaaaaaaaaaa"
+	preTool      = `{"hook_event_name":"PreToolUse","session_id":"s"}`
+	stopping     = `{"hook_event_name":"Stop","session_id":"s","stop_hook_active":true}`
 )
 
 // folder is a data folder with a token and endpoints. Sockets need short paths.
@@ -105,6 +108,10 @@ func TestFailuresBlock(t *testing.T) {
 	if err := noToken.WriteEndpoints(datadir.Endpoints{HTTP: "http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	refused := func(time.Time, Target, Request, int64) (int, []byte, error) { return 0, nil, errors.New("refused") }
 	never := func(time.Time, Target, Request, int64) (int, []byte, error) { panic("asked") }
 	for name, tc := range map[string]struct {
@@ -115,7 +122,9 @@ func TestFailuresBlock(t *testing.T) {
 	}{
 		"unreachable":    {Call{Data: string(running)}, preTool, refused, "interlock up"},
 		"no server":      {Call{Data: string(folder(t, datadir.Endpoints{}))}, preTool, never, "start `interlock up`"},
-		"no folder":      {Call{Project: t.TempDir()}, preTool, never, "start `interlock up`"},
+		"no folder":      {Call{Project: t.TempDir()}, preTool, never, "--data-dir"},
+		"relative":       {Call{Data: ".interlock"}, preTool, never, "not an absolute path"},
+		"open to others": {Call{Data: open}, preTool, never, "chmod 700"},
 		"no token":       {Call{Data: string(noToken)}, preTool, never, "INTERLOCK_TOKEN"},
 		"gRPC address":   {Call{Server: "127.0.0.1:7421", Token: token}, preTool, never, "http://"},
 		"header in flag": {Call{Data: string(running), Workflow: "x\r\nAuthorization: y"}, preTool, never, "control characters"},
@@ -202,7 +211,7 @@ func serve(t *testing.T, handle func(net.Conn)) Call {
 			go handle(conn)
 		}
 	}()
-	return Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d)}
+	return Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
 }
 
 func TestSocketSpeaksHTTP(t *testing.T) {
@@ -225,9 +234,9 @@ func TestSocketSpeaksHTTP(t *testing.T) {
 	})}
 	go func() { _ = server.Serve(lis) }()
 	t.Cleanup(func() { server.Close() })
-	c := Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d)}
+	c := Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
 	code, out, errs := hook(c, preTool, Socket)
-	want := "POST|/v1/hook|Bearer " + token + "|application/json|codex|wörk|ns|" + preTool
+	want := "POST|/v1/hook|Bearer " + sessionToken + "|application/json|codex|wörk|ns|" + preTool
 	if code != ExitDone || out != want || len(errs) != len(long)+1 {
 		t.Errorf("exit %d, %q, %d bytes on stderr", code, out, len(errs))
 	}
@@ -315,30 +324,71 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-func TestTargetIsFoundUpwards(t *testing.T) {
+// A folder that the hook was not told of does not count, wherever it is: an agent can
+// make one.
+func TestTargetIsNeverSearched(t *testing.T) {
 	t.Parallel()
+	d := folder(t, datadir.Endpoints{HTTP: "http://127.0.0.1:9", Socket: "/s"})
 	root := t.TempDir()
-	d := datadir.Dir(filepath.Join(root, datadir.Default))
-	if err := d.Make(); err != nil {
+	if err := os.CopyFS(filepath.Join(root, datadir.Default), os.DirFS(string(d))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(d.Tokens(), []byte(`{"agent":"`+token+`"}`), 0o600); err != nil {
-		t.Fatal(err)
+	c := Call{Project: root}
+	if got, err := c.Target(); err == nil {
+		t.Errorf("%+v", got)
 	}
-	if err := d.WriteEndpoints(datadir.Endpoints{HTTP: "http://127.0.0.1:9", Socket: "/s"}); err != nil {
-		t.Fatal(err)
-	}
-	deep := filepath.Join(root, "a", "b")
-	if err := os.MkdirAll(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	c := Call{Project: deep}
+	c.Data = string(d)
 	if got, err := c.Target(); err != nil || got != (Target{Socket: "/s"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	c.Server, c.CA = "https://edge/", "f"
 	if got, err := c.Target(); err != nil || got != (Target{URL: "https://edge", CA: "f"}) {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// S13.6: nothing is told to a server that does not know the token, and nothing it says counts.
+func TestServerProvesItself(t *testing.T) {
+	t.Parallel()
+	tokens, err := auth.ParseTokens([]byte(`{"agent":"` + token + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := auth.ParseTokens([]byte(`{"agent":"ilk_cccccccccccccccccccccccc"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		known   *auth.Tokens
+		address string
+		ok      bool
+	}{
+		"the server":         {tokens, "127.0.0.1:9", true},
+		"one that hands on":  {tokens, "127.0.0.1:10", false},
+		"one without tokens": {nil, "127.0.0.1:9", false},
+		"one with others":    {others, "127.0.0.1:9", false},
+	} {
+		told := false
+		server := func(_ time.Time, _ Target, req Request, _ int64) (int, []byte, error) {
+			if req.Path == Path {
+				told = true
+				return 200, []byte(`{"exit":0}`), nil
+			}
+			var c auth.Challenge
+			if err := json.Unmarshal(req.Body, &c); err != nil || strings.Contains(string(req.Body)+fmt.Sprint(req.Headers), token) {
+				t.Errorf("%s %v", req.Body, req.Headers)
+			}
+			proof, ok := tc.known.Prove(c, tc.address)
+			if !ok {
+				return 200, []byte(`{"proof":""}`), nil
+			}
+			return 200, []byte(`{"proof":"` + proof + `"}`), nil
+		}
+		d := folder(t, datadir.Endpoints{HTTP: "http://127.0.0.1:9"})
+		code, _, errs := hook(Call{Data: string(d)}, preTool, server)
+		if told != tc.ok || (code == ExitDone) != tc.ok || !tc.ok && !strings.Contains(errs, "does not prove") {
+			t.Errorf("%s: exit %d, told %v, %s", name, code, told, errs)
+		}
 	}
 }
 

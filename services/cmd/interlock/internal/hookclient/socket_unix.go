@@ -72,7 +72,7 @@ func dial(path string, deadline time.Time) (*os.File, error) {
 
 func (r Request) encode() []byte {
 	var b bytes.Buffer
-	b.WriteString("POST " + Path + " HTTP/1.0\r\nHost: interlock\r\n")
+	b.WriteString("POST " + r.Path + " HTTP/1.0\r\nHost: interlock\r\n")
 	for _, h := range r.Headers {
 		b.WriteString(h[0] + ": " + h[1] + "\r\n")
 	}

@@ -24,7 +24,7 @@ type Command struct {
 	Server   string `help:"The http:// address of the edge; found in the data folder by default." env:"INTERLOCK_HTTP_SERVER,INTERLOCK_SERVER" placeholder:"URL"`
 	Token    string `help:"Token to call with; by default that of the agent in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	CA       string `name:"ca" help:"CA of the server's certificate (PEM); the system's by default." env:"INTERLOCK_CA" placeholder:"FILE"`
-	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" placeholder:"DIR"`
+	Data     string `name:"data-dir" help:"Absolute path of the data folder of the server on this machine." env:"INTERLOCK_DATA" placeholder:"DIR"`
 	Project  string `hidden:"" env:"CLAUDE_PROJECT_DIR"`
 
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
@@ -59,7 +59,7 @@ func overHTTP(deadline time.Time, target hookclient.Target, req hookclient.Reque
 		}
 		asking, base = &http.Client{Transport: &http.Transport{DialContext: dial}}, "http://interlock"
 	}
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, base+hookclient.Path, bytes.NewReader(req.Body))
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, base+req.Path, bytes.NewReader(req.Body))
 	if err != nil {
 		return 0, nil, fmt.Errorf("ask the server: %w", err)
 	}

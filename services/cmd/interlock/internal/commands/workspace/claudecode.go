@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,17 +13,23 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
+	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
 type claudeCodeCommand struct {
 	Workflow string `help:"Definition that sessions are put on." type:"path" placeholder:"FILE"`
 	Dir      string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
+	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default .interlock in the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Binary   string `help:"The interlock command to call; this one by default." placeholder:"PATH"`
 	Yes      bool   `short:"y" help:"Write without asking."`
 }
 
 func (c *claudeCodeCommand) Run(_ context.Context, io console.Streams) error {
-	command := []string{c.binary(), "hook"}
+	data, err := filepath.Abs(cmp.Or(c.Data, filepath.Join(c.Dir, datadir.Default)))
+	if err != nil {
+		return fmt.Errorf("find the data folder: %w", err)
+	}
+	command := []string{c.binary(), "hook", "--data-dir", data}
 	wait := 0
 	if c.Workflow != "" {
 		def, err := c.workflow(io)
@@ -45,7 +52,7 @@ func (c *claudeCodeCommand) Run(_ context.Context, io console.Streams) error {
 	}
 	file = filepath.Join(c.Dir, ".mcp.json")
 	servers, err := jsonfile.Edit(file, func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
-		return addServer(doc, c.binary(), indent)
+		return addServer(doc, c.binary(), data, indent)
 	})
 	if err != nil {
 		return err

@@ -184,7 +184,7 @@ func isHook(command string) bool {
 }
 
 // addServer adds our MCP server. One that is there is kept with all its options.
-func addServer(doc []jsonfile.Member, binary, indent string) ([]jsonfile.Member, error) {
+func addServer(doc []jsonfile.Member, binary, data, indent string) ([]jsonfile.Member, error) {
 	servers, err := inside(doc, "mcpServers", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -200,6 +200,6 @@ func addServer(doc []jsonfile.Member, binary, indent string) ([]jsonfile.Member,
 		}
 		return nil, errors.New(`"mcpServers" has another server of the name "interlock": rename it`)
 	}
-	servers = jsonfile.Set(servers, "interlock", jsonfile.Render(server{binary, []string{"mcp"}}, indent, 2))
+	servers = jsonfile.Set(servers, "interlock", jsonfile.Render(server{binary, []string{"mcp", "--data-dir", data}}, indent, 2))
 	return jsonfile.Set(doc, "mcpServers", jsonfile.Write(servers, jsontext.KindBeginObject, indent, 1)), nil
 }
