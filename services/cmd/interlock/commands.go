@@ -66,6 +66,7 @@ var commands = []command{
 	{"mcp", "Speak MCP on stdio: Interlock's tools, and other servers behind the gate.", of[mcp.Command], caller("agent")},
 	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
+	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},
 	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
 	{"store", "Look after the store.", of[store.Command], nil},
 	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},

@@ -6,6 +6,8 @@
 package datadir
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,4 +144,52 @@ func Find(start string) Dir {
 		}
 		folder = folder[:max(cut, 1)]
 	}
+}
+
+// Digest is a text in the form that SetInstalled keeps.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// installed are digests of the hooks that were written, by workspace.
+func (d Dir) installed() string { return d.join("installed.json") }
+
+// Installed is the digest of the hooks that `interlock init` wrote into a workspace, or
+// empty.
+func (d Dir) Installed(workspace string) (string, error) {
+	all, err := d.readInstalled()
+	return all[workspace], err
+}
+
+func (d Dir) readInstalled() (map[string]string, error) {
+	data, err := os.ReadFile(d.installed())
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	all := map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what init has written: %w", err)
+	}
+	return all, nil
+}
+
+// SetInstalled keeps the digest of the hooks of a workspace.
+func (d Dir) SetInstalled(workspace, digest string) error {
+	all, err := d.readInstalled()
+	if err != nil {
+		return err
+	}
+	all[workspace] = digest
+	data, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(d.installed(), data, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what init has written: %w", err)
+	}
+	return nil
 }

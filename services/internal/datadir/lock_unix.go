@@ -67,3 +67,12 @@ func (d Dir) Guarded() error {
 	}
 	return nil
 }
+
+// Owner is the user and the group of a file.
+func Owner(info os.FileInfo) (uid, gid int, ok bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(stat.Uid), int(stat.Gid), true
+}

@@ -291,6 +291,24 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 	return parse(body)
 }
 
+// Reach says why a hook would get no answer that counts from the server of the data
+// folder.
+func (c *Call) Reach(post Transport) error {
+	folder, err := c.folder()
+	if err != nil {
+		return err
+	}
+	target, err := c.Target()
+	if err != nil {
+		return err
+	}
+	token, err := auth.FileToken(folder.Tokens(), auth.Agent)
+	if err != nil {
+		return err
+	}
+	return proved(time.Now().Add(Timeout), target, token, post)
+}
+
 // proved asks the server to prove that it knows the token of the data folder. Until it
 // has, it may be any program that listens there, and gets neither token nor event.
 func proved(deadline time.Time, target Target, token string, post Transport) error {

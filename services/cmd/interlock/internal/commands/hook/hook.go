@@ -38,14 +38,14 @@ var ErrBlocked = errors.New("blocked")
 // Run asks the server, and returns ErrBlocked unless the agent may continue.
 func (c *Command) Run(io console.Streams) error {
 	call := hookclient.Call(*c)
-	if call.Run(io.In, io.Out, io.Err, overHTTP) != hookclient.ExitDone {
+	if call.Run(io.In, io.Out, io.Err, OverHTTP) != hookclient.ExitDone {
 		return ErrBlocked // what there is to say has been said
 	}
 	return nil
 }
 
-// overHTTP is the transport for any target.
-func overHTTP(deadline time.Time, target hookclient.Target, req hookclient.Request, limit int64) (int, []byte, error) {
+// OverHTTP is the transport for any target.
+func OverHTTP(deadline time.Time, target hookclient.Target, req hookclient.Request, limit int64) (int, []byte, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	asking, err := client.HTTP(target.CA)

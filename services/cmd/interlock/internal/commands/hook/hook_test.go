@@ -38,7 +38,7 @@ func TestHookOverTLS(t *testing.T) {
 		{hookclient.Call{Server: edge.URL, Token: "secret", CA: keyFile}, hookclient.ExitBlock, "", "has no PEM certificate"},
 	} {
 		var out, errs strings.Builder
-		got := tc.call.Run(strings.NewReader(`{"hook_event_name":"PreToolUse"}`), &out, &errs, overHTTP)
+		got := tc.call.Run(strings.NewReader(`{"hook_event_name":"PreToolUse"}`), &out, &errs, OverHTTP)
 		if got != tc.want || out.String() != tc.out || !strings.Contains(errs.String(), tc.errs) {
 			t.Errorf("%+v: %d, %q, %q", tc.call, got, &out, &errs)
 		}

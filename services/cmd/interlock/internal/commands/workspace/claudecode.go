@@ -57,6 +57,7 @@ func (c *claudeCodeCommand) Run(_ context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
+	c.Dir, c.Data = workspaceName(c.Dir), data
 	var changed []*jsonfile.File
 	for _, file := range []*jsonfile.File{settings, servers} {
 		if !file.Changed() {
@@ -67,7 +68,7 @@ func (c *claudeCodeCommand) Run(_ context.Context, io console.Streams) error {
 		fmt.Fprintf(io.Out, "%s:\n%s\n", file.Path, file.After)
 	}
 	if len(changed) == 0 {
-		return nil
+		return c.remember(settings.After)
 	}
 	if !c.Yes && !io.Confirm("Write these files?") {
 		fmt.Fprintln(io.Out, "nothing written; say yes, or give --yes")
@@ -78,8 +79,29 @@ func (c *claudeCodeCommand) Run(_ context.Context, io console.Streams) error {
 			return err
 		}
 	}
+	if err := c.remember(settings.After); err != nil {
+		return err
+	}
 	fmt.Fprintf(io.Out, "written; %sstart `interlock up` in this workspace, and restart Claude Code\n", c.register())
 	return nil
+}
+
+// remember keeps what the hooks are, so that doctor can tell when they change. It does so
+// where nobody but people can write: in the data folder.
+func (c *claudeCodeCommand) remember(settings []byte) error {
+	folder := datadir.Dir(c.Data)
+	if err := folder.Make(); err != nil {
+		return err
+	}
+	return folder.SetInstalled(c.Dir, datadir.Digest(written(settings)))
+}
+
+// workspaceName is the absolute path of a workspace.
+func workspaceName(dir string) string {
+	if full, err := filepath.Abs(dir); err == nil {
+		return full
+	}
+	return dir
 }
 
 func (c *claudeCodeCommand) register() string {
