@@ -121,7 +121,7 @@ func number(t *testing.T, variable string, otherwise int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("%s=%q is no number from 1", variable, text)
+		t.Fatalf("%s=%q is not a number from 1", variable, text)
 	}
 	return n
 }
@@ -166,7 +166,7 @@ func (c *campaign) run(kinds map[string]func()) {
 	others.Wait()
 }
 
-// works waits until every kind of work goes on.
+// works waits until every kind of work continues.
 func (c *campaign) works(after string) {
 	c.Helper()
 	moved, spent, appended := c.moves.count.Load(), c.spends.answered.Load(), c.appends.count.Load()
