@@ -163,3 +163,24 @@ func concurrentWriters(t *testing.T, w *world) {
 		t.Errorf("the history has %d entries, want %d", len(history), 1+writers*each)
 	}
 }
+
+// TestRepeatAtAnotherReplica: a check that is repeated elsewhere, as a client does after a lost
+// connection, has the first decision, though that replica had not heard of the run's last move.
+func TestRepeatAtAnotherReplica(t *testing.T) {
+	t.Parallel()
+	s := startSeparate(t)
+	w := &world{shape: &s.shape, namespace: "repeat-elsewhere"}
+	first, second := w.at(t, 0, auth.Agent), w.at(t, 1, auth.Agent)
+	first.register(t, pingPong)
+	for n := range 20 {
+		id := first.start(t, "ping-pong").GetRunId()
+		second.expect(t, id, "InA", allow, "") // its copy of the run is from before
+		first.move(t, id, "GO")
+		req := &policyv1.CheckToolCallRequest{RunId: id, Tool: "InB", CallId: fmt.Sprint("call-", n)}
+		told := must[*policyv1.CheckToolCallResponse](t)(first.policy.CheckToolCall(within(t), req))
+		again := must[*policyv1.CheckToolCallResponse](t)(second.policy.CheckToolCall(within(t), req))
+		if told.GetDecision() != allow || again.GetDecision() != allow || again.GetRunVersion() != told.GetRunVersion() {
+			t.Fatalf("first %v, repeated %v", told, again)
+		}
+	}
+}
