@@ -493,7 +493,9 @@ func (g *lineMaker) builtin(depth int) string {
 // standing is what holds only where something else certainly stands before it: arrays
 // with keys of text, functions, what parts words, the folder.
 func (g *lineMaker) standing(depth int) string {
-	does := func() string { return g.of(g.payload(), "ls $v", `wc -l "$v"`, "cat $v", "sort $v", `sort "$v"`, "echo $*") }
+	does := func() string {
+		return g.of(g.payload(), "ls $v", `wc -l "$v"`, "cat $v", "sort $v", `sort "$v"`, "echo $*")
+	}
 	w, k := g.word(depth), g.of("$v", `"$v"`, "a", "$(echo x)", `"$v,1"`, "'$(touch pwn)'", "v", "$1")
 	use := g.of("m["+k+"]="+w, "echo ${m["+k+"]}", `echo "${m[`+k+`]:-0}"`, "echo $(( ${m["+k+"]:-0} + 1 ))", "(( m["+k+"]++ ))", "echo $(( m["+k+"] ))", "m+=(["+k+"]=1)", "[[ -v m["+k+"] ]]", "unset m", "unset 'm["+k+"]'", "m=(1)",
 		"[[ ${m["+k+"]} -eq 1 ]]", "declare m", "local m", "printf -v 'm["+k+"]' x", "read 'm["+k+"]' < a.txt", "echo ${#m["+k+"]} ${m[@]}", "for v in \"${!m[@]}\"; do echo ${m[$v]}; done", "m["+k+"]=$(( ${m["+k+"]:-0} + 1 ))")
