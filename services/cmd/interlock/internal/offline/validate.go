@@ -89,6 +89,14 @@ func validate(file string, src []byte, strict bool) verdict {
 	}
 	if strict {
 		problems = problems.Strict()
+		// Whether it matters is the deployment's: this stays a warning.
+		switch {
+		case problems.HasErrors():
+		case v.Kind == "workflow":
+			problems = append(problems, openShells(value)...)
+		case v.Kind == "policy":
+			problems = append(problems, openPolicy(value)...)
+		}
 	}
 	v.Problems = append(v.Problems, problems...)
 	v.OK = !problems.HasErrors()
