@@ -28,8 +28,12 @@ func TestMayRead(t *testing.T) {
 		who  *user.User
 		want bool
 	}{
-		{0o600, me, true}, {0o600, nobody, false}, {0o644, nobody, true}, {0o640, nobody, false},
-		{0o600, &user.User{Uid: "0"}, true}, {0o600, &user.User{Uid: "99999", Gid: "x", Username: "gone"}, true},
+		{0o600, me, true},
+		{0o600, nobody, false},
+		{0o644, nobody, true},
+		{0o640, nobody, false},
+		{0o600, &user.User{Uid: "0"}, true},
+		{0o600, &user.User{Uid: "99999", Gid: "x", Username: "gone"}, true},
 	} {
 		if err := os.Chmod(file, tc.mode); err != nil {
 			t.Fatal(err)
