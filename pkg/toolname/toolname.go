@@ -94,6 +94,13 @@ func (n Names) Fault(name string, position Position) string {
 		document.Quote(name))
 }
 
+// Known reports that clients or Interlock have a tool of this name, in any case. A tool of an MCP
+// server must not be called so.
+func Known(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc(knownFolded, func(f folding) bool { return f.lower == lower })
+}
+
 const mcpPrefix = "mcp__"
 
 // mcp reports the name of an MCP server's tool, as agents write it.

@@ -61,6 +61,15 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"Read": true, "read": true, "BASH": true, "write_file": true, "Transition": true, "Reed": false, "": false} {
+		if got := toolname.Known(name); got != want {
+			t.Errorf("Known(%q) = %t", name, got)
+		}
+	}
+}
+
 // TestPure holds the package to its level: no I/O, no clock, no chance.
 func TestPure(t *testing.T) {
 	t.Parallel()

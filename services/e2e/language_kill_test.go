@@ -21,12 +21,12 @@ const killedWalk = `{
   "id": "everything", "initial": "working", "context": {"n": 1},
   "interrupts": {"sql": {"trigger": {"file_pattern": "db/*.sql"}, "target": "checking"}},
   "states": {
-    "working": {"allowed_tools": ["write_file"], "max_iterations": 2, "on": {"BUILT": {"fork": {
+    "working": {"allowed_tools": ["mcp__files__write_file"], "max_iterations": 2, "on": {"BUILT": {"fork": {
       "branches": {"lint": {"initial": "linting", "terminal": "linted"}, "types": {"initial": "typing", "terminal": "typed"}},
       "on_complete": "testing", "on_fail": "failed"}}}},
-    "checking": {"allowed_tools": ["list_directory"], "instructions": "Look at the folder.", "on": {"CHECKED": "$return"}},
-    "linting": {"allowed_tools": ["read_text_file"], "on": {"OK": "linted"}}, "linted": {"type": "final"},
-    "typing": {"allowed_tools": ["list_directory"], "on": {"OK": "typed"}}, "typed": {"type": "final"},
+    "checking": {"allowed_tools": ["mcp__files__list_directory"], "instructions": "Look at the folder.", "on": {"CHECKED": "$return"}},
+    "linting": {"allowed_tools": ["mcp__files__read_text_file"], "on": {"OK": "linted"}}, "linted": {"type": "final"},
+    "typing": {"allowed_tools": ["mcp__files__list_directory"], "on": {"OK": "typed"}}, "typed": {"type": "final"},
     "testing": {"allowed_tools": [], "on": {"TEST": {"invoke": "everything-suite", "on_complete": "ready", "on_fail": "failed"}}},
     "ready": {"allowed_tools": [], "on": {"SHIP": "shipped"}},
     "shipped": {"type": "final"}, "failed": {"type": "final"}
@@ -34,7 +34,7 @@ const killedWalk = `{
 }`
 
 const killedSuite = `{"id": "everything-suite", "initial": "unit", "states": {
-  "unit": {"allowed_tools": ["list_directory"], "on": {"GREEN": "green"}}, "green": {"type": "final"}}}`
+  "unit": {"allowed_tools": ["mcp__files__list_directory"], "on": {"GREEN": "green"}}, "green": {"type": "final"}}}`
 
 // TestLanguageSurvivesKills walks a real MCP client through all of it with the
 // server killed and started again between every two steps. It must end as if
@@ -77,26 +77,26 @@ func walkEverything(t *testing.T, kills bool) string {
 		says          string
 	}{
 		{"main", "load_workflow", map[string]any{"name": "everything"}, false, `working`},
-		{"main", "write_file", map[string]any{"path": filepath.Join(files, "a.go"), "content": "a"}, false, `wrote`},
-		{"main", "write_file", map[string]any{"path": migration, "content": "create"}, false, `(?s)wrote.*\[INTERLOCK INTERRUPT\].*checking.*list_directory.*CHECKED.*Look at the folder`},
-		{"main", "write_file", map[string]any{"path": migration, "content": "again"}, true, `checking`},
-		{"main", "list_directory", map[string]any{"path": files}, false, `a\.go`},
+		{"main", "mcp__files__write_file", map[string]any{"path": filepath.Join(files, "a.go"), "content": "a"}, false, `wrote`},
+		{"main", "mcp__files__write_file", map[string]any{"path": migration, "content": "create"}, false, `(?s)wrote.*\[INTERLOCK INTERRUPT\].*checking.*list_directory.*CHECKED.*Look at the folder`},
+		{"main", "mcp__files__write_file", map[string]any{"path": migration, "content": "again"}, true, `checking`},
+		{"main", "mcp__files__list_directory", map[string]any{"path": files}, false, `a\.go`},
 		{"main", "transition", map[string]any{"event": "CHECKED"}, false, `working`},
-		{"main", "write_file", map[string]any{"path": filepath.Join(files, "b.go"), "content": "b"}, false, `wrote`},
-		{"main", "write_file", map[string]any{"path": filepath.Join(files, "c.go"), "content": "c"}, false, `wrote`},
-		{"main", "write_file", map[string]any{"path": filepath.Join(files, "d.go"), "content": "d"}, true, `2`},
+		{"main", "mcp__files__write_file", map[string]any{"path": filepath.Join(files, "b.go"), "content": "b"}, false, `wrote`},
+		{"main", "mcp__files__write_file", map[string]any{"path": filepath.Join(files, "c.go"), "content": "c"}, false, `wrote`},
+		{"main", "mcp__files__write_file", map[string]any{"path": filepath.Join(files, "d.go"), "content": "d"}, true, `2`},
 		{"main", "transition", map[string]any{"event": "BUILT", "data": map[string]any{"built": true}}, false, `linting`},
 		{"other", "load_workflow", map[string]any{"name": "everything", "branch": "types"}, false, `typing`},
-		{"other", "read_text_file", map[string]any{"path": filepath.Join(files, "a.go")}, true, `typing`},
-		{"main", "read_text_file", map[string]any{"path": filepath.Join(files, "a.go")}, false, `a`},
-		{"other", "list_directory", map[string]any{"path": files}, false, `a\.go`},
+		{"other", "mcp__files__read_text_file", map[string]any{"path": filepath.Join(files, "a.go")}, true, `typing`},
+		{"main", "mcp__files__read_text_file", map[string]any{"path": filepath.Join(files, "a.go")}, false, `a`},
+		{"other", "mcp__files__list_directory", map[string]any{"path": files}, false, `a\.go`},
 		{"main", "transition", map[string]any{"event": "OK", "data": map[string]any{"lint": "clean"}}, false, `(?i)wait`},
-		{"main", "read_text_file", map[string]any{"path": filepath.Join(files, "a.go")}, true, `(?i)wait`},
+		{"main", "mcp__files__read_text_file", map[string]any{"path": filepath.Join(files, "a.go")}, true, `(?i)wait`},
 		{"other", "transition", map[string]any{"event": "OK", "data": map[string]any{"types": "sound"}}, false, `(?i)joined|testing`},
 		{"other", "transition", map[string]any{"event": "BRANCH_DONE:types"}, false, `(?i)complete`},
 		{"main", "get_state", nil, false, `testing`},
 		{"main", "transition", map[string]any{"event": "TEST"}, false, `unit`},
-		{"main", "list_directory", map[string]any{"path": files}, false, `a\.go`},
+		{"main", "mcp__files__list_directory", map[string]any{"path": files}, false, `a\.go`},
 		{"main", "transition", map[string]any{"event": "GREEN", "data": map[string]any{"passed": 3}}, false, `ready`},
 		{"main", "transition", map[string]any{"event": "SHIP"}, false, `COMPLETED`},
 	} {

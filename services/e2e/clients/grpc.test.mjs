@@ -57,7 +57,7 @@ test('a gated walk', async () => {
   assert.equal(run.status, 'RUN_STATUS_RUNNING');
   assert.match(run.context.toString(), /9007199254740993/, 'a 64-bit integer in a context stays itself');
   const check = (tool) => call(policy, 'CheckToolCall', { run_id: run.run_id, tool, input: Buffer.from('{}') });
-  const denied = await check('write_file');
+  const denied = await check('mcp__files__write_file');
   assert.equal(denied.decision, 'DECISION_DENY');
   assert.equal(denied.code, 'DECISION_CODE_TOOL_NOT_ALLOWED');
   assert.deepEqual(denied.legal_events.map((e) => e.event), ['READY']);
@@ -71,7 +71,7 @@ test('a gated walk', async () => {
   });
   const moved = await call(runs, 'TransitionRun', { run_id: run.run_id, event: 'READY', expected_version: '1' });
   assert.equal(moved.accepted, true);
-  assert.equal((await check('write_file')).decision, 'DECISION_ALLOW');
+  assert.equal((await check('mcp__files__write_file')).decision, 'DECISION_ALLOW');
   const rejected = await call(runs, 'TransitionRun', { run_id: run.run_id, event: 'NOTHING' });
   assert.equal(rejected.rejection.code, 'REJECTION_CODE_UNKNOWN_EVENT');
   await call(runs, 'TransitionRun', { run_id: run.run_id, event: 'DONE' });
@@ -95,7 +95,7 @@ test('a stream of checks', async () => {
     stream.on('error', reject);
   });
   for (let i = 1; i <= 20; i += 1) {
-    stream.write({ correlation_id: i, calls: [{ run_id: run.run_id, tool: 'read_text_file' }, { run_id: run.run_id, tool: 'write_file' }, { run_id: run.run_id }] });
+    stream.write({ correlation_id: i, calls: [{ run_id: run.run_id, tool: 'mcp__files__read_text_file' }, { run_id: run.run_id, tool: 'mcp__files__write_file' }, { run_id: run.run_id }] });
   }
   await done;
   for (let i = 1; i <= 20; i += 1) {

@@ -78,23 +78,21 @@ for (const c of clients) {
       assert.equal(client.getServerVersion().name, 'interlock');
       await accepted(client, 'create_workflow', { definition: gated });
       assert.match(await accepted(client, 'load_workflow', { name: gated.id }), /reading/);
-      await eventually('the upstream server is listed', async () => (await listed(client)).includes('read_text_file'));
+      await eventually('the upstream server is listed', async () => (await listed(client)).includes('mcp__files__read_text_file'));
 
       const read = join(files, 'read.txt');
       writeFileSync(read, 'what is written here');
-      assert.match(await accepted(client, 'read_text_file', { path: read }), /what is written here/);
+      assert.match(await accepted(client, 'mcp__files__read_text_file', { path: read }), /what is written here/);
 
       const target = join(files, `${session}.txt`);
-      for (const name of ['write_file', 'mcp__files__write_file']) {
-        await refused(client, name, { path: target, content: 'no' }, 'reading', 'READY');
-      }
+      await refused(client, 'mcp__files__write_file', { path: target, content: 'no' }, 'reading', 'READY');
       assert.ok(!existsSync(target), 'a denied call has touched the disk');
-      if (c.follows) assert.ok(!(await listed(client)).includes('write_file'), 'a tool that is not allowed is listed');
+      if (c.follows) assert.ok(!(await listed(client)).includes('mcp__files__write_file'), 'a tool that is not allowed is listed');
 
       await refused(client, 'transition', { event: 'DONE' }, 'READY');
       assert.match(await accepted(client, 'transition', { event: 'READY', rationale: 'seen enough' }), /writing/);
-      await eventually('what is allowed now is listed', async () => (await listed(client)).includes('write_file'));
-      await accepted(client, 'write_file', { path: target, content: 'first' });
+      await eventually('what is allowed now is listed', async () => (await listed(client)).includes('mcp__files__write_file'));
+      await accepted(client, 'mcp__files__write_file', { path: target, content: 'first' });
       assert.equal(readFileSync(target, 'utf8'), 'first');
       await accepted(client, 'mcp__files__write_file', { path: target, content: 'second' });
       assert.equal(readFileSync(target, 'utf8'), 'second');
@@ -102,14 +100,14 @@ for (const c of clients) {
         await eventually('the other upstream server is listed', async () => (await listed(client)).some((n) => n.endsWith('echo')));
         assert.match(await accepted(client, 'mcp__everything__echo', { message: 'anybody there?' }), /anybody there\?/);
       } else {
-        await accepted(client, 'read_text_file', { path: target });
+        await accepted(client, 'mcp__files__read_text_file', { path: target });
       }
-      await refused(client, 'write_file', { path: target, content: 'fourth' }, '3', 'DONE');
+      await refused(client, 'mcp__files__write_file', { path: target, content: 'fourth' }, '3', 'DONE');
       assert.equal(readFileSync(target, 'utf8'), 'second', 'a call over the limit has touched the disk');
 
       assert.match(await accepted(client, 'transition', { event: 'DONE' }), /COMPLETED/);
       assert.match(await accepted(client, 'get_status'), /COMPLETED/);
-      await accepted(client, 'write_file', { path: target, content: 'enforcement is over' });
+      await accepted(client, 'mcp__files__write_file', { path: target, content: 'enforcement is over' });
     } finally {
       await client.close();
     }

@@ -23,9 +23,9 @@ async function walk() {
   await post('/v1/workflows', gated);
   const run = await post('/v1/runs', { workflow: gated.id });
   const base = `/v1/runs/${run.run_id}`;
-  await post(`${base}/check`, { tool: 'write_file', input: { path: '/secret/path' } });
+  await post(`${base}/check`, { tool: 'mcp__files__write_file', input: { path: '/secret/path' } });
   await post(`${base}/transition`, { event: 'READY' });
-  await post(`${base}/check`, { tool: 'write_file', input: {} });
+  await post(`${base}/check`, { tool: 'mcp__files__write_file', input: {} });
   await post(`${base}/transition`, { event: 'DONE' });
   const of = (entity, type) => `interlock.${namespace}.${entity}.${run.run_id}.${type}`;
   return [of('run', 'started'), of('toolcall', 'denied'), of('run', 'transitioned'), of('toolcall', 'allowed'),

@@ -29,11 +29,11 @@ export const gated = {
   states: {
     reading: {
       instructions: 'Look around.',
-      allowed_tools: ['read_text_file', 'list_directory'],
+      allowed_tools: ['mcp__files__read_text_file', 'mcp__files__list_directory'],
       on: { READY: 'writing' },
     },
     writing: {
-      allowed_tools: ['read_text_file', 'write_file', 'mcp__files__write_file', 'mcp__everything__*'],
+      allowed_tools: ['mcp__files__read_text_file', 'mcp__files__write_file', 'mcp__everything__*'],
       max_iterations: 3,
       on: { DONE: 'done' },
     },

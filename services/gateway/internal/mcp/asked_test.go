@@ -72,7 +72,7 @@ func TestAskedCall(t *testing.T) {
 	s := server(t, p, func(c *Config) { c.Upstreams, c.PublicURL = []upstream.Server{fs.As("fs")}, "https://gate.example" })
 	session := overStdio(t, s, "2025-11-25", nil)
 	for _, code := range []string{"APPROVAL_REQUIRED", "APPROVAL_PENDING"} {
-		refused := call(t, session, "write_file", `{"path":"a"}`)
+		refused := call(t, session, "mcp__fs__write_file", `{"path":"a"}`)
 		wantRefused(t, refused, code, "Not yet ("+code+"): people are asked about this", "Approval apr_1 is pending.",
 			"A person with the role approver decides it", "at https://gate.example/approvals/apr_1;", `wait_approval(approval_id="apr_1")`, "it is allowed once")
 		if id := refused.StructuredContent.(map[string]any)["approval_id"]; id != "apr_1" {
@@ -83,8 +83,8 @@ func TestAskedCall(t *testing.T) {
 	eventually(t, "it waits", func() bool { return p.waited() == 1 })
 	p.decide("apr_1", granted, "approval apr_1 was granted")
 	wantOK(t, <-answer, "Make exactly the same call again now")
-	wantOK(t, call(t, session, "write_file", `{"path":"a"}`), `write_file {"path":"a"}`)
-	wantRefused(t, call(t, session, "write_file", `{"path":"a"}`), "APPROVAL_REQUIRED", "apr_2")
+	wantOK(t, call(t, session, "mcp__fs__write_file", `{"path":"a"}`), `write_file {"path":"a"}`)
+	wantRefused(t, call(t, session, "mcp__fs__write_file", `{"path":"a"}`), "APPROVAL_REQUIRED", "apr_2")
 	if n := len(fs.Called()); n != 1 {
 		t.Errorf("the tool was called %d times", n)
 	}
@@ -114,7 +114,7 @@ func TestAskedCallWaits(t *testing.T) {
 			p.asking(600)
 			fs := upstreamtest.NewBackend(t, "write_file")
 			session := overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} }), "2025-11-25", nil)
-			answer := later(t, session, "write_file", `{"path":"a"}`)
+			answer := later(t, session, "mcp__fs__write_file", `{"path":"a"}`)
 			eventually(t, "it waits", func() bool { return p.waited() == 1 })
 			if len(fs.Called()) != 0 {
 				t.Error("the tool was called before anybody has decided")
@@ -158,7 +158,7 @@ func TestAskedCallPends(t *testing.T) {
 		p.asking(1)
 		fs := upstreamtest.NewBackend(t, "write_file")
 		s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")}; row.change(p, c) })
-		wantRefused(t, call(t, overStdio(t, s, "2026-07-28", nil), "write_file", `{}`), "APPROVAL_REQUIRED", row.want)
+		wantRefused(t, call(t, overStdio(t, s, "2026-07-28", nil), "mcp__fs__write_file", `{}`), "APPROVAL_REQUIRED", row.want)
 		if len(fs.Called()) != 0 {
 			t.Errorf("%s: the tool was called", name)
 		}
@@ -169,7 +169,7 @@ func TestAskedCallPends(t *testing.T) {
 	p.asking(600)
 	fs := upstreamtest.NewBackend(t, "write_file")
 	session := overStdio(t, server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} }), "2025-11-25", nil)
-	answer := later(t, session, "write_file", `{}`)
+	answer := later(t, session, "mcp__fs__write_file", `{}`)
 	eventually(t, "it waits", func() bool { return p.waited() == 1 })
 	p.mu.Lock()
 	p.onCheck = nil
@@ -184,7 +184,7 @@ func TestAskedCallPends(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		_, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "write_file"})
+		_, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "mcp__fs__write_file"})
 		gone <- err
 	}()
 	eventually(t, "it waits", func() bool { return p.waited() == 1 })
@@ -228,7 +228,7 @@ func TestAskedCallShowsLink(t *testing.T) {
 			return &sdk.ElicitResult{Action: "accept"}, nil
 		},
 	}, nil)
-	answer := later(t, session, "write_file", `{"path":"a"}`)
+	answer := later(t, session, "mcp__fs__write_file", `{"path":"a"}`)
 	if url := <-shown; url != "https://gate.example/approvals/apr_1" {
 		t.Errorf("shown %s", url)
 	}

@@ -27,7 +27,7 @@ func TestListing(t *testing.T) {
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} },
 	}, nil)
 	newer := overHTTP(t, url, "2026-07-28", nil, nil)
-	everything := []string{"mcp__fs__read_file", "mcp__fs__write_file", "read_file", "write_file"}
+	everything := []string{"mcp__fs__read_file", "mcp__fs__write_file"}
 	want := func(session *sdk.ClientSession, want ...string) {
 		t.Helper()
 		if got := toolNames(t, session); !slices.Equal(got, want) {
@@ -74,7 +74,7 @@ func TestListing(t *testing.T) {
 	// The upstream changes.
 	fs.Add("delete_file", nil)
 	hear()
-	want(older, append([]string{"delete_file", "mcp__fs__delete_file"}, everything...)...)
+	want(older, append([]string{"mcp__fs__delete_file"}, everything...)...)
 }
 
 // TestStatelessListen: listeners of the stateless protocol hear of new upstream
@@ -90,7 +90,7 @@ func TestStatelessListen(t *testing.T) {
 	}, nil)
 	wantOK(t, call(t, session, "load_workflow", `{"name":"deploy"}`))
 	fs.Add("write_file", nil)
-	eventually(t, "the new tool is listed", func() bool { return slices.Contains(toolNames(t, session), "write_file") })
+	eventually(t, "the new tool is listed", func() bool { return slices.Contains(toolNames(t, session), "mcp__fs__write_file") })
 	select {
 	case <-changed:
 	case <-time.After(patience):
@@ -102,7 +102,7 @@ func TestStatelessListen(t *testing.T) {
 // (S2.9, S5.2, S6.2).
 func TestListingByStanding(t *testing.T) {
 	t.Parallel()
-	everything := []string{"mcp__fs__read_file", "mcp__fs__write_file", "read_file", "write_file"}
+	everything := []string{"mcp__fs__read_file", "mcp__fs__write_file"}
 	allowed := []string{"mcp__fs__read_file"}
 	for _, row := range []struct {
 		name   string

@@ -25,7 +25,7 @@ func TestOwnNames(t *testing.T) {
 	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs"), git.As("git")} })
 	session := overStdio(t, s, "2025-11-25", nil)
 	want := []string{
-		"log", "mcp__fs__get_state", "mcp__fs__mcp__git__log", "mcp__fs__read_file", "mcp__fs__statewright_pause", "mcp__git__log", "read_file",
+		"log", "mcp__fs__get_state", "mcp__fs__mcp__git__log", "mcp__fs__read_file", "mcp__fs__statewright_pause", "mcp__git__log",
 	}
 	if got := toolNames(t, session); !slices.Equal(got, want) {
 		t.Errorf("listed %v\nwant   %v", got, want)
@@ -51,20 +51,20 @@ func TestOtherName(t *testing.T) {
 		tool  string
 		code  string // empty: allowed
 	}{
-		{"only the full name is allowed", planeState{restricted: true, allowed: []string{"mcp__fs__write_file"}}, "write_file", "TOOL_NOT_ALLOWED"},
-		{"only the plain name is allowed", planeState{restricted: true, allowed: []string{"write_file"}}, "mcp__fs__write_file", "TOOL_NOT_ALLOWED"},
-		{"the plain name is allowed", planeState{restricted: true, allowed: []string{"write_file"}}, "write_file", ""},
-		{"the full name is disallowed", planeState{disallowed: []string{"mcp__fs__write_file"}}, "write_file", "TOOL_DISALLOWED"},
-		{"the server is disallowed", planeState{disallowed: []string{"mcp__fs__*"}}, "write_file", "TOOL_DISALLOWED"},
-		{"the plain name is disallowed", planeState{disallowed: []string{"write_file"}}, "mcp__fs__write_file", "TOOL_DISALLOWED"},
-		{"another is disallowed", planeState{disallowed: []string{"mcp__git__write_file"}}, "write_file", ""},
+		{"only the full name is allowed", planeState{restricted: true, allowed: []string{"mcp__fs__put"}}, "put", "TOOL_NOT_ALLOWED"},
+		{"only the plain name is allowed", planeState{restricted: true, allowed: []string{"put"}}, "mcp__fs__put", "TOOL_NOT_ALLOWED"},
+		{"the plain name is allowed", planeState{restricted: true, allowed: []string{"put"}}, "put", ""},
+		{"the full name is disallowed", planeState{disallowed: []string{"mcp__fs__put"}}, "put", "TOOL_DISALLOWED"},
+		{"the server is disallowed", planeState{disallowed: []string{"mcp__fs__*"}}, "put", "TOOL_DISALLOWED"},
+		{"the plain name is disallowed", planeState{disallowed: []string{"put"}}, "mcp__fs__put", "TOOL_DISALLOWED"},
+		{"another is disallowed", planeState{disallowed: []string{"mcp__git__put"}}, "put", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlane()
 			p.states["testing"] = row.state
 			p.start("s1")
-			fs := upstreamtest.NewBackend(t, "write_file")
+			fs := upstreamtest.NewBackend(t, "put")
 			s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 			session := overStdio(t, s, "2026-07-28", nil)
 			result := call(t, session, row.tool, `{}`)
@@ -86,16 +86,16 @@ func TestOtherNameRace(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	p.states["testing"] = planeState{}
-	p.states["deploying"] = planeState{disallowed: []string{"mcp__fs__write_file"}}
+	p.states["deploying"] = planeState{disallowed: []string{"mcp__fs__put"}}
 	run := p.start("s1")
-	fs := upstreamtest.NewBackend(t, "write_file")
+	fs := upstreamtest.NewBackend(t, "put")
 	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
 	session := overStdio(t, s, "2026-07-28", nil)
 	p.mu.Lock()
 	var once sync.Once
 	p.onGet = func(*enginev1.Run) { once.Do(func() { p.enterState(run, "deploying") }) }
 	p.mu.Unlock()
-	wantRefused(t, call(t, session, "write_file", `{}`), "TOOL_DISALLOWED")
+	wantRefused(t, call(t, session, "put", `{}`), "TOOL_DISALLOWED")
 	if len(fs.Called()) != 0 {
 		t.Error("the upstream was called")
 	}

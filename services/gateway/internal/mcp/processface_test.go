@@ -69,7 +69,7 @@ func TestProcessEndpoint(t *testing.T) {
 				wantOK(t, call(t, session, "memory_read", `{}`), "memory_read {}")
 				for _, tool := range []string{
 					"transition", "load_workflow", "get_status", "wait", "state_read", "force_state",
-					"task_list", "write_file", "mcp__notes__memory_read", "mcp__notes__write_file", "nothing", "Process_step",
+					"task_list", "mcp__fs__write_file", "mcp__notes__memory_read", "mcp__notes__write_file", "nothing", "Process_step",
 				} {
 					refused := call(t, session, tool, `{}`)
 					wantRefused(t, refused, "TOOL_NOT_ALLOWED", "the process deploy-gate may not use", "it may use memory*, process_step, get_state, wait_approval")

@@ -42,7 +42,7 @@ func TestProxy(t *testing.T) {
 				"Phase: testing. Tools: Read, mcp__fs__read_file.", "Transitions: DEPLOY -> deploying [guards: tests_passed]")
 			wantOK(t, call(t, session, "transition", `{"event":"TESTED","data":{"test_result":"pass"}}`))
 			wantOK(t, call(t, session, "transition", `{"event":"DEPLOY"}`))
-			wantOK(t, call(t, session, "mcp__fs__write_file", `{"path":"b"}`), "write_file")
+			wantOK(t, call(t, session, "mcp__fs__write_file", `{"path":"b"}`), "write_file {")
 
 			if got := fs.Called(); !slices.Equal(got, []string{"read_file", "write_file"}) {
 				t.Errorf("the upstream ran %v", got)
@@ -158,7 +158,7 @@ func TestFailClosed(t *testing.T) {
 		s := server(t, p, func(c *Config) {
 			c.Upstreams, c.Stdio.Binding = []upstream.Server{fs.As("fs")}, Binding{RunID: "run_1"}
 		})
-		wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "read_file", `{}`), "POLICY_UNAVAILABLE")
+		wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`), "POLICY_UNAVAILABLE")
 		if len(fs.Called()) != 0 {
 			t.Error("the upstream was called")
 		}
@@ -251,7 +251,7 @@ func TestToolErrors(t *testing.T) {
 	s := server(t, p, func(c *Config) { c.Upstreams, c.CallTimeout = []upstream.Server{fs.As("fs")}, 100*time.Millisecond })
 	session := overStdio(t, s, "2025-11-25", nil)
 	wantRefused(t, call(t, session, "refuses", `{}`), "UPSTREAM_FAILED", "disk on fire")
-	wantRefused(t, call(t, session, "write_file", `{"path":"a"}`), "", "no such folder")
+	wantRefused(t, call(t, session, "mcp__fs__write_file", `{"path":"a"}`), "", "no such folder")
 	if last := p.lastReport(); last.GetOk() || len(last.GetFilesChanged()) != 0 {
 		t.Errorf("report: %v", last)
 	}
@@ -353,7 +353,7 @@ func TestReportOutlivesClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"x"}}}`))
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"mcp__fs__write_file","arguments":{"path":"x"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +398,7 @@ func TestReportRetried(t *testing.T) {
 	}
 	fs := upstreamtest.NewBackend(t, "read_file")
 	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} })
-	wantOK(t, call(t, overStdio(t, s, "2025-11-25", nil), "read_file", `{}`))
+	wantOK(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__read_file", `{}`))
 	select {
 	case <-p.reported:
 	case <-time.After(patience):

@@ -67,7 +67,7 @@ func TestInterruptNotice(t *testing.T) {
 				ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} },
 			}, nil)
 			toolNames(t, older)
-			result := call(t, overHTTP(t, url, version, nil, nil), "write_file", `{"path":"pb/a.js"}`)
+			result := call(t, overHTTP(t, url, version, nil, nil), "mcp__fs__write_file", `{"path":"pb/a.js"}`)
 			if result.IsError || len(result.Content) != 2 {
 				t.Fatalf("%+v", result)
 			}
@@ -101,9 +101,9 @@ func TestWarning(t *testing.T) {
 		return &sdk.CallToolResult{IsError: true, StructuredContent: map[string]any{"a": 1.0}}, nil
 	})
 	session := overStdio(t, s, "2025-11-25", nil)
-	eventually(t, "the tool is there", func() bool { return slices.Contains(toolNames(t, session), "fails") })
-	wantOK(t, call(t, session, "write_file", `{}`), "write_file {}\n[INTERLOCK] 9000 of 10000 bytes are spent.")
-	result := call(t, session, "fails", `{}`)
+	eventually(t, "the tool is there", func() bool { return slices.Contains(toolNames(t, session), "mcp__fs__fails") })
+	wantOK(t, call(t, session, "mcp__fs__write_file", `{}`), "write_file {}\n[INTERLOCK] 9000 of 10000 bytes are spent.")
+	result := call(t, session, "mcp__fs__fails", `{}`)
 	if structured, _ := result.StructuredContent.(map[string]any); !result.IsError || structured["a"] != 1.0 || result.Meta[warningMeta] != "9000 of 10000 bytes are spent." {
 		t.Errorf("%+v", result)
 	}
@@ -127,7 +127,7 @@ func TestLateReport(t *testing.T) {
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} },
 	}, nil)
 	toolNames(t, session)
-	result := call(t, session, "write_file", `{}`)
+	result := call(t, session, "mcp__fs__write_file", `{}`)
 	wantOK(t, result, "write_file {}", "[INTERLOCK] This result could not be reported in time; Interlock keeps trying.")
 	if result.Meta[unreportedMeta] != true {
 		t.Errorf("_meta: %v", result.Meta)
@@ -152,7 +152,7 @@ func TestRefusedReport(t *testing.T) {
 		tries++
 		return nil, status.Error(codes.PermissionDenied, "not yours")
 	}, nil)
-	result := call(t, overStdio(t, s, "2025-11-25", nil), "write_file", `{}`)
+	result := call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__write_file", `{}`)
 	wantOK(t, result, "[INTERLOCK] This result could not be reported, so it is not counted")
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +168,7 @@ func TestWithheldResult(t *testing.T) {
 	fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 101)}}}, nil
 	})
-	wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "write_file", `{}`), "RESULT_TOO_LARGE")
+	wantRefused(t, call(t, overStdio(t, s, "2025-11-25", nil), "mcp__fs__write_file", `{}`), "RESULT_TOO_LARGE")
 	if last := p.lastReport(); !last.GetOk() {
 		t.Errorf("report: %v", last)
 	}
@@ -179,14 +179,14 @@ func TestCapture(t *testing.T) {
 	t.Parallel()
 	p, _, s := noticeServer(t, nil, nil)
 	session := overStdio(t, s, "2025-11-25", nil)
-	call(t, session, "write_file", `{}`)
+	call(t, session, "mcp__fs__write_file", `{}`)
 	if last := p.lastReport(); string(last.GetOutput()) != "write_file {}" {
 		t.Errorf("report: %v", last)
 	}
 	p.mu.Lock()
 	p.runs["run_1"].WorkflowMeta.CaptureOutput = false
 	p.mu.Unlock()
-	call(t, session, "write_file", `{}`)
+	call(t, session, "mcp__fs__write_file", `{}`)
 	if last := p.lastReport(); len(last.GetOutput()) != 0 || last.GetResultBytes() != 13 {
 		t.Errorf("report: %v", last)
 	}
@@ -252,20 +252,20 @@ func TestRealNames(t *testing.T) {
 		}
 	}
 	for _, row := range []struct{ workspace, tool, input, want string }{
-		{real, "write_file", `{"path":"plain.js","content":""}`, ""},
-		{real, "write_file", `{"path":"short.js","content":""}`, "pb/hooks/a.js"},
+		{real, "mcp__fs__write_file", `{"path":"plain.js","content":""}`, ""},
+		{real, "mcp__fs__write_file", `{"path":"short.js","content":""}`, "pb/hooks/a.js"},
 		{real, "mcp__fs__write_file", `{"path":"` + real + `/short.js","content":""}`, "pb/hooks/a.js"},
-		{link, "write_file", `{"path":"` + link + `/short.js","content":""}`, "pb/hooks/a.js"},
-		{link, "write_file", `{"path":"` + real + `/plain.js","content":""}`, "plain.js"},
-		{real, "write_file", `{"path":"h/a.js","content":""}`, "pb/hooks/a.js"},
+		{link, "mcp__fs__write_file", `{"path":"` + link + `/short.js","content":""}`, "pb/hooks/a.js"},
+		{link, "mcp__fs__write_file", `{"path":"` + real + `/plain.js","content":""}`, "plain.js"},
+		{real, "mcp__fs__write_file", `{"path":"h/a.js","content":""}`, "pb/hooks/a.js"},
 		{real, "move_file", `{"source":"h/gone.js","destination":"plain.js"}`, "pb/hooks/gone.js"},
-		{real, "write_file", `{"path":"out.js","content":""}`, base + "/elsewhere/x.js"},
-		{real, "write_file", `{"path":"loop.js","content":""}`, ""},
-		{real, "write_file", `{"path":"no/such/folder.js","content":""}`, ""},
-		{real, "read_file", `{"path":"short.js"}`, ""},
-		{real, "write_file", `{"path":7}`, ""},
-		{"", "write_file", `{"path":"short.js","content":""}`, ""},
-		{base + "/missing", "write_file", `{"path":"short.js","content":""}`, ""},
+		{real, "mcp__fs__write_file", `{"path":"out.js","content":""}`, base + "/elsewhere/x.js"},
+		{real, "mcp__fs__write_file", `{"path":"loop.js","content":""}`, ""},
+		{real, "mcp__fs__write_file", `{"path":"no/such/folder.js","content":""}`, ""},
+		{real, "mcp__fs__read_file", `{"path":"short.js"}`, ""},
+		{real, "mcp__fs__write_file", `{"path":7}`, ""},
+		{"", "mcp__fs__write_file", `{"path":"short.js","content":""}`, ""},
+		{base + "/missing", "mcp__fs__write_file", `{"path":"short.js","content":""}`, ""},
 	} {
 		if got := strings.Join(realNames(row.workspace, row.tool, []byte(row.input)), " "); got != row.want {
 			t.Errorf("%s of %s in %s: %q, want %q", row.tool, row.input, row.workspace, got, row.want)
@@ -285,14 +285,14 @@ func TestRealNamesReported(t *testing.T) {
 	}
 	p, fs, s := noticeServer(t, nil, func(c *Config) { c.Stdio.Workspace = dir })
 	session := overStdio(t, s, "2025-11-25", nil)
-	call(t, session, "write_file", `{"path":"link.js","content":"x"}`)
+	call(t, session, "mcp__fs__write_file", `{"path":"link.js","content":"x"}`)
 	if last := p.lastReport(); !slices.Equal(last.GetFilesChanged(), []string{"real.js"}) {
 		t.Errorf("report: %v", last)
 	}
 	fs.Add("write_file", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{IsError: true}, nil
 	})
-	call(t, session, "write_file", `{"path":"link.js","content":"x"}`)
+	call(t, session, "mcp__fs__write_file", `{"path":"link.js","content":"x"}`)
 	if last := p.lastReport(); len(last.GetFilesChanged()) != 0 || last.GetOk() {
 		t.Errorf("report of a failure: %v", last)
 	}

@@ -41,16 +41,16 @@ func TestPoliciesWithoutRun(t *testing.T) {
 		{"no decision", 0, 0, "POLICY_UNAVAILABLE", "an unknown decision"},
 	} {
 		for query, session := range map[string]string{"": nameless, "?session=s1": "s1"} {
-			for _, name := range []string{"read_file", "mcp__fs__read_file"} {
+			for _, name := range []string{"look", "mcp__fs__look"} {
 				t.Run(row.name+query+" "+name, func(t *testing.T) {
 					t.Parallel()
 					p := newPlane()
 					p.judgedWithoutRun(row.decision, row.code, "not with this tool")
-					fs := upstreamtest.NewBackend(t, "read_file")
+					fs := upstreamtest.NewBackend(t, "look")
 					s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
 					result := call(t, overHTTP(t, endpoint(t, s)+query, "2026-07-28", nil, nil), name, `{"path":"a"}`)
 					if row.want == "" {
-						wantOK(t, result, "read_file")
+						wantOK(t, result, "look {")
 					} else {
 						wantRefused(t, result, row.want, row.text)
 					}
@@ -64,7 +64,7 @@ func TestPoliciesWithoutRun(t *testing.T) {
 					}
 					// Policies mean the name that tells the server.
 					check := p.checks[0]
-					if check.GetSessionId() != session || check.GetRunId() != "" || check.GetTool() != "mcp__fs__read_file" ||
+					if check.GetSessionId() != session || check.GetRunId() != "" || check.GetTool() != "mcp__fs__look" ||
 						string(check.GetInput()) != `{"path":"a"}` || check.GetCallId() == "" {
 						t.Errorf("asked %v", check)
 					}
@@ -85,7 +85,7 @@ func TestDoubtWithoutRun(t *testing.T) {
 			}
 			fs := upstreamtest.NewBackend(t, "read_file")
 			s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
-			result := call(t, overHTTP(t, endpoint(t, s)+query, "2026-07-28", nil, nil), "read_file", `{}`)
+			result := call(t, overHTTP(t, endpoint(t, s)+query, "2026-07-28", nil, nil), "mcp__fs__read_file", `{}`)
 			if !result.IsError || len(fs.Called()) > 0 {
 				t.Errorf("%s, %q: %s", reason, query, textOf(result))
 			}
@@ -100,8 +100,8 @@ func TestNotAskedWithoutRun(t *testing.T) {
 	p.judgedWithoutRun(policyv1.Decision_DECISION_ALLOW, 0, "")
 	fs := upstreamtest.NewBackend(t, "read_file")
 	url := endpoint(t, server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{fs.As("fs")} }))
-	wantRefused(t, call(t, overHTTP(t, url+"?session=s1", "2026-07-28", nil, nil), "read_file", `{}`), "NO_WORKFLOW")
-	wantRefused(t, call(t, overHTTP(t, url, "2026-07-28", nil, nil), "read_file", `{}`), "NOT_BOUND")
+	wantRefused(t, call(t, overHTTP(t, url+"?session=s1", "2026-07-28", nil, nil), "mcp__fs__read_file", `{}`), "NO_WORKFLOW")
+	wantRefused(t, call(t, overHTTP(t, url, "2026-07-28", nil, nil), "mcp__fs__read_file", `{}`), "NOT_BOUND")
 	if checks, _ := p.counts(); checks > 0 || len(fs.Called()) > 0 {
 		t.Errorf("%d checks, called %v", checks, fs.Called())
 	}
@@ -113,7 +113,7 @@ func TestRunMeanwhile(t *testing.T) {
 	t.Parallel()
 	t.Run("begins", func(t *testing.T) {
 		t.Parallel()
-		for _, name := range []string{"read_file", "mcp__fs__read_file"} {
+		for _, name := range []string{"look", "mcp__fs__read_file"} {
 			p := newPlane()
 			p.onCheck = func(_ context.Context, in *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
 				p.mu.Lock()
@@ -124,7 +124,9 @@ func TestRunMeanwhile(t *testing.T) {
 				return p.judge(in)
 			}
 			fs := upstreamtest.NewBackend(t, "read_file")
-			s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
+			behind := fs.As("fs")
+			behind.Names = map[string]string{"look": "read_file"}
+			s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{behind}, true })
 			result := call(t, overStdio(t, s, "2026-07-28", nil), name, `{}`)
 			// The state allows the full name alone.
 			if full := strings.HasPrefix(name, "mcp__"); result.IsError == full || (len(fs.Called()) > 0) != full {
@@ -147,7 +149,7 @@ func TestRunMeanwhile(t *testing.T) {
 		}
 		fs := upstreamtest.NewBackend(t, "read_file")
 		s := server(t, p, func(c *Config) { c.Upstreams, c.AllowUnbound = []upstream.Server{fs.As("fs")}, true })
-		result := call(t, overStdio(t, s, "2026-07-28", nil), "read_file", `{}`)
+		result := call(t, overStdio(t, s, "2026-07-28", nil), "mcp__fs__read_file", `{}`)
 		wantRefused(t, result, "POLICY_UNAVAILABLE", "make it again")
 		if _, reports := p.counts(); reports > 0 || len(fs.Called()) > 0 {
 			t.Errorf("%d reports, called %v", reports, fs.Called())

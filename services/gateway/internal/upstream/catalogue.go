@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -19,7 +18,7 @@ const Prefix = "mcp__"
 type Tool struct {
 	*sdk.Tool         // as the server wrote it
 	Qualified  string // its full name
-	plain      string // empty while it is not offered under its plain name
+	plain      string // the name that the operator has given it; empty for none
 	connection *connection
 }
 
@@ -40,9 +39,9 @@ func (t *Tool) Other(name string) string {
 // Catalogue is everything that servers offer, by the names under which it may be
 // called. It is immutable.
 type Catalogue struct {
-	Tools     map[string]*Tool
-	List      []*sdk.Tool         // under each of their names, sorted by it
-	ambiguous map[string][]string // plain name: the full names to call instead
+	Tools map[string]*Tool
+	List  []*sdk.Tool         // under each of their names, sorted by it
+	bare  map[string][]string // a tool's name at its server: its full names
 }
 
 // Catalogue is what the servers offer now.
@@ -52,37 +51,11 @@ func (s *Set) Catalogue() *Catalogue { return s.catalogue.Load() }
 // can carry without quoting or mistaking it for another.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
 
-// nameOwners remembers which servers ever offered a plain name. A name that two
-// have offered belongs to neither for good: a server that comes later cannot take
-// over a name that a state allows for the first.
-type nameOwners struct {
-	mu   sync.Mutex
-	seen map[string]map[string]bool
-}
-
-func newNameOwners() *nameOwners { return &nameOwners{seen: map[string]map[string]bool{}} }
-
-func (o *nameOwners) claim(plain, server string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.seen[plain] == nil {
-		o.seen[plain] = map[string]bool{}
-	}
-	o.seen[plain][server] = true
-}
-
-func (o *nameOwners) sole(plain string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.seen[plain]) == 1
-}
-
 // rebuild makes the catalogue anew from what the servers offer now.
 func (s *Set) rebuild() {
 	s.rebuilding.Lock()
 	defer s.rebuilding.Unlock()
-	c := &Catalogue{Tools: map[string]*Tool{}, ambiguous: map[string][]string{}}
-	var all []*Tool
+	c := &Catalogue{Tools: map[string]*Tool{}, bare: map[string][]string{}}
 	for name, from := range s.connections {
 		for _, tool := range from.offered() {
 			if !toolName.MatchString(tool.Name) {
@@ -95,19 +68,11 @@ func (s *Set) rebuild() {
 				continue // the same tool twice in one list, or one that the gate would take for ours
 			}
 			c.Tools[t.Qualified] = t
-			all = append(all, t)
-			s.owners.claim(tool.Name, name)
-		}
-	}
-	for _, t := range all {
-		switch plain := t.Name; {
-		case strings.HasPrefix(plain, Prefix) || s.options.Reserved(plain):
-			// It would pass for a full name, or is another's.
-		case s.owners.sole(plain):
-			t.plain = plain
-			c.Tools[plain] = t
-		default:
-			c.ambiguous[plain] = append(c.ambiguous[plain], t.Qualified)
+			c.bare[tool.Name] = append(c.bare[tool.Name], t.Qualified)
+			if plain := from.server.plainName(tool.Name); plain != "" {
+				t.plain = plain
+				c.Tools[plain] = t
+			}
 		}
 	}
 	for name, t := range c.Tools {
@@ -116,7 +81,7 @@ func (s *Set) rebuild() {
 		c.List = append(c.List, &listed)
 	}
 	slices.SortFunc(c.List, func(a, b *sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
-	for _, names := range c.ambiguous {
+	for _, names := range c.bare {
 		slices.Sort(names)
 	}
 	s.catalogue.Store(c)
@@ -125,8 +90,8 @@ func (s *Set) rebuild() {
 // Unknown says why a name cannot be called.
 func (s *Set) Unknown(name string) string {
 	message := fmt.Sprintf("unknown tool %.128q", name)
-	if full := s.Catalogue().ambiguous[name]; len(full) > 0 {
-		return message + ": more than one server has offered it; call " + strings.Join(full, " or ")
+	if full := s.Catalogue().bare[name]; len(full) > 0 {
+		return message + ": tools of servers are called by their full names; call " + strings.Join(full, " or ")
 	}
 	if server, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "__"); ok && strings.HasPrefix(name, Prefix) {
 		if c := s.connections[server]; c != nil {

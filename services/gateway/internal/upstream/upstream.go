@@ -3,20 +3,26 @@
 // call may be made was decided before: nothing here asks. It must never let one
 // server speak for another, take over a name of it, or see what is Interlock's own.
 //
-// Every tool is named mcp__SERVER__TOOL, and also plain TOOL while no other server
-// ever offered that name and it is not reserved.
+// A tool is a server's: it is named mcp__SERVER__TOOL. A server cannot choose a plain
+// name, because a state that allows "Read" means the client's tool. Only the operator
+// can give a tool one.
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Server is one MCP server behind the gate: a command that speaks MCP on stdio, or
@@ -33,6 +39,9 @@ type Server struct {
 	// URL is used when Command is empty. Headers go to its host only.
 	URL     string
 	Headers map[string]string
+	// Names are further names of its tools: the name, and the tool as the server calls
+	// it. They cannot be names of clients' tools, nor of Interlock's.
+	Names map[string]string
 }
 
 // Options of all servers.
@@ -53,8 +62,7 @@ type Options struct {
 	Version string
 	Logger  *slog.Logger
 
-	// Reserved is whether a name belongs to somebody else than a server: no tool is
-	// offered under it.
+	// Reserved is whether a name is one of Interlock's own tools.
 	Reserved func(name string) bool
 	// Changed is called after the names have changed.
 	Changed func()
@@ -81,12 +89,43 @@ func (s Server) validate() error {
 	return nil
 }
 
+// checkNames refuses names that mean another tool. taken are those of other servers.
+func (s Server) checkNames(reserved func(string) bool, taken map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(s.Names)) {
+		tool := s.Names[name]
+		wrong := func(why string) error {
+			return fmt.Errorf("upstream %q: its tool %q cannot be named %q: %s", s.Name, tool, name, why)
+		}
+		switch {
+		case !toolName.MatchString(name) || strings.HasPrefix(name, Prefix):
+			return wrong("use 1 to 128 letters, digits and _.:/-, without mcp__ in front")
+		case toolname.Known(name) || reserved(name):
+			return wrong("a tool of Interlock or of an agent's client has this name; choose another, or call it " + Prefix + s.Name + "__" + tool)
+		case taken[name] != "":
+			return wrong("the server " + taken[name] + " has a tool of this name")
+		case s.plainName(tool) != name:
+			return wrong("it is also named " + s.plainName(tool) + "; keep one")
+		}
+		taken[name] = s.Name
+	}
+	return nil
+}
+
+// plainName is the name that the operator has given a tool, or empty.
+func (s Server) plainName(tool string) string {
+	for _, name := range slices.Sorted(maps.Keys(s.Names)) {
+		if s.Names[name] == tool {
+			return name
+		}
+	}
+	return ""
+}
+
 // Set is all servers, by name. It is safe for concurrent use.
 type Set struct {
 	options     Options
 	connections map[string]*connection
 	progress    *progress
-	owners      *nameOwners
 
 	catalogue  atomic.Pointer[Catalogue]
 	rebuilding sync.Mutex // one rebuild of the catalogue at a time
@@ -99,10 +138,11 @@ type Set struct {
 func New(servers []Server, options Options) (*Set, error) {
 	s := &Set{
 		options: options, connections: make(map[string]*connection, len(servers)),
-		progress: newProgress(), owners: newNameOwners(),
+		progress: newProgress(),
 	}
+	taken := map[string]string{}
 	for _, server := range servers {
-		if err := server.validate(); err != nil {
+		if err := cmp.Or(server.validate(), server.checkNames(options.Reserved, taken)); err != nil {
 			return nil, err
 		}
 		if s.connections[server.Name] != nil {

@@ -150,21 +150,26 @@ func TestHTTPRestart(t *testing.T) {
 	t.Parallel()
 	fs := upstreamtest.NewBackend(t, "read_file")
 	s := open(t, fs.As("fs"))
-	if _, err := call(t, s, "read_file"); err != nil {
+	if _, err := call(t, s, "mcp__fs__read_file"); err != nil {
 		t.Fatal(err)
 	}
 	fs.Forget()
-	upstreamtest.Eventually(t, "it is connected again", func() bool { _, err := call(t, s, "read_file"); return err == nil })
+	upstreamtest.Eventually(t, "it is connected again", func() bool { _, err := call(t, s, "mcp__fs__read_file"); return err == nil })
 }
 
-// TestNames: full names always; plain ones only while nobody else has or had them.
+// TestNames: a tool has its full name, and a plain one only where the operator gives it
+// one; no server takes the name of a client's tool, of Interlock's or of another server.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	fs := upstreamtest.NewBackend(t, "read_file", "both", "get_state", "mcp__git__log", "odd name")
-	git := upstreamtest.NewBackend(t, "log", "both")
-	s := open(t, fs.As("fs"), git.As("git"))
+	fs := upstreamtest.NewBackend(t, "Read", "search", "get_state", "mcp__git__log", "odd name")
+	git := upstreamtest.NewBackend(t, "log", "search")
+	behind := fs.As("fs")
+	behind.Names = map[string]string{"look": "search"}
+	plain := git.As("git")
+	plain.Names = nil
+	s := open(t, behind, plain)
 	want := []string{
-		"log", "mcp__fs__both", "mcp__fs__get_state", "mcp__fs__mcp__git__log", "mcp__fs__read_file", "mcp__git__both", "mcp__git__log", "read_file",
+		"look", "mcp__fs__Read", "mcp__fs__get_state", "mcp__fs__mcp__git__log", "mcp__fs__search", "mcp__git__log", "mcp__git__search",
 	}
 	listed := func() (names []string) {
 		for _, tool := range s.Catalogue().List {
@@ -175,24 +180,18 @@ func TestNames(t *testing.T) {
 	if got := listed(); !slices.Equal(got, want) {
 		t.Errorf("listed %v\nwant   %v", got, want)
 	}
-	tool := s.Catalogue().Tools["read_file"]
-	if tool.Server() != "fs" || tool.Qualified != "mcp__fs__read_file" || tool.Other("read_file") != "mcp__fs__read_file" || tool.Other("mcp__fs__read_file") != "read_file" {
-		t.Errorf("read_file is %+v", tool)
+	tool := s.Catalogue().Tools["look"]
+	if tool.Server() != "fs" || tool.Qualified != "mcp__fs__search" || tool.Other("look") != "mcp__fs__search" || tool.Other("mcp__fs__search") != "look" {
+		t.Errorf("look is %+v", tool)
 	}
 	// The schema is passed on as it is.
 	if raw, _ := json.Marshal(tool.InputSchema); string(raw) != `{"properties":{"path":{"type":"string","x-kept":[1,2]}},"type":"object"}` {
 		t.Errorf("schema: %s", raw)
 	}
-	if why := s.Unknown("both"); !strings.Contains(why, "call mcp__fs__both or mcp__git__both") {
-		t.Error(why)
-	}
-	// A name that another server offers later belongs to nobody, for good.
-	git.Add("read_file", nil)
-	upstreamtest.Eventually(t, "the plain name is gone", func() bool { return !slices.Contains(listed(), "read_file") })
-	git.Remove("read_file")
-	upstreamtest.Eventually(t, "git's tool is gone", func() bool { return !slices.Contains(listed(), "mcp__git__read_file") })
-	if slices.Contains(listed(), "read_file") {
-		t.Error("the plain name came back")
+	for name, want := range map[string]string{"search": "call mcp__fs__search or mcp__git__search", "Read": "call mcp__fs__Read"} {
+		if why := s.Unknown(name); !strings.Contains(why, want) {
+			t.Error(why)
+		}
 	}
 }
 
@@ -207,8 +206,17 @@ func TestServers(t *testing.T) {
 		"needs a command or a URL": {{Name: "a"}},
 		"keep one":                 {{Name: "a", URL: "x", Command: []string{"y"}}},
 		"two upstreams":            {{Name: "a", URL: "http://x"}, {Name: "a", URL: "http://y"}},
+
+		`"x" cannot be named "Read"`:       {{Name: "a", URL: "http://x", Names: map[string]string{"Read": "x"}}},
+		`"x" cannot be named "bash"`:       {{Name: "a", URL: "http://x", Names: map[string]string{"bash": "x"}}},
+		`"x" cannot be named "transition"`: {{Name: "a", URL: "http://x", Names: map[string]string{"transition": "x"}}},
+		`"x" cannot be named "own"`:        {{Name: "a", URL: "http://x", Names: map[string]string{"own": "x"}}},
+		`"x" cannot be named "mcp__b__x"`:  {{Name: "a", URL: "http://x", Names: map[string]string{"mcp__b__x": "x"}}},
+		"it is also named one":             {{Name: "a", URL: "http://x", Names: map[string]string{"one": "x", "two": "x"}}},
+		"the server a has a tool of this":  {{Name: "a", URL: "http://x", Names: map[string]string{"one": "x"}}, {Name: "b", URL: "http://y", Names: map[string]string{"one": "y"}}},
 	} {
-		if _, err := upstream.New(servers, upstream.Options{Logger: slog.Default()}); err == nil || !strings.Contains(err.Error(), want) {
+		own := func(name string) bool { return name == "own" }
+		if _, err := upstream.New(servers, upstream.Options{Logger: slog.Default(), Reserved: own}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("err = %v, want %q", err, want)
 		}
 	}

@@ -21,6 +21,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -48,7 +50,10 @@ func Child(t *testing.T, mode string) upstream.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return upstream.Server{Name: "child", Command: []string{self}, Env: map[string]string{childMode: mode, "MINE": "yes"}}
+	return upstream.Server{
+		Name: "child", Command: []string{self}, Env: map[string]string{childMode: mode, "MINE": "yes"},
+		Names: map[string]string{"env": "env", "pid": "pid", "crash": "crash", "spawn": "spawn", "linger": "linger"},
+	}
 }
 
 // Alive is whether a process runs; one that is dead and not waited for does not.
@@ -152,6 +157,7 @@ type Backend struct {
 	srv *sdk.Server
 	url string
 
+	tools []string
 	mu    sync.Mutex
 	calls []string
 }
@@ -190,7 +196,10 @@ func (b *Backend) Add(tool string, handler sdk.ToolHandler) {
 }
 
 // AddTool adds a tool as it is.
-func (b *Backend) AddTool(tool *sdk.Tool, handler sdk.ToolHandler) { b.srv.AddTool(tool, handler) }
+func (b *Backend) AddTool(tool *sdk.Tool, handler sdk.ToolHandler) {
+	b.tools = append(b.tools, tool.Name)
+	b.srv.AddTool(tool, handler)
+}
 
 // Remove removes a tool.
 func (b *Backend) Remove(tool string) { b.srv.RemoveTools(tool) }
@@ -209,5 +218,14 @@ func (b *Backend) Called() []string {
 	return slices.Clone(b.calls)
 }
 
-// As is the server under a name.
-func (b *Backend) As(name string) upstream.Server { return upstream.Server{Name: name, URL: b.url} }
+// As is the server under a name. The tools that it has now keep their names as plain
+// names where an operator may give those.
+func (b *Backend) As(name string) upstream.Server {
+	plain := map[string]string{}
+	for _, tool := range b.tools {
+		if !toolname.Known(tool) && !toolcall.Own(tool) && !strings.HasPrefix(tool, upstream.Prefix) {
+			plain[tool] = tool
+		}
+	}
+	return upstream.Server{Name: name, URL: b.url, Names: plain}
+}

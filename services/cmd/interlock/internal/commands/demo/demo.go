@@ -1,6 +1,6 @@
 // Package demo walks a real MCP client through a gated workflow: it starts
-// `interlock up` with everything embedded, puts a small MCP server with a Read
-// and an Edit tool behind the gate, is refused, moves on, and shows the events
+// `interlock up` with everything embedded, puts a small MCP server with tools to
+// read and edit behind the gate, is refused, moves on, and shows the events
 // that NATS carried. Every step is checked; it fails when one goes wrong.
 package demo
 

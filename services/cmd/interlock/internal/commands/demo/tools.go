@@ -19,11 +19,11 @@ type readInput struct {
 // serveTools is an MCP server whose tools only say what they would do.
 func serveTools(ctx context.Context) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "workspace", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "Read", Description: "read a file"},
+	mcp.AddTool(server, &mcp.Tool{Name: "read", Description: "read a file"},
 		func(_ context.Context, _ *mcp.CallToolRequest, in readInput) (*mcp.CallToolResult, any, error) {
 			return say("read " + in.FilePath), nil, nil
 		})
-	mcp.AddTool(server, &mcp.Tool{Name: "Edit", Description: "edit a file"},
+	mcp.AddTool(server, &mcp.Tool{Name: "edit", Description: "edit a file"},
 		func(_ context.Context, _ *mcp.CallToolRequest, in editInput) (*mcp.CallToolResult, any, error) {
 			return say("edited " + in.FilePath), nil, nil
 		})
