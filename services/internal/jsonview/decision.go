@@ -2,6 +2,7 @@ package jsonview
 
 import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/fault"
 )
 
 // Decision is the decision on a tool call.
@@ -25,6 +26,15 @@ func DecisionOf(resp *policyv1.CheckToolCallResponse) Decision {
 		AllowedTools: ListOf(resp.GetToolsRestricted(), resp.GetAllowedTools()),
 		LegalEvents:  LegalEvents(resp.GetLegalEvents()), ApprovalID: resp.GetApprovalId(),
 		CallID: resp.GetCallId(), RunVersion: resp.GetRunVersion(), Branch: resp.GetBranch(),
+	}
+}
+
+// Undecided is the denial of a call that nobody has decided, because a service could not
+// be reached. The same call may be asked about again.
+func Undecided(callID, why string) Decision {
+	return Decision{
+		Decision: "DENY", Code: string(fault.Unavailable), CallID: callID, LegalEvents: []LegalEvent{},
+		Message: "No decision could be made, so the call is denied: " + why + ". Try again later.",
 	}
 }
 

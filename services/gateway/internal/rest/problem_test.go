@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 // TestServiceFailures: what a service fails with becomes the right problem.
@@ -379,5 +381,28 @@ func TestConfig(t *testing.T) {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("an edge without %s was made", name)
 		}
+	}
+}
+
+// No decision is a denial, not an error that a caller might take for less.
+func TestCheckWithoutDecision(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		fault.New(fault.Unavailable, "down"), fault.New(fault.CommitUncertain, "maybe"), context.DeadlineExceeded,
+		status.Error(codes.Unavailable, "dial 10.0.0.1"),
+	} {
+		h := newHouse(t)
+		h.errs["CheckToolCall"] = err
+		rec := h.do("POST", "/v1/runs/r/check", `{"tool":"Edit","call_id":"c1"}`)
+		var got jsonview.Decision
+		if e := json.Unmarshal(rec.Body.Bytes(), &got); e != nil || rec.Code != 200 || got.Decision != "DENY" || got.Code != "UNAVAILABLE" || got.CallID != "c1" ||
+			strings.Contains(got.Message, "10.0.0.1") {
+			t.Errorf("%v: %d %s", err, rec.Code, rec.Body)
+		}
+	}
+	h := newHouse(t)
+	h.errs["CheckToolCall"] = fault.New(fault.NotFound, "no such run")
+	if rec := h.do("POST", "/v1/runs/r/check", `{"tool":"Edit"}`); rec.Code != 404 {
+		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 }

@@ -71,6 +71,8 @@ const (
 	maxDepth = 64
 	// callTimeout bounds one call to a service.
 	callTimeout = 30 * time.Second
+	// checkTimeout bounds a decision: an agent waits for it before each of its calls.
+	checkTimeout = 5 * time.Second
 	// writeTimeout bounds the writing of one answer, so that a client that does
 	// not read holds nothing for long. Streams set it for each message.
 	writeTimeout = 30 * time.Second

@@ -46,12 +46,12 @@ func (e *edge) toolCallRoutes() {
 	id := inPath("id", "Id of the run.")
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/check", id: "checkToolCall", summary: "May this tool be called?",
-		about: "A denial is a 200 with decision = DENY.",
+		about: "A denial is a 200 with decision = DENY. Its code is UNAVAILABLE where no decision could be had.",
 		params: []param{id, {
 			name: headerIdempotency, in: "header", about: "Used as call_id when the body has none.",
 		}},
 		body: jsonBody, request: reflect.TypeFor[CheckRequest](),
-		answers: answers[jsonview.Decision](http.StatusOK), serve: taking(e.check),
+		answers: answers[jsonview.Decision](http.StatusOK), timeout: checkTimeout, serve: taking(e.check),
 	})
 	e.add(route{
 		method: http.MethodPost, path: "/v1/runs/{id}/report", id: "reportToolCall", summary: "Report a tool call's result",
@@ -70,11 +70,25 @@ func (e *edge) check(c *call, in CheckRequest) (*answer, error) {
 	if in.Input.Kind() == 'n' {
 		input = nil
 	}
+	callID := cmp.Or(in.CallID, c.header(headerIdempotency))
 	resp, err := e.Policy.CheckToolCall(c.ctx, &policyv1.CheckToolCallRequest{
-		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: cmp.Or(in.CallID, c.header(headerIdempotency)),
+		RunId: c.path("id"), Tool: in.Tool, Input: input, CallId: callID,
 		EstimatedCostUsd: string(in.EstimatedCostUSD), Branch: in.Branch,
 	})
+	if unavailable(err) {
+		return ok(jsonview.Undecided(callID, fault.From(err).Message)), nil
+	}
 	return shown(resp, err, jsonview.DecisionOf)
+}
+
+// unavailable reports a failure of a service, not of the request: there is no decision,
+// and so the tool must not be called.
+func unavailable(err error) bool {
+	switch fault.ReasonOf(err) {
+	case fault.Unavailable, fault.CommitUncertain, fault.DeadlineExceeded:
+		return true
+	}
+	return false
 }
 
 func (e *edge) report(c *call, in ReportRequest) (*answer, error) {

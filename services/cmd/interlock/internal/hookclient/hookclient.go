@@ -55,6 +55,9 @@ type Call struct {
 	// Patience is how long it waits in all for an answer, in seconds: longer than
 	// Timeout where people may be asked first. Empty for Timeout.
 	Patience string
+
+	// Strict blocks events that only inform, too, when Interlock cannot be reached.
+	Strict bool
 }
 
 // FromEnv is a call with what the environment says.
@@ -79,6 +82,10 @@ func (c *Call) Parse(args []string) bool {
 		"--data-dir": &c.Data, "--data": &c.Data, "--namespace": &c.Namespace, "--patience": &c.Patience,
 	}
 	for ; len(args) > 0; args = args[1:] {
+		if args[0] == "--strict" {
+			c.Strict = true
+			continue
+		}
 		name, value, joined := strings.Cut(args[0], "=")
 		target, known := flags[name]
 		if !known {
@@ -188,15 +195,16 @@ func (c *Call) patience() (time.Duration, error) {
 
 func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline time.Time) int {
 	type result struct {
-		event  []byte
 		answer *answer
 		err    error
 	}
-	results := make(chan result, 1)
+	events, results := make(chan []byte, 1), make(chan result, 1)
 	go func() {
 		var r result
-		if r.event, r.err = read(in); r.err == nil {
-			r.answer, r.err = c.ask(deadline, r.event, post)
+		event, err := read(in)
+		events <- event
+		if r.err = err; err == nil {
+			r.answer, r.err = c.ask(deadline, event, post)
 		}
 		results <- r
 	}()
@@ -208,14 +216,45 @@ func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline t
 	case <-timer.C:
 		r.err = errors.New("the server did not answer in time")
 	}
-	if r.err != nil {
+	var event []byte // none while it has not been read
+	select {
+	case event = <-events:
+	default:
+	}
+	informs := !c.Strict && c.Agent == ClaudeCode && informing(event)
+	switch {
+	case r.err != nil && informs:
+		return warn(out, fmt.Sprintf("the server could not be asked: %v", r.err))
+	case r.err != nil:
 		fmt.Fprintf(errs, "Interlock blocks this: no decision could be had: %v\n", r.err)
-		if stopped(r.event) {
+		if stopped(event) {
 			return ExitDone
 		}
 		return ExitBlock
+	case informs && *r.answer.Exit != ExitDone:
+		return warn(out, strings.TrimPrefix(r.answer.Stderr, "Interlock blocks this: "))
 	}
 	return r.answer.give(out, errs)
+}
+
+// informing is whether the event only tells the agent where its run stands. The user's
+// prompt needs no permission: each tool call after it does, and is asked about.
+func informing(event []byte) bool {
+	var e struct {
+		Name string `json:"hook_event_name"`
+	}
+	return json.Unmarshal(event, &e) == nil && (e.Name == "UserPromptSubmit" || e.Name == "SessionStart")
+}
+
+// warn shows the user why the agent was told nothing.
+func warn(out io.Writer, why string) int {
+	text, _ := json.Marshal(map[string]string{ // text always encodes
+		"systemMessage": "Interlock could not tell the agent where its run stands: " + why + ". Tool calls are denied until it can be reached.",
+	})
+	if _, err := out.Write(text); err != nil {
+		return ExitBlock
+	}
+	return ExitDone
 }
 
 func read(in io.Reader) ([]byte, error) {

@@ -162,6 +162,42 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
+// The user's prompt is not blocked because Interlock is away: tool calls are. With
+// --strict it is, as before.
+func TestPromptsAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	dead := func(time.Time, Target, Request, int64) (int, []byte, error) {
+		return 0, nil, errors.New("connection refused")
+	}
+	for _, row := range []struct {
+		event  string
+		post   Transport
+		strict bool
+		agent  string
+		says   string // empty: blocked
+	}{
+		{"UserPromptSubmit", dead, false, ClaudeCode, "connection refused"},
+		{"SessionStart", dead, false, ClaudeCode, "connection refused"},
+		{"SessionStart", answering(200, `{"exit":2,"stderr":"Interlock blocks this: the store is down"}`), false, ClaudeCode, "stands: the store is down"},
+		{"UserPromptSubmit", answering(503, ``), false, ClaudeCode, "status 503"},
+		{"UserPromptSubmit", dead, true, ClaudeCode, ""},
+		{"UserPromptSubmit", dead, false, Codex, ""},
+		{"PreToolUse", dead, false, ClaudeCode, ""},
+		{"SubagentStart", dead, false, ClaudeCode, ""},
+	} {
+		c := Call{Agent: row.agent, Server: "http://edge", Token: token, Strict: row.strict}
+		code, out, errs := hook(c, `{"session_id":"s","hook_event_name":"`+row.event+`"}`, row.post)
+		if row.says == "" {
+			wantBlocked(t, code, out, errs, "Interlock blocks this")
+			continue
+		}
+		var told struct{ SystemMessage string }
+		if err := json.Unmarshal([]byte(out), &told); err != nil || code != ExitDone || errs != "" || !strings.Contains(told.SystemMessage, row.says) {
+			t.Errorf("%s: exit %d, %q, %q, %v", row.event, code, out, errs, err)
+		}
+	}
+}
+
 func TestAnswerThatCanNotBeWrittenBlocks(t *testing.T) {
 	t.Parallel()
 	c := Call{Server: "http://edge", Token: token}

@@ -30,6 +30,7 @@ type Command struct {
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 
 	Patience string `help:"How long to wait for an answer in all, where people may be asked first (meta.approval.wait_seconds)." env:"INTERLOCK_HOOK_PATIENCE" placeholder:"SECONDS"`
+	Strict   bool   `help:"Block the user's prompts and the start of sessions, too, when Interlock cannot be reached."`
 }
 
 // ErrBlocked ends the hook with the exit code that blocks.
