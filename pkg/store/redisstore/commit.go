@@ -52,11 +52,12 @@ func (s *Store) commitIn(ctx context.Context, batch *store.Batch, shard int, spa
 	}
 	err = s.lane(shard).do(ctx, c)
 	for errors.Is(err, errOtherEra) {
+		if store.Works(ctx) {
+			s.lookSoon() // and not wait: the turn waits until this work has left
+			return store.Result{}, err
+		}
 		if lost := s.lookAgain(ctx); lost != nil {
 			return store.Result{}, fmt.Errorf("redisstore: commit: %w", lost)
-		}
-		if store.Works(ctx) {
-			return store.Result{}, err
 		}
 		// It is of no work that has decided anything in the era before.
 		c = &call{shard: shard, era: s.place(shard).now().id, keys: keys, args: args, size: c.size, done: make(chan struct{})}

@@ -191,6 +191,14 @@ func (s *Store) lookAgain(ctx context.Context) error {
 	}
 }
 
+// lookSoon wakes the watch, unless it is looking.
+func (s *Store) lookSoon() {
+	select {
+	case s.look <- nil:
+	default:
+	}
+}
+
 // watchEras looks which era the server is of, now and then and when it is asked to.
 func (s *Store) watchEras() {
 	ctx, cancel := context.WithCancel(context.Background())

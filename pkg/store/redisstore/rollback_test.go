@@ -133,3 +133,26 @@ func commit(t *testing.T, s *redisstore.Store, batch store.Batch) {
 		t.Fatal(err)
 	}
 }
+
+// Work that does not heed its context, as it commits on a replaced server, does not keep
+// the store from turning for longer than that commit takes.
+func TestWorkThatOutlivesItsContextDoesNotBlockTheTurn(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := open(t, redisstore.Config{URL: server.URL()})
+	commit(t, s, put("a", 0, "1"))
+	work, leave, err := s.Gate().Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool {
+		_, err := s.Commit(context.WithoutCancel(work), put("a", 1, "2"))
+		return errors.Is(err, store.ErrTurned)
+	})
+	leave()
+	until(t, func() bool { _, err := s.Commit(t.Context(), put("a", 1, "2")); return err == nil })
+}
