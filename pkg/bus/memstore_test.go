@@ -16,6 +16,8 @@ type memStore struct {
 	store.Store // what is not written here must not be called
 
 	shards int
+	gate   *store.Gate
+	era    string
 
 	mu      sync.Mutex
 	outbox  map[int][]store.OutboxEntry
@@ -39,6 +41,8 @@ func newMemStore(shards int) *memStore {
 }
 
 func (m *memStore) Shards() int { return m.shards }
+
+func (m *memStore) Gate() *store.Gate { return m.gate }
 
 func (m *memStore) failing(call, holder string) error {
 	if m.fail == nil {
@@ -65,7 +69,7 @@ func (m *memStore) Commit(_ context.Context, b store.Batch) (store.Result, error
 	for _, e := range b.Events {
 		n := e.Key.Shard(m.shards)
 		m.seq[n]++
-		m.outbox[n] = append(m.outbox[n], store.OutboxEntry{Shard: n, Seq: m.seq[n], ID: e.ID, Subject: e.Subject, Payload: e.Payload})
+		m.outbox[n] = append(m.outbox[n], store.OutboxEntry{Shard: n, Seq: m.seq[n], Era: m.era, ID: e.ID, Subject: e.Subject, Payload: e.Payload})
 	}
 	if len(b.Events) > 0 {
 		close(m.changed)

@@ -102,6 +102,7 @@ func NewRelay(st store.Store, cfg Config) (*Relay, error) {
 // Run relays until ctx ends, through all failures of NATS and the store, and
 // then gives up its leases and returns nil.
 func (r *Relay) Run(ctx context.Context) error {
+	r.store.Gate().OnTurn(r.beginAgain)
 	var wg sync.WaitGroup
 	wg.Go(func() { r.keepLeases(ctx) })
 	const shortest, longest = 50 * time.Millisecond, 5 * time.Second
@@ -121,6 +122,18 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	wg.Wait()
 	return nil
+}
+
+// beginAgain drops all shards, to take them anew from the start of what the outbox
+// retains: the store's history may have gone back, and then what comes next has sequence
+// numbers that were read already.
+func (r *Relay) beginAgain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, sh := range r.shards {
+		r.drop(sh)
+	}
+	r.askRegroup()
 }
 
 // serve opens a connection, verifies the stream and relays until something

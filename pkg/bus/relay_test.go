@@ -101,3 +101,34 @@ func TestRelayDoesNotTrimWhatTheStreamLost(t *testing.T) {
 		t.Errorf("%v rewinds", n)
 	}
 }
+
+// The store goes back under a running relay: the events that come then have the ids and
+// the sequence numbers of those that are lost, and are published all the same.
+func TestRelayBeginsAgainWhenTheStoreHasGoneBack(t *testing.T) {
+	t.Parallel()
+	r, st := newRig(t), newMemStore(1)
+	st.gate, st.era = store.NewGate(), "a"
+	relay, _ := run(t, st, r.config("a"))
+	newSource(t, st).commit(10, 1)
+	eventually(t, "all is published", func() bool { return testutil.ToFloat64(relay.m.relayed) == 10 })
+	open, err := st.gate.Turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.mu.Lock()
+	st.outbox[0], st.seq[0], st.era = st.outbox[0][:4], 4, "b"
+	st.mu.Unlock()
+	open()
+	lost := newSource(t, st)
+	lost.versions["run_0"] = 4
+	lost.commit(4, 1)
+	eventually(t, "the new history is published", func() bool { return testutil.ToFloat64(relay.m.relayed) == 14 })
+	var eras []string
+	for _, m := range r.messages() {
+		_, era, _ := strings.Cut(m.ID, "@")
+		eras = append(eras, era)
+	}
+	if got := strings.Join(eras, ""); got != "aaaaaaaaaabbbb" {
+		t.Errorf("the stream has the eras %s", got)
+	}
+}
