@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
 )
 
 func TestAdmin(t *testing.T) {
@@ -45,6 +46,21 @@ func TestAdmin(t *testing.T) {
 		rpc.Admin(tc.cfg).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), tc.method, tc.path, http.NoBody))
 		if got := fmt.Sprint(w.Code, w.Body); w.Code != tc.code || !strings.Contains(got, tc.text) || strings.Contains(got, "secret") {
 			t.Errorf("%s: got %.100s", name, got)
+		}
+	}
+}
+
+func TestReadinessSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	admin := rpc.Admin(rpc.AdminConfig{Ready: func(context.Context) error { return &store.RolledBackError{Lost: "9 writes"} }})
+	for path, want := range map[string]string{
+		"/readyz":         "not ready: the store has gone back in time (9 writes)",
+		"/readyz?verbose": "not ready: STORE_ROLLED_BACK: the store has gone back in time (9 writes)",
+	} {
+		w := httptest.NewRecorder()
+		admin.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusServiceUnavailable || !strings.HasPrefix(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
 }
