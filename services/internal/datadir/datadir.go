@@ -69,14 +69,17 @@ func (d Dir) join(name string) string {
 	return strings.TrimSuffix(string(d), "/") + "/" + name
 }
 
-// Make creates the folder, for its owner only, and keeps it out of git: it is
+// Make creates the folder, for its owner only, and keeps it out of git and of searches: it is
 // often inside of a workspace, and it has tokens.
 func (d Dir) Make() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return fmt.Errorf("create the data folder: %w; choose another with --data", err)
 	}
-	if err := os.WriteFile(d.join(".gitignore"), []byte("*\n"), 0o600); err != nil {
-		return fmt.Errorf("write to the data folder: %w; choose another with --data", err)
+	// Search tools of agents read .ignore also where there is no repository.
+	for _, file := range []string{".gitignore", ".ignore"} {
+		if err := os.WriteFile(d.join(file), []byte("*\n"), 0o600); err != nil {
+			return fmt.Errorf("write to the data folder: %w; choose another with --data", err)
+		}
 	}
 	return nil
 }

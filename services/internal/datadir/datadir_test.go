@@ -45,8 +45,10 @@ func TestMake(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
 	}
-	if ignored, err := os.ReadFile(filepath.Join(string(d), ".gitignore")); err != nil || string(ignored) != "*\n" {
-		t.Errorf("git would take the tokens: %q, %v", ignored, err)
+	for _, file := range []string{".gitignore", ".ignore"} { // of git, and of searches
+		if ignored, err := os.ReadFile(filepath.Join(string(d), file)); err != nil || string(ignored) != "*\n" {
+			t.Errorf("git would take the tokens: %q, %v", ignored, err)
+		}
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
