@@ -31,6 +31,10 @@ type Config struct {
 	Window int
 	// AckTimeout is how long NATS may take to acknowledge, default 5 s.
 	AckTimeout time.Duration
+	// Reopen, when set, opens the files of the stream's server anew. The relay calls it
+	// when the stream refuses what it should take: after one failed write a server may
+	// refuse everything until its files are opened again.
+	Reopen func() error
 	// Registerer takes the metrics; nil keeps them private.
 	Registerer prometheus.Registerer
 	// Log, default slog.Default. Payloads are never logged.

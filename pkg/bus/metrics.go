@@ -15,6 +15,7 @@ type metrics struct {
 	rewinds     prometheus.Counter
 	failures    prometheus.Counter
 	refused     prometheus.Counter
+	reopens     prometheus.Counter
 	trimmed     prometheus.Counter
 	backlog     prometheus.Gauge
 	lag         prometheus.Gauge
@@ -39,6 +40,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	m.rewinds = counter("rewinds_total", "Times that the relay restarted because the stream lost acknowledged events.")
 	m.failures = counter("failures_total", "Times that a connection was given up because of an error.")
 	m.refused = counter("refused_total", "Events that NATS can't take, for their size or subject.")
+	m.reopens = counter("reopens_total", "Times that the embedded server's files were opened again because the stream took nothing.")
 	m.trimmed = counter("trims_total", "Shards trimmed.")
 	m.backlog = gauge("backlog_events", "Events that were read from the outbox and are not acknowledged.")
 	m.lag = gauge("lag_seconds", "Age of the oldest event that was read from the outbox and is not acknowledged.")

@@ -53,6 +53,8 @@ type Relay struct {
 	session *session
 	// offline is since when there is none.
 	offline time.Time
+	// failure is why the last session ended, until the stream takes something again.
+	failure error
 	// ready holds queues that may publish, first come first served.
 	ready []*queue
 	// buffered counts entries that were read and are not acknowledged.
@@ -117,6 +119,10 @@ func (r *Relay) Run(ctx context.Context) error {
 			pause = shortest
 		}
 		r.log.Warn("relay connection given up", "error", err, "retry_in", pause)
+		r.report(err)
+		if r.cfg.Reopen != nil && !errors.Is(err, errLost) {
+			r.reopen()
+		}
 		wait(ctx, pause/2+rand.N(pause/2+1)) // jitter needs no secrecy
 		pause = min(2*pause, longest)
 	}
@@ -134,6 +140,36 @@ func (r *Relay) beginAgain() {
 		r.drop(sh)
 	}
 	r.askRegroup()
+}
+
+// reopen opens the server's files anew. What the server acknowledged may not be in them:
+// everything that the outbox retains is published again, and JetStream drops what it has.
+func (r *Relay) reopen() {
+	r.m.reopens.Inc()
+	r.mu.Lock()
+	r.lost = true
+	r.mu.Unlock()
+	if err := r.cfg.Reopen(); err != nil {
+		r.log.Error("the event stream's files cannot be opened again", "error", err)
+		r.report(err)
+	}
+}
+
+// report keeps why the stream takes nothing; nil when it does.
+func (r *Relay) report(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failure = err
+}
+
+// Health returns nil while the stream takes events, else why it does not.
+func (r *Relay) Health() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failure == nil && r.session == nil {
+		return errors.New("the event stream is not connected yet")
+	}
+	return r.failure
 }
 
 // serve opens a connection, verifies the stream and relays until something
@@ -366,6 +402,7 @@ func (r *Relay) acknowledged(s *session, token string, ack pubAck) {
 		r.m.relayed.Inc()
 		s.useful = true
 	}
+	r.failure = nil
 	r.raise(ack.seq, e.ID)
 	if !e.shard.gone {
 		r.settle(e)
@@ -440,6 +477,9 @@ func (r *Relay) check(s *session) error {
 				lag = max(lag, now.Sub(at))
 			}
 		}
+	}
+	if r.buffered == 0 && s == r.session {
+		r.failure = nil // nothing waits for the stream
 	}
 	r.m.backlog.Set(float64(r.buffered))
 	r.m.lag.Set(lag.Seconds())

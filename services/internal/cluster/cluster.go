@@ -101,6 +101,8 @@ type Cluster struct {
 	ctx           context.Context
 	edge          chan error
 	grpc          chan error
+	reopen        func() error // opens the embedded NATS's files anew; nil without one
+	events        *bus.Relay
 	relay         chan struct{}      // closed when the relay has ended
 	backgroundCtx context.Context    // of the relay and what else runs alongside the servers
 	work          sync.WaitGroup     // what runs alongside the servers
@@ -185,6 +187,7 @@ func (c *Cluster) openNATS() (bus.Endpoint, time.Duration, error) {
 	}
 	c.onClose(func() error { server.Stop(); return nil })
 	c.Endpoints.NATS = server.URL()
+	c.reopen = server.Reopen
 	return server.Endpoint(), embeddedGrace, nil
 }
 
@@ -195,10 +198,12 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 	}
 	relay, err := bus.NewRelay(st, bus.Config{
 		NATS: endpoint, Holder: holder, Grace: grace, Registerer: c.registry, Log: c.cfg.Logger,
+		Reopen: c.reopen,
 	})
 	if err != nil {
 		return err
 	}
+	c.events = relay
 	c.backgroundCtx, c.stop = context.WithCancel(context.WithoutCancel(c.ctx))
 	c.relay = make(chan struct{})
 	go func() {

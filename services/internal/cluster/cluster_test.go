@@ -168,3 +168,19 @@ func TestObserversSeeEvents(t *testing.T) {
 		t.Errorf("the observer sees %v, %v", m, err)
 	}
 }
+
+// await waits until a condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("no %s", what)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -49,9 +50,14 @@ type Config struct {
 
 // Server is a running NATS server.
 type Server struct {
-	srv  *server.Server
-	gate *gate
-	desk *nats.Conn
+	options *server.Options
+	log     *slog.Logger
+	gate    *gate
+	desk    *nats.Conn
+
+	mu      sync.Mutex
+	srv     *server.Server
+	stopped bool
 }
 
 // Start starts a server and answers when it takes connections.
@@ -74,7 +80,7 @@ func Start(cfg Config) (*Server, error) {
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	gate := newGate()
-	srv, err := server.NewServer(&server.Options{
+	s := &Server{gate: gate, log: cfg.Log, options: &server.Options{
 		ServerName:   "interlock",
 		Host:         host,
 		Port:         port,
@@ -85,12 +91,25 @@ func Start(cfg Config) (*Server, error) {
 		NoSigs:       true,
 
 		CustomClientAuthentication: gate,
-	})
+	}}
+	if s.srv, err = s.run(); err != nil {
+		return nil, err
+	}
+	if err := s.open(cfg.Log); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("nats server: %w", err)
+	}
+	return s, nil
+}
+
+// run runs a server with these options until it is shut down.
+func (s *Server) run() (*server.Server, error) {
+	srv, err := server.NewServer(s.options.Clone())
 	if err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
-	srv.SetLoggerV2(logger{cfg.Log.With("component", "nats")}, false, false, false)
-	if err := gate.open(srv); err != nil {
+	srv.SetLoggerV2(logger{s.log.With("component", "nats")}, false, false, false)
+	if err := s.gate.open(srv); err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
 	srv.Start()
@@ -100,14 +119,38 @@ func Start(cfg Config) (*Server, error) {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 		return nil, fmt.Errorf("nats server: not ready on %s with data in %s: is the folder in use or not writable?",
-			net.JoinHostPort(host, strconv.Itoa(max(port, 0))), cfg.Dir)
+			net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))), s.options.StoreDir)
 	}
-	s := &Server{srv: srv, gate: gate}
-	if err := s.open(cfg.Log); err != nil {
-		s.Stop()
-		return nil, fmt.Errorf("nats server: %w", err)
+	return srv, nil
+}
+
+// Reopen closes the server's files and opens them again, at the same address. After one
+// failed write JetStream takes nothing more, even when the disk could; only what opens its
+// files anew reads what they hold. Connections are lost, and those of Endpoint come back.
+func (s *Server) Reopen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return errors.New("nats server: stopped")
 	}
-	return s, nil
+	if address, ok := s.srv.Addr().(*net.TCPAddr); ok {
+		s.options.Port = address.Port
+	}
+	s.srv.Shutdown()
+	s.srv.WaitForShutdown()
+	srv, err := s.run()
+	if err != nil {
+		return err
+	}
+	s.srv = srv
+	return nil
+}
+
+// InProcessConn connects to the server that runs now.
+func (s *Server) InProcessConn() (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.srv.InProcessConn()
 }
 
 // open serves observers.
@@ -127,11 +170,15 @@ func (s *Server) open(log *slog.Logger) error {
 }
 
 // URL is where other processes connect, to observe.
-func (s *Server) URL() string { return s.srv.ClientURL() }
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.srv.ClientURL()
+}
 
 // Endpoint connects within this process, without a socket, and may publish.
 func (s *Server) Endpoint() bus.Endpoint {
-	return bus.Endpoint{URL: s.URL(), InProcess: s.srv, Options: s.gate.options()}
+	return bus.Endpoint{URL: s.URL(), InProcess: s, Options: s.gate.options()}
 }
 
 // Stop ends all connections, writes everything out and waits for that.
@@ -139,6 +186,9 @@ func (s *Server) Stop() {
 	if s.desk != nil {
 		s.desk.Close()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
 	s.srv.Shutdown()
 	s.srv.WaitForShutdown()
 }
