@@ -32,6 +32,8 @@ async function connect(session) {
 const call = (client, name, args = {}) => client.callTool({ name, arguments: args });
 const bash = (client, command) => call(client, 'mcp__shell__bash', { command });
 const interlock = (...args) => spawnSync(binary, [...args, '--data-dir', dataDir], { encoding: 'utf8' });
+// What only people do takes no token from the data folder without a terminal.
+const human = (...args) => interlock(...args, '--token', tokens.approver);
 
 async function begin(session) {
   const client = await connect(session);
@@ -91,7 +93,7 @@ test('a write asks, and continues once after a human approved it', async () => {
     assert.match(shown.stdout, /mcp:filesystem:write_file/);
     assert.match(shown.stdout, /released\.txt/);
     const waiting = call(client, 'wait_approval', { approval_id: id, timeout_seconds: 60 });
-    const approved = interlock('approval', 'approve', id, '--note', 'go');
+    const approved = human('approval', 'approve', id, '--note', 'go');
     assert.equal(approved.status, 0, approved.stderr);
     assert.match(textOf(await waiting), /granted|approved/i);
 
@@ -101,7 +103,7 @@ test('a write asks, and continues once after a human approved it', async () => {
     const another = textOf(await write());
     const next = another.match(/apr_[0-9a-z]+/)?.[0];
     assert.ok(next && next !== id, `an approval admits one call: ${another}`);
-    const rejected = interlock('approval', 'reject', next, '--note', 'once is enough');
+    const rejected = human('approval', 'reject', next, '--note', 'once is enough');
     assert.equal(rejected.status, 0, rejected.stderr);
     const after = await write();
     assert.equal(after.isError, true);
