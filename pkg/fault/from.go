@@ -93,6 +93,10 @@ func fromStore(err error) *Error {
 	case errors.As(err, &gone):
 		return New(StoreRolledBack, "the store has gone back in time (%s), so nothing is decided; "+
 			"an operator has to restore it, or to run interlock store accept-rollback", gone.Lost).Wrap(err)
+	case errors.Is(err, store.ErrBroken):
+		e := New(Unavailable, "the store's disk failed and nothing was changed; check the disk, then restart the server").Wrap(err)
+		e.RetryAfter = 0 // only a restart helps
+		return e
 	case errors.Is(err, store.ErrUnavailable):
 		return New(Unavailable, "the store is not available and nothing was changed; try again").Wrap(err)
 	}

@@ -1,22 +1,21 @@
 package rpc
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/health"
 )
 
 // AdminConfig of the admin endpoints.
 type AdminConfig struct {
-	// Ready returns nil when the service can do its work. Only the message of a
-	// fault is shown, and with ?verbose its reason. Nil is never ready.
-	Ready func(ctx context.Context) error
+	// Checks are what the service depends on; nil is never ready.
+	Checks *health.Checks
 	// Gatherer has the metrics; /metrics is missing when it is nil.
 	Gatherer prometheus.Gatherer
 	// Profile adds /debug/pprof, which tells much about the process.
@@ -28,21 +27,29 @@ type AdminConfig struct {
 // reach.
 func Admin(cfg AdminConfig) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		if cfg.Checks != nil {
+			if report := cfg.Checks.Run(r.Context()); !report.Alive() {
+				say(w, http.StatusServiceUnavailable, "only a restart helps: "+report.Down())
+				return
+			}
+		}
+		say(w, http.StatusOK, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if cfg.Ready == nil {
+		if cfg.Checks == nil {
 			say(w, http.StatusServiceUnavailable, "not ready")
 			return
 		}
-		if err := cfg.Ready(r.Context()); err != nil {
-			f, text := fault.From(err), "not ready: "
-			if r.URL.Query().Has("verbose") {
-				text += string(f.Reason) + ": "
-			}
-			say(w, http.StatusServiceUnavailable, text+f.Message)
-			return
+		report := cfg.Checks.Run(r.Context())
+		code, text := http.StatusOK, "ready"
+		if !report.Ready() {
+			code, text = http.StatusServiceUnavailable, "not ready: "+report.Down()
 		}
-		say(w, http.StatusOK, "ready")
+		if r.URL.Query().Has("verbose") {
+			text += "\n" + strings.TrimSuffix(report.String(), "\n")
+		}
+		say(w, code, text)
 	})
 	if cfg.Gatherer != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Gatherer, promhttp.HandlerOpts{}))

@@ -24,6 +24,9 @@ var (
 	ErrCrossShard = errors.New("store: batch spans shards")
 	// ErrUnavailable means the store could not be reached and nothing changed.
 	ErrUnavailable = errors.New("store: unavailable")
+	// ErrBroken means the store failed in a way that only a restart can mend. It comes
+	// with ErrUnavailable.
+	ErrBroken = errors.New("store: broken until a restart")
 	// ErrUncertain means the store stopped answering while a write was under
 	// way: it may or may not have been applied.
 	ErrUncertain = errors.New("store: outcome unknown")

@@ -20,7 +20,7 @@ var levels = map[string]int{
 	"pkg/pathglob": 0, "pkg/diagram": 0, "pkg/scenario": 0, "pkg/session": 0,
 	"pkg/visible": 0, "pkg/toolname": 0, "pkg/webhook": 0, "pkg/randtest": 0,
 
-	"pkg/store": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
+	"pkg/store": 1, "pkg/health": 1, "pkg/fault": 1, "pkg/auth": 1, "pkg/typeid": 1, "services/internal/snapshot": 1,
 	"services/internal/retry": 1, "services/internal/once": 1, "services/internal/sweep": 1,
 	"services/internal/ledger": 1, "services/internal/sessionend": 1, "services/internal/principal": 1, "services/internal/wakeup": 1, "services/internal/definition": 1, "pkg/auth/sessiontoken": 1,
 

@@ -29,6 +29,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
@@ -64,8 +65,8 @@ type Config struct {
 
 	// NATS is where live events come from; without it there are none.
 	NATS *bus.Endpoint
-	// Ready says whether calls would succeed now.
-	Ready func(context.Context) error
+	// Checks are what calls depend on.
+	Checks health.Checks
 	// AdvertiseGRPC is the address of the gRPC services, told to command lines
 	// that only know this server's URL.
 	AdvertiseGRPC string
@@ -200,7 +201,7 @@ func newREST(cfg Config, on clients, events rest.EventSource) (access.Part, erro
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
-		Events: events, Identify: identify(cfg), Ready: cfg.Ready, Schema: workflow.Schema(),
+		Events: events, Identify: identify(cfg), Checks: cfg.Checks, Schema: workflow.Schema(),
 		Version: cfg.Version, Logger: cfg.Logger,
 	})
 }
@@ -308,19 +309,17 @@ func Forward(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clien
 	forward.Register(r, engine, policy, state, approval)
 }
 
-// Reachable returns a check that every connection leads to a service that
-// serves.
-func Reachable(conns ...grpc.ClientConnInterface) func(context.Context) error {
-	return func(ctx context.Context) error {
-		for _, conn := range conns {
-			resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
-			if err != nil {
-				return err
-			}
-			if resp.GetStatus() != healthpb.HealthCheckResponse_SERVING {
-				return fault.New(fault.Unavailable, "a service behind the gateway does not serve yet")
-			}
+// Reachable checks that a connection leads to a service that serves. The gateway can do
+// without any one of them: it still answers what the others know.
+func Reachable(name string, conn grpc.ClientConnInterface) health.Check {
+	return health.Check{Name: name, Optional: true, Probe: func(ctx context.Context) error {
+		resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+		if err != nil {
+			return err
+		}
+		if resp.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+			return fault.New(fault.Unavailable, "%s does not serve yet", name)
 		}
 		return nil
-	}
+	}}
 }

@@ -32,7 +32,7 @@ const maxShards = 4096
 // Config says how to open a store.
 type Config struct {
 	// Path of the file. It is created when it does not exist, its folder is not.
-	// Next to it live Path-wal, Path-shm and Path.lock.
+	// Next to it live Path-wal, Path-shm, Path.lock and Path.reserve.
 	Path string
 	// Shards of a new file, DefaultShards when 0. A file keeps the number that
 	// it was created with, whatever is asked for here.
@@ -88,6 +88,11 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
+	// On a full disk, the reserve's room is for the small files that a start needs.
+	spare := &reserve{path: config.Path + ".reserve"}
+	if err := remove(spare.path); err != nil {
+		return nil, err
+	}
 	if err := createFile(config.Path); err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: opening %s: %w", config.Path, explain(err))
 	}
-	s.writer = &writer{conn: conn, clock: config.Clock}
+	s.writer = &writer{conn: conn, clock: config.Clock, reserve: spare}
 	if err := migrate(conn, config); err != nil {
 		return nil, err
 	}
@@ -121,6 +126,8 @@ func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if s.reads, err = prepareReads(ctx, s.readers); err != nil {
 		return nil, fmt.Errorf("sqlitestore: preparing %s: %w", config.Path, explain(err))
 	}
+	// Without a reserve, the store serves what it can and is not ready.
+	_ = spare.keep()
 	s.writer.start()
 	return s, nil
 }
@@ -153,13 +160,20 @@ func (s *Store) Shards() int { return len(s.heads.seqs) }
 // Spans is true: all shards are in the one file.
 func (s *Store) Spans() bool { return true }
 
-// Ping returns nil when the file can be read and nothing has broken the writer.
+// Ping returns nil when the file can be read, the last commit did not fail, and there is
+// room for more.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	if err := s.readers.PingContext(ctx); err != nil {
 		return s.readError(ctx, "pinging", err)
+	}
+	if err := s.writer.reserve.keep(); err != nil {
+		return err
+	}
+	if err := s.writer.failing.Load(); err != nil {
+		return *err
 	}
 	return nil
 }

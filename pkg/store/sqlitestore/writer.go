@@ -39,6 +39,9 @@ type writer struct {
 	// broken is set when the disk failed in a way that leaves unknown what it
 	// holds. Nothing is answered from then on.
 	broken atomic.Pointer[error]
+	// failing is why the last transaction failed, nil when it did not.
+	failing atomic.Pointer[error]
+	reserve *reserve
 
 	statements
 	cache *cache
@@ -158,6 +161,9 @@ func (w *writer) serve(group []*request) {
 		}
 	}
 	err := w.transact(live)
+	if full(err) && w.reserve.free() {
+		err = w.transact(live)
+	}
 	if err != nil && len(live) > 1 && w.broken.Load() == nil {
 		// One of them may be to blame, as when it does not fit on the disk.
 		for _, r := range live {
@@ -199,6 +205,7 @@ func (w *writer) transact(group []*request) error {
 		return w.commitFailed(err)
 	}
 	w.heads.publish()
+	w.failing.Store(nil)
 	return nil
 }
 
@@ -223,13 +230,14 @@ func (w *writer) commitFailed(err error) error {
 	if code(err) == sqlite3.SQLITE_FULL {
 		return w.abandon(unavailable("committing", err))
 	}
-	broken := fmt.Errorf("%w: the disk failed during an earlier commit: check it, then start again", store.ErrUnavailable)
+	broken := fmt.Errorf("%w: %w: the disk failed during an earlier commit: check it, then start again", store.ErrUnavailable, store.ErrBroken)
 	w.broken.Store(&broken)
 	return w.abandon(fmt.Errorf("%w: committing: %w", store.ErrUncertain, explain(err)))
 }
 
 // abandon rolls back and returns why.
 func (w *writer) abandon(why error) error {
+	w.failing.Store(&why)
 	w.cache.clear()
 	w.pending.clear()
 	w.heads.revert()

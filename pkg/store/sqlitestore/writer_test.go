@@ -201,7 +201,7 @@ func TestBrokenCommit(t *testing.T) {
 	if _, err := s.Get(t.Context(), runKey(1)); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a read after a failed commit answered %v", err)
 	}
-	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrBroken) {
 		t.Errorf("a ping after a failed commit answered %v", err)
 	}
 	if err := s.Close(); err != nil {

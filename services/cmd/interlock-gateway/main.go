@@ -54,9 +54,10 @@ func (f *flags) build(d *daemon.Daemon) error {
 		return err
 	}
 	gateway.Forward(d.Server.GRPC(), engine, policy, state, approval)
-	d.Ready = gateway.Reachable(engine, policy, state, approval)
+	d.Checks = append(d.Checks, gateway.Reachable("engine", engine), gateway.Reachable("policy-enforcer", policy),
+		gateway.Reachable("state-store", state), gateway.Reachable("approval", approval))
 	g, err := gateway.New(gateway.Config{
-		Engine: engine, Policy: policy, State: state, Approval: approval, Ready: d.Ready, AdvertiseGRPC: d.Server.Addrs()[0].String(),
+		Engine: engine, Policy: policy, State: state, Approval: approval, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Registry, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Tracer: d.Tracer, Version: version, Logger: d.Log,

@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/auth/sessiontoken"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
@@ -287,7 +288,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		return err
 	}
 	g, err := gateway.New(gateway.Config{
-		Engine: local, Policy: local, State: local, Approval: local, NATS: &endpoint, Ready: st.Ping, AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
+		Engine: local, Policy: local, State: local, Approval: local, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Prove: known.Prove,
 		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: c.places(),
@@ -309,6 +310,14 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 	server.SetServing(true)
 	c.Endpoints.PID = os.Getpid()
 	return nil
+}
+
+// checks are what the cluster depends on: events may be late.
+func (c *Cluster) checks(st store.Store) health.Checks {
+	return health.Checks{
+		{Name: "store", Probe: st.Ping},
+		{Name: "events", Optional: true, Probe: func(context.Context) error { return c.events.Health() }},
+	}
 }
 
 // startServices registers the services. They call each other through local with

@@ -21,6 +21,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
@@ -55,8 +56,8 @@ type Daemon struct {
 	Tracer   trace.TracerProvider
 	Log      *slog.Logger
 	NATS     bus.Endpoint
-	// Ready says whether the service can do its work, apart from its store.
-	Ready func(context.Context) error
+	// Checks are what the service depends on.
+	Checks health.Checks
 	// Tokens tells whose token it is; nil when nobody's can be told.
 	Tokens auth.Authenticator
 
@@ -135,6 +136,8 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
 	if err != nil {
 		return err
 	}
+	d.Checks = append(d.Checks, health.Check{Name: "store", Probe: st.Ping},
+		health.Check{Name: "events", Optional: true, Probe: func(context.Context) error { return relay.Health() }})
 	d.Go(relay.Run)
 	return nil
 }
@@ -232,23 +235,11 @@ func (d *Daemon) serveAdmin(address string) (end func(), err error) {
 	}
 	d.Log.Info("serving", "service", d.Name, "admin", lis.Addr().String())
 	server := &http.Server{
-		Handler:           rpc.Admin(rpc.AdminConfig{Ready: d.ready, Gatherer: d.Registry}),
+		Handler:           rpc.Admin(rpc.AdminConfig{Checks: &d.Checks, Gatherer: d.Registry}),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	go func() { _ = server.Serve(lis) }() // ends when it is closed
 	return func() { _ = server.Close() }, nil
-}
-
-func (d *Daemon) ready(ctx context.Context) error {
-	if d.Store != nil {
-		if err := d.Store.Ping(ctx); err != nil {
-			return err
-		}
-	}
-	if d.Ready != nil {
-		return d.Ready(ctx)
-	}
-	return nil
 }
 
 func (d *Daemon) close() error {

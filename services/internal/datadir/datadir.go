@@ -76,8 +76,12 @@ func (d Dir) Make() error {
 		return fmt.Errorf("create the data folder: %w; choose another with --data", err)
 	}
 	// Search tools of agents read .ignore also where there is no repository.
-	for _, file := range []string{".gitignore", ".ignore"} {
-		if err := os.WriteFile(d.join(file), []byte("*\n"), 0o600); err != nil {
+	for _, name := range []string{".gitignore", ".ignore"} {
+		file := d.join(name)
+		if _, err := os.Stat(file); err == nil {
+			continue // a full disk would not take it again
+		}
+		if err := os.WriteFile(file, []byte("*\n"), 0o600); err != nil {
 			return fmt.Errorf("write to the data folder: %w; choose another with --data", err)
 		}
 	}

@@ -4,17 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/health"
+	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
@@ -326,13 +330,23 @@ func TestAnonymous(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(c *Config) {
-		c.Ready = func(context.Context) error { return errors.New("secret address") }
+		c.Checks = health.Checks{
+			{Name: "engine", Probe: func(context.Context) error { return fmt.Errorf("secret address: %w", store.ErrBroken) }},
+			{Name: "approval", Optional: true, Probe: func(context.Context) error { return nil }},
+		}
 		c.Schema = nil
 	})
 	rec := h.do("GET", "/readyz", "")
 	if p := problem(t, rec); rec.Code != 503 || p.Code != "UNAVAILABLE" || rec.Header().Get("Retry-After") == "" ||
-		strings.Contains(rec.Body.String(), "secret") {
+		p.Detail != "not ready: engine" || strings.Contains(rec.Body.String(), "secret") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if p := problem(t, h.do("GET", "/readyz?verbose", "")); p.Detail != "not ready: down engine, ok approval (optional)" {
+		t.Errorf("verbose: %+v", p)
+	}
+	rec = h.do("GET", "/healthz", "")
+	if p := problem(t, rec); rec.Code != 503 || p.Code != "UNAVAILABLE" || strings.Contains(rec.Body.String(), "secret") {
+		t.Errorf("alive though only a restart helps: %d %s", rec.Code, rec.Body)
 	}
 	if rec := h.do("GET", "/workflow-schema.json", ""); rec.Code != 404 {
 		t.Errorf("no schema: %d", rec.Code)
@@ -353,11 +367,38 @@ func TestBrokenContext(t *testing.T) {
 	}
 }
 
+func TestReadyListsDependencies(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(c *Config) {
+		c.Checks = health.Checks{
+			{Name: "engine", Optional: true, Probe: func(context.Context) error { return errors.New("secret address") }},
+			{Name: "approval", Optional: true, Probe: func(context.Context) error { return nil }},
+		}
+	})
+	want := `{"status":"ready","checks":[{"name":"engine","status":"down","required":false},` +
+		`{"name":"approval","status":"ok","required":false}]}`
+	if rec := h.do("GET", "/readyz?verbose", ""); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != want {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	for path, want := range map[string]string{"/readyz": `{"status":"ready"}`, "/healthz": `{"status":"ok"}`} {
+		if rec := h.do("GET", path, ""); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != want {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+	}
+}
+
+// panicking has a bug.
+type panicking struct{ enginev1.RunServiceClient }
+
+func (panicking) GetRun(context.Context, *enginev1.GetRunRequest, ...grpc.CallOption) (*enginev1.GetRunResponse, error) {
+	panic("secret")
+}
+
 // TestPanic: a bug costs one call, not the server.
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(c *Config) { c.Ready = func(context.Context) error { panic("secret") } })
-	rec := h.do("GET", "/readyz", "")
+	h := newHouse(t, func(c *Config) { c.Runs = panicking{c.Runs} })
+	rec := h.do("GET", "/v1/runs/r", "")
 	if p := problem(t, rec); rec.Code != 500 || p.Code != "INTERNAL" || strings.Contains(rec.Body.String(), "secret") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}

@@ -3,12 +3,14 @@ package rest
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/health"
 )
 
 // index says where things are.
@@ -64,6 +66,8 @@ X-Interlock-Session names the session that acts.
 // Health is the answer of the probes.
 type Health struct {
 	Status string `json:"status" enum:"ok,ready"`
+	// Checks are the dependencies, with verbose.
+	Checks health.Report `json:"checks,omitempty"`
 }
 
 // serverRoutes are those of the server itself.
@@ -74,11 +78,11 @@ func (e *edge) serverRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?",
 		answers: answers[Health](http.StatusOK),
-		serve:   func(*call) (*answer, error) { return ok(Health{Status: "ok"}), nil },
+		serve:   e.alive,
 	})
 	e.add(route{
 		method: http.MethodGet, path: "/readyz", id: "ready", summary: "Would calls succeed now?",
-		params:  []param{inQuery("verbose", "Ignored: a problem always says why.")},
+		params:  []param{inQuery("verbose", "List each dependency.")},
 		answers: answers[Health](http.StatusOK), serve: e.ready,
 	})
 	e.add(route{
@@ -98,17 +102,35 @@ func (e *edge) raw(path, contentType string, text func() []byte) {
 	})
 }
 
-func (e *edge) ready(c *call) (*answer, error) {
-	if e.Ready != nil {
-		if err := e.Ready(c.ctx); err != nil {
-			e.log.LogAttrs(c.ctx, slog.LevelWarn, "not ready", slog.Any("cause", err))
-			if f := fault.From(err); f.Reason == fault.StoreRolledBack {
-				return nil, f
-			}
-			return nil, fault.New(fault.Unavailable, "not ready yet; try again")
-		}
+func (e *edge) alive(c *call) (*answer, error) {
+	if report := e.Checks.Run(c.ctx); !report.Alive() {
+		e.log.LogAttrs(c.ctx, slog.LevelError, "only a restart helps", slog.Any("cause", report.Cause()))
+		failure := fault.New(fault.Unavailable, "only a restart helps: %s", report.Down())
+		failure.RetryAfter = 0
+		return nil, failure
 	}
-	return ok(Health{Status: "ready"}), nil
+	return ok(Health{Status: "ok"}), nil
+}
+
+func (e *edge) ready(c *call) (*answer, error) {
+	report := e.Checks.Run(c.ctx)
+	if err := report.Cause(); err != nil {
+		e.log.LogAttrs(c.ctx, slog.LevelWarn, "dependencies down", slog.Bool("ready", report.Ready()), slog.Any("cause", err))
+	}
+	if !report.Ready() {
+		if f := fault.From(report.Cause()); f.Reason == fault.StoreRolledBack {
+			return nil, f
+		}
+		why := report.Down()
+		if c.query.Has("verbose") {
+			why = strings.ReplaceAll(strings.TrimSpace(report.String()), "\n", ", ")
+		}
+		return nil, fault.New(fault.Unavailable, "not ready: %s", why)
+	}
+	if !c.query.Has("verbose") {
+		report = nil
+	}
+	return ok(Health{Status: "ready", Checks: report}), nil
 }
 
 func (e *edge) workflowSchema(*call) (*answer, error) {

@@ -22,6 +22,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 )
 
@@ -48,9 +49,8 @@ type Config struct {
 	// Identify tells whose a token is, for Events: who is bound to one session may
 	// not follow what tells of others. Nil when there are no such tokens.
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
-	// Ready says whether calls would succeed now; nil means always. Its error is
-	// logged, never shown.
-	Ready func(context.Context) error
+	// Checks are what calls depend on. Their errors are logged, never shown.
+	Checks health.Checks
 	// Schema is the JSON Schema of workflow definitions, served as it is.
 	Schema []byte
 	// Version of this build, shown in the OpenAPI document.
