@@ -69,6 +69,11 @@ var table = map[string]grant{
 	"/interlock.approval.v1.ApprovalService/WatchApproval":   readers,
 	"/interlock.approval.v1.ApprovalService/WatchApprovals":  people | service,
 
+	// Callers that drive tools observe them. Only an operator accepts a change.
+	"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools": drivers,
+	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":    people,
+	"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":  operator,
+
 	"/interlock.policy.v1.PolicyService/RegisterPolicy":    operator,
 	"/interlock.policy.v1.PolicyService/GetPolicy":         readers,
 	"/interlock.policy.v1.PolicyService/ListPolicies":      people | service,

@@ -60,7 +60,7 @@ func (f Flags) masks() (app.Masks, error) {
 	return app.NewMasks(keys, patterns)
 }
 
-// Enforcer serves PolicyEnforcerService, PolicyService and DecisionService.
+// Enforcer serves PolicyEnforcerService, PolicyService, DecisionService and UpstreamService.
 type Enforcer struct {
 	app     *app.App
 	service *rpc.Enforcer
@@ -100,6 +100,7 @@ func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterPolicyEnforcerServiceServer(r, e.service)
 	policyv1.RegisterPolicyServiceServer(r, &rpc.Policies{App: e.app})
 	policyv1.RegisterDecisionServiceServer(r, &rpc.Decisions{App: e.app})
+	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{App: e.app})
 }
 
 // Run seals what was decided, until ctx ends.

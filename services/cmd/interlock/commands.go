@@ -24,6 +24,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/task"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/token"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/up"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/upstream"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/workspace"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
@@ -64,6 +65,7 @@ var commands = []command{
 	{"component", "Define state components, and use their values.", of[component.Command], nil},
 	{"runner", "Run the agents of sessions: start them, and resume them when they are due.", of[runner.Command], nil},
 	{"mcp", "Speak MCP on stdio: Interlock's tools, and other servers behind the gate.", of[mcp.Command], caller("agent")},
+	{"upstream", "Show the tools of servers behind the gate, and accept their changes.", of[upstream.Command], nil},
 	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
 	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},

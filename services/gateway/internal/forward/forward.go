@@ -32,6 +32,7 @@ func Register(r grpc.ServiceRegistrar, engine, policy, state, approval grpc.Clie
 		{policyv1.PolicyEnforcerService_ServiceDesc, policy},
 		{policyv1.PolicyService_ServiceDesc, policy},
 		{policyv1.DecisionService_ServiceDesc, policy},
+		{policyv1.UpstreamService_ServiceDesc, policy},
 		{statev1.SchemaService_ServiceDesc, state},
 		{statev1.StateService_ServiceDesc, state},
 		{statev1.SessionService_ServiceDesc, state},

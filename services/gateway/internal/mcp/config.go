@@ -36,6 +36,8 @@ type Config struct {
 	// approvals are linked below it. Empty for no links. A link grants nothing.
 	PublicURL string
 
+	// Pins remembers the tools of upstream servers; without it their tools may change.
+	Pins policyv1.UpstreamServiceClient
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []upstream.Server
 	// ToolPrefix is put before the name of every own tool, e.g. "statewright_".

@@ -19,8 +19,9 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 	s.sessions.rebind(req.Session, c)
 	list := slices.Clone(s.own.list)
 	catalogue := s.upstreams.Catalogue()
-	if req.ProtocolVersion() >= protocolStateless || len(catalogue.List) == 0 {
-		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, catalogue.List...)}
+	offered := s.unchanged(ctx, c, catalogue)
+	if req.ProtocolVersion() >= protocolStateless || len(offered) == 0 {
+		return &sdk.ListToolsResult{Cacheable: perCaller, Tools: append(list, offered...)}
 	}
 	run, standing := s.listedFor(ctx, c)
 	made := listing{standing: standing}
@@ -28,7 +29,7 @@ func (s *Server) listTools(ctx context.Context, c caller, req *sdk.ListToolsRequ
 		made = listedIn(run)
 	}
 	s.sessions.made(req.Session, made)
-	for _, tool := range catalogue.List {
+	for _, tool := range offered {
 		if standing == brief.Open || standing == brief.Judged && stateAllows(run, tool.Name, catalogue.Tools[tool.Name].Other(tool.Name)) {
 			list = append(list, tool)
 		}

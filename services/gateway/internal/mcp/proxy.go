@@ -45,6 +45,9 @@ func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRe
 	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
 		return refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool)
 	}
+	if refused := s.changed(ctx, c, target); refused != nil {
+		return refused.resultFor(target.Tool)
+	}
 	if answer := s.admitCall(ctx, g); answer != nil {
 		return answer
 	}

@@ -25,6 +25,7 @@ const (
 	codeUpstreamFailed    = "UPSTREAM_FAILED"
 	codeUpstreamTimeout   = "UPSTREAM_TIMEOUT"
 	codeResultTooLarge    = "RESULT_TOO_LARGE"
+	codeToolChanged       = "TOOL_CHANGED"
 )
 
 // Keys of a result's _meta. What Interlock has to say of an upstream call goes

@@ -42,6 +42,7 @@ type Server struct {
 	upstreams *upstream.Set
 	sessions  *sessions
 	reports   *reports
+	pins      *pins
 	shown     *shown
 	http      *doors
 	life      *life
@@ -56,7 +57,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
-		life: newLife(),
+		life: newLife(), pins: &pins{service: cfg.Pins},
 	}
 	s.http = s.newDoors()
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{

@@ -1,6 +1,9 @@
 package upstream
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,6 +21,7 @@ const Prefix = "mcp__"
 type Tool struct {
 	*sdk.Tool         // as the server wrote it
 	Qualified  string // its full name
+	Digest     string // of all that an agent reads of it
 	plain      string // the name that the operator has given it; empty for none
 	connection *connection
 }
@@ -63,7 +67,7 @@ func (s *Set) rebuild() {
 					"upstream", name, "tool", fmt.Sprintf("%.64s", tool.Name))
 				continue
 			}
-			t := &Tool{Tool: tool, Qualified: Prefix + name + "__" + tool.Name, connection: from}
+			t := &Tool{Tool: tool, Qualified: Prefix + name + "__" + tool.Name, Digest: digest(tool), connection: from}
 			if c.Tools[t.Qualified] != nil || toolcall.Own(t.Qualified) {
 				continue // the same tool twice in one list, or one that the gate would take for ours
 			}
@@ -85,6 +89,18 @@ func (s *Set) rebuild() {
 		slices.Sort(names)
 	}
 	s.catalogue.Store(c)
+}
+
+// digest is that of what an agent reads of a tool, and decides by.
+func digest(tool *sdk.Tool) string {
+	shown := *tool
+	shown.Meta, shown.Icons = nil, nil
+	text, err := json.Marshal(shown)
+	if err != nil {
+		text = []byte(err.Error()) // it cannot be listed either
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Unknown says why a name cannot be called.

@@ -73,6 +73,7 @@ type Announcer interface {
 	// Sealed tells that decisions are part of their hash chain.
 	Sealed(namespace string, s Sealed, at time.Time) (store.Event, error)
 	PolicyChanged(namespace, actor string, c *PolicyChange, at time.Time) (store.Event, error)
+	UpstreamChanged(namespace, actor string, c *UpstreamChange, at time.Time) (store.Event, error)
 }
 
 // App is the enforcer's use cases over one store and one engine.

@@ -137,6 +137,10 @@ func (announcer) PolicyChanged(ns, _ string, c *PolicyChange, _ time.Time) (stor
 	return event(ns, c.Name, c.Type, fmt.Sprint(c.IndexVersion)), nil
 }
 
+func (announcer) UpstreamChanged(ns, _ string, c *UpstreamChange, _ time.Time) (store.Event, error) {
+	return event(ns, c.Server, c.Type, fmt.Sprint(c.Version)), nil
+}
+
 func event(ns, run, call, payload string) store.Event {
 	return store.Event{Key: ledger.Run(ns, run), ID: run + call + payload, Subject: "interlock.x", Payload: []byte(payload)}
 }

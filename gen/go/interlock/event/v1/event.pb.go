@@ -86,6 +86,7 @@ type Event struct {
 	//	*Event_RunApprovalChanged
 	//	*Event_PolicyChanged
 	//	*Event_DecisionsSealed
+	//	*Event_UpstreamChanged
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -463,6 +464,15 @@ func (x *Event) GetDecisionsSealed() *DecisionsSealed {
 	return nil
 }
 
+func (x *Event) GetUpstreamChanged() *UpstreamChanged {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_UpstreamChanged); ok {
+			return x.UpstreamChanged
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -622,6 +632,11 @@ type Event_DecisionsSealed struct {
 	DecisionsSealed *DecisionsSealed `protobuf:"bytes,50,opt,name=decisions_sealed,json=decisionsSealed,proto3,oneof"`
 }
 
+type Event_UpstreamChanged struct {
+	// Of upstream.changed and upstream.accepted.
+	UpstreamChanged *UpstreamChanged `protobuf:"bytes,51,opt,name=upstream_changed,json=upstreamChanged,proto3,oneof"`
+}
+
 func (*Event_WorkflowRegistered) isEvent_Payload() {}
 
 func (*Event_RunStarted) isEvent_Payload() {}
@@ -683,6 +698,8 @@ func (*Event_RunApprovalChanged) isEvent_Payload() {}
 func (*Event_PolicyChanged) isEvent_Payload() {}
 
 func (*Event_DecisionsSealed) isEvent_Payload() {}
+
+func (*Event_UpstreamChanged) isEvent_Payload() {}
 
 // WorkflowRegistered announces a new immutable version of a workflow or process.
 type WorkflowRegistered struct {
@@ -3314,6 +3331,54 @@ func (x *PolicyChanged) GetAttachedTo() string {
 	return ""
 }
 
+// UpstreamChanged announces that tools of an MCP server behind the gate have another
+// schema or description than was accepted (type "changed"), or that an operator has
+// accepted that (type "accepted"). The entity is the server.
+type UpstreamChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of the tools at the server.
+	Tools         []string `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpstreamChanged) Reset() {
+	*x = UpstreamChanged{}
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpstreamChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpstreamChanged) ProtoMessage() {}
+
+func (x *UpstreamChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpstreamChanged.ProtoReflect.Descriptor instead.
+func (*UpstreamChanged) Descriptor() ([]byte, []int) {
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *UpstreamChanged) GetTools() []string {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
 // DecisionsSealed announces that decisions of a partition are part of its hash chain
 // (type "sealed"). A consumer that keeps the heads can detect a rewritten chain.
 type DecisionsSealed struct {
@@ -3330,7 +3395,7 @@ type DecisionsSealed struct {
 
 func (x *DecisionsSealed) Reset() {
 	*x = DecisionsSealed{}
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3342,7 +3407,7 @@ func (x *DecisionsSealed) String() string {
 func (*DecisionsSealed) ProtoMessage() {}
 
 func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
-	mi := &file_interlock_event_v1_event_proto_msgTypes[33]
+	mi := &file_interlock_event_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3355,7 +3420,7 @@ func (x *DecisionsSealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionsSealed.ProtoReflect.Descriptor instead.
 func (*DecisionsSealed) Descriptor() ([]byte, []int) {
-	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{33}
+	return file_interlock_event_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DecisionsSealed) GetFirst() int64 {
@@ -3383,7 +3448,7 @@ var File_interlock_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x14\n" +
+	"\x1einterlock/event/v1/event.proto\x12\x12interlock.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf3\x14\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
@@ -3430,7 +3495,8 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"\x10approval_changed\x18/ \x01(\v2#.interlock.event.v1.ApprovalChangedH\x00R\x0fapprovalChanged\x12Z\n" +
 	"\x14run_approval_changed\x180 \x01(\v2&.interlock.event.v1.RunApprovalChangedH\x00R\x12runApprovalChanged\x12J\n" +
 	"\x0epolicy_changed\x181 \x01(\v2!.interlock.event.v1.PolicyChangedH\x00R\rpolicyChanged\x12P\n" +
-	"\x10decisions_sealed\x182 \x01(\v2#.interlock.event.v1.DecisionsSealedH\x00R\x0fdecisionsSealedB\t\n" +
+	"\x10decisions_sealed\x182 \x01(\v2#.interlock.event.v1.DecisionsSealedH\x00R\x0fdecisionsSealed\x12P\n" +
+	"\x10upstream_changed\x183 \x01(\v2#.interlock.event.v1.UpstreamChangedH\x00R\x0fupstreamChangedB\t\n" +
 	"\apayload\"s\n" +
 	"\x12WorkflowRegistered\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
@@ -3648,7 +3714,9 @@ const file_interlock_event_v1_event_proto_rawDesc = "" +
 	"attachment\x18\x04 \x01(\tR\n" +
 	"attachment\x12\x1f\n" +
 	"\vattached_to\x18\x05 \x01(\tR\n" +
-	"attachedTo\"O\n" +
+	"attachedTo\"'\n" +
+	"\x0fUpstreamChanged\x12\x14\n" +
+	"\x05tools\x18\x01 \x03(\tR\x05tools\"O\n" +
 	"\x0fDecisionsSealed\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x03R\x04last\x12\x12\n" +
@@ -3666,7 +3734,7 @@ func file_interlock_event_v1_event_proto_rawDescGZIP() []byte {
 	return file_interlock_event_v1_event_proto_rawDescData
 }
 
-var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_interlock_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: interlock.event.v1.Event
 	(*WorkflowRegistered)(nil),    // 1: interlock.event.v1.WorkflowRegistered
@@ -3701,11 +3769,12 @@ var file_interlock_event_v1_event_proto_goTypes = []any{
 	(*ApprovalChanged)(nil),       // 30: interlock.event.v1.ApprovalChanged
 	(*RunApprovalChanged)(nil),    // 31: interlock.event.v1.RunApprovalChanged
 	(*PolicyChanged)(nil),         // 32: interlock.event.v1.PolicyChanged
-	(*DecisionsSealed)(nil),       // 33: interlock.event.v1.DecisionsSealed
-	(*timestamppb.Timestamp)(nil), // 34: google.protobuf.Timestamp
+	(*UpstreamChanged)(nil),       // 33: interlock.event.v1.UpstreamChanged
+	(*DecisionsSealed)(nil),       // 34: interlock.event.v1.DecisionsSealed
+	(*timestamppb.Timestamp)(nil), // 35: google.protobuf.Timestamp
 }
 var file_interlock_event_v1_event_proto_depIdxs = []int32{
-	34, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
+	35, // 0: interlock.event.v1.Event.time:type_name -> google.protobuf.Timestamp
 	1,  // 1: interlock.event.v1.Event.workflow_registered:type_name -> interlock.event.v1.WorkflowRegistered
 	2,  // 2: interlock.event.v1.Event.run_started:type_name -> interlock.event.v1.RunStarted
 	3,  // 3: interlock.event.v1.Event.run_transitioned:type_name -> interlock.event.v1.RunTransitioned
@@ -3736,16 +3805,17 @@ var file_interlock_event_v1_event_proto_depIdxs = []int32{
 	30, // 28: interlock.event.v1.Event.approval_changed:type_name -> interlock.event.v1.ApprovalChanged
 	31, // 29: interlock.event.v1.Event.run_approval_changed:type_name -> interlock.event.v1.RunApprovalChanged
 	32, // 30: interlock.event.v1.Event.policy_changed:type_name -> interlock.event.v1.PolicyChanged
-	33, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
-	14, // 32: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
-	18, // 33: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
-	34, // 34: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
-	34, // 35: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	34, // 31: interlock.event.v1.Event.decisions_sealed:type_name -> interlock.event.v1.DecisionsSealed
+	33, // 32: interlock.event.v1.Event.upstream_changed:type_name -> interlock.event.v1.UpstreamChanged
+	14, // 33: interlock.event.v1.RunJoined.branches:type_name -> interlock.event.v1.JoinedBranch
+	18, // 34: interlock.event.v1.ToolCallDecided.shadows:type_name -> interlock.event.v1.ShadowDecided
+	35, // 35: interlock.event.v1.StateLocked.expires_at:type_name -> google.protobuf.Timestamp
+	35, // 36: interlock.event.v1.ApprovalChanged.expires_at:type_name -> google.protobuf.Timestamp
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_interlock_event_v1_event_proto_init() }
@@ -3785,6 +3855,7 @@ func file_interlock_event_v1_event_proto_init() {
 		(*Event_RunApprovalChanged)(nil),
 		(*Event_PolicyChanged)(nil),
 		(*Event_DecisionsSealed)(nil),
+		(*Event_UpstreamChanged)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3792,7 +3863,7 @@ func file_interlock_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_interlock_event_v1_event_proto_rawDesc), len(file_interlock_event_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

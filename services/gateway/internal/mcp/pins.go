@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+)
+
+// pins asks whether tools of upstream servers are as they were first seen, or as an
+// operator has accepted them since. A tool that is not known to be is neither listed
+// nor called.
+type pins struct {
+	service policyv1.UpstreamServiceClient // nil: nothing is pinned
+
+	mu       sync.Mutex
+	accepted map[pinned]bool // what was accepted once stays so
+}
+
+// pinned is a tool as a caller was told that it may use it: the namespace is the token's,
+// or one that the caller names.
+type pinned struct{ token, namespace, name, digest string }
+
+func pinOf(c caller, t *upstream.Tool) pinned {
+	return pinned{tokenDigest(c.Token), c.Namespace, t.Qualified, t.Digest}
+}
+
+// hold returns those of tools that may be used now. The error is why others could not be
+// asked about.
+func (p *pins) hold(ctx context.Context, c caller, tools []*upstream.Tool) (held map[*upstream.Tool]bool, err error) {
+	held = make(map[*upstream.Tool]bool, len(tools))
+	unknown := map[string][]*upstream.Tool{}
+	for _, t := range tools {
+		if held[t] = p.service == nil || p.knows(pinOf(c, t)); !held[t] {
+			unknown[t.Server()] = append(unknown[t.Server()], t)
+		}
+	}
+	for server, tools := range unknown {
+		changed, failed := p.observe(ctx, c, server, tools)
+		if failed != nil {
+			err = failed
+			continue
+		}
+		for _, t := range tools {
+			held[t] = !slices.Contains(changed, t.Name)
+			if held[t] {
+				p.learn(pinOf(c, t))
+			}
+		}
+	}
+	return held, err
+}
+
+func (p *pins) observe(ctx context.Context, c caller, server string, tools []*upstream.Tool) (changed []string, err error) {
+	req := &policyv1.ObserveUpstreamToolsRequest{Server: server}
+	for _, t := range tools {
+		req.Tools = append(req.Tools, &policyv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description)})
+	}
+	resp, err := p.service.ObserveUpstreamTools(c.outgoing(ctx), req)
+	return resp.GetChanged(), err
+}
+
+// maxDescription is what is kept of a description.
+const maxDescription = 1024
+
+func clipped(description string) string {
+	return strings.ToValidUTF8(description[:min(len(description), maxDescription)], "")
+}
+
+func (p *pins) knows(pin pinned) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accepted[pin]
+}
+
+// maxPins bounds what is remembered. Nothing is lost by forgetting but a question.
+const maxPins = 65_536
+
+func (p *pins) learn(pin pinned) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.accepted == nil || len(p.accepted) >= maxPins {
+		p.accepted = map[pinned]bool{}
+	}
+	p.accepted[pin] = true
+}
+
+// unchanged are the tools of servers that a caller may be shown.
+func (s *Server) unchanged(ctx context.Context, c caller, catalogue *upstream.Catalogue) []*sdk.Tool {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+	defer cancel()
+	var all []*upstream.Tool
+	for name, t := range catalogue.Tools {
+		if name == t.Qualified {
+			all = append(all, t)
+		}
+	}
+	held, err := s.pins.hold(ctx, c, all)
+	if err != nil {
+		s.log.WarnContext(ctx, "mcp: tools of upstream servers are hidden, because it is not known whether they have changed", "error", err)
+	}
+	return slices.DeleteFunc(slices.Clone(catalogue.List), func(t *sdk.Tool) bool { return !held[catalogue.Tools[t.Name]] })
+}
+
+// changed refuses a call of a tool that is not as it was accepted.
+func (s *Server) changed(ctx context.Context, c caller, target *upstream.Tool) *refusal {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+	defer cancel()
+	held, err := s.pins.hold(ctx, c, []*upstream.Tool{target})
+	switch {
+	case held[target]:
+		return nil
+	case err != nil:
+		return refuseUndecided(err)
+	}
+	return &refusal{Decision: "DENY", Code: codeToolChanged, lead: "Denied", Message: fmt.Sprintf(
+		"the server %s has changed the schema or the description of its tool %s since it was accepted. "+
+			"Do not use it: an operator must review the change and accept it first", target.Server(), target.Name)}
+}

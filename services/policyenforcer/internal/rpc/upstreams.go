@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/rpc"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
+)
+
+// Upstreams serves UpstreamService.
+type Upstreams struct {
+	policyv1.UnimplementedUpstreamServiceServer
+	App *app.App
+}
+
+// ObserveUpstreamTools implements UpstreamService.
+func (s *Upstreams) ObserveUpstreamTools(
+	ctx context.Context, req *policyv1.ObserveUpstreamToolsRequest,
+) (*policyv1.ObserveUpstreamToolsResponse, error) {
+	seen := make([]app.ObservedTool, len(req.GetTools()))
+	for i, t := range req.GetTools() {
+		seen[i] = app.ObservedTool{Tool: t.GetTool(), Digest: t.GetDigest(), Description: t.GetDescription()}
+	}
+	changed, err := s.App.ObserveTools(ctx, caller(ctx), req.GetServer(), seen)
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ObserveUpstreamToolsResponse{Changed: changed}, nil
+}
+
+// ListUpstreamTools implements UpstreamService.
+func (s *Upstreams) ListUpstreamTools(ctx context.Context, _ *policyv1.ListUpstreamToolsRequest) (*policyv1.ListUpstreamToolsResponse, error) {
+	all, err := s.App.UpstreamTools(ctx, rpc.Namespace(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.ListUpstreamToolsResponse{Tools: upstreamTools(all)}, nil
+}
+
+// AcceptUpstreamTools implements UpstreamService.
+func (s *Upstreams) AcceptUpstreamTools(
+	ctx context.Context, req *policyv1.AcceptUpstreamToolsRequest,
+) (*policyv1.AcceptUpstreamToolsResponse, error) {
+	accepted, err := s.App.AcceptTools(ctx, caller(ctx), req.GetServer(), req.GetTool())
+	if err != nil {
+		return nil, err
+	}
+	return &policyv1.AcceptUpstreamToolsResponse{Tools: upstreamTools(accepted)}, nil
+}
+
+func upstreamTools(all []app.UpstreamTool) []*policyv1.UpstreamTool {
+	out := make([]*policyv1.UpstreamTool, len(all))
+	for i, t := range all {
+		out[i] = &policyv1.UpstreamTool{
+			Server: t.Server, Tool: t.Tool, Accepted: t.Accepted[len(t.Accepted)-1], Changed: t.Changed, Description: t.Description,
+		}
+	}
+	return out
+}
+
+// UpstreamChanged announces a change of a server's tools.
+func (Announcer) UpstreamChanged(namespace, actor string, c *app.UpstreamChange, at time.Time) (store.Event, error) {
+	return bus.Encode(&eventv1.Event{
+		Namespace: namespace, Entity: "upstream", EntityId: c.Server, Type: c.Type,
+		Version: c.Version, Time: timestamppb.New(at), Actor: actor,
+		Payload: &eventv1.Event_UpstreamChanged{UpstreamChanged: &eventv1.UpstreamChanged{Tools: bus.ClipAll(c.Tools)}},
+	})
+}
