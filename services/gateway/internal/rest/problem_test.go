@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -446,4 +447,29 @@ func TestCheckWithoutDecision(t *testing.T) {
 	if rec := h.do("POST", "/v1/runs/r/check", `{"tool":"Edit"}`); rec.Code != 404 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
+}
+
+// A service that never answers does not keep the agent waiting.
+func TestCheckIsAnsweredSoon(t *testing.T) {
+	t.Parallel()
+	var left time.Duration
+	h := newHouse(t, func(c *Config) { c.Policy = soon{c.Policy, &left} })
+	h.do("POST", "/v1/runs/r/check", `{"tool":"Edit"}`)
+	if left <= 0 || left > checkTimeout {
+		t.Errorf("the check has %s", left)
+	}
+}
+
+// soon notes how long a check may take.
+type soon struct {
+	policyv1.PolicyEnforcerServiceClient
+	left *time.Duration
+}
+
+func (s soon) CheckToolCall(
+	ctx context.Context, in *policyv1.CheckToolCallRequest, opts ...grpc.CallOption,
+) (*policyv1.CheckToolCallResponse, error) {
+	deadline, _ := ctx.Deadline()
+	*s.left = time.Until(deadline)
+	return s.PolicyEnforcerServiceClient.CheckToolCall(ctx, in, opts...)
 }
