@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
+	"github.com/interlock-run/interlock/services/internal/storeguard"
 )
 
 // StoreConfig says which store to open.
@@ -24,10 +26,11 @@ type StoreConfig struct {
 	Logger *slog.Logger
 }
 
-// SafetyFlags say what is done about a store that may lose what it has acknowledged.
+// SafetyFlags say what is done about a store that may lose what it has acknowledged, or is silent.
 type SafetyFlags struct {
-	OnRollback string `help:"What to do when the store has gone back in time: refuse everything until an operator accepts that, or continue." enum:"refuse,continue" default:"refuse" env:"INTERLOCK_ON_ROLLBACK"`
-	RedisWait  int    `help:"Replicas of Redis that must have a write before it is acknowledged." default:"0" env:"INTERLOCK_REDIS_WAIT" placeholder:"N"`
+	OnRollback   string        `help:"What to do when the store has gone back in time: refuse everything until an operator accepts that, or continue." enum:"refuse,continue" default:"refuse" env:"INTERLOCK_ON_ROLLBACK"`
+	RedisWait    int           `help:"Replicas of Redis that must have a write before it is acknowledged." default:"0" env:"INTERLOCK_REDIS_WAIT" placeholder:"N"`
+	StoreTimeout time.Duration `help:"How long one call of the store may take; 0 for any time." default:"2s" env:"INTERLOCK_STORE_TIMEOUT"`
 }
 
 func (f SafetyFlags) goOn() bool { return f.OnRollback == "continue" }
@@ -43,6 +46,14 @@ func AcceptRollback(ctx context.Context, cfg StoreConfig) (lost []string, err er
 
 // OpenStore opens the store that a configuration names.
 func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
+	st, err := openStore(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return storeguard.Wrap(st, cfg.StoreTimeout), nil
+}
+
+func openStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.URL == "" || cfg.URL == "sqlite":
 		return sqlitestore.Open(ctx, sqlitestore.Config{Path: cfg.Path, ContinueAfterRollback: cfg.goOn(), Logger: cfg.Logger})
