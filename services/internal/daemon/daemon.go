@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,6 +63,7 @@ type Daemon struct {
 	Tokens auth.Authenticator
 
 	flags      Flags
+	admin      atomic.Pointer[http.Handler]
 	background []func(context.Context) error
 	closers    []func() error
 }
@@ -100,6 +102,13 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 	d := &Daemon{Name: name, flags: flags, Registry: NewRegistry(), Tracer: telemetry.TracerProvider(), Log: log}
 	d.OnClose(func() error { return shutdown(context.WithoutCancel(ctx)) })
 	defer func() { err = errors.Join(err, d.close()) }()
+	if flags.Admin != "" {
+		end, err := d.serveAdmin(flags.Admin)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	if storage != nil {
 		if err := d.useStore(ctx, *storage); err != nil {
 			return err
@@ -111,7 +120,7 @@ func Run(ctx context.Context, name, version string, flags Flags, storage *StoreF
 	if err := build(d); err != nil {
 		return err
 	}
-	return d.serve(ctx, flags.Admin)
+	return d.serve(ctx)
 }
 
 // NewRegistry is a metrics registry with the process's own metrics.
@@ -122,7 +131,7 @@ func NewRegistry() *prometheus.Registry {
 }
 
 func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
-	st, err := OpenStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log})
+	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log})
 	if err != nil {
 		return err
 	}
@@ -194,7 +203,7 @@ func (d *Daemon) gate() *store.Gate {
 
 // serve runs everything until ctx ends or a part fails: the server drains first,
 // so that the relay can announce what the last calls did.
-func (d *Daemon) serve(ctx context.Context, admin string) error {
+func (d *Daemon) serve(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ctx, fail := context.WithCancelCause(ctx)
@@ -208,13 +217,7 @@ func (d *Daemon) serve(ctx context.Context, admin string) error {
 			}
 		}()
 	}
-	if admin != "" {
-		end, err := d.serveAdmin(admin)
-		if err != nil {
-			return err
-		}
-		defer end()
-	}
+	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Checks: &d.Checks, Gatherer: d.Registry})))
 	d.Server.SetServing(true)
 	d.Log.Info("serving", "service", d.Name, "grpc", d.Server.Addrs()[0].String())
 	err := d.Server.Serve(ctx)
@@ -234,8 +237,10 @@ func (d *Daemon) serveAdmin(address string) (end func(), err error) {
 		return nil, busy("admin", fmt.Errorf("listen for the admin endpoints: %w", err))
 	}
 	d.Log.Info("serving", "service", d.Name, "admin", lis.Addr().String())
+	// Until it serves the process is alive, and not ready.
+	d.admin.Store(new(rpc.Admin(rpc.AdminConfig{Gatherer: d.Registry})))
 	server := &http.Server{
-		Handler:           rpc.Admin(rpc.AdminConfig{Checks: &d.Checks, Gatherer: d.Registry}),
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*d.admin.Load()).ServeHTTP(w, r) }),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	go func() { _ = server.Serve(lis) }() // ends when it is closed

@@ -25,11 +25,6 @@ func TestRunRefusesWhatCanNotServe(t *testing.T) {
 		},
 		"no key":    {Flags{GRPC: "127.0.0.1:0", AuthFlags: AuthFlags{TokenKey: "nowhere.key"}}, nil, []string{"--token-key", "nowhere.key"}},
 		"no tokens": {Flags{GRPC: "127.0.0.1:0", Tokens: "nowhere.json"}, nil, []string{"nowhere.json"}},
-		"no Redis": {
-			Flags{GRPC: "127.0.0.1:0", AllowAnonymous: true},
-			&StoreFlags{Store: "redis://127.0.0.1:1/0", NATSURL: "nats://127.0.0.1:1"},
-			[]string{"--store", "is it running there?", "127.0.0.1:1"},
-		},
 		"no URL of a Redis": {
 			Flags{GRPC: "127.0.0.1:0", AllowAnonymous: true},
 			&StoreFlags{Store: "redis://127.0.0.1:1/0?x=y", NATSURL: "nats://127.0.0.1:1"},

@@ -53,6 +53,34 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	return storeguard.Wrap(st, cfg.StoreTimeout), nil
 }
 
+// Pauses of a service that waits for its store.
+const (
+	retryStore = time.Second
+	sayStore   = time.Minute
+)
+
+// awaitStore opens a store as soon as it can be reached: services may start in any order.
+func awaitStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
+	var said time.Time
+	retry := time.NewTicker(retryStore)
+	defer retry.Stop()
+	for {
+		st, err := OpenStore(ctx, cfg)
+		if !errors.Is(err, store.ErrUnavailable) {
+			return st, err
+		}
+		if time.Since(said) >= sayStore {
+			cfg.Logger.Warn("waiting for the store", "error", err)
+			said = time.Now()
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
 func openStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	switch scheme, _, _ := strings.Cut(cfg.URL, "://"); {
 	case cfg.URL == "" || cfg.URL == "sqlite":
