@@ -58,8 +58,8 @@ const (
 	dialTimeout = 5 * time.Second
 	ioTimeout   = 10 * time.Second
 	readRetries = 2
-	// waitTimeout is how long replicas have to confirm a write.
-	waitTimeout = 2 * time.Second
+	// WaitTimeout is how long replicas have to confirm a write.
+	WaitTimeout = 2 * time.Second
 )
 
 // fill puts the defaults in.

@@ -28,7 +28,7 @@ func (s *Store) write(ctx context.Context, script *script, args []any) (any, err
 		return nil, err
 	}
 	// It waits for what this connection has written last, and so for all before.
-	confirmed, err := conn.Wait(ctx, s.config.Wait, waitTimeout).Result()
+	confirmed, err := conn.Wait(ctx, s.config.Wait, WaitTimeout).Result()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnconfirmed, err)
 	}

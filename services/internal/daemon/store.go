@@ -50,7 +50,11 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storeguard.Wrap(st, cfg.StoreTimeout), nil
+	timeout := cfg.StoreTimeout
+	if timeout > 0 && cfg.RedisWait > 0 {
+		timeout += redisstore.WaitTimeout // or a slow replica would look like a silent store
+	}
+	return storeguard.Wrap(st, timeout), nil
 }
 
 // Pauses of a service that waits for its store.
