@@ -301,7 +301,7 @@ func TestMarshalKnowsEveryField(t *testing.T) {
 		m    proto.Message
 		want int
 	}{
-		{&eventv1.Event{}, 8 + 31},
+		{&eventv1.Event{}, 8 + 32},
 		{&eventv1.ToolCallDecided{}, 14},
 		{&eventv1.ShadowDecided{}, 5},
 		{&eventv1.ToolCallReported{}, 7},

@@ -144,6 +144,7 @@ func open(t *testing.T, service *runs, change func(*rpc.Config)) *house {
 	policyv1.RegisterPolicyEnforcerServiceServer(server.GRPC(), checks{})
 	policyv1.RegisterPolicyServiceServer(server.GRPC(), policyv1.UnimplementedPolicyServiceServer{})
 	policyv1.RegisterDecisionServiceServer(server.GRPC(), policyv1.UnimplementedDecisionServiceServer{})
+	policyv1.RegisterUpstreamServiceServer(server.GRPC(), policyv1.UnimplementedUpstreamServiceServer{})
 	approvalv1.RegisterApprovalServiceServer(server.GRPC(), approvalv1.UnimplementedApprovalServiceServer{})
 	statev1.RegisterSchemaServiceServer(server.GRPC(), statev1.UnimplementedSchemaServiceServer{})
 	statev1.RegisterStateServiceServer(server.GRPC(), statev1.UnimplementedStateServiceServer{})

@@ -65,6 +65,8 @@ type Config struct {
 	Webhooks Webhooks
 	// Retention is how long approvals are kept after they became final; 0 forever.
 	Retention time.Duration
+	// Quota is how many questions about calls a principal may have pending; 0 for any number.
+	Quota int64
 	// Clock is time.Now outside of tests.
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -80,6 +82,7 @@ type App struct {
 	log      *slog.Logger
 	// retention is how long approvals are kept after they became final; 0 forever.
 	retention time.Duration
+	quota     int64
 
 	changes  *wakeup.Hub
 	watchers *watchers
@@ -94,7 +97,7 @@ type App struct {
 func New(cfg Config) *App {
 	return &App{
 		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, clock: cfg.Clock, log: cfg.Log,
-		retention: cfg.Retention, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		retention: cfg.Retention, quota: cfg.Quota, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
 		pageBytes: pageBytes,
 	}
 }

@@ -69,7 +69,7 @@ func (a *App) open(ctx context.Context, caller Caller, req consent.Request, runI
 	case err == nil:
 		return t.after, true, nil
 	case !retry.Lost(err):
-		return nil, false, err
+		return nil, false, tooMany(err)
 	}
 	r, err := a.same(ctx, caller, req, runID)
 	return r, false, err

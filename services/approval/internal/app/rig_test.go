@@ -55,6 +55,7 @@ type rig struct {
 	runs      app.Runs
 	hooks     app.Webhooks
 	retention time.Duration
+	quota     int64
 	*app.App
 }
 
@@ -168,7 +169,7 @@ func (r *rig) said(id string, want ...string) {
 // replica returns another process over a store.
 func (r *rig) replica(s store.Store) *app.App {
 	return app.New(app.Config{
-		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Store: s, Announce: announcer, Runs: r.runs, Webhooks: r.hooks, Retention: r.retention, Quota: r.quota, Clock: r.clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
 }
 

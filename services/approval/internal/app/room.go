@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -36,6 +39,43 @@ func crowd(runID string, asker consent.Asker) (name, value string) {
 	default:
 		return labelAskedIn, "principal " + asker.Principal
 	}
+}
+
+// quotaWaiting is what is counted of a principal: its questions about calls that wait.
+const quotaWaiting = "waiting"
+
+// counted are what the change makes of the quota of its asker. A store that does not span
+// shards cannot count in the same commit, and does not.
+func (t *transaction) counted() []store.Counter {
+	if t.after.Action.Kind != consent.ToolCall || !t.app.store.Spans() {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(t.after.Asker.Principal))
+	c := store.Counter{
+		Owner: store.Key{Namespace: t.after.Namespace, Kind: "approval_quota", ID: hex.EncodeToString(sum[:])},
+		Name:  quotaWaiting, Delta: -1, Limit: store.NoLimit,
+	}
+	switch {
+	case t.before == nil:
+		c.Delta = 1
+		if t.app.quota > 0 {
+			c.Limit = t.app.quota
+		}
+	case !t.decided():
+		return nil
+	}
+	return []store.Counter{c}
+}
+
+// tooMany is the refusal of the quota, or the error as it is.
+func tooMany(err error) error {
+	var limit *store.LimitError
+	if errors.As(err, &limit) && limit.Name == quotaWaiting {
+		return fault.New(fault.QuotaExceeded,
+			"%d questions of yours are pending, and a principal may have %d (--approvals-per-principal); wait until people have decided some",
+			limit.Value, limit.Limit)
+	}
+	return err
 }
 
 // room refuses one question too many.

@@ -149,3 +149,48 @@ func TestRoomRaces(t *testing.T) {
 		r.refused(err, fault.LimitReached)
 	})
 }
+
+// One principal does not drown approvers by many runs; a decision makes room, and transitions
+// do not count.
+func TestRoomOfAPrincipal(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.quota = 3
+		r.App = r.replica(r.store)
+		ask := func(n int, change func(*app.Question)) (*app.Record, error) {
+			q := variation(n)
+			q.RunID = fmt.Sprint("run_", n)
+			change(&q)
+			got, _, err := r.Create(r.Context(), engine, q)
+			return got, err
+		}
+		same := func(*app.Question) {}
+		var first *app.Record
+		for n := range 3 {
+			got, err := ask(n, same)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first = got
+		}
+		if _, err := ask(0, same); err != nil {
+			t.Errorf("one that waits already: %v", err)
+		}
+		_, err := ask(3, same)
+		if f := r.refused(err, fault.QuotaExceeded); !strings.Contains(f.Message, "--approvals-per-principal") {
+			t.Error(f.Message)
+		}
+		if _, err := ask(3, func(q *app.Question) { q.Asker.Principal = "another" }); err != nil {
+			t.Errorf("another's: %v", err)
+		}
+		if _, err := ask(4, func(q *app.Question) { q.Kind, q.Reuse = consent.Transition, false }); err != nil {
+			t.Errorf("a transition: %v", err)
+		}
+		r.vote(alice, first.ID, app.Vote{Approve: true})
+		if _, err := ask(5, same); err != nil {
+			t.Errorf("after a decision: %v", err)
+		}
+		_, err = ask(6, same)
+		r.refused(err, fault.QuotaExceeded)
+	})
+}

@@ -92,6 +92,6 @@ func (t *transaction) batch() (store.Batch, error) {
 		}
 		batch.SetTimers = append(batch.SetTimers, timers...)
 	}
-	batch.Idempotency = t.once.Keep(t.after.key())
+	batch.Idempotency, batch.Counters = t.once.Keep(t.after.key()), t.counted()
 	return batch, nil
 }
