@@ -19,13 +19,13 @@ QUICK := -trimpath -ldflags '$(LDFLAGS)' -gcflags='all=-l -dwarf=false'
 ALONE := $(addprefix ./pkg/,authority diagram document rules scenario shell toolcall toolname workflow) \
 	./services/cmd/interlock ./services/e2e
 # SQLite is C translated to Go: to watch its memory for races takes most of a test's
-# time, and none of it is ours. Packages that wait leave room for a third one.
+# time, and none of it is ours.
 # What others have written is compiled without inlining: it takes half the time.
 OTHERS := $(foreach p,github.com google.golang.org go.opentelemetry.io golang.org buf.build cel.dev,-gcflags='$(p)/...=-dwarf=false -l')
 RACE := -gcflags=all=-dwarf=false $(OTHERS) -gcflags='github.com/interlock-run/...=-dwarf=false' \
 	-gcflags='modernc.org/...=-dwarf=false -race=false' -ldflags='-s -w'
 # `make check` and .ci/run vet by themselves.
-ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
+ALL_OF_IT := -p 2 -vet=off -shuffle=on -timeout=15m
 FUZZTIME ?= 20s
 SEEDS ?= 5
 FAULTS ?= 200
@@ -40,8 +40,16 @@ build: ## build bin/interlock and the separate services
 
 .PHONY: test
 test: deps ## install what the tests need, then run every test, with -race where anything can
+	@# At once, for some tests wait while others are compiled.
+	$(MAKE) --no-print-directory -j2 -k test-alone test-race
+
+.PHONY: test-alone
+test-alone:
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(ALONE)
+
+.PHONY: test-race
+test-race:
 	$(GO) test -race $(RACE) $(ALL_OF_IT) \
 		$$($(GO) list $(PACKAGES) | grep -vxF "$$($(GO) list $(ALONE))")
 
