@@ -24,8 +24,8 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
-// The environment of `make fault`: how many faults each topology gets. Which they are depends
-// on the seed of package randtest.
+// The environment of `make fault`: how many faults each topology gets. Package randtest says
+// which.
 const (
 	faultsVariable = "INTERLOCK_FAULTS"
 	fewFaults      = 6

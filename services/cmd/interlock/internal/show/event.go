@@ -65,6 +65,8 @@ func eventFacts(ev *eventv1.Event) string {
 	switch ev.GetPayload().(type) {
 	case *eventv1.Event_StateChanged:
 		facts = slices.Insert(facts, 0, fmt.Sprintf("version %d", ev.GetVersion()))
+	case *eventv1.Event_UpstreamChanged:
+		facts = append(facts, "tools "+strings.Join(ev.GetUpstreamChanged().GetTools(), ", "))
 	case *eventv1.Event_StateLocked:
 		facts = slices.Insert(facts, 0, fmt.Sprintf("fencing token %d", ev.GetVersion()))
 	}

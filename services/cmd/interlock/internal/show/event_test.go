@@ -183,7 +183,10 @@ func TestEventFactsOfEveryPayload(t *testing.T) {
 		payload := m.NewField(fields.Get(i)).Message()
 		inner := payload.Descriptor().Fields()
 		for j := range inner.Len() {
-			if f := inner.Get(j); f.Kind() == protoreflect.StringKind && !f.IsList() {
+			switch f := inner.Get(j); {
+			case f.Kind() == protoreflect.StringKind && f.IsList():
+				payload.Mutable(f).List().Append(protoreflect.ValueOfString("v" + string(f.Name())))
+			case f.Kind() == protoreflect.StringKind && !f.IsMap():
 				payload.Set(f, protoreflect.ValueOfString("v"+string(f.Name())))
 			}
 		}
