@@ -25,7 +25,7 @@ OTHERS := $(foreach p,github.com google.golang.org go.opentelemetry.io golang.or
 RACE := -gcflags=all=-dwarf=false $(OTHERS) -gcflags='github.com/interlock-run/...=-dwarf=false' \
 	-gcflags='modernc.org/...=-dwarf=false -race=false' -ldflags='-s -w'
 # `make check` and .ci/run vet by themselves.
-ALL_OF_IT := -p 2 -vet=off -shuffle=on -timeout=15m
+ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
 FUZZTIME ?= 20s
 SEEDS ?= 5
 FAULTS ?= 200
@@ -39,17 +39,12 @@ build: ## build bin/interlock and the separate services
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./services/cmd/...
 
 .PHONY: test
-test: deps ## install what the tests need, then run every test, with -race where anything can
-	@# At once, for some tests wait while others are compiled.
-	$(MAKE) --no-print-directory -j2 -k test-alone test-race
-
-.PHONY: test-alone
-test-alone:
+test: deps ## install what the tests need, then run every test
 	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
-	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(ALONE)
+	CGO_ENABLED=0 $(GO) test $(QUICK) $(ALL_OF_IT) $(PACKAGES)
 
-.PHONY: test-race
-test-race:
+.PHONY: race
+race: deps ## run the tests that can race anything with the race detector
 	$(GO) test -race $(RACE) $(ALL_OF_IT) \
 		$$($(GO) list $(PACKAGES) | grep -vxF "$$($(GO) list $(ALONE))")
 
