@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -191,16 +193,29 @@ func writeTokens(t testing.TB, file string) {
 	}
 }
 
-// freeAddresses are addresses that nobody listens on.
+// lastPort is the last one that freeAddresses has tried; processes begin apart.
+var lastPort atomic.Int64
+
+func init() { lastPort.Store(int64(os.Getpid()) * 101) }
+
+// freeAddresses are addresses that nobody listens on. Their ports are below those that are
+// given to who asks for any, so that nobody gets one in the meantime.
 func freeAddresses(t testing.TB, n int) []string {
 	t.Helper()
-	addresses := make([]string, n)
-	for i := range addresses {
-		lis := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-		defer lis.Close()
-		addresses[i] = lis.Addr().String()
+	const lowest, ports = 10_000, 22_000
+	var addresses []string
+	for range ports {
+		if len(addresses) == n {
+			return addresses
+		}
+		address := net.JoinHostPort("127.0.0.1", strconv.FormatInt(lowest+lastPort.Add(1)%ports, 10))
+		if lis, err := net.Listen("tcp", address); err == nil {
+			lis.Close()
+			addresses = append(addresses, address)
+		}
 	}
-	return addresses
+	t.Fatalf("only %d of %d ports are free", len(addresses), n)
+	return nil
 }
 
 func (s *separate) service(t testing.TB, name string, args ...string) *process {
