@@ -202,7 +202,7 @@ func init() { lastPort.Store(int64(os.Getpid()) * 101) }
 // given to who asks for any, so that nobody gets one in the meantime.
 func freeAddresses(t testing.TB, n int) []string {
 	t.Helper()
-	const lowest, ports = 10_000, 22_000
+	const lowest, ports = 10_000, 5_000 // those of package redistest are above
 	var addresses []string
 	for range ports {
 		if len(addresses) == n {
