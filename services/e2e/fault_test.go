@@ -249,6 +249,11 @@ func allowedAgain(t *testing.T, id string, callers ...*caller) {
 			}
 			return err
 		})
+		// Each replica finds out by itself that the store is back.
+		eventually(t, "the engine answers again", func() error {
+			_, err := c.runs.GetRun(within(t), &enginev1.GetRunRequest{RunId: id})
+			return err
+		})
 	}
 }
 
