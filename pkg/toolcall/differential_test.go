@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,7 +66,11 @@ func TestAgainstBash(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
-			for _, line := range newSandbox(t, strings.Fields(c.programs)...).culprits(c.lines, c.bad) {
+			b := newSandbox(t, strings.Fields(c.programs)...)
+			if !b.changed([]string{": > pwn"}) || !b.shown([]string{"echo $CANARY"}) || !b.missed([]string{"no-such-program"}) {
+				t.Fatal("the sandbox sees nothing")
+			}
+			for _, line := range b.culprits(c.lines, c.bad) {
 				t.Errorf("allowed, and %s: %q", c.what, line)
 			}
 		})
@@ -79,12 +84,15 @@ func allows(m *workflow.Machine, run *workflow.View, line string) bool {
 // canary is the value of the blocked variable. Text of the lines never has it.
 const canary = "k7Qx93canary"
 
-// sandbox runs lines in a throw-away folder, with an environment of its own.
+// sandbox runs lines in a throw-away folder, with an environment of its own, and, where
+// the system lets it, where nothing else can be written, seen or reached.
 type sandbox struct {
 	t    *testing.T
 	bash string
 	path string
 	dir  string
+	// apart is the command that sets the lines apart; none where that is refused.
+	apart []string
 }
 
 // culprits runs lines in batches, and those of a bad batch one by one.
@@ -181,11 +189,30 @@ func (b *sandbox) run(lines []string) string {
 			b.t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(b.bash, "-c", driver, "driver", b.dir, b.bash)
+	var args []string
+	if len(b.apart) > 0 {
+		args = append(slices.Clone(b.apart), b.dir)
+	}
+	args = append(args, b.bash, "-c", driver, "driver", b.dir, b.bash)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = []string{"PATH=" + b.path, "HOME=" + filepath.Join(b.dir, "home"), "CANARY=" + canary, "SAFE=s", "LANG=C"}
-	out, _ := cmd.CombinedOutput()
+	out, err := cmd.CombinedOutput()
+	if len(b.apart) > 0 && err != nil && cmd.ProcessState.ExitCode() == 70 {
+		b.t.Fatalf("the sandbox does not close: %s", out)
+	}
 	return string(out)
 }
+
+// apart gives a command namespaces of its own: processes, network and mounts, all of
+// them read-only but the folder.
+const apart = `find=$PATH; PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount --bind "$1" "$1" || exit 70
+while read -r _ at _; do
+  case "$at" in /proc*|"$1") ;; *) mount -o remount,bind,ro "$at" 2>/dev/null;; esac
+done < /proc/self/mounts
+if (: > "${1%/*}/escaped") 2>/dev/null; then echo 'the sandbox is open' >&2; exit 70; fi
+shift
+PATH=$find exec "$@"`
 
 // newSandbox makes a folder with the programs alone.
 func newSandbox(t *testing.T, programs ...string) *sandbox {
@@ -204,6 +231,13 @@ func newSandbox(t *testing.T, programs ...string) *sandbox {
 	if b.bash == "" {
 		t.Fatal("bash is needed")
 	}
+	b.dir = t.TempDir()
+	unshare := []string{"unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", b.bash, "-c", apart, "apart"}
+	if out, err := exec.Command(unshare[0], append(unshare[1:], b.dir, "true")...).CombinedOutput(); err != nil {
+		t.Logf("no namespaces here (%v: %s): lines run in a folder alone", err, out)
+		return b
+	}
+	b.apart = unshare
 	return b
 }
 
