@@ -170,7 +170,7 @@ func (c *creation) put(ctx context.Context, root *Member) (*State, error) {
 	t := a.newTree(c.caller)
 	st := &State{
 		Key: stateKey(c.caller.Namespace, id), SchemaName: rules.Name, SchemaVersion: rules.Number, SchemaID: rules.ID,
-		RootID: root.ID, RootName: root.Name, RootHome: root.Key.ID, Version: 1, Data: c.data,
+		RootID: root.ID, RootName: root.Name, RootHome: root.Key.ID, Version: 1, Base: 1, Data: c.data,
 		CreatedAt: t.clock.Now, UpdatedAt: t.clock.Now, UpdatedBy: root.Name,
 	}
 	text := c.data.AppendJSON(nil)
@@ -189,7 +189,7 @@ func (c *creation) put(ctx context.Context, root *Member) (*State, error) {
 		return nil, fault.From(err)
 	}
 	t.batch.Events = append(t.batch.Events, event)
-	t.batch.Puts = []store.Put{{Key: st.Key, Expect: store.Absent, Data: st.encode(text), Labels: st.labels(), History: encodeChange(change)}}
+	t.batch.Puts = []store.Put{{Key: st.Key, Expect: store.Absent, Data: st.encode(), Labels: st.labels(), History: encodeChange(change)}}
 	if t.batch.Idempotency, err = st.keep(c.once, root.Key); err != nil {
 		return nil, err
 	}

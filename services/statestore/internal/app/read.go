@@ -88,37 +88,70 @@ func (a *App) stateAt(ctx context.Context, key store.Key, version int64) (*State
 	if version > now.Version || version < 1 {
 		return nil, gone
 	}
-	begin := (version - 1) / snapshotEvery * snapshotEvery // the version after it is whole
-	entries, err := a.store.History(ctx, key, begin, int(version-begin))
+	// The version after this one is whole.
+	begin := (version - 1) / snapshotEvery * snapshotEvery
+	changes, lost, err := a.stretch(ctx, key, begin, version)
 	if err != nil {
-		return nil, fault.From(err)
+		return nil, err
 	}
-	if len(entries) == 0 || entries[0].Version != begin+1 || entries[len(entries)-1].Version != version {
+	if lost != nil {
 		return nil, fault.New(fault.NotFound, "version %d of state %s is no longer kept", version, key.ID)
 	}
-	st := *now
-	for i, entry := range entries {
-		c, err := decodeChange(entry)
-		if err != nil {
-			return nil, err
-		}
-		if st.Data, err = c.onto(st.Data, i == 0); err != nil {
-			return nil, fault.From(fmt.Errorf("state %s version %d: %w", key.ID, entry.Version, err))
-		}
-		st.Version, st.UpdatedAt, st.UpdatedBy, st.SchemaVersion = entry.Version, c.At, c.Actor, c.SchemaVersion
-		if c.SessionName != "" {
-			st.UpdatedBy = c.SessionName
-		}
+	st, last := *now, changes[len(changes)-1]
+	if st.Data, err = follow(document.NullValue(), changes); err != nil {
+		return nil, fault.From(fmt.Errorf("state %s: %w", key.ID, err))
+	}
+	st.Version, st.UpdatedAt, st.UpdatedBy, st.SchemaVersion = version, last.At, last.Actor, last.SchemaVersion
+	if last.SessionName != "" {
+		st.UpdatedBy = last.SessionName
 	}
 	return a.under(ctx, &st, st.SchemaVersion), nil
 }
 
-// onto applies a change to the document before it; the first of a stretch brings
-// the whole document.
-func (c *Change) onto(before document.Value, whole bool) (document.Value, error) {
-	limits := document.Limits{Bytes: maxRecordBytes}
-	if whole && c.Data != nil {
-		v, problem := document.Parse(c.Data, limits)
+// stretch returns the changes after a version up to another. The first error says that
+// some are not there.
+func (a *App) stretch(ctx context.Context, key store.Key, after, through int64) (changes []*Change, lost, err error) {
+	entries, err := a.store.History(ctx, key, after, int(through-after))
+	if err != nil {
+		return nil, nil, fault.From(err)
+	}
+	if len(entries) == 0 || entries[0].Version != after+1 || entries[len(entries)-1].Version != through {
+		return nil, fmt.Errorf("state %s: its versions %d to %d are not all there", key.ID, after+1, through), nil
+	}
+	changes = make([]*Change, len(entries))
+	for i := range entries {
+		if changes[i], err = decodeChange(entries[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return changes, nil, nil
+}
+
+// maxRecordBytes is the longest document or patch that is read: it was judged when it
+// was written.
+const maxRecordBytes = 1 << 30
+
+// follow applies changes to a document, from the last that brings it whole.
+func follow(data document.Value, changes []*Change) (document.Value, error) {
+	first := 0
+	for i, c := range changes {
+		if c.Data != nil {
+			first = i
+		}
+	}
+	for _, c := range changes[first:] {
+		var err error
+		if data, err = c.onto(data); err != nil {
+			return data, fmt.Errorf("version %d: %w", c.Version, err)
+		}
+	}
+	return data, nil
+}
+
+// onto is the document after a change.
+func (c *Change) onto(before document.Value) (document.Value, error) {
+	if c.Data != nil {
+		v, problem := document.Parse(c.Data, document.Limits{Bytes: maxRecordBytes})
 		if problem != nil {
 			return v, errors.New(problem.Message)
 		}
@@ -127,9 +160,6 @@ func (c *Change) onto(before document.Value, whole bool) (document.Value, error)
 	patch, problems := document.ParsePatch(c.Patch, document.PatchLimits{Text: maxRecordBytes})
 	if problems.HasErrors() {
 		return before, problems.Err()
-	}
-	if whole {
-		before = document.NullValue()
 	}
 	v, failed := patch.Apply(before, document.PatchLimits{Bytes: maxRecordBytes})
 	if failed != nil {

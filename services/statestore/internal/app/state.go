@@ -28,8 +28,12 @@ type State struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	UpdatedBy string
-	// Bytes is the length of Data as JSON, or a bound of it.
+	// Bytes is the length of Data as JSON.
 	Bytes int
+	// Base is the version whose history entry has the whole document, from which the
+	// changes since lead to this one; Since is how many bytes their patches have.
+	Base  int64
+	Since int
 	// Lock is who holds the lease on it, where that was looked up; nil for nobody.
 	Lock *store.Lease
 }
@@ -44,7 +48,8 @@ type Change struct {
 	Actor         string          `json:"actor"`
 	SchemaVersion int64           `json:"schema_version"`
 	Patch         json.RawMessage `json:"patch"`
-	// Data is the whole document, in every snapshotEvery-th version.
+	// Data is the whole document: in every snapshotEvery-th version, and where the
+	// patches since have become longer than it.
 	Data json.RawMessage `json:"data,omitempty"`
 	// Pointers are the places that were written; not kept.
 	Pointers []string `json:"-"`
@@ -58,8 +63,17 @@ const (
 )
 
 // snapshotEvery is how many versions apart whole documents are kept in the history,
-// so that any version can be read from at most that many entries.
-const snapshotEvery = 64
+// so that any version can be read from at most that many entries. snapshotBytes is how
+// much their patches may have before, whatever the size of the document.
+const (
+	snapshotEvery = 64
+	snapshotBytes = 16 << 10
+)
+
+// wants reports whether a version has its whole document in the history.
+func (st *State) wants() bool {
+	return st.Version%snapshotEvery == 1 || st.Since > max(snapshotBytes, st.Bytes)
+}
 
 func stateKey(namespace, id string) store.Key {
 	return store.Key{Namespace: namespace, Kind: KindState, ID: id}
@@ -74,9 +88,9 @@ func (st *State) labels() map[string]string {
 	return map[string]string{"root": st.RootID, "schema": st.SchemaName}
 }
 
-// encode writes the record of a state, whose document's JSON is data.
-func (st *State) encode(data []byte) []byte {
-	w := jsonobject.New(len(data) + 512)
+// encode writes the record of a state: all but the document, which is in the history.
+func (st *State) encode() []byte {
+	w := jsonobject.New(512)
 	w.Open()
 	w.Text("schema_name", st.SchemaName)
 	w.Integer("schema_version", st.SchemaVersion)
@@ -87,64 +101,93 @@ func (st *State) encode(data []byte) []byte {
 	w.Time("created_at", st.CreatedAt)
 	w.Time("updated_at", st.UpdatedAt)
 	w.Text("updated_by", st.UpdatedBy)
-	w.Raw("data", data)
+	w.Integer("bytes", int64(st.Bytes))
+	w.Integer("base", st.Base)
+	w.Integer("since", int64(st.Since))
 	w.Close()
 	return w.Bytes()
 }
 
-// maxRecordBytes is the longest record of a state: its document was judged when it
-// was written.
-const maxRecordBytes = 1 << 30
-
+// decodeState reads what encode wrote: a state without its document.
 func decodeState(record store.Record) (*State, error) {
-	v, problem := document.Parse(record.Data, document.Limits{Bytes: maxRecordBytes, Depth: document.DefaultDepth + 1})
-	if problem != nil {
-		return nil, fault.From(fmt.Errorf("decode state %s: %s", record.Key.ID, problem.Message))
+	var in struct {
+		SchemaName    string    `json:"schema_name"`
+		SchemaVersion int64     `json:"schema_version"`
+		SchemaID      string    `json:"schema_id"`
+		RootID        string    `json:"root_id"`
+		RootName      string    `json:"root_name"`
+		RootHome      string    `json:"root_home"`
+		CreatedAt     time.Time `json:"created_at"`
+		UpdatedAt     time.Time `json:"updated_at"`
+		UpdatedBy     string    `json:"updated_by"`
+		Bytes         int       `json:"bytes"`
+		Base          int64     `json:"base"`
+		Since         int       `json:"since"`
 	}
-	text := func(name string) string {
-		field, _ := v.Get(name)
-		return field.Str()
+	if err := json.Unmarshal(record.Data, &in); err != nil {
+		return nil, fault.From(fmt.Errorf("decode state %s: %w", record.Key.ID, err))
 	}
-	at := func(name string) time.Time {
-		t, err := time.Parse(time.RFC3339Nano, text(name))
-		if err != nil {
-			return time.Time{}
-		}
-		return t
-	}
-	st := &State{
-		Key: record.Key, Version: record.Version, SchemaName: text("schema_name"), SchemaID: text("schema_id"),
-		RootID: text("root_id"), RootName: text("root_name"), RootHome: text("root_home"),
-		CreatedAt: at("created_at"), UpdatedAt: at("updated_at"), UpdatedBy: text("updated_by"), Bytes: len(record.Data),
-	}
-	number, _ := v.Get("schema_version")
-	st.SchemaVersion, _ = number.Number().Int64()
-	st.Data, _ = v.Get("data")
-	if st.SchemaVersion == 0 || st.Data.IsZero() || st.RootID == "" {
+	if in.SchemaVersion == 0 || in.RootID == "" || in.Base < 1 || in.Base > record.Version {
 		return nil, fault.From(fmt.Errorf("decode state %s: the record is incomplete", record.Key.ID))
 	}
-	return st, nil
+	return &State{
+		Key: record.Key, Version: record.Version, SchemaName: in.SchemaName, SchemaVersion: in.SchemaVersion, SchemaID: in.SchemaID,
+		RootID: in.RootID, RootName: in.RootName, RootHome: in.RootHome,
+		CreatedAt: in.CreatedAt, UpdatedAt: in.UpdatedAt, UpdatedBy: in.UpdatedBy, Bytes: in.Bytes, Base: in.Base, Since: in.Since,
+	}, nil
 }
+
+// loadAttempts is how often a state is read that changes while it is read.
+const loadAttempts = 8
 
 // loadState reads a state.
 func (a *App) loadState(ctx context.Context, key store.Key) (*State, error) {
-	record, err := a.store.Get(ctx, key)
-	if notFound(err) {
-		a.states.Drop(key)
-		return nil, fault.New(fault.NotFound, "there is no state %q", clip(key.ID))
+	var lost error
+	for range loadAttempts {
+		record, err := a.store.Get(ctx, key)
+		if notFound(err) {
+			a.states.Drop(key)
+			return nil, fault.New(fault.NotFound, "there is no state %q", clip(key.ID))
+		}
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		cached, ok := a.states.Get(key)
+		if ok && cached.Version == record.Version {
+			return cached, nil
+		}
+		st, err := decodeState(record)
+		if err != nil {
+			return nil, err
+		}
+		if lost, err = a.readDocument(ctx, st, cached); err != nil {
+			return nil, err
+		}
+		if lost == nil {
+			a.rememberState(st)
+			return st, nil
+		}
 	}
+	return nil, fault.From(lost)
+}
+
+// readDocument completes a state by the changes that lead to it: from an earlier
+// version that is known, nil for none, or from the last whole document. The first error
+// says that entries are missing: they were dropped since, or are lost.
+func (a *App) readDocument(ctx context.Context, st, known *State) (lost, err error) {
+	after, data := st.Base-1, document.NullValue()
+	if known != nil && known.Version >= st.Base && known.Version < st.Version {
+		after, data = known.Version, known.Data
+	}
+	changes, lost, err := a.stretch(ctx, st.Key, after, st.Version)
+	if lost != nil || err != nil {
+		return lost, err
+	}
+	st.Data, err = follow(data, changes)
 	if err != nil {
-		return nil, fault.From(err)
+		return nil, fault.From(fmt.Errorf("state %s: %w", st.Key.ID, err))
 	}
-	if st, ok := a.states.Get(key); ok && st.Version == record.Version {
-		return st, nil
-	}
-	st, err := decodeState(record)
-	if err != nil {
-		return nil, err
-	}
-	a.rememberState(st)
-	return st, nil
+	return nil, nil
 }
 
 // treeWeight is how much memory a document takes, by the byte of its JSON.

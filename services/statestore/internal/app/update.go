@@ -167,36 +167,39 @@ func (a *App) replayed(ctx context.Context, key store.Key, e *edit, stored []byt
 }
 
 // apply decides what an edit makes of a state, under its schema. It is pure.
-func (e *edit) apply(cur *State, rules *document.Schema, most int) (document.Value, json.RawMessage, []string, error) {
+func (e *edit) apply(cur *State, rules *document.Schema, most int) (State, json.RawMessage, []string, error) {
 	if e.Expected != 0 && e.Expected != cur.Version {
-		return document.Value{}, nil, nil, fault.New(fault.VersionConflict,
+		return State{}, nil, nil, fault.New(fault.VersionConflict,
 			"state %s is at version %d, not %d; read it and decide again", cur.Key.ID, cur.Version, e.Expected).
 			Meta("current_version", strconv.FormatInt(cur.Version, 10)).Meta("expected_version", strconv.FormatInt(e.Expected, 10))
 	}
 	if e.target != nil && e.target.Number <= cur.SchemaVersion {
-		return document.Value{}, nil, nil, fault.New(fault.FailedPrecondition,
+		return State{}, nil, nil, fault.New(fault.FailedPrecondition,
 			"state %s already conforms to version %d of schema %q; it can only move to a newer version", cur.Key.ID, cur.SchemaVersion, cur.SchemaName)
 	}
-	next, patch, err := e.change(cur, most)
+	data, patch, err := e.change(cur, most)
 	if err != nil {
-		return next, nil, nil, err
+		return State{}, nil, nil, err
 	}
-	if size := document.Size(next, most+1); size > most {
-		return next, nil, nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; nothing was changed. Store large results elsewhere and refer to them here", most)
+	size := document.Size(data, most+1)
+	if size > most {
+		return State{}, nil, nil, fault.New(fault.TooLarge, "the state would be larger than %d bytes; nothing was changed. Store large results elsewhere and refer to them here", most)
 	}
-	problems := rules.ValidateChange(cur.Data, next)
+	problems := rules.ValidateChange(cur.Data, data)
 	if e.target != nil {
-		problems = e.target.rules.Validate(next)
+		problems = e.target.rules.Validate(data)
 	}
 	if problems.HasErrors() {
 		name, number := cur.SchemaName, cur.SchemaVersion
 		if e.target != nil {
 			number = e.target.Number
 		}
-		return next, nil, nil, violations(fault.New(fault.SchemaViolation,
+		return State{}, nil, nil, violations(fault.New(fault.SchemaViolation,
 			"the state would not conform to schema %q version %d, so nothing was changed (it stays at version %d): %s", name, number, cur.Version, first(problems)), "", problems).
 			Meta("current_version", strconv.FormatInt(cur.Version, 10))
 	}
+	next := *cur
+	next.Data, next.Bytes = data, size
 	return next, patch.AppendJSON(nil), patch.Touched(), nil
 }
 

@@ -149,13 +149,11 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 	if err := mayWrite(e.acting, cur); err != nil {
 		return err
 	}
-	data, patch, touched, err := e.apply(cur, (*rules).rules, w.a.cfg.MaxStateBytes)
+	next, patch, touched, err := e.apply(cur, (*rules).rules, w.a.cfg.MaxStateBytes)
 	if err != nil {
 		return err
 	}
-	next := *cur
-	next.Data, next.Version, next.UpdatedAt = data, cur.Version+1, w.tree.clock.Now
-	next.UpdatedBy = e.caller.Principal.Name
+	next.Version, next.UpdatedAt, next.UpdatedBy = cur.Version+1, w.tree.clock.Now, e.caller.Principal.Name
 	change := &Change{
 		Version: next.Version, Type: Updated, At: next.UpdatedAt, Actor: e.caller.Principal.Name, Patch: patch, Pointers: touched,
 	}
@@ -168,8 +166,8 @@ func (w *write) edit(ctx context.Context, e *edit, rules **compiled) error {
 		next.SchemaVersion, next.SchemaID, change.Type = e.target.Number, e.target.ID, Migrated
 	}
 	change.SchemaVersion = next.SchemaVersion
-	if next.Version%snapshotEvery == 1 {
-		change.Data = data.AppendJSON(nil)
+	if next.Since += len(patch); next.wants() {
+		change.Data, next.Base, next.Since = next.Data.AppendJSON(nil), next.Version, 0
 	}
 	event, err := w.a.announce.StateEvent(w.key.Namespace, change.Actor, &next, change)
 	if err != nil {
@@ -217,11 +215,9 @@ func (t *tree) memberOr(given *Member) *Member {
 
 // commit stores what was accepted, as that many versions.
 func (w *write) commit(ctx context.Context) (store.Result, error) {
-	data := w.after.Data.AppendJSON(nil)
-	w.after.Bytes = len(data)
 	last := len(w.entries) - 1
 	w.batch.Puts = []store.Put{{
-		Key: w.key, Expect: w.before.Version, Data: w.after.encode(data), Labels: w.after.labels(),
+		Key: w.key, Expect: w.before.Version, Data: w.after.encode(), Labels: w.after.labels(),
 		Earlier: w.entries[:last], History: w.entries[last],
 	}}
 	w.batch.Fence = &store.Fence{Key: lockKey(w.key), Token: w.accepted[0].Token}
