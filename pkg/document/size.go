@@ -6,7 +6,7 @@ import "math"
 // it. Beyond most it gives up and returns some number that is more than most,
 // so that its work is bounded by most too.
 func Size(v Value, most int) int {
-	r := ruler{most: most}
+	r := ruler{most: most, keep: true}
 	r.measure(v, math.MaxInt)
 	return r.size
 }
@@ -16,13 +16,35 @@ type ruler struct {
 	size    int
 	most    int
 	tooDeep bool
+	// keep lets trees remember their sizes. A patch that measures what it is still
+	// changing must not.
+	keep bool
+}
+
+// measure of a tree: its size, and how many levels it has.
+type measured struct{ size, levels int }
+
+// maxMeasured is what fits into a tree's memory of its measure.
+const maxMeasured = 1 << 31
+
+func (t *tree) measured() (measured, bool) {
+	m := t.memo.Load()
+	return measured{int(m >> 32), int(m & (maxMeasured - 1))}, m != 0
+}
+
+func (t *tree) remember(m measured) {
+	if m.size < maxMeasured && m.levels < maxMeasured {
+		t.memo.Store(uint64(m.size)<<32 | uint64(m.levels))
+	}
 }
 
 // fits reports whether what was measured is within bounds.
 func (r *ruler) fits() bool { return !r.tooDeep && r.size <= r.most }
 
-// measure adds v, in which levels lists and objects may hold one another.
-func (r *ruler) measure(v Value, levels int) {
+// measure adds v, in which levels lists and objects may hold one another, and returns
+// how many there are. A subtree that is known is not walked, so that a document of
+// which a little has changed costs that little.
+func (r *ruler) measure(v Value, levels int) int {
 	switch v.kind {
 	case Bool:
 		r.size += len("true")
@@ -34,35 +56,53 @@ func (r *ruler) measure(v Value, levels int) {
 	case String:
 		r.measureString(v.text)
 	case Array, Object:
-		r.measureChildren(v, levels)
+		return r.measureTree(v, levels)
 	default:
 		r.size += len("null")
 	}
+	return 0
 }
 
-func (r *ruler) measureChildren(v Value, levels int) {
+func (r *ruler) measureTree(v Value, levels int) int {
+	if v.tree != nil {
+		if known, ok := v.tree.measured(); ok {
+			r.size += known.size
+			r.tooDeep = r.tooDeep || known.levels > levels
+			return known.levels
+		}
+	}
 	if levels <= 0 {
 		r.tooDeep = true
-		return
+		return 1
 	}
+	before := r.size
 	r.size += len("[]") + max(0, v.Len()-1) // the commas
 	if v.tree == nil {
-		return
+		return 1
 	}
-	for i := range v.tree.elements {
-		if !r.fits() {
-			return
-		}
-		r.measure(v.tree.elements[i], levels-1)
+	deepest := r.measureChildren(v.tree, levels-1)
+	if r.keep && r.fits() {
+		v.tree.remember(measured{r.size - before, deepest + 1})
 	}
-	for i := range v.tree.members {
+	return deepest + 1
+}
+
+func (r *ruler) measureChildren(t *tree, levels int) (deepest int) {
+	for i := range t.elements {
 		if !r.fits() {
-			return
+			return deepest
 		}
-		r.measureString(v.tree.members[i].Name)
+		deepest = max(deepest, r.measure(t.elements[i], levels))
+	}
+	for i := range t.members {
+		if !r.fits() {
+			return deepest
+		}
+		r.measureString(t.members[i].Name)
 		r.size += len(":")
-		r.measure(v.tree.members[i].Value, levels-1)
+		deepest = max(deepest, r.measure(t.members[i].Value, levels))
 	}
+	return deepest
 }
 
 // measureString adds s in quotes. It does not look at a text that is too long

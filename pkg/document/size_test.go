@@ -59,3 +59,50 @@ func TestSizeGivesUp(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 }
+
+// TestSizeIsRemembered holds that a patched document is measured as if it had never been
+// measured before, also where a patch copies, moves and changes what was.
+func TestSizeIsRemembered(t *testing.T) {
+	t.Parallel()
+	randtest.Check(t, func(t *rapid.T) {
+		v := ObjectValue([]Member{{"a", drawValue(t, 3)}, {"b", drawValue(t, 2)}, {"list", ArrayValue([]Value{drawValue(t, 2)})}})
+		for range rapid.IntRange(1, 5).Draw(t, "patches") {
+			if rapid.Bool().Draw(t, "measured") {
+				Size(v, math.MaxInt)
+			}
+			text := rapid.SampledFrom([]string{
+				`[{"op":"replace","path":"/a","value":{"x":[1,{"y":2}]}}]`, `[{"op":"add","path":"/list/-","value":[[]]}]`,
+				`[{"op":"copy","from":"/list","path":"/b"},{"op":"add","path":"/b/0","value":"\n"}]`,
+				`[{"op":"copy","from":"/list","path":"/list/-"},{"op":"add","path":"/list/0","value":{}}]`,
+				`[{"op":"move","from":"/b","path":"/a"},{"op":"add","path":"/b","value":null}]`,
+				`[{"op":"remove","path":"/list/0"},{"op":"add","path":"/list/-","value":1}]`,
+			}).Draw(t, "patch")
+			patch, problems := ParsePatch([]byte(text), PatchLimits{})
+			if problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			next, failed := patch.Apply(v, PatchLimits{})
+			if failed != nil {
+				continue
+			}
+			v = next
+			again, problem := Parse([]byte(v.String()), Limits{})
+			if problem != nil {
+				t.Fatal(problem)
+			}
+			if got, want := Size(v, math.MaxInt), Size(again, math.MaxInt); got != want {
+				t.Fatalf("%s: got %d, want %d", v, got, want)
+			}
+		}
+	})
+}
+
+func BenchmarkSizeOfPatched100KB(b *testing.B) {
+	doc := tasksState(500)
+	patch, _ := ParsePatch([]byte(`[{"op":"replace","path":"/tasks/250/status","value":"completed"}]`), PatchLimits{})
+	Size(doc, math.MaxInt)
+	for b.Loop() {
+		next, _ := patch.Apply(doc, PatchLimits{})
+		Size(next, math.MaxInt)
+	}
+}

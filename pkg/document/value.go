@@ -2,6 +2,7 @@ package document
 
 import (
 	"iter"
+	"sync/atomic"
 )
 
 // Kind is what a Value is.
@@ -48,11 +49,12 @@ type Value struct {
 }
 
 // tree holds the children of an Array or Object. Nothing writes to it after
-// the constructor returned.
+// the constructor returned, but its memory of its size.
 type tree struct {
 	elements []Value
 	members  []Member
 	index    map[string]int // name to place in members; nil for small objects
+	memo     atomic.Uint64  // see remember: 0 for none
 }
 
 // Member is one name and value of an object.
