@@ -1,17 +1,15 @@
 package bus
 
 import (
-	"bufio"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/interlock-run/interlock/pkg/bus/natstest"
+	"github.com/interlock-run/interlock/pkg/disktest"
 )
 
 // disk is where NATS keeps its files in a test of power loss. fail answers the
@@ -23,72 +21,26 @@ type disk struct {
 	honest bool
 }
 
-// newDisk is the file system of tools/fsyncloss where the system lets it be mounted,
-// and otherwise a folder of which an older copy is brought back.
+// newDisk is the file system of package disktest where the system lets it be mounted, and
+// otherwise a folder of which an older copy is brought back.
 func newDisk(t *testing.T) *disk {
 	t.Helper()
-	if d := fsyncloss(t); d != nil {
-		t.Log("power loss by the fsyncloss file system")
-		return d
+	mounted, err := disktest.New(t)
+	if err == nil {
+		after := filepath.Join(t.TempDir(), "after")
+		return &disk{dir: mounted.Dir, honest: true, fail: func() string {
+			if err := mounted.CopyDurable(after); err != nil {
+				t.Fatal(err)
+			}
+			return after
+		}}
 	}
-	t.Log("power loss by an older copy of the folder")
+	t.Logf("power loss by an older copy of the folder: %v", err)
 	dir, older := t.TempDir(), filepath.Join(t.TempDir(), "older")
 	if err := os.MkdirAll(older, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return &disk{dir: dir, fail: func() string { return older }}
-}
-
-func fsyncloss(t *testing.T) *disk {
-	t.Helper()
-	tool, err := filepath.Abs(filepath.Join("..", "..", "tools", "fsyncloss"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		return nil
-	}
-	if _, err := exec.LookPath("fusermount3"); err != nil {
-		return nil
-	}
-	base := t.TempDir()
-	bin := filepath.Join(base, "fsyncloss")
-	build := exec.Command("go", "build", "-o", bin, ".")
-	build.Dir, build.Env = tool, append(os.Environ(), "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("fsyncloss does not build: %v %s", err, out)
-	}
-	src, durable, mount := filepath.Join(base, "src"), filepath.Join(base, "durable"), filepath.Join(base, "mount")
-	for _, dir := range []string{src, durable, mount} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command(bin, src, durable, mount)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "mounted\n" {
-		t.Logf("fsyncloss does not mount: %q %v", line, err)
-		cmd.Process.Kill() // it may be gone
-		cmd.Wait()         // it may have failed
-		return nil
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) // Wait tells
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("fsyncloss: %v", err)
-		}
-	})
-	return &disk{dir: mount, honest: true, fail: func() string {
-		after := filepath.Join(base, "after")
-		copyTree(t, durable, after)
-		return after
-	}}
 }
 
 // NATS loses power under load: what it had acknowledged and not synced is gone.
