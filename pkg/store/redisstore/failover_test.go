@@ -3,10 +3,6 @@ package redisstore_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,53 +11,17 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 )
 
-// guarded is a server with a replica, and a sentinel that promotes it.
-type guarded struct {
-	master, replica *redistest.Server
-	url             string
-}
-
-func startGuarded(t *testing.T) *guarded {
-	t.Helper()
-	g := &guarded{master: redistest.Start(t)}
-	host, port, _ := strings.Cut(g.master.Addr(), ":")
-	g.replica = redistest.Start(t, "--replicaof", host+" "+port)
-	file := filepath.Join(t.TempDir(), "sentinel.conf") // a sentinel writes to it
-	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", host, port)
-	if err := os.WriteFile(file, []byte(monitor), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	client := g.replica.Client(t)
-	until(t, func() bool {
-		info, err := client.Info(t.Context(), "replication").Result()
-		return err == nil && strings.Contains(info, "master_link_status:up")
-	})
-	sentinel := redistest.StartSentinel(t, file)
-	watching := sentinel.Client(t)
-	until(t, func() bool {
-		known, err := watching.Do(t.Context(), "sentinel", "replicas", "main").Slice()
-		return err == nil && len(known) == 1
-	})
-	g.url = "redis+sentinel://" + sentinel.Addr() + "/main/0"
-	return g
-}
-
 // failOver kills the master while the replica lags, and waits until that is promoted.
-func (g *guarded) failOver(t *testing.T, lagging func()) {
+func failOver(t *testing.T, g *redistest.Guarded, lagging func()) {
 	t.Helper()
-	if err := g.replica.Pause(); err != nil {
+	if err := g.Replica.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	lagging()
-	g.master.Kill()
-	if err := g.replica.Resume(); err != nil {
+	g.Master.Kill()
+	if err := errors.Join(g.Replica.Resume(), g.Promoted()); err != nil {
 		t.Fatal(err)
 	}
-	client := g.replica.Client(t)
-	until(t, func() bool {
-		info, err := client.Info(t.Context(), "replication").Result()
-		return err == nil && strings.Contains(info, "role:master")
-	})
 }
 
 // big is more than the sockets between two servers hold in a few writes.
@@ -69,8 +29,8 @@ var big = bytes.Repeat([]byte("x"), 512<<10)
 
 func TestFailoverToAReplicaThatLags(t *testing.T) {
 	t.Parallel()
-	g := startGuarded(t)
-	s := open(t, redisstore.Config{URL: g.url, Prefix: "il"})
+	g := redistest.StartGuarded(t)
+	s := open(t, redisstore.Config{URL: g.URL(), Prefix: "il"})
 	version := int64(0)
 	write := func() { commit(t, s, put("a", version, string(big))); version++ }
 	write()
@@ -79,7 +39,7 @@ func TestFailoverToAReplicaThatLags(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer leave()
-	g.failOver(t, func() {
+	failOver(t, g, func() {
 		for range 64 {
 			write()
 		}
@@ -89,7 +49,7 @@ func TestFailoverToAReplicaThatLags(t *testing.T) {
 	if _, err := s.Commit(t.Context(), put("a", store.AnyVersion, "new")); !errors.As(err, &gone) {
 		t.Errorf("a commit to the replica that was promoted: %v", err)
 	}
-	lost, err := redisstore.AcceptRollback(t.Context(), redisstore.Config{URL: g.url, Prefix: "il"})
+	lost, err := redisstore.AcceptRollback(t.Context(), redisstore.Config{URL: g.URL(), Prefix: "il"})
 	if err != nil || len(lost) != 1 {
 		t.Fatalf("accepted %q, %v", lost, err)
 	}
@@ -105,8 +65,8 @@ func TestFailoverToAReplicaThatLags(t *testing.T) {
 
 func TestFailoverLosesNothingThatReplicasHaveConfirmed(t *testing.T) {
 	t.Parallel()
-	g := startGuarded(t)
-	s := open(t, redisstore.Config{URL: g.url, Prefix: "il", Wait: 1})
+	g := redistest.StartGuarded(t)
+	s := open(t, redisstore.Config{URL: g.URL(), Prefix: "il", Wait: 1})
 	acknowledged := int64(0)
 	for range 20 {
 		commit(t, s, put("a", acknowledged, string(big)))
@@ -116,7 +76,7 @@ func TestFailoverLosesNothingThatReplicasHaveConfirmed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.failOver(t, func() {
+	failOver(t, g, func() {
 		// Nobody knows what comes of these.
 		if _, err := s.Commit(t.Context(), put("a", acknowledged, string(big))); !errors.Is(err, store.ErrUncertain) {
 			t.Errorf("a commit that no replica has: %v", err)

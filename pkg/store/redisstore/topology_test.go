@@ -3,8 +3,6 @@ package redisstore_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,25 +121,5 @@ func TestDueBesideANodeThatIsGone(t *testing.T) {
 	some, err := s.Due(t.Context(), now, 1, "run")
 	if !errors.Is(err, store.ErrUnavailable) || len(some) < s.Shards()/3 || len(some) >= s.Shards() {
 		t.Errorf("%d timers of %d shards without one node of 3, %v", len(some), s.Shards(), err)
-	}
-}
-
-func TestSentinel(t *testing.T) {
-	t.Parallel()
-	master := redistest.Start(t)
-	host, port, _ := strings.Cut(master.Addr(), ":")
-	dir := t.TempDir()
-	file := filepath.Join(dir, "sentinel.conf") // a sentinel writes to it
-	monitor := "sentinel monitor main " + host + " " + port + " 1\n"
-	if err := os.WriteFile(file, []byte(monitor), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sentinel := redistest.StartSentinel(t, file)
-	s := open(t, redisstore.Config{URL: "redis+sentinel://" + sentinel.Addr() + "/main/0"})
-	for version := range int64(3) {
-		result, err := s.Commit(t.Context(), store.Batch{Puts: []store.Put{{Key: key("a"), Expect: version, Data: strconv.AppendInt(nil, version, 10)}}})
-		if err != nil || result.Versions[0] != version+1 {
-			t.Fatalf("commit answered %+v, %v", result, err)
-		}
 	}
 }

@@ -48,25 +48,19 @@ type Server struct {
 func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	needsServer(tb)
-	server, err := boot(tb.TempDir(), false, settings)
+	return StartIn(tb, tb.TempDir(), settings...)
+}
+
+// StartIn is Start with the folder of the server's files.
+func StartIn(tb testing.TB, dir string, settings ...string) *Server {
+	tb.Helper()
+	needsServer(tb)
+	server, err := boot(dir, false, settings)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(server.Kill)
 	return server
-}
-
-// StartSentinel starts a sentinel for a test. The file says what it monitors,
-// and the sentinel writes to it.
-func StartSentinel(tb testing.TB, file string) *Server {
-	tb.Helper()
-	needsServer(tb)
-	sentinel := &Server{dir: tb.TempDir(), config: file}
-	if err := sentinel.startAnywhere(false); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(sentinel.Kill)
-	return sentinel
 }
 
 // Launch starts a server whose files are in dir, outside of a test. The caller
@@ -159,6 +153,13 @@ func (s *Server) Pause() error {
 		}
 	}
 	return errors.New("redistest: the server does not stop")
+}
+
+// PID is the process of a running server.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process.Process.Pid
 }
 
 // Resume lets a paused server continue.

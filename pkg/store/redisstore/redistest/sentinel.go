@@ -1,0 +1,115 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Guarded is a server with a replica, and a sentinel that promotes it within seconds after
+// the master has ended.
+type Guarded struct {
+	// Master and Replica are so at the beginning.
+	Master, Replica *Server
+	sentinel        *Server
+}
+
+// StartGuarded starts the three of them for a test, and stops them when the test ends.
+func StartGuarded(tb testing.TB) *Guarded {
+	tb.Helper()
+	// A replica does not wait for others to copy the data with.
+	soon := []string{"--repl-diskless-sync-delay", "0"}
+	g := &Guarded{Master: Start(tb, soon...)}
+	host, port, _ := strings.Cut(g.Master.Addr(), ":")
+	g.Replica = Start(tb, append(soon, "--replicaof", host+" "+port)...)
+	file := filepath.Join(tb.TempDir(), "sentinel.conf") // a sentinel writes to it
+	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 1500\n", host, port)
+	err := errors.Join(os.WriteFile(file, []byte(monitor), 0o600), g.Replica.awaits("master_link_status:up"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	g.sentinel = &Server{dir: tb.TempDir(), config: file}
+	if err := g.sentinel.startAnywhere(false); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(g.sentinel.Kill)
+	if err := g.settled(); err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// URL is the address of whichever server is the master, as redisstore takes it.
+func (g *Guarded) URL() string { return "redis+sentinel://" + g.sentinel.Addr() + "/main/0" }
+
+// Promoted waits until the replica is the master, and the sentinel says so.
+func (g *Guarded) Promoted() error {
+	return g.sentinel.until("the replica is promoted", func(ctx context.Context, client *redis.Client) bool {
+		return g.masterIs(ctx, client, g.Replica)
+	})
+}
+
+func (g *Guarded) masterIs(ctx context.Context, client *redis.Client, server *Server) bool {
+	master, err := client.Do(ctx, "sentinel", "get-master-addr-by-name", "main").StringSlice()
+	return err == nil && net.JoinHostPort(master[0], master[1]) == server.Addr()
+}
+
+// Swap makes the former master, which runs again, the replica of the other server, as the
+// sentinel does in its own time, and calls them what they are now. Both can fail over once
+// more.
+func (g *Guarded) Swap() error {
+	host, port, _ := strings.Cut(g.Replica.Addr(), ":")
+	err := g.Master.until("replicaof", func(ctx context.Context, client *redis.Client) bool {
+		return client.SlaveOf(ctx, host, port).Err() == nil
+	})
+	if err := errors.Join(err, g.Promoted(), g.Master.awaits("master_link_status:up")); err != nil {
+		return err
+	}
+	g.Master, g.Replica = g.Replica, g.Master
+	return g.settled()
+}
+
+// settled waits until the sentinel knows which server is which, and takes both for healthy.
+func (g *Guarded) settled() error {
+	return g.sentinel.until("the sentinel knows the replica", func(ctx context.Context, client *redis.Client) bool {
+		known, err := client.Do(ctx, "sentinel", "replicas", "main").Slice()
+		if err != nil || len(known) != 1 || !g.masterIs(ctx, client, g.Master) {
+			return false
+		}
+		said := fmt.Sprint(known[0])
+		return strings.Contains(said, g.Replica.Addr()) && strings.Contains(said, "flags slave ")
+	})
+}
+
+// awaits waits until the server says so of its replication.
+func (s *Server) awaits(what string) error {
+	return s.until(what, func(ctx context.Context, client *redis.Client) bool {
+		info, err := client.Info(ctx, "replication").Result()
+		return err == nil && strings.Contains(info, what)
+	})
+}
+
+func (s *Server) until(what string, is func(context.Context, *redis.Client) bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, DisableIdentity: true})
+	defer func() { _ = client.Close() }()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for !is(ctx, client) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("redistest: %s: waited %s in vain for %q", s.Addr(), patience, what)
+		case <-poll.C:
+		}
+	}
+	return nil
+}
