@@ -114,7 +114,11 @@ func (s *Store) send(calls []*call) {
 	if s.cluster {
 		probe = s.prefixes[calls[0].shard]
 	}
-	args = append(args, s.now(), probe, saw.id, saw.seen)
+	confirm := ""
+	if s.config.Wait > 0 {
+		confirm = "confirm"
+	}
+	args = append(args, s.now(), probe, saw.id, saw.seen, confirm)
 	for _, c := range calls {
 		args = append(args, len(c.keys), len(c.args))
 		for i := range c.args {

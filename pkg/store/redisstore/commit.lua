@@ -7,10 +7,11 @@
 -- operations, in their order. ARGV[1] is the time in microseconds, or empty for the
 -- server's own; ARGV[2] is, on a cluster, the beginning of the shard's keys; ARGV[3]
 -- the era in which the batches were decided, and ARGV[4] how many writes were seen of
--- it: in any other history nothing runs, and the answer is nothing. Then, for each
--- batch: its number of keys, its number of arguments and its operations, in the order
--- in which the contract evaluates them. commit.go says what the results are. After
--- them are the number of writes of the era, and the time.
+-- it: in any other history nothing runs, and the answer is nothing. ARGV[5] is not empty
+-- when replicas have to confirm what is answered. Then, for each batch: its number of
+-- keys, its number of arguments and its operations, in the order in which the contract
+-- evaluates them. commit.go says what the results are. After them are the number of writes
+-- of the era, and the time.
 
 local call = redis.call
 local KEYS, ARGV = KEYS, ARGV
@@ -468,7 +469,7 @@ local function commit(k0, a0, stop)
 end
 
 local answers, number = {}, 0
-local k, a, last = 2, 5, #ARGV
+local k, a, last = 2, 6, #ARGV
 while a <= last do
   local keys, arguments = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
   wrote = false
@@ -483,5 +484,8 @@ while a <= last do
   k, a = k + keys, a + 2 + arguments
 end
 answers[number + 1] = any and call('HINCRBY', KEYS[1], 'n', 1) or tonumber(era[2])
+-- A connection waits for what it has written itself: to wait for the writes of others,
+-- which the answers tell of, it has to write.
+if ARGV[5] ~= '' and not any then call('HSET', KEYS[1], 'n', era[2]) end
 answers[number + 2] = now
 return answers

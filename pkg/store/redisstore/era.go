@@ -27,7 +27,8 @@ type place struct {
 
 	mu sync.Mutex
 	id string
-	// seen is how many writes of this era were acknowledged to this process.
+	// seen is how many writes of this era were acknowledged to this process, and confirmed by
+	// the replicas that it asks.
 	seen int64
 	// doubt is an acknowledgement of an earlier era, which that may not have kept.
 	doubt *sight
@@ -97,7 +98,7 @@ func (f *found) gone(s sight) string {
 	switch {
 	case f.lost != "":
 		return f.lost
-	case s.id == "" || f.id != s.id && f.ended >= s.seen || f.same(s):
+	case s.seen == 0 || f.id != s.id && f.ended >= s.seen || f.same(s):
 		return ""
 	case f.id != s.id && f.ended < 0:
 		return fmt.Sprintf("it knows nothing of the era %s, of which %d writes were seen", s.id, s.seen)
@@ -274,10 +275,19 @@ func (s *Store) begins(ctx context.Context, claims, now []sight) {
 	if err == nil {
 		s.config.Logger.WarnContext(ctx, "the store begins a new era: what was cached is forgotten", "era", now[0].id)
 		for i := range s.places {
-			s.places[i].turn(claims[i], now[i])
+			s.places[i].turn(claims[i], s.trusted(now[i]))
 		}
 	}
 	open()
+}
+
+// trusted is what of a server's word a failover cannot take back: when replicas have to
+// confirm writes, those that it has may not be confirmed yet.
+func (s *Store) trusted(now sight) sight {
+	if s.config.Wait > 0 {
+		now.seen = 0
+	}
+	return now
 }
 
 // lose refuses every call from now on, until an operator has accepted the loss.

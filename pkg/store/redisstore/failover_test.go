@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -94,5 +95,57 @@ func TestFailoverLosesNothingThatReplicasHaveConfirmed(t *testing.T) {
 	next, err := s.AcquireLease(t.Context(), key("a"), "me", time.Minute)
 	if !errors.Is(err, store.ErrUncertain) || next.Token != 0 {
 		t.Errorf("the promoted server has no replica, and gave %d after %d, %v", next.Token, lease.Token, err)
+	}
+}
+
+// What no replica has confirmed is acknowledged in no other way either: not to a repeat, not
+// by a commit that is refused because of it. So the failover that takes it away loses nothing.
+func TestUnconfirmedCommitsAreAcknowledgedToNobody(t *testing.T) {
+	t.Parallel()
+	g := redistest.StartGuarded(t)
+	config := redisstore.Config{URL: g.URL(), Prefix: "il", Wait: 1}
+	s, other := open(t, config), open(t, config)
+	var opened *redisstore.Store
+	commit(t, s, put("a", 0, "first"))
+	commit(t, other, put("b", 0, "first"))
+	once := put("a", 1, "second")
+	once.Idempotency = &store.Idempotency{Owner: key("a"), Name: "once", Answer: []byte("done"), TTL: time.Hour}
+	direct := g.Master.Client(t)
+	failOver(t, g, func() {
+		for i := range 64 { // nothing fits between the servers after that
+			if err := direct.Set(t.Context(), fmt.Sprint("filler", i), big, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Commit(t.Context(), once); !errors.Is(err, store.ErrUncertain) {
+			t.Errorf("a commit that no replica has: %v", err)
+		}
+		if result, err := other.Commit(t.Context(), once); !errors.Is(err, store.ErrUncertain) {
+			t.Errorf("its repeat: %+v, %v", result, err)
+		}
+		if answer, err := other.Answer(t.Context(), key("a"), "once"); !errors.Is(err, store.ErrUncertain) {
+			t.Errorf("its answer: %q, %v", answer, err)
+		}
+		if _, err := other.Commit(t.Context(), put("a", 1, "another")); !errors.Is(err, store.ErrUncertain) {
+			t.Errorf("a commit that it is in the way of: %v", err)
+		}
+		opened = open(t, config) // it sees writes that are not confirmed
+		if _, err := opened.Get(t.Context(), key("a")); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, s := range []*redisstore.Store{s, other, opened} {
+		var gone *store.RolledBackError
+		until(t, func() bool {
+			err := s.Ping(t.Context())
+			if errors.As(err, &gone) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+	}
+	record, err := s.Get(t.Context(), key("a"))
+	if err != nil || record.Version != 1 {
+		t.Errorf("version %d, %v: what was confirmed is gone, or nothing was lost", record.Version, err)
 	}
 }

@@ -148,5 +148,9 @@ func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byt
 	if !ok {
 		return nil, fmt.Errorf("redisstore: answer: unexpected answer %T", reply)
 	}
+	// It acknowledges the write that has stored it, which may not have been confirmed yet.
+	if err := s.confirm(ctx, s.place(owner.Shard(s.shards)).key); err != nil {
+		return nil, fmt.Errorf("redisstore: answer: %w", err)
+	}
 	return []byte(answer), nil
 }

@@ -82,7 +82,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		if f.lost != "" {
 			s.lose(ctx, f.lost)
 		}
-		p.turn(sight{}, f.sight)
+		p.turn(sight{}, s.trusted(f.sight))
 	}
 	s.work.Go(s.watchEras)
 	return s, nil

@@ -27,15 +27,36 @@ func (s *Store) write(ctx context.Context, script *script, args []any) (any, err
 	if err != nil {
 		return nil, err
 	}
-	// It waits for what this connection has written last, and so for all before.
+	return reply, s.await(ctx, conn)
+}
+
+// await waits for what a connection has written last, and so for all that was written before.
+func (s *Store) await(ctx context.Context, conn *redis.Conn) error {
 	confirmed, err := conn.Wait(ctx, s.config.Wait, WaitTimeout).Result()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnconfirmed, err)
+		return fmt.Errorf("%w: %w", errUnconfirmed, err)
 	}
 	if confirmed < int64(s.config.Wait) {
-		return nil, fmt.Errorf("%w: %d of %d", errUnconfirmed, confirmed, s.config.Wait)
+		return fmt.Errorf("%w: %d of %d", errUnconfirmed, confirmed, s.config.Wait)
 	}
-	return reply, nil
+	return nil
+}
+
+// confirm waits until replicas have all that was written so far to the server that has the
+// hash of an era. A connection waits for no writes but its own, so it makes one.
+func (s *Store) confirm(ctx context.Context, era string) error {
+	if s.config.Wait == 0 {
+		return nil
+	}
+	conn, err := s.conn(ctx, []any{nil, nil, nil, era})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnconfirmed, err)
+	}
+	defer conn.Close() // it goes back to the pool
+	if err := conn.HSet(ctx, era, "confirmed", "").Err(); err != nil {
+		return fmt.Errorf("%w: %w", errUnconfirmed, err)
+	}
+	return s.await(ctx, conn)
 }
 
 // conn is a connection to the server that has the first key.
