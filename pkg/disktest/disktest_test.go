@@ -46,7 +46,10 @@ func TestDisk(t *testing.T) {
 	}
 	must(t, d.Heal())
 	must(t, file.Close())
+	must(t, os.Link(path, path+".link"))
 	must(t, d.LosePower())
+	_, err = os.Stat(path + ".link")
+	must(t, err)
 	text, err := os.ReadFile(path)
 	must(t, err)
 	if string(text) != "KEPT, replaced and l" {

@@ -170,6 +170,17 @@ func (n *node) Unlink(ctx context.Context, name string) syscall.Errno {
 	return e
 }
 
+func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	if e := refused(); e != 0 {
+		return nil, e
+	}
+	i, e := n.LoopbackNode.Link(ctx, target, name, out)
+	if e == 0 {
+		check(os.Link(filepath.Join(durable, target.EmbeddedInode().Path(nil)), filepath.Join(durable, n.rel(), name)))
+	}
+	return i, e
+}
+
 func (n *node) Rmdir(ctx context.Context, name string) syscall.Errno {
 	e := n.LoopbackNode.Rmdir(ctx, name)
 	if e == 0 {
