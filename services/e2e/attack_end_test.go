@@ -19,7 +19,7 @@ func (u *together) asOperator(t testing.TB, w *world, args ...string) {
 	t.Helper()
 	args = append([]string{"session"}, append(args, "--data-dir", string(u.data), "--namespace", w.namespace)...)
 	cmd := exec.CommandContext(within(t), binary(t, "interlock"), args...)
-	cmd.Env = cleanEnv()
+	cmd.Env = u.operatorEnv()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("interlock %s: %v: %s", strings.Join(args, " "), err, out)
 	}

@@ -50,7 +50,7 @@ func TestFaultCampaign(t *testing.T) {
 		u.restart(t)
 		c.verify()
 		verify := exec.CommandContext(within(t), binary(t, "interlock"), "audit", "verify", "--data-dir", string(u.data), "--namespace", "embedded")
-		verify.Env = cleanEnv()
+		verify.Env = u.operatorEnv()
 		if out, err := verify.CombinedOutput(); err != nil {
 			t.Errorf("audit verify: %v: %s", err, out)
 		}

@@ -17,11 +17,12 @@ import (
 )
 
 // transcript runs the commands of a block, each by itself, and holds what they
-// print against what the block shows.
+// print against what the block shows. A person reads the documents: the commands have a
+// terminal, where nobody types anything.
 func (d *guide) transcript(t *testing.T, _, body string) {
 	d.replay(t, body, func(command string) string {
 		run := exec.CommandContext(within(t), "bash", "-c", command)
-		run.Dir, run.Env = d.folder, consoleEnv(t)
+		run.Dir, run.Env, run.Stdin = d.folder, consoleEnv(t), terminal(t)
 		got, err := run.CombinedOutput()
 		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
@@ -89,7 +90,7 @@ func startShell(t *testing.T, folder string) *shell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout, cmd.Stderr = write, write
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = write, write, []*os.File{terminal(t)} // as file descriptor 3
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func (s *shell) run(t *testing.T, command string) string {
 	t.Helper()
 	defer time.AfterFunc(patience, func() { _ = s.kill() }).Stop()
 	const end = "--- end of output ---"
-	if _, err := fmt.Fprintf(s.in, "{ %s\n} </dev/null\necho; echo '%s'\n", command, end); err != nil {
+	if _, err := fmt.Fprintf(s.in, "{ %s\n} <&3\necho; echo '%s'\n", command, end); err != nil {
 		t.Fatalf("$ %s: %v", command, err)
 	}
 	var printed strings.Builder

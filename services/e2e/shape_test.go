@@ -242,6 +242,11 @@ func (s *shape) readTokens(t testing.TB) {
 	}
 }
 
+// operatorEnv is the environment of commands that call as the operator.
+func (s *shape) operatorEnv() []string {
+	return append(cleanEnv(), "INTERLOCK_TOKEN="+s.tokens[auth.Operator])
+}
+
 func ready(base string) error {
 	resp, err := http.Get(base + "/readyz")
 	if err != nil {

@@ -122,7 +122,7 @@ func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	upstream := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(within(t), binary(t, "interlock"), append(append([]string{"upstream"}, args...), "--data-dir", string(u.data))...)
-		cmd.Env = cleanEnv()
+		cmd.Env = u.operatorEnv()
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("interlock upstream %v: %v: %s", args, err, out)

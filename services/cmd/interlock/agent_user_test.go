@@ -42,7 +42,7 @@ func TestAgentAsAnotherUser(t *testing.T) {
 		_ = up.Wait()
 	})
 	at := served(t, data)
-	agent, approver := tokenOf(t, data, "agent"), tokenOf(t, data, "approver")
+	agent, approver, operator := tokenOf(t, data, "agent"), tokenOf(t, data, "approver"), tokenOf(t, data, "operator")
 
 	// as runs a command as the agent, who knows where the server is.
 	as := func(input string, args ...string) (string, error) {
@@ -58,7 +58,9 @@ func TestAgentAsAnotherUser(t *testing.T) {
 	}
 	// owner runs a command as the one who runs the server.
 	owner := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), program, append(args, "--data-dir", string(data))...).CombinedOutput()
+		cmd := exec.CommandContext(t.Context(), program, append(args, "--data-dir", string(data))...)
+		cmd.Env = append(os.Environ(), "INTERLOCK_TOKEN="+operator)
+		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}

@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 	options := []kong.Option{
 		kong.Name("interlock"), kong.Description("State-machine enforcement for AI agents."),
 		kong.Writers(io.Out, io.Err), kong.Exit(func(code int) { exited = code }),
-		kong.Vars{"caller": "operator"},
+		kong.Vars{"caller": "operator (without a terminal, of the agent)"},
 		kong.PostBuild(acceptData),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io, console.Version(version)),

@@ -24,6 +24,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/datadir"
@@ -80,7 +81,8 @@ const (
 // TestScripts replays testdata/script. In addition to testscript's own commands:
 //
 //	code N CMD...      run a command that ends with N
-//	ready DIR          wait until the server with that data folder serves
+//	ready DIR          wait until the server with that data folder serves, and set HTTP, GRPC,
+//	                   NATS, and to their tokens AGENT, OPERATOR, APPROVER and OBSERVER
 //	term DIR           send SIGTERM to the server with that data folder
 //	get NAME REGEXP    set a variable to what REGEXP's group matches in stdout
 //	clean [stderr]     write the last output to the file out, with ids and times replaced
@@ -183,6 +185,11 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("GRPC", e.GRPC)
 		ts.Setenv("NATS", e.NATS)
 		ts.Setenv("NATS_ADDRESS", strings.TrimPrefix(e.NATS, "nats://"))
+		for _, role := range auth.Roles() {
+			token, err := auth.FileToken(dir.Tokens(), role)
+			ts.Check(err)
+			ts.Setenv(strings.ToUpper(string(role)), token)
+		}
 		return resp.StatusCode == http.StatusOK
 	})
 }

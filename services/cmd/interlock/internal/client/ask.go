@@ -29,13 +29,13 @@ var Refusals = []fault.Reason{
 }
 
 // Do connects as a role, does something, and closes the connection.
-func (c *Connection) Do(ctx context.Context, role auth.Role, do func(grpc.ClientConnInterface) error) error {
-	conn, err := c.Dial(ctx, role)
+func (c *Connection) Do(ctx context.Context, io console.Streams, role auth.Role, do func(grpc.ClientConnInterface) error) error {
+	conn, err := c.Dial(ctx, io, role)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return do(conn)
+	return c.demoted(io, role, do(conn))
 }
 
 // Ask does something as an operator. It prints a refusal, and then returns
@@ -49,7 +49,7 @@ func (c *Connection) AskAs(
 	ctx context.Context, role auth.Role, io console.Streams, refusals []fault.Reason,
 	do func(grpc.ClientConnInterface) error,
 ) error {
-	err := c.Do(ctx, role, do)
+	err := c.Do(ctx, io, role, do)
 	if err != nil && slices.Contains(refusals, fault.ReasonOf(err)) {
 		fmt.Fprintln(io.Err, "interlock:", Explain(err))
 		return console.ErrNo

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/internal/datadir"
@@ -32,13 +33,14 @@ type Connection struct {
 	CA        string `name:"ca" help:"CA of the server's certificate (PEM); turns TLS on." env:"INTERLOCK_CA" type:"path" placeholder:"FILE"`
 }
 
-// Dial connects as the given role, unless a token was given.
-func (c *Connection) Dial(ctx context.Context, role auth.Role) (*grpc.ClientConn, error) {
+// Dial connects as the given role, unless a token was given or nobody is at a terminal: see
+// Credentials.
+func (c *Connection) Dial(ctx context.Context, io console.Streams, role auth.Role) (*grpc.ClientConn, error) {
 	target, secure, err := c.Target(ctx)
 	if err != nil {
 		return nil, err
 	}
-	token, err := c.Credentials(role)
+	token, err := c.Credentials(io, role)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +54,8 @@ func (c *Connection) Dial(ctx context.Context, role auth.Role) (*grpc.ClientConn
 	return conn, err
 }
 
-// PersonCredentials are Credentials for what only people do. The token of a role in the data
-// folder counts there for people at a terminal: an agent that may run programs as this
-// user has none (S13.5).
+// PersonCredentials refuses what agents never may, before anything is asked, where Credentials
+// would be the agent's.
 func (c *Connection) PersonCredentials(io console.Streams, what string) error {
 	if c.Token != "" {
 		return nil
@@ -62,21 +63,25 @@ func (c *Connection) PersonCredentials(io console.Streams, what string) error {
 	return NeedsPerson(io, what, "give --token or INTERLOCK_TOKEN with that of a person")
 }
 
-// NeedsPerson refuses what only people do where standard input is not a terminal. instead is
-// what a program can do.
+// NeedsPerson refuses what only people do where nobody is at a terminal. instead is what a
+// program can do.
 func NeedsPerson(io console.Streams, what, instead string) error {
-	if io.Interactive() {
+	if io.Attended() {
 		return nil
 	}
-	return fmt.Errorf("%s uses the secrets in the data folder only for a person at a terminal, and standard input is not a terminal: %s",
-		what, instead)
+	return fmt.Errorf("%s uses the secrets in the data folder only for a person at a terminal, "+
+		"and neither standard input nor standard error is a terminal: %s", what, instead)
 }
 
-// Credentials are the token to call with: as given, or that of a role in the data
-// folder.
-func (c *Connection) Credentials(role auth.Role) (string, error) {
+// Credentials are the token to call with: as given, or from the data folder that of a role.
+// Any program of this user can have a command run, one that an agent wrote too. So only a
+// person at a terminal is anything but the agent there (S13.5).
+func (c *Connection) Credentials(io console.Streams, role auth.Role) (string, error) {
 	if c.Token != "" {
 		return c.Token, nil
+	}
+	if !io.Attended() {
+		role = auth.Agent
 	}
 	token, err := auth.FileToken(DataFolder(c.Data).Tokens(), role)
 	if err != nil {
@@ -84,6 +89,24 @@ func (c *Connection) Credentials(role auth.Role) (string, error) {
 			"or --data-dir with the folder of `interlock up`: %w", err)
 	}
 	return token, nil
+}
+
+// errAsAgent is a refusal of what was asked as the agent only because nobody is at a terminal.
+type errAsAgent struct{ error }
+
+func (e errAsAgent) Unwrap() error { return e.error }
+
+// demoted marks a refusal that another role would maybe not have met.
+func (c *Connection) demoted(io console.Streams, role auth.Role, err error) error {
+	if err == nil || c.Token != "" || role == auth.Agent || io.Attended() {
+		return err
+	}
+	switch fault.ReasonOf(err) {
+	case fault.PermissionDenied, fault.SessionRequired, fault.NameTaken, fault.NotFound:
+		return errAsAgent{err}
+	default:
+		return err
+	}
 }
 
 // Target is where the gRPC services are, and whether they want TLS whatever the

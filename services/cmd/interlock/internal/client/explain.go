@@ -30,6 +30,10 @@ func Explain(err error) string {
 	case f.Reason == fault.SessionRequired:
 		text += "; here that is --as or INTERLOCK_SESSION"
 	}
+	if errors.As(err, new(errAsAgent)) {
+		text += "; neither standard input nor standard error is a terminal, so only the agent's token was taken " +
+			"from the data folder: give --token or INTERLOCK_TOKEN with another"
+	}
 	for _, v := range f.Violations {
 		text += "\n  " + strings.TrimPrefix(v.Pointer+": ", ": ") + v.Message
 	}

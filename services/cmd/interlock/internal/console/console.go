@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/mattn/go-isatty"
 )
 
 // ErrNo means that the command was carried out and the answer is no: invalid,
@@ -42,15 +44,13 @@ func (s Streams) Confirm(question string) bool {
 }
 
 // Interactive reports that standard input is a terminal, where a person can answer.
-func (s Streams) Interactive() bool {
-	in, ok := s.In.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := in.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	nothing, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, nothing)
+func (s Streams) Interactive() bool { return terminal(s.In) }
+
+// Attended reports that a person is at a terminal: standard input is one, or standard error
+// where standard input or output are a pipe.
+func (s Streams) Attended() bool { return terminal(s.In) || terminal(s.Err) }
+
+func terminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
 }

@@ -38,7 +38,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		return err
 	}
 	var resp *policyv1.CheckToolCallResponse
-	err = c.Do(ctx, auth.Operator, func(conn grpc.ClientConnInterface) (err error) {
+	err = c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) (err error) {
 		resp, err = policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 			RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID, Branch: c.Branch, EstimatedCostUsd: c.Cost,
 		})

@@ -25,11 +25,11 @@ type Command struct {
 
 // Run serves until standard input ends.
 func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) error {
-	token, err := c.Credentials(auth.Agent)
+	token, err := c.Credentials(streams, auth.Agent)
 	if err != nil {
 		return err
 	}
-	conn, err := c.Dial(ctx, auth.Agent)
+	conn, err := c.Dial(ctx, streams, auth.Agent)
 	if err != nil {
 		return err
 	}

@@ -36,15 +36,15 @@ type OnceFlags struct {
 }
 
 // call does something with runs. Unlike Ask it takes a refusal for a failure.
-func call(ctx context.Context, c *client.Connection, do func(enginev1.RunServiceClient) error) error {
-	return c.Do(ctx, auth.Operator, func(conn grpc.ClientConnInterface) error {
+func call(ctx context.Context, io console.Streams, c *client.Connection, do func(enginev1.RunServiceClient) error) error {
+	return c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		return do(enginev1.NewRunServiceClient(conn))
 	})
 }
 
 // show prints the run that a service returns.
 func (c *One) show(ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) (hasRun, error)) error {
-	return call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) error {
+	return call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) error {
 		resp, err := do(runs)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (c *startCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	return call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) error {
+	return call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) error {
 		resp, err := runs.StartRun(ctx, &enginev1.StartRunRequest{
 			Workflow: c.Workflow, WorkflowVersion: c.Version, SessionId: c.Session, Context: context,
 			Workspace: workspace, IdempotencyKey: c.IdempotencyKey, Resume: c.Resume,
@@ -110,7 +110,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		view = enginev1.RunView_RUN_VIEW_BASIC
 	}
 	var all []jsonview.Run
-	err = call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) (err error) {
+	err = call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) (err error) {
 		all, err = client.Collect(c.Limit, jsonview.RunOf, func(token string, size int32) ([]*enginev1.Run, string, error) {
 			page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{
 				PageSize: size, PageToken: token, Filter: filter, View: view,

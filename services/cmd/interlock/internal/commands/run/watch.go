@@ -24,7 +24,7 @@ type watchCommand struct {
 }
 
 func (c *watchCommand) Run(ctx context.Context, streams console.Streams) error {
-	return call(ctx, &c.Connection, func(runs enginev1.RunServiceClient) error {
+	return call(ctx, streams, &c.Connection, func(runs enginev1.RunServiceClient) error {
 		stream, err := runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: c.RunID})
 		for err == nil {
 			err = c.next(stream, streams.Out)

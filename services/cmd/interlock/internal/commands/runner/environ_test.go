@@ -59,7 +59,7 @@ func TestEnvironOfAgents(t *testing.T) {
 		},
 	} {
 		token := cmp.Or(tc.flags.Token, operator)
-		got, err := tc.flags.environ(t.Context(), []string{"INTERLOCK_TOKEN=" + token, "COPY=" + token})
+		got, err := tc.flags.environ(t.Context(), token, []string{"INTERLOCK_TOKEN=" + token, "COPY=" + token})
 		if diff := gocmp.Diff(tc.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
@@ -69,7 +69,7 @@ func TestEnvironOfAgents(t *testing.T) {
 		"its own, as given":             {Connection: client.Connection{Token: "ilk_x", Server: "h:1"}, AgentToken: "ilk_x"},
 		"an agent's, by which it works": {Connection: client.Connection{Data: folder, Token: agent}},
 	} {
-		if got, err := flags.environ(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "give --agent-token") {
+		if got, err := flags.environ(t.Context(), cmp.Or(flags.Token, operator), nil); err == nil || !strings.Contains(err.Error(), "give --agent-token") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}

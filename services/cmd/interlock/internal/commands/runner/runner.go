@@ -44,11 +44,18 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		}
 		c.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
-	environ, err := c.environ(ctx, os.Environ())
+	if err := c.PersonCredentials(streams, "running agents"); err != nil {
+		return err
+	}
+	token, err := c.Credentials(streams, auth.Operator)
 	if err != nil {
 		return err
 	}
-	conn, err := c.Dial(ctx, auth.Operator)
+	environ, err := c.environ(ctx, token, os.Environ())
+	if err != nil {
+		return err
+	}
+	conn, err := c.Dial(ctx, streams, auth.Operator)
 	if err != nil {
 		return err
 	}
@@ -71,12 +78,8 @@ func agentLines(to io.Writer) func(session, line string) {
 }
 
 // environ is what agents have in their environment in addition to what tells them of their
-// task: where the server is, and a token for it that is not the runner's.
-func (c *Command) environ(ctx context.Context, own []string) ([]string, error) {
-	token, err := c.Credentials(auth.Operator)
-	if err != nil {
-		return nil, err
-	}
+// task: where the server is, and a token for it that is not token, the runner's.
+func (c *Command) environ(ctx context.Context, token string, own []string) ([]string, error) {
 	agents, err := c.agentToken(token)
 	if err != nil {
 		return nil, err

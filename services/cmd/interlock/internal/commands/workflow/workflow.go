@@ -48,7 +48,7 @@ type getCommand struct {
 }
 
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.Do(ctx, auth.Operator, func(conn grpc.ClientConnInterface) error {
+	return c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		resp, err := enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{
 			Name: c.Name, Version: c.Version,
 		})
@@ -69,7 +69,7 @@ type listCommand struct {
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.Do(ctx, auth.Operator, func(conn grpc.ClientConnInterface) error {
+	return c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
 		workflows := enginev1.NewWorkflowServiceClient(conn)
 		all, err := client.Collect(client.NoLimit, jsonview.WorkflowOf,
 			func(token string, size int32) ([]*enginev1.Workflow, string, error) {
