@@ -69,8 +69,9 @@ var table = map[string]grant{
 	"/interlock.approval.v1.ApprovalService/WatchApproval":   readers,
 	"/interlock.approval.v1.ApprovalService/WatchApprovals":  people | service,
 
-	// Callers that drive tools observe them. Only an operator accepts a change.
-	"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools": drivers,
+	// Gateways observe tools, and so does what agents run themselves. Only an operator
+	// accepts a change.
+	"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools": drivers | service,
 	"/interlock.policy.v1.UpstreamService/ListUpstreamTools":    people,
 	"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":  operator,
 

@@ -127,7 +127,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		"/interlock.policy.v1.PolicyService/ShadowWorkflow":              "o",
 		"/interlock.policy.v1.PolicyService/GetPolicyUsage":              "aopvs",
 		"/interlock.policy.v1.PolicyService/SimulatePolicy":              "opv",
-		"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools":      "ao",
+		"/interlock.policy.v1.UpstreamService/ObserveUpstreamTools":      "aos",
 		"/interlock.policy.v1.UpstreamService/ListUpstreamTools":         "opv",
 		"/interlock.policy.v1.UpstreamService/AcceptUpstreamTools":       "o",
 		"/interlock.policy.v1.DecisionService/ListDecisions":             "opv",

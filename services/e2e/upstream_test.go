@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 )
@@ -113,6 +115,10 @@ func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	w := &world{shape: &u.shape, namespace: "default"}
 	w.as(t, auth.Operator).register(t, `{"id": "fetching", "initial": "fetch", "states": {
 		"fetch": {"allowed_tools": ["mcp__web__fetch"], "on": {"DONE": "done"}}, "done": {"type": "final"}}}`)
+	// An agent that reports another tool of this name first hides nothing.
+	byAgent := policyv1.NewUpstreamServiceClient(w.dial(t, u.policies[0], w.tokens[auth.Agent]))
+	must[*policyv1.ObserveUpstreamToolsResponse](t)(byAgent.ObserveUpstreamTools(within(t),
+		&policyv1.ObserveUpstreamToolsRequest{Server: "web", Tools: []*policyv1.ObservedTool{{Tool: "fetch", Digest: strings.Repeat("0", 64)}}}))
 	agent := w.connect(t, "fetcher")
 	textOf(t, agent, "load_workflow", map[string]any{"name": "fetching"})
 	const tool = "mcp__web__fetch"
@@ -155,7 +161,7 @@ func TestChangedUpstreamToolIsHidden(t *testing.T) {
 	if got := upstream("list"); !strings.Contains(got, "id_ed25519") {
 		t.Errorf("the operator sees %s", got)
 	}
-	upstream("accept", "web", "fetch")
+	upstream("accept", "web", "fetch", "--digest", regexp.MustCompile(`\b[0-9a-f]{64}\b`).FindString(upstream("list")))
 	if got := textOf(t, agent, tool, map[string]any{}); got != "done" {
 		t.Error(got)
 	}

@@ -62,6 +62,9 @@ type Config struct {
 	// Approval is that to the approval service; by default Engine's, for callers
 	// that have one connection to all of them.
 	Approval grpc.ClientConnInterface
+	// Self is a connection to the policy enforcer on which the gateway calls as itself; nil
+	// for a gateway of an agent, which calls with the agent's token only. It needs Tokens.
+	Self grpc.ClientConnInterface
 
 	// NATS is where live events come from; without it there are none.
 	NATS *bus.Endpoint
@@ -207,13 +210,17 @@ func newREST(cfg Config, on clients, events rest.EventSource) (access.Part, erro
 }
 
 func newMCP(cfg Config, on clients) (*mcp.Server, error) {
-	return mcp.New(mcp.Config{
+	edge := mcp.Config{
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions,
-	})
+	}
+	if cfg.Self != nil {
+		edge.Pins, edge.Identify = policyv1.NewUpstreamServiceClient(cfg.Self), identify(cfg)
+	}
+	return mcp.New(edge)
 }
 
 // identify tells whose a token is; nil leaves it to the services.

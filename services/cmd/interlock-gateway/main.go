@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 
+	"google.golang.org/grpc"
+
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
@@ -53,11 +55,17 @@ func (f *flags) build(d *daemon.Daemon) error {
 	if err != nil {
 		return err
 	}
+	var self grpc.ClientConnInterface
+	if len(upstreams) > 0 { // only their tools are the gateway's own to report
+		if self, err = d.DialAs("policy", f.Policy, f.ClientFlags); err != nil {
+			return err
+		}
+	}
 	gateway.Forward(d.Server.GRPC(), engine, policy, state, approval)
 	d.Checks = append(d.Checks, gateway.Reachable("engine", engine), gateway.Reachable("policy-enforcer", policy),
 		gateway.Reachable("state-store", state), gateway.Reachable("approval", approval))
 	g, err := gateway.New(gateway.Config{
-		Engine: engine, Policy: policy, State: state, Approval: approval, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
+		Engine: engine, Policy: policy, State: state, Approval: approval, Self: self, Checks: d.Checks, AdvertiseGRPC: d.Server.Addrs()[0].String(),
 		Metrics: d.Registry, NATS: &bus.Endpoint{URL: f.NATSURL}, Tokens: d.Tokens,
 		Upstreams: upstreams, ToolPrefix: f.Edge.ToolPrefix, AllowUnbound: f.Edge.AllowUnbound, Quotas: f.Quotas,
 		AllowAnonymous: f.AllowAnonymous, PublicURL: f.PublicURL, Tracer: d.Tracer, Version: version, Logger: d.Log,

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"database/sql"
 	"errors"
 	"flag"
@@ -22,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -36,12 +38,22 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 // of their time, and each has its own servers.
 const atOnce = "8"
 
-// TestMain lets the test binary be interlock itself, in processes of its own.
+// TestMain lets the test binary be interlock itself, in processes of its own, and behind, an MCP
+// server whose one tool has the description of its argument.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil { // the default: a flag given to go test counts
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"interlock": main})
+	testscript.Main(m, map[string]func(){"interlock": main, "behind": behind})
+}
+
+func behind() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "behind", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "fetch", Description: os.Args[1]},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{}, nil, nil
+		})
+	_ = server.Run(context.Background(), &mcp.StdioTransport{}) // until its client goes
 }
 
 // builtFolder is a folder with an interlock that is built without -race, from the cache

@@ -277,7 +277,8 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		return err
 	}
 	local := server.Local(rpc.ClientConfig{TracerProvider: c.cfg.Tracer})
-	if err := c.startServices(st, server, local, server.Local(rpc.ClientConfig{Token: own, TracerProvider: c.cfg.Tracer})); err != nil {
+	self := server.Local(rpc.ClientConfig{Token: own, TracerProvider: c.cfg.Tracer})
+	if err := c.startServices(st, server, local, self); err != nil {
 		server.Close()
 		return err
 	}
@@ -288,7 +289,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		return err
 	}
 	g, err := gateway.New(gateway.Config{
-		Engine: local, Policy: local, State: local, Approval: local, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
+		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Prove: known.Prove,
 		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: c.places(),

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -38,6 +40,9 @@ type Config struct {
 
 	// Pins remembers the tools of upstream servers; without it their tools may change.
 	Pins policyv1.UpstreamServiceClient
+	// Identify tells whose a token is. It is set where Pins calls as the gateway itself,
+	// and not with its callers' tokens.
+	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// Upstreams are the MCP servers behind the gate.
 	Upstreams []upstream.Server
 	// ToolPrefix is put before the name of every own tool, e.g. "statewright_".

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -18,6 +22,8 @@ import (
 // nor called.
 type pins struct {
 	service policyv1.UpstreamServiceClient // nil: nothing is pinned
+	// identify is set when service is called as the gateway: it tells whose namespace it is.
+	identify func(ctx context.Context, token string) (auth.Principal, error)
 
 	mu       sync.Mutex
 	accepted map[pinned]bool // what was accepted once stays so
@@ -62,8 +68,31 @@ func (p *pins) observe(ctx context.Context, c caller, server string, tools []*up
 	for _, t := range tools {
 		req.Tools = append(req.Tools, &policyv1.ObservedTool{Tool: t.Name, Digest: t.Digest, Description: clipped(t.Description)})
 	}
-	resp, err := p.service.ObserveUpstreamTools(c.outgoing(ctx), req)
+	if ctx, err = p.on(ctx, c); err != nil {
+		return nil, err
+	}
+	resp, err := p.service.ObserveUpstreamTools(ctx, req)
 	return resp.GetChanged(), err
+}
+
+// on is ctx for a report that a caller has caused. A gateway makes it as itself, because it
+// is its word on servers that the operator has configured, and not the caller's; and only
+// in a namespace that is the caller's.
+func (p *pins) on(ctx context.Context, c caller) (context.Context, error) {
+	if p.identify == nil {
+		return c.outgoing(ctx), nil
+	}
+	var who auth.Principal
+	if c.Token != "" {
+		var err error
+		if who, err = p.identify(ctx, c.Token); err != nil {
+			return nil, rpc.Unauthenticated(err)
+		}
+	}
+	if who.Namespace != "" && c.Namespace != "" && who.Namespace != c.Namespace {
+		return nil, fault.New(fault.PermissionDenied, "this token is bound to the namespace %s", who.Namespace)
+	}
+	return rpc.InNamespace(ctx, cmp.Or(c.Namespace, who.Namespace, rpc.DefaultNamespace)), nil
 }
 
 // maxDescription is what is kept of a description.

@@ -57,7 +57,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
-		life: newLife(), pins: &pins{service: cfg.Pins},
+		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
 	}
 	s.http = s.newDoors()
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{

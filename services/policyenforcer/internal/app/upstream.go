@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/internal/retry"
@@ -16,8 +17,13 @@ import (
 const (
 	kindUpstreams = "upstream_tools"
 	upstreamsID   = "tools"
-	// maxUpstreamTools bounds the tools of a namespace, which are one record.
+	// maxUpstreamTools bounds the tools of a namespace that gateways have reported, which
+	// are in one record with those of agents.
 	maxUpstreamTools = 4096
+	// maxAgentsTools bounds those that only agents have reported, and maxAgentTools those
+	// of one principal.
+	maxAgentsTools = 2048
+	maxAgentTools  = 512
 	// maxAccepted bounds the digests of a tool that hold at once: replicas of a server are
 	// updated one after the other.
 	maxAccepted = 4
@@ -36,9 +42,22 @@ type UpstreamTool struct {
 type pin struct {
 	// Accepted are the digests that may be used, the latest last.
 	Accepted []string `json:"accepted"`
+	// By is the agent that reported the tool first; empty when a gateway has, or when an
+	// operator has accepted it.
+	By string `json:"by,omitempty"`
 	// Changed is the digest that was seen and is not accepted, with its description.
 	Changed     string `json:"changed,omitempty"`
 	Description string `json:"description,omitempty"`
+	// ChangedBy is the agent that reported the change; empty when a gateway has.
+	ChangedBy string `json:"changed_by,omitempty"`
+}
+
+// ReportedBy is the agent whose word the latest digest is, or empty.
+func (p pin) ReportedBy() string {
+	if p.Changed != "" {
+		return p.ChangedBy
+	}
+	return p.By
 }
 
 // pins are those of a namespace, by server and tool.
@@ -55,40 +74,52 @@ type UpstreamChange struct {
 // ObserveTools pins the tools of a server that were never seen, and returns the names of
 // those that are not as they were accepted.
 func (a *App) ObserveTools(ctx context.Context, caller Caller, server string, seen []ObservedTool) (changed []string, err error) {
+	by := ""
+	if caller.Principal.Role == auth.Agent {
+		by = caller.Principal.Name
+	}
 	return retry.Do(ctx, "the tools of "+server, func() ([]string, error) {
 		known, version, err := a.pins(ctx, caller.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		change, hidden, grown := known.observe(server, seen)
-		if change == nil && !grown {
+		change, hidden, pinned := known.observe(server, by, seen)
+		if change == nil && !pinned {
 			return hidden, nil
 		}
-		if known.count() > maxUpstreamTools {
-			return nil, fault.New(fault.LimitReached, "a namespace remembers at most %d tools of upstream servers", maxUpstreamTools)
+		if pinned {
+			if err := known.full(by); err != nil {
+				return nil, err
+			}
 		}
 		return hidden, retry.Fault(a.putPins(ctx, caller, known, version, change))
 	})
 }
 
-// observe takes a server's tools over. change is nil when none has changed since the last
-// time, and grown is true when there are new ones.
-func (p pins) observe(server string, seen []ObservedTool) (change *UpstreamChange, hidden []string, grown bool) {
+// observe takes a server's tools over, as an agent reports them, or when by is empty a
+// gateway. change is nil when none has changed since the last time, and pinned is true when
+// one was seen for the first time.
+//
+// The word of an agent counts less: a gateway is what operators have configured, and an agent
+// can report what it likes, about any server. So a gateway's first sight replaces an agent's,
+// and an agent replaces nothing of a gateway's.
+func (p pins) observe(server, by string, seen []ObservedTool) (change *UpstreamChange, hidden []string, pinned bool) {
 	var news []string
 	for _, tool := range seen {
 		now, known := p[server][tool.Tool]
 		switch {
-		case !known:
+		case !known, by == "" && now.By != "":
 			if p[server] == nil {
 				p[server] = map[string]pin{}
 			}
-			p[server][tool.Tool] = pin{Accepted: []string{tool.Digest}}
-			grown = true
+			p[server][tool.Tool] = pin{Accepted: []string{tool.Digest}, By: by}
+			pinned = true
 			continue
 		case slices.Contains(now.Accepted, tool.Digest):
 			continue
-		case now.Changed != tool.Digest:
-			now.Changed, now.Description = tool.Digest, tool.Description
+		case now.Changed != "" && now.ChangedBy == "" && by != "":
+		case now.Changed != tool.Digest || now.ChangedBy != "" && by == "":
+			now.Changed, now.Description, now.ChangedBy = tool.Digest, tool.Description, by
 			p[server][tool.Tool] = now
 			news = append(news, tool.Tool)
 		}
@@ -97,7 +128,37 @@ func (p pins) observe(server string, seen []ObservedTool) (change *UpstreamChang
 	if len(news) > 0 {
 		change = &UpstreamChange{Server: server, Type: "changed", Tools: news}
 	}
-	return change, hidden, grown
+	return change, hidden, pinned
+}
+
+// full refuses more tools than are remembered, after one was pinned for an agent, or for a
+// gateway when by is empty.
+func (p pins) full(by string) error {
+	gateways, agents, own := 0, 0, 0
+	for _, tools := range p {
+		for _, one := range tools {
+			switch one.By {
+			case "":
+				gateways++
+			case by:
+				own++
+				agents++
+			default:
+				agents++
+			}
+		}
+	}
+	switch {
+	case by == "" && gateways > maxUpstreamTools:
+		return fault.New(fault.LimitReached, "a namespace remembers at most %d tools of upstream servers", maxUpstreamTools)
+	case by != "" && own > maxAgentTools:
+		return fault.New(fault.QuotaExceeded, "a namespace remembers at most %d tools of upstream servers that %q was the first to report",
+			maxAgentTools, by)
+	case by != "" && agents > maxAgentsTools:
+		return fault.New(fault.LimitReached, "a namespace remembers at most %d tools of upstream servers that only agents have reported",
+			maxAgentsTools)
+	}
+	return nil
 }
 
 // UpstreamTools returns all tools that were seen, by server and name.
@@ -115,45 +176,27 @@ func (a *App) UpstreamTools(ctx context.Context, namespace string) ([]UpstreamTo
 	return all, nil
 }
 
-// AcceptTools accepts what has changed of a server's tool, or of all of its tools.
-func (a *App) AcceptTools(ctx context.Context, caller Caller, server, tool string) ([]UpstreamTool, error) {
-	return retry.Do(ctx, "the tools of "+server, func() ([]UpstreamTool, error) {
+// AcceptTool accepts the change of a server's tool that has the digest.
+func (a *App) AcceptTool(ctx context.Context, caller Caller, server, tool, digest string) (*UpstreamTool, error) {
+	return retry.Do(ctx, "the tools of "+server, func() (*UpstreamTool, error) {
 		known, version, err := a.pins(ctx, caller.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		accepted, change := known.accept(server, tool)
-		if change == nil {
-			return nil, fault.New(fault.NotFound, "no change of such a tool of the server %q waits to be accepted", server)
-		}
-		return accepted, retry.Fault(a.putPins(ctx, caller, known, version, change))
-	})
-}
-
-func (p pins) accept(server, only string) (accepted []UpstreamTool, change *UpstreamChange) {
-	change = &UpstreamChange{Server: server, Type: "accepted"}
-	for _, tool := range slices.Sorted(maps.Keys(p[server])) {
-		now := p[server][tool]
-		if now.Changed == "" || only != "" && only != tool {
-			continue
+		now := known[server][tool]
+		switch {
+		case now.Changed == "":
+			return nil, fault.New(fault.NotFound, "no change of the tool %q of the server %q waits to be accepted", tool, server)
+		case now.Changed != digest:
+			return nil, fault.New(fault.VersionConflict,
+				"the tool %q of the server %q has changed again since: list it, and accept what it is now", tool, server)
 		}
 		all := append(slices.Clone(now.Accepted), now.Changed)
 		now = pin{Accepted: all[max(0, len(all)-maxAccepted):]}
-		p[server][tool] = now
-		accepted = append(accepted, UpstreamTool{server, tool, now})
-		change.Tools = append(change.Tools, tool)
-	}
-	if len(accepted) == 0 {
-		return nil, nil
-	}
-	return accepted, change
-}
-
-func (p pins) count() (n int) {
-	for _, tools := range p {
-		n += len(tools)
-	}
-	return n
+		known[server][tool] = now
+		change := &UpstreamChange{Server: server, Type: "accepted", Tools: []string{tool}}
+		return &UpstreamTool{server, tool, now}, retry.Fault(a.putPins(ctx, caller, known, version, change))
+	})
 }
 
 func pinsKey(namespace string) store.Key {

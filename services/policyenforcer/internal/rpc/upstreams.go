@@ -48,11 +48,11 @@ func (s *Upstreams) ListUpstreamTools(ctx context.Context, _ *policyv1.ListUpstr
 func (s *Upstreams) AcceptUpstreamTools(
 	ctx context.Context, req *policyv1.AcceptUpstreamToolsRequest,
 ) (*policyv1.AcceptUpstreamToolsResponse, error) {
-	accepted, err := s.App.AcceptTools(ctx, caller(ctx), req.GetServer(), req.GetTool())
+	accepted, err := s.App.AcceptTool(ctx, caller(ctx), req.GetServer(), req.GetTool(), req.GetDigest())
 	if err != nil {
 		return nil, err
 	}
-	return &policyv1.AcceptUpstreamToolsResponse{Tools: upstreamTools(accepted)}, nil
+	return &policyv1.AcceptUpstreamToolsResponse{Tools: upstreamTools([]app.UpstreamTool{*accepted})}, nil
 }
 
 func upstreamTools(all []app.UpstreamTool) []*policyv1.UpstreamTool {
@@ -60,6 +60,7 @@ func upstreamTools(all []app.UpstreamTool) []*policyv1.UpstreamTool {
 	for i, t := range all {
 		out[i] = &policyv1.UpstreamTool{
 			Server: t.Server, Tool: t.Tool, Accepted: t.Accepted[len(t.Accepted)-1], Changed: t.Changed, Description: t.Description,
+			ReportedBy: t.ReportedBy(),
 		}
 	}
 	return out

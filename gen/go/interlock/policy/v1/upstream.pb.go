@@ -98,7 +98,10 @@ type UpstreamTool struct {
 	// Digest that was seen since and is not accepted; empty for none.
 	Changed string `protobuf:"bytes,4,opt,name=changed,proto3" json:"changed,omitempty"`
 	// Description that belongs to changed.
-	Description   string `protobuf:"bytes,5,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,5,opt,name=description,proto3" json:"description,omitempty"`
+	// Name of the agent that has reported changed, or when nothing has changed, accepted:
+	// it is that agent's word. Empty when a gateway or an operator has.
+	ReportedBy    string `protobuf:"bytes,6,opt,name=reported_by,json=reportedBy,proto3" json:"reported_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -168,6 +171,13 @@ func (x *UpstreamTool) GetDescription() string {
 	return ""
 }
 
+func (x *UpstreamTool) GetReportedBy() string {
+	if x != nil {
+		return x.ReportedBy
+	}
+	return ""
+}
+
 var File_interlock_policy_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_interlock_policy_v1_upstream_proto_rawDesc = "" +
@@ -177,13 +187,15 @@ const file_interlock_policy_v1_upstream_proto_rawDesc = "" +
 	"\x04tool\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04tool\x12 \n" +
 	"\x06digest\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\x12*\n" +
-	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\vdescription\"\x92\x01\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80\bR\vdescription\"\xb3\x01\n" +
 	"\fUpstreamTool\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
 	"\baccepted\x18\x03 \x01(\tR\baccepted\x12\x18\n" +
 	"\achanged\x18\x04 \x01(\tR\achanged\x12 \n" +
-	"\vdescription\x18\x05 \x01(\tR\vdescriptionBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
+	"\vdescription\x18\x05 \x01(\tR\vdescription\x12\x1f\n" +
+	"\vreported_by\x18\x06 \x01(\tR\n" +
+	"reportedByBHZFgithub.com/interlock-run/interlock/gen/go/interlock/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_interlock_policy_v1_upstream_proto_rawDescOnce sync.Once

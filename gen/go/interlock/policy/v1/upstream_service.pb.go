@@ -206,13 +206,15 @@ func (x *ListUpstreamToolsResponse) GetTools() []*UpstreamTool {
 	return nil
 }
 
-// AcceptUpstreamToolsRequest names what to accept.
+// AcceptUpstreamToolsRequest names what to accept: what an operator has seen.
 type AcceptUpstreamToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the server.
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
-	// Name of the tool; empty for all of the server's that have changed.
-	Tool          string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Digest of the change, as ListUpstreamTools has returned it in changed.
+	Digest        string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -257,6 +259,13 @@ func (x *AcceptUpstreamToolsRequest) GetServer() string {
 func (x *AcceptUpstreamToolsRequest) GetTool() string {
 	if x != nil {
 		return x.Tool
+	}
+	return ""
+}
+
+func (x *AcceptUpstreamToolsRequest) GetDigest() string {
+	if x != nil {
+		return x.Digest
 	}
 	return ""
 }
@@ -319,10 +328,12 @@ const file_interlock_policy_v1_upstream_service_proto_rawDesc = "" +
 	"\achanged\x18\x01 \x03(\tR\achanged\"\x1a\n" +
 	"\x18ListUpstreamToolsRequest\"T\n" +
 	"\x19ListUpstreamToolsResponse\x127\n" +
-	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools\"]\n" +
+	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools\"\x81\x01\n" +
 	"\x1aAcceptUpstreamToolsRequest\x12!\n" +
-	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12\x1c\n" +
-	"\x04tool\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x04tool\"V\n" +
+	"\x06server\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06server\x12\x1e\n" +
+	"\x04tool\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x04tool\x12 \n" +
+	"\x06digest\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x98\x01@R\x06digest\"V\n" +
 	"\x1bAcceptUpstreamToolsResponse\x127\n" +
 	"\x05tools\x18\x01 \x03(\v2!.interlock.policy.v1.UpstreamToolR\x05tools2\xfc\x02\n" +
 	"\x0fUpstreamService\x12{\n" +

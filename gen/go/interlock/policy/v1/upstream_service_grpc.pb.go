@@ -33,12 +33,13 @@ const (
 // since then is hidden until an operator accepts it.
 type UpstreamServiceClient interface {
 	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
-	// changed.
+	// changed. What an agent reports changes nothing that a gateway or an operator has
+	// reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
 	ObserveUpstreamTools(ctx context.Context, in *ObserveUpstreamToolsRequest, opts ...grpc.CallOption) (*ObserveUpstreamToolsResponse, error)
 	// ListUpstreamTools returns all tools that were seen, by server and name.
 	ListUpstreamTools(ctx context.Context, in *ListUpstreamToolsRequest, opts ...grpc.CallOption) (*ListUpstreamToolsResponse, error)
-	// AcceptUpstreamTools accepts what has changed of a server's tools. NOT_FOUND when
-	// nothing has.
+	// AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
+	// changed, and VERSION_CONFLICT when it has changed again since.
 	AcceptUpstreamTools(ctx context.Context, in *AcceptUpstreamToolsRequest, opts ...grpc.CallOption) (*AcceptUpstreamToolsResponse, error)
 }
 
@@ -89,12 +90,13 @@ func (c *upstreamServiceClient) AcceptUpstreamTools(ctx context.Context, in *Acc
 // since then is hidden until an operator accepts it.
 type UpstreamServiceServer interface {
 	// ObserveUpstreamTools pins tools that were never seen, and returns those that have
-	// changed.
+	// changed. What an agent reports changes nothing that a gateway or an operator has
+	// reported. QUOTA_EXCEEDED when an agent's principal has reported 512 tools first.
 	ObserveUpstreamTools(context.Context, *ObserveUpstreamToolsRequest) (*ObserveUpstreamToolsResponse, error)
 	// ListUpstreamTools returns all tools that were seen, by server and name.
 	ListUpstreamTools(context.Context, *ListUpstreamToolsRequest) (*ListUpstreamToolsResponse, error)
-	// AcceptUpstreamTools accepts what has changed of a server's tools. NOT_FOUND when
-	// nothing has.
+	// AcceptUpstreamTools accepts a change of a server's tool. NOT_FOUND when it has not
+	// changed, and VERSION_CONFLICT when it has changed again since.
 	AcceptUpstreamTools(context.Context, *AcceptUpstreamToolsRequest) (*AcceptUpstreamToolsResponse, error)
 	mustEmbedUnimplementedUpstreamServiceServer()
 }

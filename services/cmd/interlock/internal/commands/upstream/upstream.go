@@ -4,6 +4,9 @@ package upstream
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -26,16 +29,21 @@ type tool struct {
 	Accepted    string `json:"accepted"`
 	Changed     string `json:"changed,omitempty"`
 	Description string `json:"description,omitempty"`
+	ReportedBy  string `json:"reported_by,omitempty"`
 }
 
+// print shows tools. A change has its whole digest: who offers a tool could make two changes
+// with the same beginning.
 func print(printer show.Printer, io console.Streams, all []*policyv1.UpstreamTool) error {
 	rows := make([]tool, len(all))
 	for i, t := range all {
-		rows[i] = tool{t.GetServer(), t.GetTool(), t.GetAccepted(), t.GetChanged(), t.GetDescription()}
+		rows[i] = tool{t.GetServer(), t.GetTool(), t.GetAccepted(), t.GetChanged(), t.GetDescription(), t.GetReportedBy()}
 	}
-	const columns = "SERVER\tTOOL\tACCEPTED\tCHANGED\tNEW DESCRIPTION"
+	const columns = "SERVER\tTOOL\tREPORTED BY\tACCEPTED\tCHANGED\tNEW DESCRIPTION"
 	return show.Table(printer, io.Out, columns, rows, func(t *tool) []any {
-		return []any{t.Server, t.Tool, short(t.Accepted), cmp.Or(short(t.Changed), "-"), cmp.Or(t.Description, "-")}
+		return []any{
+			t.Server, t.Tool, cmp.Or(t.ReportedBy, "-"), short(t.Accepted), cmp.Or(t.Changed, "-"), cmp.Or(t.Description, "-"),
+		}
 	})
 }
 
@@ -49,12 +57,17 @@ type listCommand struct {
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewUpstreamServiceClient(conn).ListUpstreamTools(ctx, &policyv1.ListUpstreamToolsRequest{})
+		all, err := list(ctx, conn)
 		if err != nil {
 			return err
 		}
-		return print(c.Printer, io, resp.GetTools())
+		return print(c.Printer, io, all)
 	})
+}
+
+func list(ctx context.Context, conn grpc.ClientConnInterface) ([]*policyv1.UpstreamTool, error) {
+	resp, err := policyv1.NewUpstreamServiceClient(conn).ListUpstreamTools(ctx, &policyv1.ListUpstreamToolsRequest{})
+	return resp.GetTools(), err
 }
 
 type acceptCommand struct {
@@ -62,16 +75,57 @@ type acceptCommand struct {
 	show.Printer
 	Server string `arg:"" help:"Name of the server."`
 	Tool   string `arg:"" optional:"" help:"Name of its tool; all that have changed by default."`
+	Digest string `help:"Accept the change with this digest, as upstream list shows it; without it, changes are shown on a terminal, and asked about." placeholder:"HEX"`
 }
 
 func (c *acceptCommand) Run(ctx context.Context, io console.Streams) error {
+	switch {
+	case c.Digest != "" && c.Tool == "":
+		return errors.New("--digest is that of one tool: name the tool")
+	case c.Digest == "" && !io.Interactive():
+		return errors.New("give --digest with the digest that `interlock upstream list` shows: " +
+			"what is accepted is what a person has seen, and nobody can be shown it here")
+	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
-		resp, err := policyv1.NewUpstreamServiceClient(conn).AcceptUpstreamTools(ctx, &policyv1.AcceptUpstreamToolsRequest{
-			Server: c.Server, Tool: c.Tool,
-		})
-		if err != nil {
-			return err
+		changes := []*policyv1.UpstreamTool{{Server: c.Server, Tool: c.Tool, Changed: c.Digest}}
+		if c.Digest == "" {
+			var err error
+			if changes, err = c.confirmed(ctx, io, conn); err != nil {
+				return err
+			}
 		}
-		return print(c.Printer, io, resp.GetTools())
+		var accepted []*policyv1.UpstreamTool
+		for _, change := range changes {
+			resp, err := policyv1.NewUpstreamServiceClient(conn).AcceptUpstreamTools(ctx, &policyv1.AcceptUpstreamToolsRequest{
+				Server: change.GetServer(), Tool: change.GetTool(), Digest: change.GetChanged(),
+			})
+			if err != nil {
+				return err
+			}
+			accepted = append(accepted, resp.GetTools()...)
+		}
+		return print(c.Printer, io, accepted)
 	})
+}
+
+// confirmed are the changes that a person has seen and wants.
+func (c *acceptCommand) confirmed(ctx context.Context, io console.Streams, conn grpc.ClientConnInterface) ([]*policyv1.UpstreamTool, error) {
+	changes, err := list(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	changes = slices.DeleteFunc(changes, func(t *policyv1.UpstreamTool) bool {
+		return t.GetServer() != c.Server || c.Tool != "" && t.GetTool() != c.Tool || t.GetChanged() == ""
+	})
+	if len(changes) == 0 {
+		return nil, fmt.Errorf("no change of such a tool of the server %q waits to be accepted", c.Server)
+	}
+	if err := print(show.Printer{Format: "table"}, console.Streams{Out: io.Err}, changes); err != nil {
+		return nil, err
+	}
+	if !(console.Streams{In: io.In, Out: io.Err}).Confirm("Accept this?") {
+		fmt.Fprintln(io.Err, "interlock: nothing was accepted")
+		return nil, console.ErrNo
+	}
+	return changes, nil
 }
