@@ -22,8 +22,9 @@ const (
 	// healthyAfter is how long a server must serve for its failures to be
 	// forgotten.
 	healthyAfter = 30 * time.Second
-	// maxTools bounds the tools of one server.
-	maxTools = 4096
+	// maxTools bounds the tools of one server, and maxToolBytes what it says of them, as JSON.
+	maxTools     = 4096
+	maxToolBytes = 8 << 20
 	// legacyProtocol is tried when a server cannot be reached with the newest
 	// one: some old servers never answer a method they do not know.
 	legacyProtocol = "2025-11-25"
@@ -194,17 +195,22 @@ func whyEnded(ended func(stop bool) error, err error) error {
 // list takes over the server's tools, and passes on when they have changed.
 func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
 	var tools []*sdk.Tool
+	size := 0
 	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools != nil {
 		for tool, err := range session.Tools(ctx, nil) {
 			if err != nil {
 				return err
 			}
-			if len(tools) == maxTools {
-				c.log.Warn("upstream: a server has too many tools; the rest is ignored", "limit", maxTools)
-				break
-			}
 			if tool.InputSchema == nil {
 				tool.InputSchema = anyObject
+			}
+			text, err := json.Marshal(tool)
+			if err != nil {
+				return fmt.Errorf("its tool %.64q: %w", tool.Name, err)
+			}
+			if size += len(text); len(tools) == maxTools || size > maxToolBytes {
+				c.log.Warn("upstream: a server has too many tools; the rest is ignored", "limit", maxTools, "bytes", maxToolBytes)
+				break
 			}
 			tools = append(tools, tool)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -155,6 +156,25 @@ func TestHTTPRestart(t *testing.T) {
 	}
 	fs.Forget()
 	upstreamtest.Eventually(t, "it is connected again", func() bool { _, err := call(t, s, "mcp__fs__read_file"); return err == nil })
+}
+
+// TestToolsOfAServerAreBounded: a server's tools take no more memory than is documented.
+func TestToolsOfAServerAreBounded(t *testing.T) {
+	t.Parallel()
+	fs := upstreamtest.NewBackend(t)
+	for i := range 3000 {
+		fs.AddTool(&sdk.Tool{
+			Name: fmt.Sprintf("tool%04d", i), Description: strings.Repeat("x", 4<<10), InputSchema: json.RawMessage(`{"type":"object"}`),
+		}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{}, nil
+		})
+	}
+	server := fs.As("fs")
+	server.Names = nil
+	s := open(t, server)
+	if got := len(s.Catalogue().List); got < 1900 || got > 2048 {
+		t.Errorf("%d tools of 4 KiB each are offered", got)
+	}
 }
 
 // TestNames: a tool has its full name, and a plain one only where the operator gives it
