@@ -27,6 +27,9 @@ type Config struct {
 	// sync_interval. The default, 150 s, suits the server's default of two
 	// minutes.
 	Grace time.Duration
+	// Keep is how long the store keeps an event after it was decided, for Rebuild. Default
+	// 0: what the stream has had for the grace is forgotten.
+	Keep time.Duration
 	// Window is how many publishes may be unacknowledged at once, default 256.
 	Window int
 	// AckTimeout is how long NATS may take to acknowledge, default 5 s.
@@ -60,6 +63,9 @@ func (c Config) withDefaults() (Config, error) {
 		if *d.value < 0 {
 			return c, fmt.Errorf("relay: %s is negative", d.name)
 		}
+	}
+	if c.Keep < 0 {
+		return c, errors.New("relay: Keep is negative")
 	}
 	if c.Window == 0 {
 		c.Window = 256

@@ -59,7 +59,9 @@ func TestNATSBackWithoutItsTail(t *testing.T) {
 			src := newSource(t, st)
 			all := make([]*Relay, relays)
 			for i := range all {
-				all[i], _ = run(t, st, r.config("relay-"+strconv.Itoa(i)))
+				cfg := r.config("relay-" + strconv.Itoa(i))
+				cfg.Keep = time.Duration(relays-1) * time.Hour
+				all[i], _ = run(t, st, cfg)
 			}
 			eventually(t, "every relay has its share", func() bool {
 				for _, relay := range all {
@@ -428,12 +430,13 @@ func TestEntriesReadForAnEarlierTenureAreDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := time.Now().Add(time.Hour)
-	relay.gain(0, store.Lease{}, until)
-	relay.gain(1, store.Lease{}, until)
+	gain := func(number int) { relay.gain(&shard{number: number, until: until, lanes: map[string]*queue{}}) }
+	gain(0)
+	gain(1)
 	_, owners, _, cancel := relay.cursors(t.Context())
 	defer cancel()
 	relay.drop(relay.shards[0])
-	relay.gain(0, store.Lease{}, until)
+	gain(0)
 	relay.take([]store.OutboxEntry{{Shard: 0, Seq: 100, Subject: "a"}, {Shard: 1, Seq: 100, Subject: "b"}}, owners, nil)
 	if got := relay.shards[0].read; got != 0 || relay.buffered != 1 {
 		t.Errorf("shard 0 read through %d, %d buffered", got, relay.buffered)

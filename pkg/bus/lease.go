@@ -17,6 +17,7 @@ const (
 	relayNamespace = "_relay"
 	memberKind     = "member"
 	leaseKind      = "lease"
+	progressKind   = "progress"
 )
 
 // member is what this process has seen of another's heartbeat. Clocks are not
@@ -230,8 +231,12 @@ func (r *Relay) takeAll(ctx context.Context, wanted map[int]bool) (bool, error) 
 			before := time.Now()
 			lease, err := r.store.AcquireLease(ctx, leaseKey(n), r.cfg.Holder, r.cfg.LeaseTTL)
 			if err == nil {
-				r.gain(n, lease, r.safeUntil(before))
-				return
+				var sh *shard
+				if sh, err = r.resume(ctx, n); err == nil {
+					sh.lease, sh.until = lease, r.safeUntil(before)
+					r.gain(sh)
+					return
+				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -251,10 +256,10 @@ func (r *Relay) safeUntil(asked time.Time) time.Time {
 	return asked.Add(r.cfg.LeaseTTL - r.cfg.LeaseTTL/8)
 }
 
-func (r *Relay) gain(n int, lease store.Lease, until time.Time) {
+func (r *Relay) gain(sh *shard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.shards[n] = &shard{number: n, lease: lease, until: until, lanes: make(map[string]*queue)}
+	r.shards[sh.number] = sh
 	r.m.leases.Set(float64(len(r.shards)))
 	if r.session != nil {
 		r.session.rescan.Store(true)

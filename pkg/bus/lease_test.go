@@ -131,7 +131,7 @@ func TestShardCursors(t *testing.T) {
 			t.Errorf("after %v trimmable through %d, want %d", at, got, want)
 		}
 	}
-	sh.forget(3)
+	sh.finish(3)
 	if sh.trimmed != 3 || len(sh.marks) != 1 {
 		t.Fatalf("trimmed %d, marks %v", sh.trimmed, sh.marks)
 	}

@@ -57,8 +57,14 @@ func (m *memStore) Commit(_ context.Context, b store.Batch) (store.Result, error
 	if len(b.Events) == 0 && m.dead.Load() {
 		return store.Result{}, store.ErrUnavailable
 	}
+	var result store.Result
 	for _, p := range b.Puts {
-		m.records[p.Key] = store.Record{Key: p.Key, Version: m.records[p.Key].Version + 1, Data: p.Data}
+		have := m.records[p.Key].Version
+		if p.Expect != store.AnyVersion && p.Expect != have {
+			return store.Result{}, &store.ConflictError{Key: p.Key, Want: p.Expect, Have: have}
+		}
+		m.records[p.Key] = store.Record{Key: p.Key, Version: have + 1, Data: p.Data}
+		result.Versions = append(result.Versions, have+1)
 	}
 	for _, d := range b.Deletes {
 		if have := m.records[d.Key].Version; d.Version != store.AnyVersion && d.Version != have {
@@ -75,7 +81,20 @@ func (m *memStore) Commit(_ context.Context, b store.Batch) (store.Result, error
 		close(m.changed)
 		m.changed = make(chan struct{})
 	}
-	return store.Result{}, nil
+	return result, nil
+}
+
+func (m *memStore) Get(_ context.Context, key store.Key) (store.Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.failing("get", ""); err != nil {
+		return store.Record{}, err
+	}
+	record, ok := m.records[key]
+	if !ok {
+		return store.Record{}, store.ErrNotFound
+	}
+	return record, nil
 }
 
 func (m *memStore) List(_ context.Context, q store.Query) (store.Page, error) {

@@ -65,6 +65,8 @@ type Relay struct {
 	created time.Time
 	// lost requires that the next session begins at the start.
 	lost bool
+	// expires is when the store is told again what it need not keep.
+	expires time.Time
 	// stopTail ends the wait for new entries, when the shards have changed.
 	stopTail context.CancelFunc
 	// space wakes the reader when the buffer has room, or there are shards.
@@ -206,6 +208,7 @@ func (r *Relay) serve(ctx context.Context) (useful bool, err error) {
 			if err := r.trim(ctx, s); err != nil {
 				return false, err
 			}
+			r.expire(ctx)
 		}
 	}
 }

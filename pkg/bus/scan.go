@@ -58,38 +58,53 @@ func (s *session) readIDs(ctx context.Context, from time.Time) (map[string]uint6
 	ids := make(map[string]uint64)
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
-	consumer, err := s.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		DeliverPolicy:     jetstream.DeliverByStartTimePolicy,
-		OptStartTime:      &from,
+	err := eachID(ctx, s.stream, from, func(id string, seq uint64) bool {
+		ids[id] = seq
+		return len(ids) < scanLimit
+	})
+	return ids, err
+}
+
+// eachID yields the ids of a stream's messages, from a time on or of all, until yield
+// returns false.
+func eachID(ctx context.Context, stream jetstream.Stream, from time.Time, yield func(id string, seq uint64) bool) error {
+	cfg := jetstream.ConsumerConfig{
+		DeliverPolicy:     jetstream.DeliverAllPolicy,
 		AckPolicy:         jetstream.AckNonePolicy,
 		HeadersOnly:       true,
 		MemoryStorage:     true,
 		InactiveThreshold: scanTimeout,
-	})
+	}
+	if !from.IsZero() {
+		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
+	}
+	consumer, err := stream.CreateConsumer(ctx, cfg)
 	if err != nil {
-		return ids, fmt.Errorf("scan the stream: %w", err)
+		return fmt.Errorf("scan the stream: %w", err)
 	}
 	info := consumer.CachedInfo()
-	defer s.stream.DeleteConsumer(context.WithoutCancel(ctx), info.Name) //nolint:errcheck // it goes by itself
-	for left := info.NumPending; left > 0 && len(ids) < scanLimit; {
+	defer stream.DeleteConsumer(context.WithoutCancel(ctx), info.Name) //nolint:errcheck // it goes by itself
+	for left := info.NumPending; left > 0; {
 		batch, err := consumer.Fetch(int(min(left, scanBatch)), jetstream.FetchContext(ctx))
 		if err != nil {
-			return ids, fmt.Errorf("scan the stream: %w", err)
+			return fmt.Errorf("scan the stream: %w", err)
 		}
-		got := uint64(0)
+		got, more := uint64(0), true
 		for msg := range batch.Messages() {
 			got++
-			if meta, err := msg.Metadata(); err == nil {
-				ids[msg.Headers().Get(headerMsgID)] = meta.Sequence.Stream
+			if meta, err := msg.Metadata(); err == nil && more {
+				more = yield(msg.Headers().Get(headerMsgID), meta.Sequence.Stream)
 			}
 		}
-		if err := batch.Error(); err != nil {
-			return ids, fmt.Errorf("scan the stream: %w", err)
-		}
-		if got == 0 {
-			return ids, errors.New("scan the stream: it ended early")
+		switch {
+		case !more:
+			return nil
+		case batch.Error() != nil:
+			return fmt.Errorf("scan the stream: %w", batch.Error())
+		case got == 0:
+			return errors.New("scan the stream: it ended early")
 		}
 		left -= min(got, left)
 	}
-	return ids, nil
+	return nil
 }

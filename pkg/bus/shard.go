@@ -13,9 +13,12 @@ type shard struct {
 	lease  store.Lease
 	// until is when the lease may have lapsed, by the local clock, safely early.
 	until time.Time
-	// trimmed is what the store was told to forget, acked what NATS has without
-	// a gap, read what was read from the outbox.
+	// trimmed is what the relay is done with, acked what NATS has without a gap, read
+	// what was read from the outbox.
 	trimmed, acked, read int64
+	// progress is the version of the record that remembers trimmed, and forgotten what
+	// the store was told to forget of what it has kept.
+	progress, forgotten int64
 	// sent is the highest Seq ever published, and again what it was when the shard
 	// was rewound, to count what is published again.
 	sent, again int64
@@ -131,8 +134,8 @@ func (s *shard) trimmable(before time.Time) int64 {
 	return through
 }
 
-// forget drops the marks that were trimmed.
-func (s *shard) forget(through int64) {
+// finish drops the marks that were trimmed.
+func (s *shard) finish(through int64) {
 	s.trimmed = max(s.trimmed, through)
 	n := 0
 	for n < len(s.marks) && s.marks[n].through <= through {

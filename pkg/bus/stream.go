@@ -22,6 +22,9 @@ type Stream struct {
 	// MaxAge is how long the stream keeps an event, default 7 days; negative
 	// keeps it forever.
 	MaxAge time.Duration
+	// MaxBytes is the most that the stream holds: the oldest events go first. 0 leaves a
+	// stream as it is and creates one without a bound; negative is no bound.
+	MaxBytes int64
 	// Duplicates is the window in which JetStream drops a second message with
 	// the same id, default 2 minutes. The relay raises it to twice its grace.
 	Duplicates time.Duration
@@ -47,7 +50,7 @@ func (s Stream) withDefaults() Stream {
 }
 
 // Ensure creates the stream, or brings the settings that are Interlock's own up
-// to date and leaves an operator's others (size limits, placement) alone. It is
+// to date and leaves an operator's others (placement, limits of messages) alone. It is
 // idempotent. A stream that would drop or reorder events is refused.
 func (s Stream) Ensure(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
 	return s.withDefaults().createOrUpdate(ctx, js)
@@ -89,6 +92,7 @@ func (s Stream) config() jetstream.StreamConfig {
 		Retention:   jetstream.LimitsPolicy,
 		Replicas:    max(s.Replicas, 1),
 		MaxAge:      s.MaxAge,
+		MaxBytes:    max(s.MaxBytes, 0),
 		Duplicates:  s.Duplicates,
 	}
 }
@@ -108,6 +112,9 @@ func (s Stream) merge(have jetstream.StreamConfig) (want jetstream.StreamConfig,
 	}
 	if want.MaxAge != s.MaxAge {
 		want.MaxAge, changed = s.MaxAge, true
+	}
+	if s.MaxBytes != 0 && max(want.MaxBytes, 0) != max(s.MaxBytes, 0) {
+		want.MaxBytes, changed = s.MaxBytes, true
 	}
 	if want.Duplicates < s.Duplicates || want.MaxAge > 0 && want.Duplicates > want.MaxAge {
 		want.Duplicates, changed = s.Duplicates, true
