@@ -132,3 +132,29 @@ func TestRelayBeginsAgainWhenTheStoreHasGoneBack(t *testing.T) {
 		t.Errorf("the stream has the eras %s", got)
 	}
 }
+
+// The bounds of a stream follow the settings, and what is not set stays.
+func TestBoundsOfAStream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	js := r.js()
+	for _, c := range []struct {
+		set   Stream
+		age   time.Duration
+		bytes int64
+	}{
+		{Stream{}, 7 * 24 * time.Hour, -1},
+		{Stream{MaxAge: time.Hour, MaxBytes: 1 << 20}, time.Hour, 1 << 20},
+		{Stream{MaxAge: time.Hour}, time.Hour, 1 << 20},
+		{Stream{MaxAge: -1, MaxBytes: 2 << 20}, 0, 2 << 20},
+		{Stream{MaxBytes: -1}, 7 * 24 * time.Hour, -1},
+	} {
+		stream, err := c.set.Ensure(t.Context(), js)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have := stream.CachedInfo().Config; have.MaxAge != c.age || have.MaxBytes != c.bytes {
+			t.Errorf("%+v: the stream keeps %s and %d bytes", c.set, have.MaxAge, have.MaxBytes)
+		}
+	}
+}

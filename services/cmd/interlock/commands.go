@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/demo"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/events"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
@@ -70,6 +71,7 @@ var commands = []command{
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
 	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},
 	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
+	{"events", "Publish again what NATS has lost.", of[events.Command], nil},
 	{"store", "Look after the store.", of[store.Command], nil},
 	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},
 	{"tail", "Show live events.", of[tail.Command], nil},

@@ -63,6 +63,7 @@ type Config struct {
 	Store           string
 	AllowLossyStore bool
 	Safety          daemon.SafetyFlags
+	Events          daemon.EventFlags
 	// NATSURL, when set, is an external NATS instead of the embedded one.
 	NATSURL string
 	// Grace for events in the outbox with an external NATS; default 150 s.
@@ -198,7 +199,7 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 		return err
 	}
 	relay, err := bus.NewRelay(st, bus.Config{
-		NATS: endpoint, Holder: holder, Grace: grace, Registerer: c.registry, Log: c.cfg.Logger,
+		NATS: endpoint, Stream: c.cfg.Events.Stream(), Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.registry, Log: c.cfg.Logger,
 		Reopen: c.reopen,
 	})
 	if err != nil {

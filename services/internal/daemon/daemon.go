@@ -43,6 +43,7 @@ type StoreFlags struct {
 	Store           string `help:"Store that all services share: redis://HOST:PORT/DB." required:"" env:"INTERLOCK_STORE" placeholder:"URL"`
 	AllowLossyStore bool   `help:"Use a Redis that may lose acknowledged writes." env:"INTERLOCK_ALLOW_LOSSY_STORE"`
 	SafetyFlags
+	EventFlags
 	NATSURL        string        `name:"nats-url" help:"NATS that events are published on." required:"" env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	StreamReplicas int           `help:"Replicas of the NATS stream; 0 leaves an existing one as it is." env:"INTERLOCK_STREAM_REPLICAS"`
 	Grace          time.Duration `help:"How long published events stay in the outbox; must be longer than NATS's sync interval." default:"150s" env:"INTERLOCK_GRACE"`
@@ -138,8 +139,10 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
 	d.Store = telemetry.Store(st, d.Tracer)
 	d.OnClose(st.Close)
 	d.NATS = bus.Endpoint{URL: flags.NATSURL}
+	stream := flags.Stream()
+	stream.Replicas = flags.StreamReplicas
 	relay, err := bus.NewRelay(st, bus.Config{
-		NATS: d.NATS, Stream: bus.Stream{Replicas: flags.StreamReplicas}, Holder: holder(d.Name), Grace: flags.Grace,
+		NATS: d.NATS, Stream: stream, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
 		Registerer: d.Registry, Log: d.Log,
 	})
 	if err != nil {
