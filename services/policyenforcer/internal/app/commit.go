@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
@@ -26,7 +27,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 		return fault.From(err)
 	}
 	batch.Events = []store.Event{event}
-	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, decisionRecord(q, s, told, a.Masks, now)))
+	log := decisionRecord(q, s, told, a.Masks)
 	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
 	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
@@ -41,7 +42,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 			batch.Counters = append(batch.Counters, store.Counter{Owner: s.entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
 		}
 	}
-	result, err := a.commit(ctx, q, std, d, batch)
+	result, err := a.commit(ctx, q, s, std, d, log, batch)
 	switch {
 	case err != nil:
 		return err
@@ -57,13 +58,16 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	return nil
 }
 
-// commit commits a decision with what policies count, and on condition that they
-// are unchanged.
-func (a *App) commit(ctx context.Context, q *question, std *standard, d *Decision, batch store.Batch) (store.Result, error) {
+// commit commits a decision with its record in the log and what policies count, and on
+// condition that they are unchanged.
+func (a *App) commit(
+	ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision, log *DecisionRecord, batch store.Batch,
+) (store.Result, error) {
 	spends := d.combined.Spends
 	if !a.store.Spans() {
-		return a.commitReserved(ctx, q, std, spends, batch)
+		return a.commitReserved(ctx, q, s, std, spends, log, batch)
 	}
+	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, log))
 	counters := a.counters(q.caller.Namespace, spends)
 	if !a.dropKnown(spends, counters) {
 		if err := a.dropLater(ctx, q.caller.Namespace, spends); err != nil {
@@ -82,10 +86,14 @@ func (a *App) commit(ctx context.Context, q *question, std *standard, d *Decisio
 }
 
 // commitReserved is commit in a store that does not span shards.
-func (a *App) commitReserved(ctx context.Context, q *question, std *standard, spends []rules.Spend, batch store.Batch) (store.Result, error) {
+func (a *App) commitReserved(
+	ctx context.Context, q *question, s *snapshotOf, std *standard, spends []rules.Spend, log *DecisionRecord, batch store.Batch,
+) (store.Result, error) {
 	if err := a.reserve(ctx, q.caller.Namespace, spends); err != nil {
 		return store.Result{}, err
 	}
+	log.Time = admitted(spends)
+	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, log))
 	err := a.unchanged(ctx, std.index)
 	if err == nil {
 		var result store.Result
@@ -100,6 +108,17 @@ func (a *App) commitReserved(ctx context.Context, q *question, std *standard, sp
 		a.release(ctx, q.caller.Namespace, spends)
 	}
 	return store.Result{}, err
+}
+
+// admitted is when rolling windows have counted spends that were reserved, by the last of
+// them; zero for none.
+func admitted(spends []rules.Spend) (at time.Time) {
+	for i := range spends {
+		if spends[i].Window > 0 && spends[i].Admitted.After(at) {
+			at = spends[i].Admitted
+		}
+	}
+	return at.UTC()
 }
 
 // unchanged reports a conflict when policies are not what was judged by.

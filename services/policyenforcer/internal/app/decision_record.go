@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -23,6 +24,8 @@ type DecisionRecord struct {
 	Sequence  int64  `json:"-"`
 	Hash      string `json:"-"`
 
+	// Time is that by which rolling windows have counted the call: of the commit. The text
+	// has it only where windows were counted before, and in records of older releases.
 	Time            time.Time         `json:"time"`
 	Principal       string            `json:"principal"`
 	SessionID       string            `json:"session_id,omitempty"`
@@ -66,7 +69,9 @@ func decisionPut(namespace, root string, rec *DecisionRecord) store.Put {
 func (r *DecisionRecord) Encode() []byte {
 	w := jsonobject.New(512 + len(r.Message) + len(r.Input))
 	w.Open()
-	w.Time("time", r.Time)
+	if !r.Time.IsZero() {
+		w.Time(ownTime, r.Time) // first, see hasOwnTime
+	}
 	w.Text("principal", r.Principal)
 	w.OptionalText("session_id", r.SessionID)
 	w.Text("run_id", r.RunID)
@@ -114,11 +119,20 @@ func (s *Shadow) appendTo(w *jsonobject.Writer) {
 	w.Close()
 }
 
+const ownTime = "time"
+
+// hasOwnTime reports whether the text of a record has its time. Of any other it is the
+// time of the commit, which the chain of hashes then covers too.
+func hasOwnTime(data []byte) bool { return bytes.HasPrefix(data, []byte(`{"`+ownTime+`":`)) }
+
 // decodeDecision reads what Encode wrote. What cannot be read has its place only.
 func decodeDecision(partition string, entry store.HistoryEntry) (*DecisionRecord, error) {
 	r := &DecisionRecord{Partition: partition, Sequence: entry.Version}
 	if err := json.Unmarshal(entry.Data, r); err != nil {
 		return &DecisionRecord{Partition: partition, Sequence: entry.Version}, fmt.Errorf("decode decision %d of %s: %w", entry.Version, partition, err)
+	}
+	if !hasOwnTime(entry.Data) {
+		r.Time = entry.At.UTC()
 	}
 	return r, nil
 }
@@ -160,9 +174,9 @@ func (a *App) told(d *Decision) *Decision {
 }
 
 // decisionRecord is what the log keeps of a decision.
-func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks, now time.Time) *DecisionRecord {
+func decisionRecord(q *question, s *snapshotOf, d *Decision, masks Masks) *DecisionRecord {
 	rec := &DecisionRecord{
-		Time: now, Principal: q.caller.Principal.Name, SessionID: s.run.SessionID,
+		Principal: q.caller.Principal.Name, SessionID: s.run.SessionID,
 		RunID: s.run.ID, RunVersion: s.run.Version, Workflow: s.run.Workflow, WorkflowVersion: s.run.WorkflowVersion,
 		State: s.run.State, Branch: s.run.Branch, CallID: d.CallID, Tool: d.Tool, Capability: d.Capability,
 		Decision: d.Verdict.Decision, Code: d.Verdict.Code, Message: d.Message, InputDigest: d.InputDigest,

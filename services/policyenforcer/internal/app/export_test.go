@@ -20,9 +20,13 @@ const (
 
 // Log commits a decision as a check does.
 func (a *App) Log(ctx context.Context, namespace, root string, rec *DecisionRecord) error {
+	now := rec.Time
+	if now.IsZero() {
+		now = a.clock()
+	}
 	_, err := a.store.Commit(ctx, store.Batch{
 		Puts:      []store.Put{decisionPut(namespace, root, rec)},
-		SetTimers: []store.Timer{sealTimer(namespace, root, rec.Time)},
+		SetTimers: []store.Timer{sealTimer(namespace, root, now)},
 	})
 	return err
 }

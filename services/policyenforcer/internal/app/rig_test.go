@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -144,7 +145,11 @@ func (r *rig) record(run, call string) *app.DecisionRecord {
 func (r *rig) log(run string, n int) {
 	r.Helper()
 	for i := range n {
-		if err := r.Log(r.Context(), ns, run, r.record(run, fmt.Sprintf("call %d", i))); err != nil {
+		record := r.record(run, fmt.Sprintf("call %d", i))
+		if i%2 == 1 {
+			record.Time = time.Time{} // that of the commit
+		}
+		if err := r.Log(r.Context(), ns, run, record); err != nil {
 			r.Fatal(err)
 		}
 	}

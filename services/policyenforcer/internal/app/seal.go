@@ -149,7 +149,7 @@ func sealOf(decisions store.Key, before *sealed, entries []store.HistoryEntry) (
 		if want := next.From + int64(i); entry.Version != want {
 			return nil, chain, fault.From(fmt.Errorf("record %d of the log of decisions %s is missing", want, decisions))
 		}
-		chain = chain.next(entry.Version, entry.Data)
+		chain = chain.next(entry)
 		next.Hashes = append(next.Hashes, chain[:]...)
 	}
 	return next, chain, nil
@@ -230,7 +230,7 @@ func sealTimer(namespace, root string, at time.Time) store.Timer {
 }
 
 // A partition of the log is a chain of hashes: each is over the one before, the
-// record's place, and the record as it is stored. So no record can be changed, left
+// record's place and time, and the record as it is stored. So no record can be changed, left
 // out or moved without all hashes from there on being others.
 
 // link is one hash of a chain.
@@ -241,14 +241,19 @@ func anchor(namespace, partition string) link {
 	return sha256.Sum256(fmt.Appendf(nil, "interlock decisions\x00%d\x00%s\x00%s", len(namespace), namespace, partition))
 }
 
-// next is the hash over this one and the record that follows.
-func (l link) next(sequence int64, data []byte) link {
+// next is the hash over this one and the record that follows: its place, its time in
+// microseconds unless the text has it, and the text.
+func (l link) next(entry store.HistoryEntry) link {
 	h := sha256.New()
 	h.Write(l[:])
-	var place [8]byte
-	binary.BigEndian.PutUint64(place[:], uint64(sequence))
-	h.Write(place[:])
-	h.Write(data)
+	var number [8]byte
+	binary.BigEndian.PutUint64(number[:], uint64(entry.Version))
+	h.Write(number[:])
+	if !hasOwnTime(entry.Data) {
+		binary.BigEndian.PutUint64(number[:], uint64(entry.At.UnixMicro()))
+		h.Write(number[:])
+	}
+	h.Write(entry.Data)
 	var sum link
 	h.Sum(sum[:0])
 	return sum

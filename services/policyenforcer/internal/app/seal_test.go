@@ -171,11 +171,20 @@ func TestSealingThatFailsWaits(t *testing.T) {
 func TestHeadIsAFormat(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
-		r.log("run_1", 2)
+		for i := range 2 { // as older releases wrote them
+			if err := r.Log(r.Context(), ns, "run_1", r.record("run_1", fmt.Sprintf("call %d", i))); err != nil {
+				r.Fatal(err)
+			}
+		}
+		r.log("run_2", 2)
 		r.sealed()
-		const want = "355925b4f5499a36c2b3fe8fd9e7a7ff297904455945be025868c47b974e4a2a"
-		if got := r.verified("run_1"); got.Head != want {
-			r.Errorf("the head is %s, was %s", got.Head, want)
+		for run, want := range map[string]string{
+			"run_1": "355925b4f5499a36c2b3fe8fd9e7a7ff297904455945be025868c47b974e4a2a",
+			"run_2": "5c11e5e8eff7bc7fa532486228db816621dff018d6eb53b87bac6cf68336b065",
+		} {
+			if got := r.verified(run); got.Head != want {
+				r.Errorf("the head of %s is %s, was %s", run, got.Head, want)
+			}
 		}
 	})
 }

@@ -231,7 +231,7 @@ func (v *verification) record(ctx context.Context, entry store.HistoryEntry) err
 	if _, err := decodeDecision(v.decisions.ID, entry); err != nil {
 		return wrong(entry.Version, "the record cannot be read")
 	}
-	v.chain = v.chain.next(entry.Version, entry.Data)
+	v.chain = v.chain.next(entry)
 	if entry.Version > v.through.Through {
 		v.report.Unsealed++
 		return v.unsealed(entry)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -37,6 +38,16 @@ func TestTamperingIsFound(t *testing.T) {
 			all[2].data = strings.Replace(all[2].data, `"ALLOW"`, `"DENY"`, 1)
 			x.setHistory(decisions, all)
 		}, 3, "not the one that was sealed"},
+		"time changed": {func(x tampering) {
+			all := x.history(decisions)
+			all[1].at = strings.Replace(all[1].at, "1", "2", 1)
+			x.setHistory(decisions, all)
+		}, 2, "not the one that was sealed"},
+		"time given": {func(x tampering) {
+			all := x.history(decisions)
+			all[1].data = `{"time":"2026-01-01T00:00:00Z",` + all[1].data[1:]
+			x.setHistory(decisions, all)
+		}, 2, "not the one that was sealed"},
 		"a blank added": {func(x tampering) {
 			all := x.history(decisions)
 			all[0].data = " " + all[0].data
@@ -191,7 +202,7 @@ func TestAnyLieIsFound(t *testing.T) {
 		case 0:
 			entries = slices.Delete(entries, at, at+1)
 		case 1:
-			other := rapid.IntRange(0, records-1).Filter(func(i int) bool { return i != at }).Draw(t, "other")
+			other := rapid.IntRange(0, records-1).Filter(func(i int) bool { return !bytes.Equal(entries[i].Data, entries[at].Data) }).Draw(t, "other")
 			entries[at].Data, entries[other].Data = entries[other].Data, entries[at].Data
 			at = min(at, other)
 		default:

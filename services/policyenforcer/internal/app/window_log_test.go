@@ -1,0 +1,85 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/store/redisstore"
+	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// allowed are the times at which the log says that calls were allowed.
+func allowed(t *testing.T, a *App) (at []time.Time) {
+	t.Helper()
+	for page := ""; ; {
+		found, next, err := a.Decisions(t.Context(), "default", DecisionQuery{Decision: toolcall.Allow, Limit: 100, PageToken: page})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range found {
+			at = append(at, record.Time)
+		}
+		if page = next; next == "" {
+			slices.SortFunc(at, time.Time.Compare)
+			return at
+		}
+	}
+}
+
+// The log's times are those by which windows count: nobody who reads it finds a window with
+// more calls than the limit, no matter what replicas take the time for.
+func TestTheLogShowsNoWindowOverItsLimit(t *testing.T) {
+	t.Parallel()
+	const limit, callers = 15, 24
+	test := func(t *testing.T, s *stage) {
+		s.put(t, "p", fmt.Sprintf(`{"role": "agent", "allow": [{"capability": "*", "rate_limit": {"max_calls": %d, "window_seconds": 1}}]}`, limit),
+			indexed{Attachments: toRole(auth.Agent)})
+		replicas := []*App{s.app(), s.app(), s.app()}
+		for i, a := range replicas {
+			// A call is judged some time before it is committed.
+			a.clock = func() time.Time { return time.Now().Add(time.Duration(-i) * 300 * time.Millisecond) }
+		}
+		var group sync.WaitGroup
+		for caller := range callers {
+			group.Go(func() {
+				for i, admitted := 0, 0; admitted < 2; i++ {
+					req := Check{Tool: "Read", CallID: fmt.Sprintf("%d-%d", caller, i), Target: Target{RunID: "run_1"}}
+					d, err := replicas[(caller+i)%3].Check(t.Context(), agent, req)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if d.Verdict.Decision == toolcall.Allow {
+						admitted++
+					}
+				}
+			})
+		}
+		group.Wait()
+		at := allowed(t, replicas[0])
+		if len(at) != 2*callers {
+			t.Fatalf("the log has %d allowed calls", len(at))
+		}
+		for i := limit; i < len(at); i++ {
+			if span := at[i].Sub(at[i-limit]); span < time.Second {
+				t.Errorf("the log has %d allowed calls within %s", limit+1, span)
+			}
+		}
+	}
+	onStores(t, open, test)
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		st, err := redisstore.Open(t.Context(), redisstore.Config{URL: redistest.Start(t).URL(), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		test(t, stageOf(newEngineOn(t, st, open)))
+	})
+}
