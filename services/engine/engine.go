@@ -35,7 +35,11 @@ type Config struct {
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
 	Quotas      Quotas
+	Retention   Retention
 }
+
+// Retention is how long runs are kept.
+type Retention = app.Retention
 
 // Quotas are what an agent may have.
 type Quotas = app.Quotas
@@ -53,7 +57,7 @@ func New(cfg Config) *Engine {
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	e := &Engine{app: app.New(cfg.Store, rpc.Announcer{}, cfg.Clock, cfg.Logger), log: cfg.Logger}
-	e.app.Definitions, e.app.Quotas = cfg.Definitions, cfg.Quotas
+	e.app.Definitions, e.app.Quotas, e.app.Retention = cfg.Definitions, cfg.Quotas, cfg.Retention
 	if cfg.Approval != nil {
 		e.app.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}

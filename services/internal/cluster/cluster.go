@@ -50,6 +50,9 @@ type DefinitionFlags = defs.Flags
 // Quotas are what an agent may have in the engine.
 type Quotas = engine.Quotas
 
+// Retention is how long the engine keeps runs.
+type Retention = engine.Retention
+
 // Config of a cluster. The zero value runs on free loopback ports in the default
 // data folder.
 type Config struct {
@@ -76,6 +79,7 @@ type Config struct {
 	Approval    approval.Flags
 	Definitions DefinitionFlags
 	Engine      engine.Quotas
+	Retention   engine.Retention
 	// Auth says whose tokens count in addition to those of the tokens file.
 	Auth daemon.AuthFlags
 
@@ -325,7 +329,7 @@ func (c *Cluster) checks(st store.Store) health.Checks {
 // startServices registers the services. They call each other through local with
 // their callers' credentials, and through self with their own.
 func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self grpc.ClientConnInterface) error {
-	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine})
+	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine, Retention: c.cfg.Retention})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
 		Places: c.places(),

@@ -35,7 +35,9 @@ type App struct {
 	runs     *snapshot.Cache[store.Key, *workflow.Run]
 	changes  *wakeup.Hub
 
-	Quotas Quotas
+	Quotas    Quotas
+	Retention Retention
+	bound     bound
 	// Definitions are the settings that definitions are compiled by.
 	Definitions definition.Flags
 
@@ -55,6 +57,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
 		runs:     snapshot.New[store.Key, *workflow.Run](cacheBytes),
 		changes:  wakeup.New(),
+		bound:    bound{at: map[string]time.Time{}, runs: map[string]map[string]bool{}},
 
 		pageBytes: pageBytes,
 	}

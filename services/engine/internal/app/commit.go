@@ -80,6 +80,7 @@ func (f *family) addSteps(batch *store.Batch) error {
 			}
 			batch.Puts = append(batch.Puts, runPut(s.key, expect, &s.out))
 			batch.SetTimers = append(batch.SetTimers, s.timers(f.now)...)
+			batch.SetTimers = append(batch.SetTimers, s.forgetTimer(f.app.Retention)...)
 			batch.Counters = append(batch.Counters, s.givenBack()...)
 		}
 		if err := f.app.addEvents(batch, f.caller, s.key, &s.out); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,6 +121,19 @@ func (h *humans) Cancel(_ context.Context, namespace, id, reason string) error {
 		}
 		return a.become(a.Cancel("engine", reason, h.clock.Now()))
 	})
+}
+
+func (h *humans) Open(_ context.Context, namespace, runID string) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, a := range h.asked {
+		now := a.Tick(h.clock.Now()).Approval
+		waits := now.Status == consent.Pending || now.Status == consent.Granted && now.UsedAt.IsZero()
+		if waits && a.RunID == runID && strings.HasPrefix(key, namespace+"/") {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // decide is what a human says.
@@ -244,7 +258,7 @@ func (g *gated) pass(d time.Duration) {
 // timers counts those that are set.
 func (g *gated) timers() int {
 	g.Helper()
-	due, err := g.store.Due(g.Context(), g.clock.Now().Add(1000*time.Hour), 1000, KindRun)
+	due, err := g.store.Due(g.Context(), g.clock.Now().Add(1000*time.Hour), 1000, KindRun, kindForget)
 	if err != nil {
 		g.Fatal(err)
 	}

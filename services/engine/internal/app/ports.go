@@ -109,6 +109,8 @@ type Approvals interface {
 	Void(ctx context.Context, namespace, approvalID, reason string) error
 	// Cancel withdraws a question.
 	Cancel(ctx context.Context, namespace, approvalID, reason string) error
+	// Open reports whether humans are asked for a run, or have granted what is yet to be done.
+	Open(ctx context.Context, namespace, runID string) (bool, error)
 }
 
 // Approval is an approval, and the run that waits for it.

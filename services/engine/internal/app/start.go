@@ -157,6 +157,7 @@ func (a *App) start(ctx context.Context, caller Caller, s *starting) (*Outcome, 
 	}
 	key := runKey(caller.Namespace, id)
 	h.batch.Puts = append(h.batch.Puts, runPut(key, store.Absent, &out))
+	h.batch.SetTimers = append(h.batch.SetTimers, (&step{key: key, out: out}).forgetTimer(a.Retention)...)
 	h.batch.Counters = append(h.batch.Counters, taken(caller, quotaRuns, 1, a.Quotas.Runs))
 	if err := a.addEvents(&h.batch, caller, key, &out); err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ const (
 func (a *App) Sweep(ctx context.Context) {
 	var both sync.WaitGroup
 	both.Go(func() { a.ends().Run(ctx) })
+	both.Go(func() { a.forgetter().Run(ctx) })
 	if a.Approvals != nil {
 		both.Go(func() { a.sweeper().Run(ctx) })
 	}
@@ -43,6 +44,7 @@ func (a *App) Sweep(ctx context.Context) {
 // SweepOnce does so for what is due now.
 func (a *App) SweepOnce(ctx context.Context) {
 	a.ends().Once(ctx)
+	a.forgetter().Once(ctx)
 	if a.Approvals != nil {
 		a.sweeper().Once(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/services/engine/internal/app"
+	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 )
 
@@ -122,4 +123,17 @@ func value(text []byte) (document.Value, error) {
 		return v, problem
 	}
 	return v, nil
+}
+
+// Open implements app.Approvals.
+func (a *Approvals) Open(ctx context.Context, namespace, runID string) (bool, error) {
+	for _, status := range []consent.Status{consent.Pending, consent.Granted} {
+		resp, err := a.service.ListApprovals(rpc.InNamespace(ctx, namespace), &approvalv1.ListApprovalsRequest{
+			PageSize: 1, Filter: listing.Filter(listing.Term{Key: "status", Value: string(status)}, listing.Term{Key: "run_id", Value: runID}),
+		})
+		if err != nil || len(resp.GetApprovals()) > 0 || resp.GetNextPageToken() != "" {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

@@ -33,6 +33,7 @@ type Command struct {
 	daemon.EventFlags
 	Quotas          gateway.Quotas          `embed:""`
 	Engine          cluster.Quotas          `embed:""`
+	Retention       cluster.Retention       `embed:""`
 	State           statestore.Flags        `embed:""`
 	Policy          policyenforcer.Flags    `embed:""`
 	Approval        approval.Flags          `embed:""`
@@ -71,7 +72,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Auth:  c.AuthFlags,
 		Store: c.Store, AllowLossyStore: c.AllowLossyStore, Safety: c.SafetyFlags, Events: c.EventFlags, NATSURL: c.NATSURL,
 		State: c.State, Policy: c.Policy, Approval: c.Approval, Definitions: c.Definitions,
-		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Engine: c.Engine,
+		Upstreams: upstreams, ToolPrefix: c.ToolPrefix, AllowUnbound: c.AllowUnbound, Quotas: c.Quotas, Engine: c.Engine, Retention: c.Retention,
 		Version: string(version), Tracer: telemetry.TracerProvider(), Logger: log,
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {
