@@ -2,26 +2,27 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/disktest"
 	"github.com/interlock-run/interlock/pkg/randtest"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
+	"github.com/interlock-run/interlock/services/internal/datadir"
 )
 
 // The environment of `make fault`: how many faults each topology gets. Package randtest says
@@ -33,83 +34,273 @@ const (
 
 // TestFaultCampaign: random faults, from a seed, meet a system under load, one after the
 // other. What was acknowledged is there once, no limit is exceeded, nothing that the workflow
-// forbids is allowed, and the system works on after each fault.
+// forbids is allowed, what clients saw is linearizable, and the system works on after each
+// fault.
 func TestFaultCampaign(t *testing.T) {
 	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
-		addresses := freeAddresses(t, 3)
-		u := startUp(t, "--http", addresses[0], "--grpc", addresses[1], "--nats", addresses[2])
-		c := newCampaign(t, &u.shape, "embedded")
-		c.run(map[string]func(){
-			"kill":    func() { u.process.kill(); u.restart(t) },
-			"restart": func() { u.process.drain(t); u.restart(t) },
-			"pause":   func() { c.pause(u.process) },
-		})
-		u.process.kill() // the last word is that of the disk
-		u.restart(t)
-		c.verify()
-		verify := exec.CommandContext(within(t), binary(t, "interlock"), "audit", "verify", "--data-dir", string(u.data), "--namespace", "embedded")
+		embeddedCampaign(t)
+	})
+	t.Run("replicated", func(t *testing.T) {
+		t.Parallel()
+		replicatedCampaign(t)
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
+		sentinelCampaign(t)
+	})
+}
+
+// embeddedCampaign strikes at `interlock up`.
+func embeddedCampaign(t *testing.T) {
+	addresses, disk := freeAddresses(t, 3), newStage(t)
+	u := &together{
+		shape: shape{name: "up"}, data: datadir.Dir(filepath.Join(disk.folder, "data")),
+		args: []string{"--http", addresses[0], "--grpc", addresses[1], "--nats", addresses[2]},
+	}
+	u.restart(t)
+	c := newCampaign(t, &u.shape, "embedded")
+	again := func() { u.process.kill(); u.restart(t) }
+	// What needs a restart says so, and whoever watches over it restarts it.
+	heal := func() {
+		c.do(disk.Heal())
+		if !u.process.running() || !alive(u.http) {
+			again()
+		}
+	}
+	files := []string{u.data.Database(), u.data.Database() + "-wal", u.data.Database() + "-shm"}
+	c.run([]kind{
+		{name: "killed", strike: again},
+		{name: "restarted", strike: func() { u.process.drain(t); u.restart(t) }},
+		{name: "stopped for a while", strike: func() { c.pause(u.process) }},
+		{name: "power is lost", cannot: disk.cannot, strike: func() { u.process.kill(); c.do(disk.LosePower()); u.restart(t) }},
+		{name: "the disk is full", cannot: disk.cannot, strike: func() { c.do(disk.Fill()); c.wait(); heal() }},
+		{name: "the disk fails (EIO)", cannot: disk.cannot, strike: func() { c.do(disk.Break()); c.wait(); heal() }},
+		c.clockJump("the clock jumps ahead", time.Hour, func() int { return u.process.pid() }),
+		c.clockJump("the clock jumps back", -time.Hour, func() int { return u.process.pid() }),
+		{name: "an older copy of the file", strike: func() {
+			c.goBack(older{
+				keep: func() (restore func()) {
+					u.process.drain(t)
+					back := copyOf(t, files...)
+					u.restart(t)
+					return func() { u.process.kill(); back(); u.start(t) }
+				},
+				serves: func() []string { return []string{u.http} },
+				accept: func() {
+					u.process.drain(t)
+					c.accept("--data", string(u.data))
+					u.restart(t)
+				},
+			})
+		}},
+	})
+	again() // the last word is that of the disk
+	c.verify()
+	for _, namespace := range c.namespaces {
+		verify := exec.CommandContext(within(t), binary(t, "interlock"), "audit", "verify", "--data-dir", string(u.data), "--namespace", namespace)
 		verify.Env = u.operatorEnv()
 		if out, err := verify.CombinedOutput(); err != nil {
 			t.Errorf("audit verify: %v: %s", err, out)
 		}
-	})
-	t.Run("replicated", func(t *testing.T) {
-		t.Parallel()
-		var between *link
-		s := startSeparateOn(t, func(redis *redistest.Server) string {
-			between = newLink(t, redis.Addr())
-			return "redis://" + between.address() + "/0"
-		})
-		c := newCampaign(t, &s.shape, "replicated")
-		redis := func(do func() error) {
-			if err := do(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.run(map[string]func(){
-			"kill a replica":    func() { s.again(t, c.any(4), c.any(replicaCount), (*process).kill) },
-			"restart a replica": func() { s.again(t, c.any(4), c.any(replicaCount), func(p *process) { p.drain(t) }) },
-			"pause a replica":   func() { c.pause(s.replicas(c.any(4))[c.any(replicaCount)]) },
-			"kill Redis":        func() { s.redis.Kill(); redis(s.redis.Restart) },
-			"pause Redis":       func() { redis(s.redis.Pause); c.wait(); redis(s.redis.Resume) },
-			"cut the links":     func() { between.cut() },
-			"silent links":      func() { between.hold(true); c.wait(); between.cut(); between.hold(false) },
-			"stop NATS":         func() { s.natsServer.Stop(); c.wait(); s.natsServer.Start() },
-		})
-		c.verify()
-	})
+	}
+}
+
+// replicatedCampaign strikes at two replicas of each service, on one Redis.
+func replicatedCampaign(t *testing.T) {
+	disk := newStage(t)
+	redis := redistest.StartIn(t, disk.folder)
+	between := newLink(t, redis.Addr())
+	s := startSeparateOn(t, []string{"--store", "redis://" + between.address() + "/0"})
+	c := newCampaign(t, &s.shape, "replicated")
+	again := func() { redis.Kill(); c.do(redis.Restart()) }
+	files := filepath.Join(disk.folder, "appendonlydir")
+	c.run(append(c.strikesAtReplicas(s), []kind{
+		{name: "Redis is killed", strike: again},
+		{name: "Redis is stopped for a while", strike: func() { c.do(redis.Pause()); c.wait(); c.do(redis.Resume()) }},
+		{name: "connections to Redis are cut", strike: func() { between.cut() }},
+		{name: "connections to Redis are silent", strike: func() { between.hold(true); c.wait(); between.cut(); between.hold(false) }},
+		{name: "NATS is stopped", strike: func() { s.natsServer.Stop(); c.wait(); s.natsServer.Start() }},
+		{name: "Redis loses power", cannot: disk.cannot, strike: func() { redis.Kill(); c.do(disk.LosePower()); c.do(redis.Restart()) }},
+		// It ends by itself when it cannot write.
+		{name: "Redis's disk is full", cannot: disk.cannot, strike: func() { c.do(disk.Fill()); c.wait(); c.do(disk.Heal()); again() }},
+		{name: "Redis's disk fails (EIO)", cannot: disk.cannot, strike: func() { c.do(disk.Break()); c.wait(); c.do(disk.Heal()); again() }},
+		c.clockJump("Redis's clock jumps ahead", time.Hour, redis.PID),
+		c.clockJump("Redis's clock jumps back", -time.Hour, redis.PID),
+		{name: "an older copy of Redis's file", strike: func() {
+			c.goBack(older{
+				keep: func() (restore func()) {
+					redis.Kill()
+					back := copyOf(t, files)
+					c.do(redis.Restart())
+					return func() { redis.Kill(); back(); c.do(redis.Restart()) }
+				},
+				serves: func() (admins []string) {
+					for _, p := range slices.Concat(s.engine, s.policy, s.state, s.approval) {
+						admins = append(admins, "http://"+p.serving(t, "admin"))
+					}
+					return admins
+				},
+				accept: func() { c.accept("--store", redis.URL()) },
+			})
+		}},
+	}...))
+	c.verify()
+}
+
+// sentinelCampaign strikes at two replicas of each service, on a Redis with a replica, and
+// a sentinel that promotes it.
+func sentinelCampaign(t *testing.T) {
+	redis := redistest.StartGuarded(t)
+	s := startSeparateOn(t, []string{"--store", redis.URL(), "--redis-wait", "1"})
+	s.failsOver = true
+	c := newCampaign(t, &s.shape, "sentinel")
+	c.run(append(c.strikesAtReplicas(s), []kind{
+		{name: "a failover", strike: func() {
+			redis.Master.Kill()
+			c.do(redis.Swap())
+		}},
+		{name: "a failover while the replica lags", strike: func() {
+			c.do(redis.Replica.Pause())
+			c.wait()
+			redis.Master.Kill()
+			c.do(redis.Replica.Resume())
+			c.do(redis.Swap())
+		}},
+		{name: "a failover from a silent master", strike: func() {
+			c.do(redis.Master.Pause())
+			c.do(redis.Promoted())
+			c.do(redis.Master.Resume())
+			c.do(redis.Swap())
+		}},
+		{name: "the replica is killed", strike: func() { redis.Replica.Kill(); c.wait(); c.do(redis.RestartReplica()) }},
+	}...))
+	c.verify()
+}
+
+// strikesAtReplicas are those that any shape of separate services withstands.
+func (c *campaign) strikesAtReplicas(s *separate) []kind {
+	one := func() *process { return s.replicas(c.any(4))[c.any(replicaCount)] }
+	pid := func() int { return one().pid() }
+	return []kind{
+		{name: "a replica is killed", strike: func() { s.again(c, c.any(4), c.any(replicaCount), (*process).kill) }},
+		{name: "a replica is restarted", strike: func() { s.again(c, c.any(4), c.any(replicaCount), func(p *process) { p.drain(c) }) }},
+		{name: "a replica is stopped for a while", strike: func() { c.pause(one()) }},
+		c.clockJump("a replica's clock jumps ahead", time.Hour, pid),
+		c.clockJump("a replica's clock jumps back", -time.Hour, pid),
+	}
+}
+
+// kind is one of the faults.
+type kind struct {
+	name   string
+	strike func()
+	// cannot says why this machine cannot have it, or is empty.
+	cannot string
+}
+
+// stage is the folder of a store: a disk that fails when told, where the machine has one.
+type stage struct {
+	*disktest.Disk
+	folder, cannot string
+}
+
+func newStage(t *testing.T) stage {
+	t.Helper()
+	disk, err := disktest.New(t)
+	if err != nil {
+		return stage{folder: t.TempDir(), cannot: err.Error()}
+	}
+	return stage{Disk: disk, folder: disk.Dir}
 }
 
 // campaign is a system under load, and what was seen of its faults.
 type campaign struct {
 	*testing.T
-	world  *world
-	caller *caller
+	shape  *shape
+	name   string
 	faults int
 	random *rand.Rand
 
+	*chapter
+	// opened counts chapters, and namespaces are those that no rollback has taken away.
+	opened     int
+	namespaces []string
+	// recovered is how long the system took to work on after each fault, by its kind.
+	recovered map[string][]time.Duration
+	kinds     []kind
+	total     struct{ moves, spends, allowed, patches, reads int64 }
+}
+
+// chapter is the load between two rollbacks, in a namespace of its own.
+type chapter struct {
+	world   *world
+	caller  *caller
 	moves   *ledger
 	spends  *spender
 	appends *appender
-	// recovered is how long the system took to work on after each fault, by its kind.
-	recovered map[string][]time.Duration
+	rest    func() // ends the load
 }
 
 func newCampaign(t *testing.T, s *shape, name string) *campaign {
 	t.Helper()
-	faults := number(t, faultsVariable, fewFaults)
 	c := &campaign{
-		T: t, world: &world{shape: s, namespace: name}, faults: faults, random: randtest.New(t, 0),
+		T: t, shape: s, name: name, faults: number(t, faultsVariable, fewFaults), random: randtest.New(t, 0),
 		recovered: map[string][]time.Duration{},
 	}
-	c.caller = c.world.replicas(t, auth.Agent)
-	c.moves = newLedger(t, c.caller, 4)
-	c.moves.retry = true
-	c.spends = newSpender(t, c.world, c.caller, 40*int64(faults))
-	c.appends = newAppender(t, c.world, 4)
+	c.open()
 	return c
+}
+
+// settle waits until every replica works.
+func (c *campaign) settle() {
+	c.Helper()
+	run, state := c.moves.runs[0], c.appends.id
+	eventually(c, "the connections of the load work", func() error {
+		_, err := c.caller.runs.GetRun(within(c), &enginev1.GetRunRequest{RunId: run})
+		if err == nil {
+			_, err = c.appends.states.GetState(within(c), &statev1.GetStateRequest{StateId: state})
+		}
+		return err
+	})
+	for i := range replicaCount {
+		caller := c.world.at(c, i, auth.Agent)
+		policies := policyv1.NewPolicyServiceClient(c.world.dial(c, c.shape.policies[i], c.world.tokens[auth.Operator]))
+		states := statev1.NewStateServiceClient(c.world.dial(c, c.shape.states[i], c.world.tokens[auth.Operator]))
+		eventually(c, fmt.Sprintf("replicas %d work", i), func() error {
+			_, err := caller.runs.GetRun(within(c), &enginev1.GetRunRequest{RunId: run})
+			if err == nil {
+				_, err = policies.GetPolicy(within(c), &policyv1.GetPolicyRequest{Name: "spends"})
+			}
+			if err == nil {
+				_, err = states.GetState(within(c), &statev1.GetStateRequest{StateId: state})
+			}
+			return err
+		})
+	}
+}
+
+// open begins a chapter.
+func (c *campaign) open() {
+	c.Helper()
+	c.opened++
+	w := &world{shape: c.shape, namespace: fmt.Sprintf("%s-%d", c.name, c.opened)}
+	c.chapter = &chapter{world: w, caller: w.replicas(c, auth.Agent)}
+	c.moves = newLedger(c, c.caller, 4)
+	c.moves.retry = true
+	c.spends = newSpender(c, w, c.caller, 15*int64(min(c.faults, 20)))
+	c.appends = newAppender(c, w, 4)
+}
+
+// load works until rest.
+func (c *campaign) load() {
+	ctx, cancel := context.WithCancel(c.Context())
+	end := c.moves.load(ctx, c.caller)
+	var others sync.WaitGroup
+	c.spends.load(ctx, &others)
+	c.appends.load(ctx, &others)
+	c.rest = func() { end(); cancel(); others.Wait() }
 }
 
 func number(t *testing.T, variable string, otherwise int) int {
@@ -128,6 +319,14 @@ func number(t *testing.T, variable string, otherwise int) int {
 // any draws a number below n.
 func (c *campaign) any(n int) int { return c.random.IntN(n) }
 
+// do fails when a fault could not be made.
+func (c *campaign) do(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
 // wait lets a fault last: up to a second, for that is part of it.
 func (c *campaign) wait() { time.Sleep(time.Duration(200+c.any(800)) * time.Millisecond) }
 
@@ -138,31 +337,40 @@ func (c *campaign) pause(p *process) {
 	p.signal(c, syscall.SIGCONT)
 }
 
+// clockJump sets the clock of a process, until it is set again or the process ends.
+func (c *campaign) clockJump(name string, by time.Duration, pid func() int) kind {
+	k := kind{name: name}
+	if err := clocksJump(); err != nil {
+		k.cannot = err.Error()
+	}
+	k.strike = func() {
+		clock, err := clockOf(pid())
+		c.do(err)
+		c.do(clock.set(by))
+	}
+	return k
+}
+
 // run strikes with one fault after the other, each kind at least once if there are enough, and
 // demands each time that the system works on.
-func (c *campaign) run(kinds map[string]func()) {
+func (c *campaign) run(kinds []kind) {
 	c.Helper()
-	ctx, cancel := context.WithCancel(c.Context())
-	end := c.moves.load(ctx, c.caller)
-	var others sync.WaitGroup
-	c.spends.load(ctx, &others)
-	c.appends.load(ctx, &others)
+	c.kinds = kinds
+	possible := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.cannot != "" })
+	c.random.Shuffle(len(possible), func(i, j int) { possible[i], possible[j] = possible[j], possible[i] })
+	c.load()
 	c.works("the beginning")
-	names := slices.Sorted(maps.Keys(kinds))
-	c.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for i := range c.faults {
-		name := names[c.any(len(names))]
-		if i < len(names) {
-			name = names[i]
+		k := possible[c.any(len(possible))]
+		if i < len(possible) {
+			k = possible[i]
 		}
-		kinds[name]()
+		k.strike()
 		began := time.Now()
-		c.works(name)
-		c.recovered[name] = append(c.recovered[name], time.Since(began))
+		c.works(k.name)
+		c.recovered[k.name] = append(c.recovered[k.name], time.Since(began))
 	}
-	end()
-	cancel()
-	others.Wait()
+	c.rest()
 }
 
 // works waits until every kind of work continues.
@@ -178,21 +386,44 @@ func (c *campaign) works(after string) {
 	})
 }
 
-// verify compares what was acknowledged with what there is, and prints the table.
-func (c *campaign) verify() {
+// close compares what was acknowledged in a chapter with what there is.
+func (c *campaign) close() {
 	c.Helper()
+	c.settle()
 	c.moves.resume(c, c.caller)
 	c.moves.verify(c, c.world, c.caller)
 	c.spends.verify(c.T)
 	c.appends.verify(c.T)
-	for _, name := range slices.Sorted(maps.Keys(c.recovered)) {
-		took := c.recovered[name]
+	c.namespaces = append(c.namespaces, c.world.namespace)
+	c.total.moves += c.moves.count.Load()
+	c.total.spends += c.spends.answered.Load()
+	c.total.allowed += c.spends.allowed
+	c.total.patches += c.appends.count.Load()
+	c.total.reads += c.appends.reads.Load()
+}
+
+// verify closes the last chapter and prints the table.
+func (c *campaign) verify() {
+	c.Helper()
+	c.close()
+	for _, k := range c.kinds {
+		took := c.recovered[k.name]
 		slices.Sort(took)
-		c.Logf("%-18s %4d times, works again after p50 %6s, at most %6s", name, len(took),
-			took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+		switch {
+		case k.cannot != "":
+			c.Logf("| %s | %s | not run: %s | | |", c.name, k.name, k.cannot)
+		case len(took) == 0:
+			c.Logf("| %s | %s | not run: more kinds than FAULTS | | |", c.name, k.name)
+		default:
+			c.Logf("| %s | %s | %d | %s | %s |", c.name, k.name, len(took),
+				took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+		}
 	}
-	c.Logf("%d transitions and checks, %d limited checks (%d of %d allowed), %d patches: 0 lost, 0 doubled, 0 over-admitted, 0 fail-open",
-		c.moves.count.Load(), c.spends.answered.Load(), c.spends.allowed, c.spends.limit, c.appends.count.Load())
+	if !c.Failed() {
+		c.Logf("%s: %d transitions and tool calls, %d limited tool calls (%d allowed), %d patches, %d reads: "+
+			"0 lost, 0 doubled, 0 over-admitted, 0 fail-open, 0 stuck; linearizable",
+			c.name, c.total.moves, c.total.spends, c.total.allowed, c.total.patches, c.total.reads)
+	}
 }
 
 const spending = `{"id": "spending", "initial": "a", "states": {
@@ -290,85 +521,5 @@ func (s *spender) verify(t *testing.T) {
 	}
 	if s.allowed == 0 {
 		t.Error("no call was allowed: this test tests nothing")
-	}
-}
-
-// appender appends to the list of a shared state, each element by a request of its own.
-type appender struct {
-	states  statev1.StateServiceClient
-	id      string
-	workers int
-	count   atomic.Int64
-	mu      sync.Mutex
-	told    map[string]int64 // the version of each acknowledged element
-}
-
-func newAppender(t testing.TB, w *world, workers int) *appender {
-	t.Helper()
-	conn := w.dial(t, strings.Join(w.states, ","), w.tokens[auth.Operator])
-	a := &appender{states: statev1.NewStateServiceClient(conn), workers: workers, told: map[string]int64{}}
-	must[*statev1.RegisterSchemaResponse](t)(statev1.NewSchemaServiceClient(conn).RegisterSchema(within(t), &statev1.RegisterSchemaRequest{
-		Name: "list", JsonSchema: []byte(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}}}}`),
-	}))
-	a.id = must[*statev1.CreateStateResponse](t)(a.states.CreateState(within(t), &statev1.CreateStateRequest{
-		SchemaName: "list", Data: []byte(`{"list":[]}`), Session: "appender",
-	})).GetState().GetStateId()
-	return a
-}
-
-func (a *appender) load(ctx context.Context, group *sync.WaitGroup) {
-	for worker := range a.workers {
-		group.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
-				a.append(ctx, fmt.Sprintf("%d.%d", worker, n))
-				pace(ctx)
-			}
-		})
-	}
-}
-
-func (a *appender) append(ctx context.Context, element string) {
-	for ctx.Err() == nil {
-		resp, err := a.states.UpdateState(ctx, &statev1.UpdateStateRequest{
-			StateId: a.id, IdempotencyKey: element,
-			Change: &statev1.UpdateStateRequest_Patch{Patch: fmt.Appendf(nil, `[{"op":"add","path":"/list/-","value":%q}]`, element)},
-		})
-		if err != nil {
-			pace(ctx)
-			continue
-		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.told[element] = resp.GetState().GetVersion()
-		a.count.Add(1)
-		return
-	}
-}
-
-// verify demands that every element that was acknowledged is there once, that none is there
-// twice, and that those of one worker are in order.
-func (a *appender) verify(t *testing.T) {
-	t.Helper()
-	st := must[*statev1.GetStateResponse](t)(a.states.GetState(within(t), &statev1.GetStateRequest{StateId: a.id})).GetState()
-	var doc struct{ List []string }
-	if err := json.Unmarshal(st.GetData(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	seen, last := map[string]bool{}, map[string]int{}
-	for _, element := range doc.List {
-		worker, text, _ := strings.Cut(element, ".")
-		n, err := strconv.Atoi(text)
-		if err != nil || seen[element] || n < last[worker] {
-			t.Fatalf("element %q is twice in the list, or out of order", element)
-		}
-		seen[element], last[worker] = true, n
-	}
-	for element, version := range a.told {
-		if !seen[element] {
-			t.Errorf("element %q was acknowledged at version %d and is not there", element, version)
-		}
-	}
-	if len(a.told) == 0 {
-		t.Error("no patch was acknowledged: this test tests nothing")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,9 @@ type shape struct {
 	nats       bus.Endpoint
 	tokens     map[auth.Role]string
 	tokensFile string
+	// failsOver tells that a failover may take back writes that nobody was told of, and
+	// whose events are out.
+	failsOver bool
 }
 
 // together is `interlock up`: everything in one process.
@@ -52,12 +56,19 @@ func startUp(t testing.TB, args ...string) *together {
 // restart starts `interlock up` again on the same data.
 func (u *together) restart(t testing.TB) {
 	t.Helper()
+	u.start(t)
+	eventually(t, "interlock up is ready", func() error { return ready(u.http) })
+}
+
+// start is restart of what may not become ready.
+func (u *together) start(t testing.TB) {
+	t.Helper()
 	args := append([]string{
 		"up", "--data", string(u.data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0",
 	}, u.args...)
 	p := start(t, "interlock", args...)
 	var at datadir.Endpoints
-	eventually(t, "interlock up is ready", func() error {
+	eventually(t, "interlock up serves", func() error {
 		if !p.running() {
 			t.Fatalf("interlock up ended: %v\n%s", p.err, p.log)
 		}
@@ -68,7 +79,7 @@ func (u *together) restart(t testing.TB) {
 		if at.PID != p.pid() { // what a killed process left says nothing
 			return fmt.Errorf("endpoints of process %d, not %d", at.PID, p.pid())
 		}
-		return ready(at.HTTP)
+		return nil
 	})
 	u.process = p
 	both := []string{at.GRPC, at.GRPC}
@@ -85,7 +96,7 @@ type separate struct {
 	shape
 	redis      *redistest.Server
 	natsServer *natstest.Server
-	store      string // the URL that services reach Redis by
+	store      []string // how services use Redis
 	engine     []*process
 	policy     []*process
 	state      []*process
@@ -99,17 +110,19 @@ const replicaCount = 2
 // startSeparate starts everything; args are the gateway's.
 func startSeparate(t testing.TB, args ...string) *separate {
 	t.Helper()
-	return startSeparateOn(t, (*redistest.Server).URL, args...)
+	redis := redistest.Start(t)
+	s := startSeparateOn(t, []string{"--store", redis.URL()}, args...)
+	s.redis = redis
+	return s
 }
 
-// startSeparateOn starts everything where services reach Redis by the URL that reach returns.
-func startSeparateOn(t testing.TB, reach func(*redistest.Server) string, args ...string) *separate {
+// startSeparateOn starts everything on a Redis that runs; store says how services use it.
+func startSeparateOn(t testing.TB, store []string, args ...string) *separate {
 	t.Helper()
 	s := &separate{
-		shape: shape{name: "separate"}, admin: map[*process]string{},
-		redis: redistest.Start(t), natsServer: natstest.Start(t),
+		shape: shape{name: "separate"}, admin: map[*process]string{}, store: store, natsServer: natstest.Start(t),
 	}
-	s.nats, s.store = bus.Endpoint{URL: s.natsServer.URL()}, reach(s.redis)
+	s.nats = bus.Endpoint{URL: s.natsServer.URL()}
 	s.tokensFile = filepath.Join(t.TempDir(), "tokens.json")
 	writeTokens(t, s.tokensFile)
 	s.readTokens(t)
@@ -151,7 +164,7 @@ func startSeparateOn(t testing.TB, reach func(*redistest.Server) string, args ..
 }
 
 func (s *separate) storage() []string {
-	return []string{"--store", s.store, "--nats-url", s.nats.URL}
+	return append(slices.Clone(s.store), "--nats-url", s.nats.URL)
 }
 
 // stateArgs makes what is retried be retried soon, and lets runners that are killed

@@ -162,6 +162,12 @@ func (s *Server) PID() int {
 	return s.process.Process.Pid
 }
 
+func (s *Server) running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process != nil
+}
+
 // Resume lets a paused server continue.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 

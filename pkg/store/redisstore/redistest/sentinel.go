@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,14 +23,15 @@ type Guarded struct {
 	sentinel        *Server
 }
 
+// soon lets a replica not wait for others to copy the data with.
+var soon = []string{"--repl-diskless-sync-delay", "0"}
+
 // StartGuarded starts the three of them for a test, and stops them when the test ends.
 func StartGuarded(tb testing.TB) *Guarded {
 	tb.Helper()
-	// A replica does not wait for others to copy the data with.
-	soon := []string{"--repl-diskless-sync-delay", "0"}
 	g := &Guarded{Master: Start(tb, soon...)}
 	host, port, _ := strings.Cut(g.Master.Addr(), ":")
-	g.Replica = Start(tb, append(soon, "--replicaof", host+" "+port)...)
+	g.Replica = Start(tb, append(slices.Clone(soon), "--replicaof", host+" "+port)...)
 	file := filepath.Join(tb.TempDir(), "sentinel.conf") // a sentinel writes to it
 	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 1500\n", host, port)
 	err := errors.Join(os.WriteFile(file, []byte(monitor), 0o600), g.Replica.awaits("master_link_status:up"))
@@ -62,19 +64,30 @@ func (g *Guarded) masterIs(ctx context.Context, client *redis.Client, server *Se
 	return err == nil && net.JoinHostPort(master[0], master[1]) == server.Addr()
 }
 
-// Swap makes the former master, which runs again, the replica of the other server, as the
+// Swap makes the former master, which runs or not, the replica of the other server, as the
 // sentinel does in its own time, and calls them what they are now. Both can fail over once
 // more.
 func (g *Guarded) Swap() error {
-	host, port, _ := strings.Cut(g.Replica.Addr(), ":")
-	err := g.Master.until("replicaof", func(ctx context.Context, client *redis.Client) bool {
-		return client.SlaveOf(ctx, host, port).Err() == nil
-	})
-	if err := errors.Join(err, g.Promoted(), g.Master.awaits("master_link_status:up")); err != nil {
+	if err := g.Promoted(); err != nil {
 		return err
 	}
 	g.Master, g.Replica = g.Replica, g.Master
-	return g.settled()
+	if !g.Replica.running() {
+		return g.RestartReplica()
+	}
+	host, port, _ := strings.Cut(g.Master.Addr(), ":")
+	err := g.Replica.until("replicaof", func(ctx context.Context, client *redis.Client) bool {
+		return client.SlaveOf(ctx, host, port).Err() == nil
+	})
+	return errors.Join(err, g.Replica.awaits("master_link_status:up"), g.settled())
+}
+
+// RestartReplica starts the replica that was killed. It knows its master, as a server does
+// whose file of settings a sentinel has written.
+func (g *Guarded) RestartReplica() error {
+	host, port, _ := strings.Cut(g.Master.Addr(), ":")
+	g.Replica.settings = append(slices.Clone(soon), "--replicaof", host+" "+port)
+	return errors.Join(g.Replica.Restart(), g.Replica.awaits("master_link_status:up"), g.settled())
 }
 
 // settled waits until the sentinel knows which server is which, and takes both for healthy.
