@@ -29,7 +29,7 @@ ALL_OF_IT := -p 3 -vet=off -shuffle=on -timeout=15m
 FUZZTIME ?= 20s
 SEEDS ?= 5
 FAULTS ?= 200
-FAULT_TESTS := Fault|Kill|Down|PowerLoss|Power|Rollback|Failover|Disk|Crash|Uncertain|Linearizable|Repeat|NATSBack
+FAULT_TESTS := Fault|Kill|Down|PowerLoss|Power|Rollback|Failover|Disk|Crash|Uncertain|Unconfirmed|Guarded|ClockOf|Linearizable|Repeat|NATSBack
 
 export PATH := $(TOOLS):$(PATH)
 

@@ -29,7 +29,7 @@ import (
 // which.
 const (
 	faultsVariable = "INTERLOCK_FAULTS"
-	fewFaults      = 6
+	fewFaults      = 5
 )
 
 // TestFaultCampaign: random faults, from a seed, meet a system under load, one after the

@@ -255,7 +255,7 @@ var clocksJump = sync.OnceValue(func() error {
 	if err := program.Start(); err != nil {
 		return err
 	}
-	defer program.Wait() //nolint:errcheck // it is killed
+	defer program.Wait()
 	defer program.Process.Kill()
 	// What it says back is said by the program, and not by what becomes it.
 	if _, err := io.WriteString(in, "x"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,15 +121,23 @@ func TestUnconfirmedCommitsAreAcknowledgedToNobody(t *testing.T) {
 		if _, err := s.Commit(t.Context(), once); !errors.Is(err, store.ErrUncertain) {
 			t.Errorf("a commit that no replica has: %v", err)
 		}
-		if result, err := other.Commit(t.Context(), once); !errors.Is(err, store.ErrUncertain) {
-			t.Errorf("its repeat: %+v, %v", result, err)
-		}
-		if answer, err := other.Answer(t.Context(), key("a"), "once"); !errors.Is(err, store.ErrUncertain) {
-			t.Errorf("its answer: %q, %v", answer, err)
-		}
-		if _, err := other.Commit(t.Context(), put("a", 1, "another")); !errors.Is(err, store.ErrUncertain) {
-			t.Errorf("a commit that it is in the way of: %v", err)
-		}
+		var all sync.WaitGroup
+		all.Go(func() {
+			if result, err := other.Commit(t.Context(), once); !errors.Is(err, store.ErrUncertain) {
+				t.Errorf("its repeat: %+v, %v", result, err)
+			}
+		})
+		all.Go(func() {
+			if answer, err := other.Answer(t.Context(), key("a"), "once"); !errors.Is(err, store.ErrUncertain) {
+				t.Errorf("its answer: %q, %v", answer, err)
+			}
+		})
+		all.Go(func() {
+			if _, err := other.Commit(t.Context(), put("a", 1, "another")); !errors.Is(err, store.ErrUncertain) {
+				t.Errorf("a commit that it is in the way of: %v", err)
+			}
+		})
+		all.Wait()
 		opened = open(t, config) // it sees writes that are not confirmed
 		if _, err := opened.Get(t.Context(), key("a")); err != nil {
 			t.Error(err)

@@ -77,7 +77,7 @@ func (g *Guarded) Swap() error {
 	}
 	host, port, _ := strings.Cut(g.Master.Addr(), ":")
 	err := g.Replica.until("replicaof", func(ctx context.Context, client *redis.Client) bool {
-		return client.SlaveOf(ctx, host, port).Err() == nil
+		return client.Do(ctx, "replicaof", host, port).Err() == nil
 	})
 	return errors.Join(err, g.Replica.awaits("master_link_status:up"), g.settled())
 }
