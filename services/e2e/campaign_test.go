@@ -62,7 +62,7 @@ func embeddedCampaign(t *testing.T) {
 	u.restart(t)
 	c := newCampaign(t, &u.shape, "embedded")
 	again := func() { u.process.kill(); u.restart(t) }
-	// What needs a restart says so, and whoever watches over it restarts it.
+	// What needs a restart says so, and gets one, as a supervisor would do it.
 	heal := func() {
 		c.do(disk.Heal())
 		if !u.process.running() || !alive(u.http) {
