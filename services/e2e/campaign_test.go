@@ -158,10 +158,12 @@ func sentinelCampaign(t *testing.T) {
 	c := newCampaign(t, &s.shape, "sentinel")
 	c.run(append(c.strikesAtReplicas(s), []kind{
 		{name: "a failover", strike: func() {
+			c.do(redis.Settle())
 			redis.Master.Kill()
 			c.do(redis.Swap())
 		}},
 		{name: "a failover while the replica lags", strike: func() {
+			c.do(redis.Settle())
 			c.do(redis.Replica.Pause())
 			c.wait()
 			redis.Master.Kill()
@@ -169,12 +171,18 @@ func sentinelCampaign(t *testing.T) {
 			c.do(redis.Swap())
 		}},
 		{name: "a failover from a silent master", strike: func() {
+			c.do(redis.Settle())
 			c.do(redis.Master.Pause())
 			c.do(redis.Promoted())
 			c.do(redis.Master.Resume())
 			c.do(redis.Swap())
 		}},
-		{name: "the replica is killed", strike: func() { redis.Replica.Kill(); c.wait(); c.do(redis.RestartReplica()) }},
+		{name: "the replica is killed", strike: func() {
+			c.do(redis.Settle())
+			redis.Replica.Kill()
+			c.wait()
+			c.do(redis.RestartReplica())
+		}},
 	}...))
 	c.verify()
 }

@@ -33,7 +33,7 @@ func StartGuarded(tb testing.TB) *Guarded {
 	host, port, _ := strings.Cut(g.Master.Addr(), ":")
 	g.Replica = Start(tb, append(slices.Clone(soon), "--replicaof", host+" "+port)...)
 	file := filepath.Join(tb.TempDir(), "sentinel.conf") // a sentinel writes to it
-	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 1500\n", host, port)
+	monitor := fmt.Sprintf("sentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 1500\n", host, port)
 	err := errors.Join(os.WriteFile(file, []byte(monitor), 0o600), g.Replica.awaits("master_link_status:up"))
 	if err != nil {
 		tb.Fatal(err)
@@ -43,7 +43,7 @@ func StartGuarded(tb testing.TB) *Guarded {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(g.sentinel.Kill)
-	if err := g.settled(); err != nil {
+	if err := g.Settle(); err != nil {
 		tb.Fatal(err)
 	}
 	return g
@@ -56,6 +56,17 @@ func (g *Guarded) URL() string { return "redis+sentinel://" + g.sentinel.Addr() 
 func (g *Guarded) Promoted() error {
 	return g.sentinel.until("the replica is promoted", func(ctx context.Context, client *redis.Client) bool {
 		return g.masterIs(ctx, client, g.Replica)
+	})
+}
+
+// Settle waits until the sentinel knows which server is which, and calls them so: on a machine
+// that is busy, it may have taken a server for dead that was only slow.
+func (g *Guarded) Settle() error {
+	return g.sentinel.until("both servers are healthy", func(ctx context.Context, client *redis.Client) bool {
+		if g.masterIs(ctx, client, g.Replica) {
+			g.Master, g.Replica = g.Replica, g.Master
+		}
+		return g.healthy(ctx, client)
 	})
 }
 
@@ -79,7 +90,7 @@ func (g *Guarded) Swap() error {
 	err := g.Replica.until("replicaof", func(ctx context.Context, client *redis.Client) bool {
 		return client.Do(ctx, "replicaof", host, port).Err() == nil
 	})
-	return errors.Join(err, g.Replica.awaits("master_link_status:up"), g.settled())
+	return errors.Join(err, g.Replica.awaits("master_link_status:up"), g.Settle())
 }
 
 // RestartReplica starts the replica that was killed. It knows its master, as a server does
@@ -87,19 +98,17 @@ func (g *Guarded) Swap() error {
 func (g *Guarded) RestartReplica() error {
 	host, port, _ := strings.Cut(g.Master.Addr(), ":")
 	g.Replica.settings = append(slices.Clone(soon), "--replicaof", host+" "+port)
-	return errors.Join(g.Replica.Restart(), g.Replica.awaits("master_link_status:up"), g.settled())
+	return errors.Join(g.Replica.Restart(), g.Replica.awaits("master_link_status:up"), g.Settle())
 }
 
-// settled waits until the sentinel knows which server is which, and takes both for healthy.
-func (g *Guarded) settled() error {
-	return g.sentinel.until("the sentinel knows the replica", func(ctx context.Context, client *redis.Client) bool {
-		known, err := client.Do(ctx, "sentinel", "replicas", "main").Slice()
-		if err != nil || len(known) != 1 || !g.masterIs(ctx, client, g.Master) {
-			return false
-		}
-		said := fmt.Sprint(known[0])
-		return strings.Contains(said, g.Replica.Addr()) && strings.Contains(said, "flags slave ")
-	})
+// healthy reports whether the sentinel takes the master and the replica for what they are.
+func (g *Guarded) healthy(ctx context.Context, client *redis.Client) bool {
+	known, err := client.Do(ctx, "sentinel", "replicas", "main").Slice()
+	if err != nil || len(known) != 1 || !g.masterIs(ctx, client, g.Master) {
+		return false
+	}
+	said := fmt.Sprint(known[0])
+	return strings.Contains(said, g.Replica.Addr()) && strings.Contains(said, "flags slave ")
 }
 
 // awaits waits until the server says so of its replication.
