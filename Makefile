@@ -111,6 +111,7 @@ fuzz: ## property tests with SEEDS (5) random seeds, then every fuzz target for 
 
 .PHONY: fault
 fault: deps ## FAULTS (200) random faults, from SEED, at each topology under load, and every test of faults; prints the table
+	cd services/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	@seed=$${SEED:-$$(( RANDOM * 32768 + RANDOM + 1 ))}; echo "SEED=$$seed FAULTS=$(FAULTS)"; \
 		INTERLOCK_FAULTS=$(FAULTS) INTERLOCK_SEED=$$seed $(GO) test ./services/e2e -count=1 -v -timeout=6h -run '^TestFaultCampaign$$' \
 			| grep --line-buffered -v -E '^=== |serving'
