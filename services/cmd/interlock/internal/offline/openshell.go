@@ -11,9 +11,9 @@ const codeOpenShell document.Code = "OPEN_SHELL"
 
 const openShellFix = "list the commands in allowed_commands, or run the agent as another user (docs/security.md)"
 
-// openShells finds the states of a workflow that people approve something of, and that let
+// OpenShells finds the states of a workflow that people approve something of, and that let
 // the agent run any command (S13.7). A definition that is not valid has none.
-func openShells(value document.Value) document.Problems {
+func OpenShells(value document.Value) document.Problems {
 	def, problems := workflow.ParseValue(value)
 	if problems.HasErrors() || def.Meta.ApprovalMode != "ui" {
 		return nil

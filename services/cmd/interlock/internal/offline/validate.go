@@ -93,7 +93,7 @@ func validate(file string, src []byte, strict bool) verdict {
 		switch {
 		case problems.HasErrors():
 		case v.Kind == "workflow":
-			problems = append(problems, openShells(value)...)
+			problems = append(problems, OpenShells(value)...)
 		case v.Kind == "policy":
 			problems = append(problems, openPolicy(value)...)
 		}

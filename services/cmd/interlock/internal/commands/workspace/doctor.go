@@ -8,15 +8,23 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/grpc"
 
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/document"
+	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/hookclient"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/offline"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/datadir"
@@ -31,6 +39,8 @@ type Doctor struct {
 
 	// Ask is how the server is asked to prove itself; nil where that is not possible.
 	Ask hookclient.Transport `kong:"-"`
+	// Managed is the file of Claude Code's managed settings; empty for that of this system.
+	Managed string `kong:"-"`
 }
 
 // level is how a check ended.
@@ -50,8 +60,8 @@ type finding struct {
 
 // Run prints a line for each check. It returns console.ErrNo when something is not enforced
 // that looks enforced.
-func (c *Doctor) Run(_ context.Context, io console.Streams) error {
-	findings, err := c.examine()
+func (c *Doctor) Run(ctx context.Context, io console.Streams) error {
+	findings, err := c.examine(ctx, io)
 	if err != nil {
 		return err
 	}
@@ -68,7 +78,7 @@ func (c *Doctor) Run(_ context.Context, io console.Streams) error {
 }
 
 // examine runs all checks.
-func (c *Doctor) examine() ([]finding, error) {
+func (c *Doctor) examine(ctx context.Context, io console.Streams) ([]finding, error) {
 	hooks, findings, err := c.hooks()
 	if err != nil {
 		return nil, err
@@ -77,14 +87,23 @@ func (c *Doctor) examine() ([]finding, error) {
 	folder := datadir.Dir(data)
 	findings = append(findings, c.folder(folder, hooks)...)
 	findings = append(findings, changedSince(folder, workspaceName(c.Dir), hooks)...)
-	asAgent, err := c.agent(folder)
-	return append(findings, asAgent...), err
+	who, bad, err := c.agentUser()
+	if err != nil {
+		return nil, err
+	}
+	findings = append(findings, agent(folder, who, bad)...)
+	findings = append(findings, undone(hooks, who, bad)...)
+	findings = append(findings, inWorkspace(folder, c.Dir)...)
+	findings = append(findings, inherited(folder, os.Getenv("INTERLOCK_TOKEN"))...)
+	return append(findings, openShell(ctx, io, folder, hooks.workflow)...), nil
 }
 
 // gating is what the settings of a workspace say of hooks.
 type gating struct {
-	data    string // that the hooks name
-	written string // the hooks, to compare
+	data     string   // that the hooks name
+	workflow string   // that they put sessions on
+	written  string   // the hooks in the workspace, to compare
+	files    []string // the settings with hooks, and the programs that they run
 }
 
 const again = "run `interlock init claude-code` again"
@@ -98,8 +117,11 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 		Hooks    map[string][]hookGroup `json:"hooks"`
 	}
 	commands := map[string][]string{}
-	for _, name := range []string{"settings.json", "settings.local.json"} {
-		file := filepath.Join(c.Dir, ".claude", name)
+	own := map[string]string{}
+	administered := cmp.Or(c.Managed, managed())
+	for _, file := range []string{
+		filepath.Join(c.Dir, ".claude", "settings.json"), filepath.Join(c.Dir, ".claude", "settings.local.json"), administered,
+	} {
 		text, err := os.ReadFile(file)
 		if os.IsNotExist(err) {
 			continue
@@ -122,6 +144,10 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 				for _, h := range group.Hooks {
 					if isHook(h.Command) {
 						commands[event] = append(commands[event], h.Command)
+						g.files = append(g.files, file)
+						if file != administered { // which init does not write
+							own[event] += event + ": " + h.Command + "\n"
+						}
 					}
 				}
 			}
@@ -131,6 +157,7 @@ func (c *Doctor) hooks() (gating, []finding, error) {
 		return g, append(findings, finding{failure, "no settings of Claude Code call the hook: nothing is gated", "run `interlock init claude-code`"}), nil
 	}
 	for _, event := range hookEvents {
+		g.written += own[event.name]
 		findings = append(findings, c.hook(event.name, event.stop, commands[event.name], &g)...)
 	}
 	if !slices.ContainsFunc(findings, func(f finding) bool { return f.level == failure }) {
@@ -146,7 +173,6 @@ func (c *Doctor) hook(event string, stop bool, commands []string, g *gating) []f
 	}
 	var findings []finding
 	for _, command := range commands {
-		g.written += event + ": " + command + "\n"
 		words := shellwords.Split(command)
 		call := hookclient.Call{Agent: hookclient.ClaudeCode}
 		at := slices.Index(words, "||")
@@ -161,10 +187,12 @@ func (c *Doctor) hook(event string, stop bool, commands []string, g *gating) []f
 			continue
 		}
 		if program := words[0]; filepath.IsAbs(program) {
+			g.files = append(g.files, program)
 			if info, err := os.Stat(program); err != nil || info.Mode()&0o111 == 0 {
 				findings = append(findings, finding{failure, event + ": there is no program " + program, again})
 			}
 		}
+		g.workflow = cmp.Or(call.Workflow, g.workflow)
 		switch {
 		case call.Server != "":
 		case call.Data == "" || !filepath.IsAbs(call.Data):
@@ -187,9 +215,14 @@ func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 	if hooks.data != "" && c.Data != "" && hooks.data != c.Data {
 		findings = append(findings, finding{failure, fmt.Sprintf("the hooks use the data folder %s, and not %s", hooks.data, c.Data), again})
 	}
-	for _, file := range []string{folder.Tokens(), folder.TokenKey(), folder.Database()} {
-		info, err := os.Stat(file)
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
+	entries, err := os.ReadDir(string(folder))
+	if err != nil {
+		findings = append(findings, finding{failure, err.Error(), "run doctor as the user of the server"})
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && !entry.IsDir() && info.Mode().Perm()&0o077 != 0 {
+			file := filepath.Join(string(folder), entry.Name())
 			findings = append(findings, finding{failure, fmt.Sprintf("%s has mode %04o", file, info.Mode().Perm()), "run chmod 600 on it"})
 		}
 	}
@@ -207,6 +240,8 @@ func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 func changedSince(folder datadir.Dir, dir string, hooks gating) []finding {
 	known, err := folder.Installed(dir)
 	switch {
+	case hooks.written == "" && len(hooks.files) > 0:
+		return nil // managed settings are not init's
 	case err != nil:
 		return []finding{{failure, err.Error(), again}}
 	case known == "":
@@ -217,37 +252,154 @@ func changedSince(folder datadir.Dir, dir string, hooks gating) []finding {
 	return []finding{{fine, "the hooks are unchanged since `interlock init`", ""}}
 }
 
-// agent checks whether the agent's user could do what is for people.
-func (c *Doctor) agent(folder datadir.Dir) ([]finding, error) {
-	const fix = "run the agent as another user or in a container (docs/security.md)"
-	info, err := os.Stat(folder.Tokens())
-	if err != nil {
-		return nil, nil //nolint:nilerr // no folder, which has been said
-	}
-	who, err := user.Current()
-	bad := warning
-	if c.AgentUser != "" {
+// apart is how to keep an agent from what its user could undo.
+const apart = "run the agent as another user or in a container (docs/security.md)"
+
+// agentUser is the user that the agent runs as, and how bad it is what that one may do.
+func (c *Doctor) agentUser() (who *user.User, bad level, err error) {
+	bad = warning
+	if who, err = user.Current(); c.AgentUser != "" {
 		who, err = user.Lookup(c.AgentUser)
 		bad = failure
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find the agent's user: %w; give --agent-user", err)
+		return nil, "", fmt.Errorf("find the agent's user: %w; give --agent-user", err)
 	}
-	if mayRead(info, who) {
-		return []finding{{bad, fmt.Sprintf("an agent of user %s could read %s, and so give approvals", who.Username, folder.Tokens()), fix}}, nil
+	return who, bad, nil
+}
+
+// agent checks whether the agent's user could do what is for people.
+func agent(folder datadir.Dir, who *user.User, bad level) []finding {
+	info, err := os.Stat(folder.Tokens())
+	switch {
+	case err != nil:
+		return nil // no folder, which has been said
+	case mayRead(info, who):
+		return []finding{{bad, fmt.Sprintf("an agent of user %s could read %s, and so give approvals", who.Username, folder.Tokens()), apart}}
 	}
-	return []finding{{fine, fmt.Sprintf("an agent of user %s cannot read %s", who.Username, folder.Tokens()), ""}}, nil
+	return []finding{{fine, fmt.Sprintf("an agent of user %s cannot read %s", who.Username, folder.Tokens()), ""}}
+}
+
+// undone checks whether the agent's user could change the hooks, or the program that they run.
+func undone(hooks gating, who *user.User, bad level) []finding {
+	var within []string
+	for _, file := range slices.Compact(slices.Sorted(slices.Values(hooks.files))) {
+		if mayChange(file, who) {
+			within = append(within, file)
+		}
+	}
+	switch {
+	case len(hooks.files) == 0:
+		return nil // which has been said
+	case len(within) > 0:
+		return []finding{{
+			bad, fmt.Sprintf("an agent of user %s could change %s, and so turn the hooks off", who.Username, strings.Join(within, ", ")),
+			"put the hooks into managed settings that belong to root, and " + apart,
+		}}
+	}
+	return []finding{{fine, fmt.Sprintf("an agent of user %s cannot change the hooks", who.Username), ""}}
+}
+
+// inWorkspace warns of a data folder in the workspace: what reads all of the workspace reads its
+// tokens, too, whatever its command line says.
+func inWorkspace(folder datadir.Dir, dir string) []finding {
+	at, workspace := resolved(string(folder)), resolved(dir)
+	if at != workspace && !strings.HasPrefix(at, workspace+string(filepath.Separator)) {
+		return nil
+	}
+	return []finding{{
+		warning, fmt.Sprintf("the data folder %s is in the workspace: a search of all files, such as grep -r, reads its tokens", folder),
+		"start `interlock up --data-dir` with a folder elsewhere, and run `interlock init claude-code --data-dir` with it",
+	}}
+}
+
+// resolved is an absolute path without links, as far as that is known.
+func resolved(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
+
+// inherited warns of a person's token in the environment, which programs that are started from
+// here have, too.
+func inherited(folder datadir.Dir, token string) []finding {
+	for _, role := range auth.Roles() {
+		known, err := auth.FileToken(folder.Tokens(), role)
+		if err == nil && token != "" && token == known && role != auth.Agent {
+			return []finding{{
+				warning, fmt.Sprintf("INTERLOCK_TOKEN is that of the role %s: an agent that is started from here has it", role),
+				"unset INTERLOCK_TOKEN where agents are started",
+			}}
+		}
+	}
+	return nil
+}
+
+// openShell looks at the workflow that the hooks put sessions on. A server that cannot say it
+// has been told of already.
+func openShell(ctx context.Context, io console.Streams, folder datadir.Dir, name string) []finding {
+	if name == "" {
+		return nil
+	}
+	at := client.Connection{Data: string(folder)}
+	var definition []byte
+	err := at.Do(ctx, io, auth.Agent, func(conn grpc.ClientConnInterface) error {
+		resp, err := enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: name})
+		definition = resp.GetWorkflow().GetDefinition()
+		return err
+	})
+	if fault.ReasonOf(err) == fault.NotFound {
+		return []finding{{failure, fmt.Sprintf("the workflow %q of the hooks is not registered", name), "run `interlock workflow register`"}}
+	}
+	value, problems := document.ParseAll(definition, document.Limits{})
+	if err != nil || problems.HasErrors() {
+		return nil
+	}
+	var findings []finding
+	for _, p := range offline.OpenShells(value) {
+		findings = append(findings, finding{warning, fmt.Sprintf("workflow %s, %s: %s", name, p.Pointer, p.Message), ""})
+	}
+	return findings
+}
+
+// managed is where Claude Code has the settings that only administrators change.
+func managed() string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "/Library/Application Support/ClaudeCode/managed-settings.json"
+	case "windows":
+		return `C:\Program Files\ClaudeCode\managed-settings.json`
+	default:
+		return "/etc/claude-code/managed-settings.json"
+	}
+}
+
+// mayChange reports whether a user may write a file, or put another in its place.
+func mayChange(file string, who *user.User) bool {
+	for _, path := range []string{file, filepath.Dir(file)} {
+		info, err := os.Stat(path)
+		if err != nil || may(info, who, 0o002, 0o020) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayRead reports whether a user may read a file, by its owner, group and mode. Any doubt
 // says yes.
-func mayRead(info fs.FileInfo, who *user.User) bool {
+func mayRead(info fs.FileInfo, who *user.User) bool { return may(info, who, 0o004, 0o040) }
+
+func may(info fs.FileInfo, who *user.User, others, group fs.FileMode) bool {
 	uid, gid, ok := datadir.Owner(info)
 	groups, err := who.GroupIds()
-	if !ok || err != nil || who.Uid == "0" || who.Uid == strconv.Itoa(uid) || info.Mode().Perm()&0o004 != 0 {
+	if !ok || err != nil || who.Uid == "0" || who.Uid == strconv.Itoa(uid) || info.Mode().Perm()&others != 0 {
 		return true
 	}
-	return info.Mode().Perm()&0o040 != 0 && slices.Contains(groups, strconv.Itoa(gid))
+	return info.Mode().Perm()&group != 0 && slices.Contains(groups, strconv.Itoa(gid))
 }
 
 // written are the hooks of settings in the form that is compared.
