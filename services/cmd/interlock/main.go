@@ -25,7 +25,7 @@ import (
 
 var version = "dev"
 
-// Exit codes (see docs/operations.md).
+// Exit codes, as docs/quickstart.md has them.
 const (
 	exitDone  = 0
 	exitNo    = 1 // invalid, denied, rejected
