@@ -3,7 +3,10 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
+	"weak"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -23,6 +26,59 @@ type Engine struct {
 	compile   definition.Flags
 	// definitions by namespace, name and version.
 	definitions *snapshot.Cache[string, *app.Definition]
+	alive       alive
+}
+
+// alive are the definitions that something still refers to, whether they are cached or not:
+// cached runs keep theirs. Without it each run that is cached after its definition has been
+// pushed out would keep one of its own, and runs are bounded by their number.
+type alive struct {
+	mu    sync.Mutex
+	known map[string]living
+}
+
+type living struct {
+	definition weak.Pointer[app.Definition]
+	bytes      int
+}
+
+// find returns a definition that is in use, or nil.
+func (a *alive) find(key string) (*app.Definition, int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.known[key]
+	return one.definition.Value(), one.bytes
+}
+
+// keep remembers a definition for as long as it is in use. It returns the one that another
+// caller has kept since.
+func (a *alive) keep(key string, d *app.Definition, bytes int) *app.Definition {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if other := a.known[key].definition.Value(); other != nil {
+		return other
+	}
+	if a.known == nil {
+		a.known = map[string]living{}
+	}
+	a.known[key] = living{weak.Make(d), bytes}
+	runtime.AddCleanup(d, a.forget, key)
+	return d
+}
+
+// forget drops a definition that nothing refers to.
+func (a *alive) forget(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known[key].definition.Value() == nil {
+		delete(a.known, key)
+	}
+}
+
+func (a *alive) clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.known)
 }
 
 var _ app.Runs = (*Engine)(nil)
@@ -36,7 +92,10 @@ func NewEngine(workflows enginev1.WorkflowServiceClient, runs enginev1.RunServic
 }
 
 // Forget drops what is cached.
-func (e *Engine) Forget() { e.definitions.Clear() }
+func (e *Engine) Forget() {
+	e.alive.clear() // first, or the cache could be given one of them again
+	e.definitions.Clear()
+}
 
 // Run implements app.Runs. Only what decides is taken: not the context.
 func (e *Engine) Run(ctx context.Context, _ string, target app.Target) (run *workflow.View, superseded string, err error) {
@@ -105,6 +164,10 @@ func (e *Engine) Definition(ctx context.Context, namespace, name string, version
 	if d, ok := e.definitions.Get(key); ok {
 		return d, nil
 	}
+	if d, bytes := e.alive.find(key); d != nil {
+		e.definitions.PutSized(key, d, bytes, nil)
+		return d, nil
+	}
 	resp, err := e.workflows.GetWorkflow(rpc.Forward(ctx), &enginev1.GetWorkflowRequest{Name: name, Version: version})
 	if err != nil {
 		return nil, err
@@ -119,6 +182,8 @@ func (e *Engine) Definition(ctx context.Context, namespace, name string, version
 			d.Rules = append(d.Rules, rules.Compile(policy, version))
 		}
 	}
-	e.definitions.PutSized(key, d, definition.Memory(resp.GetWorkflow().GetDefinition()), nil)
+	bytes := definition.Memory(resp.GetWorkflow().GetDefinition())
+	d = e.alive.keep(key, d, bytes)
+	e.definitions.PutSized(key, d, bytes, nil)
 	return d, nil
 }
