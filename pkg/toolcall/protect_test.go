@@ -39,6 +39,7 @@ func TestProtectedLines(t *testing.T) {
 		"cp evil /usr/local/bin/interlock", "rm /usr/local/bin/interlock", "rm /etc/claude-code/managed-settings.json",
 		// Its commands.
 		"interlock approval approve apr_1", "interlock token mint --session x", "interlock run force-state run_1 done", "interlock up",
+		"interlock events rebuild", "timeout 9 interlock events rebuild --store redis://r:6379/0 --nats-url nats://n:4222",
 		"/usr/local/bin/interlock approval approve x", "./bin/Interlock approval approve x", "timeout 5 interlock approval approve x",
 		"env A=b interlock approval approve x", "sudo -u bob interlock policy put p.json", "bash -c 'interlock approval approve x'",
 		"xargs interlock approval approve", "echo apr_1 | xargs interlock approval approve", "find . -exec interlock approval approve {} +",
