@@ -36,6 +36,25 @@ var ErrEvent = errors.New("bus: bad event")
 // filled with EventID. Everything else but the payload must be there; the error
 // is ErrEvent and says what is missing.
 func Encode(ev *eventv1.Event) (store.Event, error) {
+	event, err := Head(ev)
+	if err != nil {
+		return event, err
+	}
+	event.Payload, err = Payload(ev)
+	return event, err
+}
+
+// Payload is an event in proto3 JSON, without any check.
+func Payload(ev *eventv1.Event) ([]byte, error) {
+	payload, err := marshal(ev)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEvent, err)
+	}
+	return payload, nil
+}
+
+// Head is Encode without the payload, for an event whose payload is made later.
+func Head(ev *eventv1.Event) (store.Event, error) {
 	for _, field := range []struct{ name, value string }{
 		{"namespace", ev.GetNamespace()},
 		{"entity", ev.GetEntity()},
@@ -56,15 +75,10 @@ func Encode(ev *eventv1.Event) (store.Event, error) {
 	if len(subject) > MaxSubjectBytes {
 		return store.Event{}, fmt.Errorf("%w: the subject has %d bytes, at most %d are allowed: use a shorter id", ErrEvent, len(subject), MaxSubjectBytes)
 	}
-	payload, err := marshal(ev)
-	if err != nil {
-		return store.Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
-	}
 	return store.Event{
 		Key:     store.Key{Namespace: ev.Namespace, Kind: ev.Entity, ID: ev.EntityId},
 		ID:      ev.Id,
 		Subject: subject,
-		Payload: payload,
 	}, nil
 }
 

@@ -85,6 +85,11 @@ func (b *Batch) home(yield func(Key) bool) {
 			return
 		}
 	}
+	for i := range b.Appends {
+		if !yield(b.Appends[i].Key) {
+			return
+		}
+	}
 	for i := range b.Deletes {
 		if !yield(b.Deletes[i].Key) {
 			return

@@ -75,7 +75,7 @@ type Store interface {
 	// preconditions of Checks, Puts and Deletes, the counters' limits; the first
 	// that fails is the error and nothing is changed. Everything is judged by the
 	// state before the batch, except that counters see Reset and the counters
-	// before them. A batch names each record to put or delete, each timer and each
+	// before them. A batch names each record to put, append to or delete, each timer and each
 	// owner to reset once; Forget may name a record that is put or deleted too.
 	Commit(ctx context.Context, batch Batch) (Result, error)
 
@@ -183,7 +183,9 @@ type Batch struct {
 	Fence       *Fence
 	Checks      []Check
 	Puts        []Put
-	Deletes     []Check
+	// Appends are applied after Puts.
+	Appends []Append
+	Deletes []Check
 	// Forget is applied after Puts and Deletes, to what they have left.
 	Forget []Forget
 	// Counters are applied in order, after Reset.
@@ -219,6 +221,14 @@ type Put struct {
 	// version: Earlier[i] is kept next to the version before, which may be that of
 	// a deleted record, plus 1+i. At most MaxEarlier, and only with History.
 	Earlier [][]byte
+}
+
+// Append adds an entry to the history of a record, which is a log: its version grows by
+// one, whatever it is, and its data and labels stay. A record that is not there is
+// created, without data and labels.
+type Append struct {
+	Key   Key
+	Entry []byte
 }
 
 // Forget drops the history entries of a record, whether it exists or not, up to
@@ -259,6 +269,9 @@ type Event struct {
 	ID      string
 	Subject string
 	Payload []byte
+	// Entry, when it is a key, is that of an Append of the batch, whose entry is the
+	// payload: it is stored once, and Payload is empty.
+	Entry Key
 }
 
 // OutboxEntry is an event that was committed and waits to be relayed.
@@ -272,6 +285,11 @@ type OutboxEntry struct {
 	ID      string
 	Subject string
 	Payload []byte
+	// Entry, Version and At are the history entry that Payload is, of an event that names
+	// one; Payload is empty when it was forgotten.
+	Entry   Key
+	Version int64
+	At      time.Time
 }
 
 // TimerID names a timer of a record.
@@ -303,7 +321,11 @@ type Idempotency struct {
 	Name   string
 	Digest string
 	Answer []byte
-	TTL    time.Duration
+	// Entry, when it is a key, is that of an Append of the batch, whose entry is the
+	// answer: it is stored once, and Answer is empty. The answer is empty too once that
+	// entry is forgotten.
+	Entry Key
+	TTL   time.Duration
 }
 
 // Fence requires that a lease is held, now, with this token, or with Unheld that
@@ -326,6 +348,8 @@ type Lease struct {
 type Result struct {
 	// Versions after the commit, by the order of Batch.Puts: of each the last.
 	Versions []int64
+	// Appended are the versions after the commit, by the order of Batch.Appends.
+	Appended []int64
 	// Counters' values after the commit, by the order of Batch.Counters; for a
 	// windowed counter the units in the window that ends now.
 	Counters []int64

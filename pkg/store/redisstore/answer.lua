@@ -11,6 +11,10 @@ if ARGV[1] == '' then
 else
   now = tonumber(ARGV[1])
 end
-local expires, size, at = string.match(value, '^(%-?%d+):(%d+):()')
+local kind, expires, size, at = string.match(value, '^(r?)(%-?%d+):(%d+):()')
 if now >= tonumber(expires) then return false end
-return string.sub(value, at + size)
+if kind == '' then return string.sub(value, at + size) end
+-- It is a history entry: its version and its stream.
+local version, key = string.match(value, '^(%d+) (.*)$', at + size)
+local found = redis.call('XRANGE', key, version, version)[1]
+return found and found[2][4] or ''

@@ -165,6 +165,51 @@ func BenchmarkSpanningCheck(b *testing.B) {
 	}
 }
 
+// BenchmarkDecision is a check as the policy enforcer commits it: of the run and the
+// policies, with a counter, the log, the event, the answer to repeats and a timer that is
+// set already.
+func BenchmarkDecision(b *testing.B) {
+	for _, n := range callers {
+		b.Run(fmt.Sprintf("callers=%d", n), func(b *testing.B) {
+			s := open(b, redisstore.Config{URL: redistest.Shared(b).URL()})
+			batches := make([]store.Batch, n)
+			for i := range batches {
+				root := store.Key{Namespace: "default", Kind: "run", ID: fmt.Sprintf("run_01m832b2v8e5x8t2a1y4%04d", i)}
+				batches[i] = decision(b, s, root)
+			}
+			together(b, n, func(caller, i int) error {
+				batch := batches[caller]
+				call := fmt.Sprintf("call_01m832b2v8e5x8t2a1y4%08d", i)
+				batch.Idempotency = &store.Idempotency{
+					Owner: batch.Checks[0].Key, Name: "call/" + call, Digest: strings.Repeat("d", 64), Entry: batch.Appends[0].Key, TTL: 24 * time.Hour,
+				}
+				batch.Events = []store.Event{{
+					Key: batch.Checks[0].Key, ID: "default.toolcall." + batch.Checks[0].Key.ID + "." + call + ".allowed",
+					Subject: "interlock.default.toolcall." + batch.Checks[0].Key.ID + ".allowed", Entry: batch.Appends[0].Key,
+				}}
+				_, err := s.Commit(context.Background(), batch)
+				return err
+			})
+		})
+	}
+}
+
+// decision is what the decisions on calls of a run have in common.
+func decision(b *testing.B, s store.Store, root store.Key) store.Batch {
+	b.Helper()
+	policies := store.Key{Namespace: "default", Kind: "policies", ID: "index"}
+	if _, err := s.Commit(context.Background(), store.Batch{Puts: []store.Put{{Key: root, Expect: store.AnyVersion, Data: []byte("{}")}}}); err != nil {
+		b.Fatal(err)
+	}
+	log := store.Key{Namespace: "default", Kind: "decisions", ID: root.ID}
+	return store.Batch{
+		Checks:    []store.Check{{Key: root, Version: 1}, {Key: policies, Version: store.Absent}},
+		Appends:   []store.Append{{Key: log, Entry: []byte(strings.Repeat("x", 420))}},
+		Counters:  []store.Counter{{Owner: store.Key{Namespace: "default", Kind: "entry", ID: root.ID}, Name: "iterations", Delta: 1, Limit: store.NoLimit}},
+		SetTimers: []store.Timer{{TimerID: store.TimerID{Key: log, Name: "seal"}, Due: time.Unix(1<<31, 0)}},
+	}
+}
+
 // BenchmarkDue looks for the timers of three kinds when none is due, as services do
 // several times a second.
 func BenchmarkDue(b *testing.B) {

@@ -14,7 +14,7 @@ import (
 
 // What commit.lua answers for a batch. Each is followed by:
 const (
-	resultOK       = iota // versions of the puts, values of the counters
+	resultOK       = iota // versions of the puts and of the appends, values of the counters
 	resultReplay          // the first answer
 	resultMismatch        //
 	resultFenced          // who holds the lease, when it lapses; nothing when nobody does
@@ -194,18 +194,19 @@ func decode(batch *store.Batch, reply []any) (store.Result, error) {
 }
 
 func decodeOK(batch *store.Batch, reply []any) (store.Result, error) {
-	puts, counters := len(batch.Puts), len(batch.Counters)
-	if len(reply) != 1+puts+counters {
+	puts, appends, counters := len(batch.Puts), len(batch.Appends), len(batch.Counters)
+	if len(reply) != 1+puts+appends+counters {
 		return store.Result{}, fmt.Errorf("redisstore: commit: %w: the script answered %v", store.ErrUncertain, reply)
 	}
-	if puts+counters == 0 {
+	if puts+appends+counters == 0 {
 		return store.Result{}, nil
 	}
-	values := make([]int64, puts+counters)
+	values := make([]int64, puts+appends+counters)
 	for i := range values {
 		values[i] = number(reply, 1+i)
 	}
-	return store.Result{Versions: values[:puts:puts], Counters: values[puts:]}, nil
+	last := puts + appends
+	return store.Result{Versions: values[:puts:puts], Appended: values[puts:last:last], Counters: values[last:]}, nil
 }
 
 func fencedError(fence *store.Fence, reply []any) error {

@@ -162,29 +162,56 @@ local windows             -- by the key of a windowed counter: see window
 
 local check, write = {}, {} -- by operation: where the next begins, and why not
 
+-- The answer that is stored in a value from a place on: its bytes, or after an r which
+-- history entry has them, by its version and its stream.
+local function answered(kind, value, at)
+  if kind == '' then return sub(value, at) end
+  local version, key = match(value, '^(%d+) (.*)$', at)
+  local found = call('XRANGE', key, version, version)[1]
+  return found and found[2][4] or ''
+end
+
 -- Idempotency key: digest, answer, time to live.
 function check.I(k, a)
   local value = call('GET', KEYS[k])
   if value then
-    local expires, size, at = match(value, '^(%-?%d+):(%d+):()')
+    local kind, expires, size, at = match(value, '^(r?)(%-?%d+):(%d+):()')
     if now < tonumber(expires) then
       if sub(value, at, at + size - 1) ~= ARGV[a + 1] then return k, a, {MISMATCH} end
       any = true -- replicas confirm what is written, and so the first write too
-      return k, a, {REPLAY, sub(value, at + size)}
+      return k, a, {REPLAY, answered(kind, value, at + size)}
     end
   end
   return k + 1, a + 4
 end
 
-function write.I(k, a)
-  local digest, ttl = ARGV[a + 1], tonumber(ARGV[a + 3])
-  local value = format('%.0f:%d:', now + ttl, #digest) .. digest .. ARGV[a + 2]
+local function remember(key, kind, digest, ttl, answer)
+  local value = kind .. format('%.0f:%d:', now + ttl, #digest) .. digest .. answer
   if own then
-    call('SET', KEYS[k], value, 'PX', floor(ttl / 1000) + 1000)
+    call('SET', key, value, 'PX', floor(ttl / 1000) + 1000)
   else
-    call('SET', KEYS[k], value)
+    call('SET', key, value)
   end
+end
+
+function write.I(k, a)
+  remember(KEYS[k], '', ARGV[a + 1], tonumber(ARGV[a + 3]), ARGV[a + 2])
   return k + 1, a + 4
+end
+
+-- Idempotency key whose answer is a history entry of the batch: digest, nothing, time to
+-- live. It is written by J, after the appends.
+check.K = check.I
+
+function write.K(k, a) return k + 1, a + 4 end
+
+-- What K remembers: digest, time to live, the place of the version in the result, the record.
+function check.J(k, a) return k + 1, a + 5 end
+
+function write.J(k, a)
+  local stream = match(KEYS[k], '^(.-:{%d+}:)') .. 'h:' .. ARGV[a + 4]
+  remember(KEYS[k], 'r', ARGV[a + 1], tonumber(ARGV[a + 2]), format('%.0f ', result[tonumber(ARGV[a + 3])]) .. stream)
+  return k + 1, a + 5
 end
 
 -- Fence: the token with which the lease must be held, 0 for not at all.
@@ -255,6 +282,30 @@ function write.P(k, a)
   end
   call('XADD', KEYS[k], text .. '-0', 't', stamp, 'd', ARGV[a - 1 + entries])
   return k + 1, a + entries
+end
+
+-- Append: id, entry.
+function check.A(k, a)
+  n = n + 1
+  result[n] = 0
+  return k + 3, a + 3
+end
+
+function write.A(k, a)
+  n = n + 1
+  local record = KEYS[k]
+  local have = versions[record] or call('HGET', record, 'v') or '0'
+  if have == '0' then -- it is new, or was deleted
+    have = call('HGET', record, 'x') or '0'
+    call('HSET', record, 'd', '')
+    call('ZADD', KEYS[k + 1], 0, ARGV[a + 1])
+  end
+  result[n] = have + 1
+  local text = format('%.0f', result[n])
+  call('HSET', record, 'v', text, 't', stamp)
+  versions[record] = text
+  call('XADD', KEYS[k + 2], text .. '-0', 't', stamp, 'd', ARGV[a + 2])
+  return k + 3, a + 3
 end
 
 -- Delete: version, id.
@@ -420,6 +471,16 @@ function check.E(k, a) return k + 1, a + 4 end
 function write.E(k, a)
   call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'p', ARGV[a + 3], 'e', ARGV[3])
   return k + 1, a + 4
+end
+
+-- Event whose payload is a history entry of the batch: id, subject, the place of its
+-- version in the result, its record.
+function check.G(k, a) return k + 1, a + 5 end
+
+function write.G(k, a)
+  local version = format('%.0f', result[tonumber(ARGV[a + 3])])
+  call('XADD', KEYS[k], '0-*', 'i', ARGV[a + 1], 's', ARGV[a + 2], 'h', ARGV[a + 4], 'n', version, 'e', ARGV[3])
+  return k + 1, a + 5
 end
 
 -- Timer: member, due, value.

@@ -68,7 +68,11 @@ func (s *Store) encode(batch *store.Batch, shard int, spanning bool) (keys, args
 
 func (e *encoder) batch(b *store.Batch) {
 	if i := b.Idempotency; i != nil {
-		e.text("I")
+		if i.Entry == (store.Key{}) {
+			e.text("I")
+		} else {
+			e.text("K")
+		}
 		e.named(idempotencyKeys, i.Owner, i.Name)
 		e.text(i.Digest)
 		e.bytes(i.Answer)
@@ -90,6 +94,23 @@ func (e *encoder) batch(b *store.Batch) {
 	for i := range b.Puts {
 		e.put(&b.Puts[i])
 	}
+	for i := range b.Appends {
+		a := &b.Appends[i]
+		e.text("A")
+		e.key(recordKeys, a.Key)
+		e.index(a.Key)
+		e.endKey()
+		e.key(historyKeys, a.Key)
+		e.text(a.Key.ID)
+		e.bytes(a.Entry)
+	}
+	if i := b.Idempotency; i != nil && i.Entry != (store.Key{}) {
+		e.text("J")
+		e.named(idempotencyKeys, i.Owner, i.Name)
+		e.text(i.Digest)
+		e.number(micros(i.TTL))
+		e.entry(b, i.Entry)
+	}
 	for i := range b.Deletes {
 		d := &b.Deletes[i]
 		e.text("D")
@@ -109,13 +130,37 @@ func (e *encoder) batch(b *store.Batch) {
 	e.counters(b.Counters)
 	e.prefix = home
 	for i := range b.Events {
-		e.text("E")
-		e.bare(outboxKey)
-		e.text(b.Events[i].ID)
-		e.text(b.Events[i].Subject)
-		e.bytes(b.Events[i].Payload)
+		e.event(b, &b.Events[i])
 	}
 	e.timers(b)
+}
+
+func (e *encoder) event(b *store.Batch, event *store.Event) {
+	if event.Entry == (store.Key{}) {
+		e.text("E")
+		e.bare(outboxKey)
+		e.text(event.ID)
+		e.text(event.Subject)
+		e.bytes(event.Payload)
+		return
+	}
+	e.text("G")
+	e.bare(outboxKey)
+	e.text(event.ID)
+	e.text(event.Subject)
+	e.entry(b, event.Entry)
+}
+
+// entry writes which history entry is meant: the place of its version in the result, and
+// its record.
+func (e *encoder) entry(b *store.Batch, key store.Key) {
+	i, err := b.EntryOf(key)
+	if err != nil {
+		panic(err) // the batch is valid
+	}
+	e.number(int64(2 + len(b.Puts) + i))
+	e.buf = appendKey(e.buf, key)
+	e.endArg()
 }
 
 func (e *encoder) put(p *store.Put) {

@@ -18,9 +18,10 @@ import (
 //	i:ns/kind/name=val  zset    ids of the records with this label
 //	c:ns/kind/id        hash    counters: p<name> plain value, w<name> key of the windowed one
 //	w:ns/kind/id/name   list    windowed counter: time, units and running total of each admission
-//	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer
+//	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer, or after an r the version and stream that have it
 //	l:ns/kind/id        hash    lease: t token, h holder, e expiry
-//	o                   stream  outbox, the sequence number is the id's second part
+//	o                   stream  outbox, the sequence number is the id's second part: i id, s subject, e era,
+//	                            p payload, or h ns/kind/id and n version of the history entry that it is
 //	t:kind              zset    due times of timers, by the kind of their key
 //	T                   hash    contents of timers
 //	e                   hash    era of a cluster's shard, see era.lua; il:{store}:e of any other server
@@ -116,6 +117,12 @@ func unescape(part string) (string, error) {
 		i += 2
 	}
 	return string(to), nil
+}
+
+// parseKey is the reverse of appendKey.
+func parseKey(name string) (store.Key, error) {
+	id, err := parseMember(name + "/")
+	return id.Key, err
 }
 
 // parseMember is the reverse of a timer's name in the timers of its shard.

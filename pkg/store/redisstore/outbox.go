@@ -185,7 +185,66 @@ func (s *Store) readOutbox(ctx context.Context, positions []position, limit int,
 		}
 		positions = more
 	}
-	return entries, nil
+	return entries, s.fillIn(ctx, entries)
+}
+
+// fillIn reads the payloads that are history entries.
+func (s *Store) fillIn(ctx context.Context, entries []store.OutboxEntry) error {
+	wanted := make(map[store.Key][]*store.OutboxEntry)
+	for i := range entries {
+		if e := &entries[i]; e.Version > 0 {
+			wanted[e.Entry] = append(wanted[e.Entry], e)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	type stretch struct {
+		of   []*store.OutboxEntry
+		read *redis.XMessageSliceCmd
+	}
+	var stretches []stretch
+	_, err := s.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for key, of := range wanted {
+			for _, part := range runs(of) {
+				first, last := part[0].Version, part[len(part)-1].Version
+				stretches = append(stretches, stretch{part, pipe.XRange(ctx, s.key(historyKeys, key), strconv.FormatInt(first, 10), strconv.FormatInt(last, 10))})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the history entries of events: %w", err)
+	}
+	for _, part := range stretches {
+		found := make(map[int64]store.HistoryEntry, len(part.of))
+		for i := range part.read.Val() {
+			entry, err := parseHistory(&part.read.Val()[i])
+			if err != nil {
+				return err
+			}
+			found[entry.Version] = entry
+		}
+		for _, e := range part.of {
+			e.Payload, e.At = found[e.Version].Data, found[e.Version].At
+		}
+	}
+	return nil
+}
+
+// runs parts entries of one record, whose versions ascend, where there are more versions
+// between two than it is worth to read.
+func runs(entries []*store.OutboxEntry) [][]*store.OutboxEntry {
+	const most = 4
+	var parts [][]*store.OutboxEntry
+	first := 0
+	for i := 1; i <= len(entries); i++ {
+		if i == len(entries) || entries[i].Version > entries[i-1].Version+most {
+			parts = append(parts, entries[first:i])
+			first = i
+		}
+	}
+	return parts
 }
 
 // readStreams reads at most count entries after each position.
@@ -252,7 +311,17 @@ func parseEntry(shard int, message *redis.XMessage) (store.OutboxEntry, error) {
 	subject, _ := message.Values["s"].(string)
 	payload, _ := message.Values["p"].(string)
 	era, _ := message.Values["e"].(string)
-	return store.OutboxEntry{Shard: shard, Seq: seq, Era: era, ID: id, Subject: subject, Payload: []byte(payload)}, nil
+	entry := store.OutboxEntry{Shard: shard, Seq: seq, Era: era, ID: id, Subject: subject, Payload: []byte(payload)}
+	if of, ok := message.Values["h"].(string); ok {
+		if entry.Entry, err = parseKey(of); err != nil {
+			return entry, err
+		}
+		version, _ := message.Values["n"].(string)
+		if entry.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+			return entry, fmt.Errorf("redisstore: outbox entry %q of shard %d: %w", message.ID, shard, err)
+		}
+	}
+	return entry, nil
 }
 
 // Trim forgets a shard's outbox entries with Seq <= through. The stream stays

@@ -84,21 +84,25 @@ func (s *Store) History(ctx context.Context, key store.Key, after int64, limit i
 	if err != nil {
 		return nil, readError(ctx, "history", err)
 	}
-	entries := make([]store.HistoryEntry, 0, len(stored))
+	entries := make([]store.HistoryEntry, len(stored))
 	for i := range stored {
-		at, _ := stored[i].Values["t"].(string)
-		data, _ := stored[i].Values["d"].(string)
-		entry := store.HistoryEntry{Data: []byte(data)}
-		version, _, _ := strings.Cut(stored[i].ID, "-")
-		if entry.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+		if entries[i], err = parseHistory(&stored[i]); err != nil {
 			return nil, fmt.Errorf("redisstore: history of %s: %w", key, err)
 		}
-		if entry.At, err = parseTime(at); err != nil {
-			return nil, fmt.Errorf("redisstore: history of %s: %w", key, err)
-		}
-		entries = append(entries, entry)
 	}
 	return entries, nil
+}
+
+func parseHistory(message *redis.XMessage) (entry store.HistoryEntry, err error) {
+	at, _ := message.Values["t"].(string)
+	data, _ := message.Values["d"].(string)
+	entry.Data = []byte(data)
+	version, _, _ := strings.Cut(message.ID, "-")
+	if entry.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+		return entry, fmt.Errorf("entry %q: %w", message.ID, err)
+	}
+	entry.At, err = parseTime(at)
+	return entry, err
 }
 
 // Counters returns the plain counters that owner has.

@@ -39,6 +39,14 @@ func valid(b *store.Batch) error {
 			}
 		}
 	}
+	for i := range b.Appends {
+		if b.AppendsTwice(i) {
+			return fmt.Errorf("redisstore: a batch appends to %s and changes it otherwise too", b.Appends[i].Key)
+		}
+	}
+	if err := b.Entries(); err != nil {
+		return err
+	}
 	return validKeys(b)
 }
 
@@ -63,6 +71,9 @@ func keys(b *store.Batch, yield func(store.Key)) {
 	}
 	for i := range b.Puts {
 		yield(b.Puts[i].Key)
+	}
+	for i := range b.Appends {
+		yield(b.Appends[i].Key)
 	}
 	for i := range b.Forget {
 		yield(b.Forget[i].Key)

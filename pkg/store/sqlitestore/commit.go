@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 
 	"github.com/interlock-run/interlock/pkg/store"
 )
@@ -31,7 +32,12 @@ func (s *Store) Commit(ctx context.Context, batch store.Batch) (store.Result, er
 
 // validateBatch validates the keys, the puts and the counters of a batch.
 func validateBatch(b *store.Batch) error {
-	var errs []error
+	errs := []error{b.Entries()}
+	for i := range b.Appends {
+		if b.AppendsTwice(i) {
+			errs = append(errs, fmt.Errorf("sqlitestore: a batch appends to %s and changes it otherwise too", b.Appends[i].Key))
+		}
+	}
 	check := func(key store.Key) {
 		if err := validate(key); err != nil {
 			errs = append(errs, err)
@@ -51,6 +57,9 @@ func validateBatch(b *store.Batch) error {
 		if err := b.Puts[i].Validate(); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	for i := range b.Appends {
+		check(b.Appends[i].Key)
 	}
 	for i := range b.Deletes {
 		check(b.Deletes[i].Key)
@@ -101,14 +110,14 @@ func (w *writer) apply(b *store.Batch, shard int) (store.Result, error) {
 		return store.Result{}, err
 	}
 	// From here on only the disk can refuse.
-	versions, err := w.applyRecords(b, now)
+	versions, appended, err := w.applyRecords(b, now)
 	if err != nil {
 		return store.Result{}, err
 	}
-	if err := w.applyRest(b, shard, now); err != nil {
+	if err := w.applyRest(b, shard, appended, now); err != nil {
 		return store.Result{}, err
 	}
-	result := store.Result{Versions: versions, Counters: counters}
+	result := store.Result{Versions: versions, Appended: appended, Counters: counters}
 	if b.Windowed() {
 		result.Admitted = fromMicros(now)
 	}
@@ -165,30 +174,53 @@ func (w *writer) record(key string) (recordState, error) {
 	return state, nil
 }
 
-// applyRecords applies the puts and deletes of a batch, drops the history that it
-// forgets, and returns the versions of the puts.
-func (w *writer) applyRecords(b *store.Batch, now int64) ([]int64, error) {
-	var versions []int64
-	if len(b.Puts) > 0 {
-		versions = make([]int64, len(b.Puts))
+// applyRecords applies the puts, appends and deletes of a batch, drops the history that it
+// forgets, and returns the versions of the puts and of the appends.
+func (w *writer) applyRecords(b *store.Batch, now int64) (versions, appended []int64, err error) {
+	if all := make([]int64, len(b.Puts)+len(b.Appends)); len(all) > 0 {
+		versions, appended = all[:len(b.Puts):len(b.Puts)], all[len(b.Puts):]
 	}
 	for i := range b.Puts {
-		var err error
 		if versions[i], err = w.put(&b.Puts[i], now); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+	}
+	for i := range b.Appends {
+		if appended[i], err = w.append(&b.Appends[i], now); err != nil {
+			return nil, nil, err
 		}
 	}
 	for i := range b.Deletes {
 		if err := w.remove(b.Deletes[i].Key); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for i := range b.Forget {
 		if err := w.dropHistory.run(encodeKey(b.Forget[i].Key), b.Forget[i].Through); err != nil {
-			return nil, fail("forgetting history", err)
+			return nil, nil, fail("forgetting history", err)
 		}
 	}
-	return versions, nil
+	return versions, appended, nil
+}
+
+func (w *writer) append(a *store.Append, now int64) (int64, error) {
+	key := encodeKey(a.Key)
+	state, err := w.record(key)
+	if err != nil {
+		return 0, err
+	}
+	if state.row == 0 {
+		return w.put(&store.Put{Key: a.Key, Expect: store.AnyVersion, History: notNull(a.Entry)}, now)
+	}
+	state.version++
+	if err := w.growRecord.run(state.version, now, state.row); err != nil {
+		return 0, fail("appending to a record", err)
+	}
+	if err := w.insertHistory.run(key, state.version, now, notNull(a.Entry)); err != nil {
+		return 0, fail("storing history", err)
+	}
+	w.cache.setRecord(key, state)
+	return state.version, nil
 }
 
 func (w *writer) put(p *store.Put, now int64) (int64, error) {
@@ -284,10 +316,11 @@ func (w *writer) remove(key store.Key) error {
 }
 
 // applyRest applies what has no precondition.
-func (w *writer) applyRest(b *store.Batch, shard int, now int64) error {
+func (w *writer) applyRest(b *store.Batch, shard int, appended []int64, now int64) error {
 	for i := range b.Events {
 		e := &b.Events[i]
-		if err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), w.era, e.ID, e.Subject, notNull(e.Payload)); err != nil {
+		of, version := entryOf(b, appended, e.Entry)
+		if err := w.insertEvent.run(rowid(shard, w.heads.next(shard)), w.era, e.ID, e.Subject, notNull(e.Payload), of, version); err != nil {
 			return fail("storing an event", err)
 		}
 	}
@@ -297,7 +330,7 @@ func (w *writer) applyRest(b *store.Batch, shard int, now int64) error {
 	if b.Idempotency == nil {
 		return nil
 	}
-	return w.remember(b.Idempotency, now)
+	return w.remember(b, appended, now)
 }
 
 // applyTimers clears, sets and postpones timers. One that is set as it is already,

@@ -45,10 +45,24 @@ func (w *writer) replay(i *store.Idempotency, now int64) (answer []byte, replaye
 	return answer, replayed, nil
 }
 
-// remember stores the answer of a batch.
-func (w *writer) remember(i *store.Idempotency, now int64) error {
+// remember stores the answer of a batch whose appends have these versions.
+func (w *writer) remember(b *store.Batch, appended []int64, now int64) error {
+	i := b.Idempotency
+	of, version := entryOf(b, appended, i.Entry)
 	expires := now + i.TTL.Microseconds()
-	return fail("storing an answer", w.setAnswer.run(encodeKey(i.Owner), i.Name, i.Digest, notNull(i.Answer), expires))
+	return fail("storing an answer", w.setAnswer.run(encodeKey(i.Owner), i.Name, i.Digest, notNull(i.Answer), expires, of, version))
+}
+
+// entryOf is what is stored of a history entry of the batch: nothing for the zero key.
+func entryOf(b *store.Batch, appended []int64, key store.Key) (of, version driver.Value) {
+	if key == (store.Key{}) {
+		return nil, nil
+	}
+	i, err := b.EntryOf(key)
+	if err != nil {
+		panic(err) // the batch is valid
+	}
+	return encodeKey(key), appended[i]
 }
 
 // purgeAnswers clears some expired answers away, now and then.

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"maps"
@@ -87,8 +88,16 @@ func (s *Store) entries(ctx context.Context, entries []store.OutboxEntry, shard 
 	for rows.Next() {
 		var row int64
 		entry := store.OutboxEntry{Shard: shard}
-		if err := rows.Scan(&row, &entry.Era, &entry.ID, &entry.Subject, &entry.Payload); err != nil {
+		var of sql.NullString
+		var version, at sql.NullInt64
+		if err := rows.Scan(&row, &entry.Era, &entry.ID, &entry.Subject, &entry.Payload, &of, &version, &at); err != nil {
 			return nil, s.readError(ctx, doing, err)
+		}
+		if of.Valid {
+			entry.Entry, entry.Version = decodeKey(of.String), version.Int64
+		}
+		if at.Valid {
+			entry.At = fromMicros(at.Int64)
 		}
 		entry.Seq = seqOf(row)
 		entries = append(entries, entry)

@@ -105,6 +105,12 @@ CREATE TABLE eras (
 	floor INTEGER NOT NULL -- the least fencing token
 ) WITHOUT ROWID;
 ALTER TABLE outbox ADD COLUMN era TEXT NOT NULL DEFAULT '';
+`, `
+-- The history entry that a payload or an answer is, instead of having one.
+ALTER TABLE outbox ADD COLUMN entry_key TEXT;
+ALTER TABLE outbox ADD COLUMN entry_version INTEGER;
+ALTER TABLE answers ADD COLUMN entry_key TEXT;
+ALTER TABLE answers ADD COLUMN entry_version INTEGER;
 `}
 
 // migrate brings the file to the newest version of the schema, each step in one

@@ -6,6 +6,7 @@ type statements struct {
 	savepoint, undo, keep         *statement
 	findRecord                    *statement
 	insertRecord, updateRecord    *statement
+	growRecord                    *statement
 	deleteRecord                  *statement
 	bury, exhume                  *statement
 	insertLabel, deleteLabel      *statement
@@ -45,6 +46,7 @@ func (w *writer) prepare(h *heads) error {
 		{&s.findRecord, "SELECT row, version, labels FROM records WHERE key = ? UNION ALL SELECT 0, version, NULL FROM graves WHERE key = ?"},
 		{&s.insertRecord, "INSERT INTO records (key, version, labels, updated, data) VALUES (?, ?, ?, ?, ?) RETURNING row"},
 		{&s.updateRecord, "UPDATE records SET version = ?, labels = ?, updated = ?, data = ? WHERE row = ?"},
+		{&s.growRecord, "UPDATE records SET version = ?, updated = ? WHERE row = ?"},
 		{&s.deleteRecord, "DELETE FROM records WHERE row = ?"},
 		{&s.bury, "INSERT INTO graves (key, version) VALUES (?, ?)"},
 		{&s.exhume, "DELETE FROM graves WHERE key = ?"},
@@ -69,7 +71,7 @@ func (w *writer) prepare(h *heads) error {
 		{&s.setUnits, "UPDATE units SET n = ? WHERE owner = ? AND name = ? AND at = ?"},
 		{&s.takeUnits, "DELETE FROM units WHERE owner = ? AND name = ? AND at > ? AND at <= ?"},
 
-		{&s.insertEvent, "INSERT INTO outbox (entry, era, id, subject, payload) VALUES (?, ?, ?, ?, ?)"},
+		{&s.insertEvent, "INSERT INTO outbox (entry, era, id, subject, payload, entry_key, entry_version) VALUES (?, ?, ?, ?, ?, ?, ?)"},
 		{&s.setHead, "UPDATE shards SET seq = ? WHERE shard = ?"},
 		{&s.firstEntry, "SELECT entry FROM outbox WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT 1"},
 		{&s.deleteEntries, "DELETE FROM outbox WHERE entry >= ? AND entry <= ?"},
@@ -83,9 +85,11 @@ func (w *writer) prepare(h *heads) error {
 		{&s.setLease, "INSERT INTO leases (key, holder, token, expires) VALUES (?, ?, ?, ?) " +
 			"ON CONFLICT DO UPDATE SET holder = excluded.holder, token = excluded.token, expires = excluded.expires"},
 
-		{&s.findAnswer, "SELECT digest, answer, expires FROM answers WHERE owner = ? AND name = ?"},
-		{&s.setAnswer, "INSERT INTO answers (owner, name, digest, answer, expires) VALUES (?, ?, ?, ?, ?) " +
-			"ON CONFLICT DO UPDATE SET digest = excluded.digest, answer = excluded.answer, expires = excluded.expires"},
+		{&s.findAnswer, "SELECT a.digest, coalesce(h.data, a.answer), a.expires FROM answers a " +
+			"LEFT JOIN history h ON h.key = a.entry_key AND h.version = a.entry_version WHERE a.owner = ? AND a.name = ?"},
+		{&s.setAnswer, "INSERT INTO answers (owner, name, digest, answer, expires, entry_key, entry_version) VALUES (?, ?, ?, ?, ?, ?, ?) " +
+			"ON CONFLICT DO UPDATE SET digest = excluded.digest, answer = excluded.answer, expires = excluded.expires, " +
+			"entry_key = excluded.entry_key, entry_version = excluded.entry_version"},
 		{&s.purge, "DELETE FROM answers WHERE (owner, name) IN (SELECT owner, name FROM answers WHERE expires <= ? LIMIT ?)"},
 	} {
 		var err error

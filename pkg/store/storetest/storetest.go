@@ -78,6 +78,7 @@ func Run(t *testing.T, open Opener) {
 		{"outbox", outboxTests},
 		{"history", historyTests},
 		{"several versions", earlierTests},
+		{"entries", entryTests},
 		{"forget", forgetTests},
 		{"list", listTests},
 		{"restart", restartTests},

@@ -27,6 +27,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
 	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 )
 
@@ -261,7 +262,7 @@ func (s *served) relay(ctx context.Context, st store.Store, wait <-chan struct{}
 		return err
 	}
 	s.at.NATS = nats.URL()
-	relay, err := bus.NewRelay(st, bus.Config{NATS: nats.Endpoint(), Holder: "bench", Grace: 15 * time.Second})
+	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{NATS: nats.Endpoint(), Holder: "bench", Grace: 15 * time.Second})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/decided"
 	defs "github.com/interlock-run/interlock/services/internal/definition"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 	"github.com/interlock-run/interlock/services/policyenforcer"
@@ -202,7 +203,7 @@ func (c *Cluster) startRelay(st store.Store, endpoint bus.Endpoint, grace time.D
 	if err != nil {
 		return err
 	}
-	relay, err := bus.NewRelay(st, bus.Config{
+	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
 		NATS: endpoint, Stream: c.cfg.Events.Stream(), Holder: holder, Grace: grace, Keep: c.cfg.Events.EventsKeep, Registerer: c.registry, Log: c.cfg.Logger,
 		Reopen: c.reopen,
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
 	"github.com/interlock-run/interlock/pkg/store/redisstore/redistest"
 	"github.com/interlock-run/interlock/services/internal/daemon"
+	"github.com/interlock-run/interlock/services/internal/decided"
 )
 
 // published is all that consumers see of each event, by its id, and the kinds of them.
@@ -71,7 +72,7 @@ func TestEventsAreRebuilt(t *testing.T) {
 		defer nc.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		found, err := bus.Rebuild(ctx, st, nc, cfg)
+		found, err := bus.Rebuild(ctx, decided.Outbox(st), nc, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
+	"github.com/interlock-run/interlock/services/internal/decided"
 )
 
 // Flags of every service. Each can be given as an environment variable.
@@ -141,7 +142,7 @@ func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
 	d.NATS = bus.Endpoint{URL: flags.NATSURL}
 	stream := flags.Stream()
 	stream.Replicas = flags.StreamReplicas
-	relay, err := bus.NewRelay(st, bus.Config{
+	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{
 		NATS: d.NATS, Stream: stream, Holder: holder(d.Name), Grace: flags.Grace, Keep: flags.EventsKeep,
 		Registerer: d.Registry, Log: d.Log,
 	})

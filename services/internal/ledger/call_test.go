@@ -3,43 +3,48 @@ package ledger_test
 import (
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
-// What is written by hand is every field of the record, as it was.
-func TestCallIsComplete(t *testing.T) {
+// A call is all that its decision says of it, but what only the sentence needs.
+func TestCallIsOfItsDecision(t *testing.T) {
 	t.Parallel()
-	full := ledger.Call{
+	want := ledger.Call{
 		Verdict: toolcall.Verdict{
-			Decision: toolcall.Deny, Code: toolcall.CodeMaxIterations, Tool: `mcp__"x"`, Detail: "<d>", Counted: true,
+			Decision: toolcall.Deny, Code: toolcall.CodeMaxIterations, Tool: `mcp__"x"`, Counted: true,
 			MaxIterations: 1 << 60, Iterations: 7, Paths: []string{"a\"b", "c"}, EditLines: 3, MaxFiles: 4, Files: 5,
 			ContextBudget: 6, ContextSpent: 8,
 		},
 		RunID: "run_1", Branch: "ci/lint", Entry: 9, RunVersion: 5, Message: "no & \"never\"\n",
-		Spends: []ledger.Spend{{
-			Measure: "money", Policy: "p", Scope: "principal", Subject: "a", Pattern: "mcp:*", Period: "daily",
-			Start: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Need: 20_000, Max: 5_000_000,
-		}, {Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
+		Spends:      []ledger.Spend{{Measure: "calls", Policy: "p", Scope: "policy", WindowSeconds: 3600, Need: 1, Max: 50}},
 		InputDigest: "00ff", ApprovalID: "apr_1",
 	}
-	for _, of := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Verdict)} {
+	for _, of := range []reflect.Value{reflect.ValueOf(want), reflect.ValueOf(want.Verdict)} {
 		for i := range of.NumField() {
-			if of.Field(i).IsZero() {
-				t.Errorf("%s.%s is not tested", of.Type(), of.Type().Field(i).Name)
+			if name := of.Type().Field(i).Name; of.Field(i).IsZero() && name != "Detail" {
+				t.Errorf("%s.%s is not tested", of.Type(), name)
 			}
 		}
 	}
-	for _, call := range []ledger.Call{full, {Verdict: toolcall.Verdict{Decision: toolcall.Allow}}} {
-		got, err := ledger.DecodeCall(call.Encode())
-		if err != nil {
-			t.Fatalf("%s: %v", call.Encode(), err)
-		}
-		if !reflect.DeepEqual(*got, call) {
-			t.Errorf("got %+v, want %+v", *got, call)
-		}
+	v := &want.Verdict
+	d := ledger.Decision{
+		RunID: want.RunID, RunVersion: want.RunVersion, Branch: want.Branch, Tool: v.Tool, Decision: v.Decision, Code: v.Code,
+		Message: want.Message, InputDigest: want.InputDigest, ApprovalID: want.ApprovalID, Kept: ledger.KeptOf(v, want.Entry, want.Spends),
+	}
+	got, err := ledger.DecodeCall("run_0", d.Encode())
+	if err != nil || !reflect.DeepEqual(*got, want) {
+		t.Errorf("got %+v, want %+v, %v", got, want, err)
+	}
+	if got, err = ledger.DecodeCall("session_1", (&ledger.Decision{Decision: toolcall.Allow}).Encode()); err != nil || got.RunID != "session_1" || got.GivenUp() {
+		t.Errorf("a call without a run is %+v, %v", got, err)
+	}
+	if got, err = ledger.DecodeCall("run_1", ledger.NotDecided()); err != nil || !got.GivenUp() {
+		t.Errorf("a call that was given up is %+v, %v", got, err)
+	}
+	if got, err = ledger.DecodeCall("run_1", nil); err == nil {
+		t.Errorf("an entry that is no longer kept is %+v", got)
 	}
 }
 

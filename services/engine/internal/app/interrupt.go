@@ -38,7 +38,7 @@ func (a *App) Interrupt(ctx context.Context, caller Caller, runID, callID string
 	case data == nil:
 		return nil, notAllowed(runID, callID)
 	}
-	call, err := ledger.DecodeCall(data)
+	call, err := ledger.DecodeCall(asked.Root(), data)
 	if err != nil {
 		return nil, fault.From(err)
 	}

@@ -27,9 +27,11 @@ func TestInterruptNeedsAnAllowedCall(t *testing.T) {
 	run := mustStart(t, a, agent, Start{Workflow: "watched", Workspace: "/w"})
 	key := runKey("default", run.ID)
 	decided := func(id string, v toolcall.Verdict) {
-		call := ledger.Call{Verdict: v, RunID: run.ID, Entry: 1, RunVersion: 1}
+		log := ledger.Decisions(key)
+		d := ledger.Decision{RunID: run.ID, RunVersion: 1, Tool: v.Tool, Decision: v.Decision, Kept: ledger.KeptOf(&v, 1, nil)}
 		_, err := st.Commit(t.Context(), store.Batch{
-			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Answer: call.Encode(), TTL: once.Kept},
+			Idempotency: &store.Idempotency{Owner: key, Name: ledger.CallName(id), Entry: log, TTL: once.Kept},
+			Appends:     []store.Append{{Key: log, Entry: d.Encode()}},
 			Counters:    []store.Counter{{Owner: ledger.Entry(key, 1), Name: ledger.Iterations, Delta: 1, Limit: store.NoLimit}},
 		})
 		if err != nil {

@@ -68,7 +68,7 @@ type Definition struct {
 
 // Announcer turns a decision or report into the event that is committed with it.
 type Announcer interface {
-	Decided(namespace, actor string, d *Decision, at time.Time) (store.Event, error)
+	Decided(namespace, root string, d *ledger.Decision) (store.Event, error)
 	Reported(namespace, actor string, r *Reported, at time.Time) (store.Event, error)
 	// Sealed tells that decisions are part of their hash chain.
 	Sealed(namespace string, s Sealed, at time.Time) (store.Event, error)

@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -121,8 +122,8 @@ func (e *engine) fire(t *testing.T, event string) {
 
 type announcer struct{}
 
-func (announcer) Decided(ns, _ string, d *Decision, _ time.Time) (store.Event, error) {
-	return event(ns, d.Run.ID, d.CallID, string(d.Verdict.Decision)), nil
+func (announcer) Decided(ns, root string, d *ledger.Decision) (store.Event, error) {
+	return decided.Head(ns, root, d)
 }
 
 func (announcer) Reported(ns, _ string, r *Reported, _ time.Time) (store.Event, error) {

@@ -22,16 +22,18 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	}
 	now := a.clock().UTC()
 	told := a.told(d)
-	event, err := a.announce.Decided(q.caller.Namespace, q.caller.Principal.Name, told, now)
+	log := decisionRecord(q, s, told, a.Masks)
+	event, err := a.announce.Decided(q.caller.Namespace, s.root.ID, log)
 	if err != nil {
 		return fault.From(err)
 	}
+	key := decisionsKey(q.caller.Namespace, s.root.ID)
+	event.Entry = key
 	batch.Events = []store.Event{event}
-	log := decisionRecord(q, s, told, a.Masks)
 	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
 	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
-			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Answer: callOf(d).Encode(), TTL: once.Kept,
+			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Entry: key, TTL: once.Kept,
 		}
 	}
 	v := &d.Verdict
@@ -47,7 +49,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	case err != nil:
 		return err
 	case result.Replayed:
-		first, err := ledger.DecodeCall(result.Answer)
+		first, err := ledger.DecodeCall(s.root.ID, result.Answer)
 		if err != nil {
 			return fault.From(err)
 		}
@@ -61,13 +63,13 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 // commit commits a decision with its record in the log and what policies count, and on
 // condition that they are unchanged.
 func (a *App) commit(
-	ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision, log *DecisionRecord, batch store.Batch,
+	ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision, log *ledger.Decision, batch store.Batch,
 ) (store.Result, error) {
 	spends := d.combined.Spends
 	if !a.store.Spans() {
 		return a.commitReserved(ctx, q, s, std, spends, log, batch)
 	}
-	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, log))
+	batch.Appends = []store.Append{logged(q.caller.Namespace, s.root.ID, log)}
 	counters := a.counters(q.caller.Namespace, spends)
 	if !a.dropKnown(spends, counters) {
 		if err := a.dropLater(ctx, q.caller.Namespace, spends); err != nil {
@@ -87,13 +89,13 @@ func (a *App) commit(
 
 // commitReserved is commit in a store that does not span shards.
 func (a *App) commitReserved(
-	ctx context.Context, q *question, s *snapshotOf, std *standard, spends []rules.Spend, log *DecisionRecord, batch store.Batch,
+	ctx context.Context, q *question, s *snapshotOf, std *standard, spends []rules.Spend, log *ledger.Decision, batch store.Batch,
 ) (store.Result, error) {
 	if err := a.reserve(ctx, q.caller.Namespace, spends); err != nil {
 		return store.Result{}, err
 	}
 	log.Time = admitted(spends)
-	batch.Puts = append(batch.Puts, decisionPut(q.caller.Namespace, s.root.ID, log))
+	batch.Appends = []store.Append{logged(q.caller.Namespace, s.root.ID, log)}
 	err := a.unchanged(ctx, std.index)
 	if err == nil {
 		var result store.Result
@@ -175,12 +177,4 @@ func (a *App) countFiles(ctx context.Context, s *snapshotOf, d *Decision, batch 
 	}
 	batch.Puts = []store.Put{{Key: key, Expect: record.Version, Data: data}}
 	return nil
-}
-
-func callOf(d *Decision) *ledger.Call {
-	return &ledger.Call{
-		Verdict: d.Verdict, RunID: d.Run.ID, Branch: d.Run.Branch, Entry: d.Run.Entry,
-		RunVersion: d.Run.Version, Message: d.Message, ApprovalID: d.ApprovalID, Spends: ledger.SpendsOf(d.combined.Spends),
-		InputDigest: d.InputDigest,
-	}
 }

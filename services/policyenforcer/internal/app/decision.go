@@ -4,6 +4,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // Decision is the answer to one tool call.
@@ -26,25 +27,13 @@ type Decision struct {
 	// ApprovalID is the approval that is waited for, or that has admitted the call.
 	ApprovalID string
 	// Shadows are what shadows would have decided, where that differs.
-	Shadows []Shadow
+	Shadows []ledger.Shadow
 	// Unbound: the session drives no run, and what holds for it anyway has decided.
 	Unbound bool
 	// EstimatedCost was reserved of budgets until the report.
 	EstimatedCost rules.MicroUSD
 
 	combined rules.Combined
-}
-
-// Shadow is what a shadow would have decided (never enforced): that of a policy,
-// or of a workflow.
-type Shadow struct {
-	Policy         string
-	PolicyVersion  int64
-	Workflow       string
-	WorkflowDigest string
-	Decision       toolcall.Decision
-	Code           toolcall.Code
-	Message        string
 }
 
 // settle takes over what was combined: the verdict, who has decided, and what is

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // DecisionQuery selects decisions of the log. Empty fields select all.
@@ -27,7 +28,7 @@ type DecisionQuery struct {
 }
 
 // matches reports whether a record is asked for.
-func (q *DecisionQuery) matches(r *DecisionRecord) bool {
+func (q *DecisionQuery) matches(r *ledger.Decision) bool {
 	return (q.RunID == "" || q.RunID == r.RunID || q.RunID == r.Partition) &&
 		(q.SessionID == "" || q.SessionID == r.SessionID) &&
 		(q.Tool == "" || q.Tool == r.Tool) &&
@@ -42,12 +43,12 @@ const scanned = 10_000
 
 // Decisions returns decisions, newest first: partitions by the start of their root run,
 // and of each the last record first. A page may be short, or empty, and not be the last.
-func (a *App) Decisions(ctx context.Context, namespace string, q DecisionQuery) (found []*DecisionRecord, next string, err error) {
+func (a *App) Decisions(ctx context.Context, namespace string, q DecisionQuery) (found []*ledger.Decision, next string, err error) {
 	from, err := readPlace(q.PageToken)
 	if err != nil {
 		return nil, "", err
 	}
-	end, err := a.scanBack(ctx, namespace, q, from, scanned, func(r *DecisionRecord) bool {
+	end, err := a.scanBack(ctx, namespace, q, from, scanned, func(r *ledger.Decision) bool {
 		found = append(found, r)
 		return len(found) < q.Limit
 	})
@@ -96,7 +97,7 @@ func readPlace(token string) (place, error) {
 // scanBack yields the records that a query selects, newest first, from before a place,
 // until yield returns false or that many were looked at. It returns the place of the last
 // one that it has looked at, and nil when there are no more.
-func (a *App) scanBack(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (*place, error) {
+func (a *App) scanBack(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*ledger.Decision) bool) (*place, error) {
 	if q.RunID != "" {
 		partition, err := a.partitionOf(ctx, namespace, q.RunID)
 		if err != nil {
@@ -126,7 +127,7 @@ func (a *App) scanBack(ctx context.Context, namespace string, q DecisionQuery, f
 
 // scanPartitionBack is scanBack in the partition of a place, whose sequence is 0 for its
 // end; end is nil when there are no more in it.
-func (a *App) scanPartitionBack(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (end *place, looked int, err error) {
+func (a *App) scanPartitionBack(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*ledger.Decision) bool) (end *place, looked int, err error) {
 	key := decisionsKey(namespace, from.partition)
 	if from.sequence == 0 {
 		record, err := a.store.Get(ctx, key)
@@ -158,7 +159,7 @@ func (a *App) scanPartitionBack(ctx context.Context, namespace string, q Decisio
 			}
 			from.sequence = entry.Version
 			looked++
-			r, err := decodeDecision(from.partition, entry)
+			r, err := ledger.DecodeDecision(from.partition, entry)
 			if err != nil {
 				// Anyone who reads the log must see that there is one.
 				r.Message = "this record cannot be read; verify the log"
@@ -180,7 +181,7 @@ const skew = 5 * time.Minute
 // nextPartition is the next partition of a list with records since a time; empty for
 // none.
 func (a *App) nextPartition(ctx context.Context, query store.Query, since time.Time) (string, error) {
-	query.Kind, query.Limit = kindDecisions, 20
+	query.Kind, query.Limit = ledger.KindDecisions, 20
 	for {
 		page, err := a.store.List(ctx, query)
 		if err != nil {
@@ -214,7 +215,7 @@ func (a *App) partitionOf(ctx context.Context, namespace, runID string) (string,
 }
 
 // addHashes adds the hashes of records that are sealed. The records are in order.
-func (a *App) addHashes(ctx context.Context, namespace string, records []*DecisionRecord) error {
+func (a *App) addHashes(ctx context.Context, namespace string, records []*ledger.Decision) error {
 	var s *seal // of the record before
 	var of string
 	for _, r := range records {

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // scan yields the records that a query selects, oldest first, after a place, until yield
 // returns false or that many were looked at. It returns the place of the last one that it
 // has looked at, and nil when there are no more.
-func (a *App) scan(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (*place, error) {
+func (a *App) scan(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*ledger.Decision) bool) (*place, error) {
 	if q.RunID != "" {
 		partition, err := a.partitionOf(ctx, namespace, q.RunID)
 		if err != nil {
@@ -39,7 +40,7 @@ func (a *App) scan(ctx context.Context, namespace string, q DecisionQuery, from 
 
 // scanPartition is scan in the partition of a place; end is nil when there are no
 // more in it.
-func (a *App) scanPartition(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*DecisionRecord) bool) (end *place, looked int, err error) {
+func (a *App) scanPartition(ctx context.Context, namespace string, q DecisionQuery, from place, most int, yield func(*ledger.Decision) bool) (end *place, looked int, err error) {
 	for {
 		size := min(sealPage, most-looked)
 		if size <= 0 {
@@ -52,7 +53,7 @@ func (a *App) scanPartition(ctx context.Context, namespace string, q DecisionQue
 		for _, entry := range entries {
 			from.sequence = entry.Version
 			looked++
-			r, err := decodeDecision(from.partition, entry)
+			r, err := ledger.DecodeDecision(from.partition, entry)
 			if err != nil {
 				// Anyone who reads the log must see that there is one.
 				r.Message = "this record cannot be read; verify the log"

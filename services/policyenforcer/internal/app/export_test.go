@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
@@ -19,13 +20,13 @@ const (
 )
 
 // Log commits a decision as a check does.
-func (a *App) Log(ctx context.Context, namespace, root string, rec *DecisionRecord) error {
+func (a *App) Log(ctx context.Context, namespace, root string, rec *ledger.Decision) error {
 	now := rec.Time
 	if now.IsZero() {
 		now = a.clock()
 	}
 	_, err := a.store.Commit(ctx, store.Batch{
-		Puts:      []store.Put{decisionPut(namespace, root, rec)},
+		Appends:   []store.Append{logged(namespace, root, rec)},
 		SetTimers: []store.Timer{sealTimer(namespace, root, now)},
 	})
 	return err

@@ -109,7 +109,7 @@ func (a *App) allowedCall(ctx context.Context, root store.Key, callID string) (*
 	if err != nil {
 		return nil, err
 	}
-	call, err := ledger.DecodeCall(data)
+	call, err := ledger.DecodeCall(root.ID, data)
 	if err != nil || call.Verdict.Decision != toolcall.Allow {
 		return nil, err
 	}

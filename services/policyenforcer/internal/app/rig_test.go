@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/store/storetest"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/rpc"
 )
@@ -133,8 +134,8 @@ func (r *rig) events() []string {
 }
 
 // record is a decision at the present time, of a run that is its own root.
-func (r *rig) record(run, call string) *app.DecisionRecord {
-	return &app.DecisionRecord{
+func (r *rig) record(run, call string) *ledger.Decision {
+	return &ledger.Decision{
 		Time: r.clock.Now(), Principal: "amir", SessionID: "s", RunID: run, RunVersion: 3,
 		Workflow: "w", WorkflowVersion: 1, State: "work", CallID: call, Tool: "Bash", Capability: "bash",
 		Decision: toolcall.Allow, InputDigest: "00ff",

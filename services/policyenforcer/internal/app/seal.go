@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -249,7 +250,7 @@ func (l link) next(entry store.HistoryEntry) link {
 	var number [8]byte
 	binary.BigEndian.PutUint64(number[:], uint64(entry.Version))
 	h.Write(number[:])
-	if !hasOwnTime(entry.Data) {
+	if !ledger.HasOwnTime(entry.Data) {
 		binary.BigEndian.PutUint64(number[:], uint64(entry.At.UnixMicro()))
 		h.Write(number[:])
 	}

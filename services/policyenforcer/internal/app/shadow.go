@@ -10,14 +10,15 @@ import (
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
 // shadows are what the shadows of policies and of the workflow would have decided,
 // where that differs. They are judged by their rules alone: what a shadow's limits
 // would have counted, nobody has counted. Nothing that fails here decides anything.
-func (a *App) shadows(ctx context.Context, q *question, s *snapshotOf, std *standard, c rules.Combined) []Shadow {
-	var differing []Shadow
+func (a *App) shadows(ctx context.Context, q *question, s *snapshotOf, std *standard, c rules.Combined) []ledger.Shadow {
+	var differing []ledger.Shadow
 	for _, sh := range std.shadows {
 		sets := append([]*rules.Set(nil), std.live...)
 		if sh.replaces >= 0 {
@@ -27,7 +28,7 @@ func (a *App) shadows(ctx context.Context, q *question, s *snapshotOf, std *stan
 		}
 		other := combine(q, s, std, c.State, sets)
 		if other.Decision != c.Decision || other.Code != c.Code {
-			differing = append(differing, Shadow{
+			differing = append(differing, ledger.Shadow{
 				Policy: sh.name, PolicyVersion: sh.version, Decision: other.Decision, Code: other.Code, Message: other.Message(),
 			})
 		}
@@ -57,7 +58,7 @@ func (a *App) shadows(ctx context.Context, q *question, s *snapshotOf, std *stan
 	if other.State.Decision == toolcall.Deny {
 		message = other.State.Message(m, &run)
 	}
-	return append(differing, Shadow{
+	return append(differing, ledger.Shadow{
 		Workflow: s.run.Workflow, WorkflowDigest: digest, Decision: other.Decision, Code: other.Code, Message: message,
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // A shadow is judged and told, and changes nothing.
@@ -26,7 +27,7 @@ func TestShadowsAreToldAndNotEnforced(t *testing.T) {
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%d decisions in the log, %v", len(entries), err)
 	}
-	rec, err := decodeDecision("run_1", entries[0])
+	rec, err := ledger.DecodeDecision("run_1", entries[0])
 	if err != nil || len(rec.Shadows) != 1 || rec.Decision != toolcall.Allow || rec.Tool != "Write" || rec.Principal != "amir" {
 		t.Errorf("%+v, %v", rec, err)
 	}

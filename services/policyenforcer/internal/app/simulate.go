@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // Simulation is a candidate policy and the recorded calls to replay against it.
@@ -26,7 +27,7 @@ type Simulated struct {
 
 // SimulatedChange is a recorded call that would be decided otherwise.
 type SimulatedChange struct {
-	Recorded *DecisionRecord
+	Recorded *ledger.Decision
 	Decision toolcall.Decision
 	Code     toolcall.Code
 	Message  string
@@ -46,9 +47,9 @@ func (a *App) Simulate(ctx context.Context, caller Caller, req Simulation) (*Sim
 	if problems.HasErrors() {
 		return nil, invalidDefinition("policy", problems)
 	}
-	var records []*DecisionRecord
+	var records []*ledger.Decision
 	query := DecisionQuery{RunID: req.RunID, Since: req.Since}
-	end, err := a.scan(ctx, caller.Namespace, query, place{}, maxReplayed, func(r *DecisionRecord) bool {
+	end, err := a.scan(ctx, caller.Namespace, query, place{}, maxReplayed, func(r *ledger.Decision) bool {
 		if r.Tool != "" { // it can be read
 			records = append(records, r)
 		}
@@ -83,7 +84,7 @@ func (a *App) Simulate(ctx context.Context, caller Caller, req Simulation) (*Sim
 
 // addHashesOf adds the hashes of the records of changes.
 func (a *App) addHashesOf(ctx context.Context, namespace string, changes []SimulatedChange) error {
-	byPartition := make(map[string][]*DecisionRecord)
+	byPartition := make(map[string][]*ledger.Decision)
 	for _, c := range changes {
 		byPartition[c.Recorded.Partition] = append(byPartition[c.Recorded.Partition], c.Recorded)
 	}
@@ -102,7 +103,7 @@ type recorder struct {
 	roots     map[string]string // by session
 }
 
-func (c *recorder) call(ctx context.Context, r *DecisionRecord) (rules.Recorded, error) {
+func (c *recorder) call(ctx context.Context, r *ledger.Decision) (rules.Recorded, error) {
 	recorded := rules.Recorded{
 		Call: rules.Call{
 			Tool: r.Tool, Input: r.Input, Principal: r.Principal, Session: r.SessionID, Now: r.Time,
@@ -132,7 +133,7 @@ func (c *recorder) call(ctx context.Context, r *DecisionRecord) (rules.Recorded,
 }
 
 // shell asks the workflow of the time whether the tool runs command lines there.
-func (c *recorder) shell(ctx context.Context, r *DecisionRecord, recorded rules.Recorded) (rules.Recorded, error) {
+func (c *recorder) shell(ctx context.Context, r *ledger.Decision, recorded rules.Recorded) (rules.Recorded, error) {
 	definition, err := c.app.engine.Definition(ctx, c.namespace, r.Workflow, r.WorkflowVersion)
 	if err != nil {
 		return recorded, err

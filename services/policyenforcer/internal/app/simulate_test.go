@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/rules"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -20,7 +21,7 @@ func TestSimulate(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(r *rig) {
 		begin := r.clock.Now()
-		log := func(run, call string, edit func(*app.DecisionRecord)) {
+		log := func(run, call string, edit func(*ledger.Decision)) {
 			r.Helper()
 			record := r.record(run, call)
 			edit(record)
@@ -29,26 +30,26 @@ func TestSimulate(t *testing.T) {
 			}
 			r.clock.Advance(time.Minute)
 		}
-		tool := func(name string) func(*app.DecisionRecord) {
-			return func(d *app.DecisionRecord) { d.Tool, d.Capability = name, rules.CapabilityOf(name) }
+		tool := func(name string) func(*ledger.Decision) {
+			return func(d *ledger.Decision) { d.Tool, d.Capability = name, rules.CapabilityOf(name) }
 		}
-		log("run_1", "shell", func(*app.DecisionRecord) {})
+		log("run_1", "shell", func(*ledger.Decision) {})
 		log("run_1", "read", tool("Read"))
 		log("run_1", "console", tool("console")) // a shell in its state
-		log("run_2", "edit", func(d *app.DecisionRecord) {
+		log("run_2", "edit", func(d *ledger.Decision) {
 			tool("Edit")(d)
 			d.SessionID = "child" // whose tree is that of the others
 		})
-		log("run_2", "denied by the state", func(d *app.DecisionRecord) { d.Decision, d.Code = toolcall.Deny, toolcall.CodeToolNotAllowed })
-		log("run_2", "denied by p", func(d *app.DecisionRecord) {
+		log("run_2", "denied by the state", func(d *ledger.Decision) { d.Decision, d.Code = toolcall.Deny, toolcall.CodeToolNotAllowed })
+		log("run_2", "denied by p", func(d *ledger.Decision) {
 			d.Decision, d.Code, d.Policy = toolcall.Deny, toolcall.CodePolicyDenied, "p"
 		})
-		log("run_2", "approved", func(d *app.DecisionRecord) { d.ApprovalID, d.Policy = "apr_1", "p" })
-		log("run_2", "mail", func(d *app.DecisionRecord) {
+		log("run_2", "approved", func(d *ledger.Decision) { d.ApprovalID, d.Policy = "apr_1", "p" })
+		log("run_2", "mail", func(d *ledger.Decision) {
 			tool("mcp__resend__send")(d)
 			d.Input = json.RawMessage(`{"from":"a@x.test","to":["b@y.test"]}`)
 		})
-		log("run_2", "mail without its input", func(d *app.DecisionRecord) {
+		log("run_2", "mail without its input", func(d *ledger.Decision) {
 			tool("mcp__resend__send")(d)
 			d.Input = app.Masks{}.Input([]byte(strings.Repeat(" ", app.MaxInput+1)))
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
 // ChainReport is what the verification of a partition of the log has found.
@@ -87,7 +88,7 @@ func (a *App) Verify(ctx context.Context, namespace, partition, after string) (r
 // were all removed is still known by its seal.
 func (a *App) partitions(ctx context.Context, namespace, after string) (ids []string, next string, err error) {
 	var pages [2]store.Page
-	for i, kind := range []string{kindDecisions, kindSeal} {
+	for i, kind := range []string{ledger.KindDecisions, kindSeal} {
 		pages[i], err = a.store.List(ctx, store.Query{Namespace: namespace, Kind: kind, After: after, Limit: verifyPage})
 		if err != nil {
 			return nil, "", err
@@ -228,7 +229,7 @@ func (v *verification) verifyThrough(ctx context.Context, last int64) error {
 
 // record verifies one record by its seal, if it has one.
 func (v *verification) record(ctx context.Context, entry store.HistoryEntry) error {
-	if _, err := decodeDecision(v.decisions.ID, entry); err != nil {
+	if _, err := ledger.DecodeDecision(v.decisions.ID, entry); err != nil {
 		return wrong(entry.Version, "the record cannot be read")
 	}
 	v.chain = v.chain.next(entry)

@@ -8,6 +8,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/internal/listing"
 	"github.com/interlock-run/interlock/services/internal/protomap"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
@@ -72,7 +73,7 @@ func decisionQuery(filter string) (q app.DecisionQuery, err error) {
 	return q, err
 }
 
-func recordProto(r *app.DecisionRecord) *policyv1.DecisionRecord {
+func recordProto(r *ledger.Decision) *policyv1.DecisionRecord {
 	out := &policyv1.DecisionRecord{
 		Partition: r.Partition, Sequence: r.Sequence, Time: timestamppb.New(r.Time), Principal: r.Principal,
 		SessionId: r.SessionID, RunId: r.RunID, RunVersion: r.RunVersion,

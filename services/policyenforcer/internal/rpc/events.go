@@ -8,7 +8,8 @@ import (
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/store"
-	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/decided"
+	"github.com/interlock-run/interlock/services/internal/ledger"
 	"github.com/interlock-run/interlock/services/policyenforcer/internal/app"
 )
 
@@ -17,32 +18,9 @@ type Announcer struct{}
 
 var _ app.Announcer = Announcer{}
 
-// verbs are the event types of the decisions.
-var verbs = map[toolcall.Decision]string{
-	toolcall.Allow: "allowed", toolcall.Ask: "asked", toolcall.Deny: "denied",
-}
-
-// Decided announces a decision.
-func (Announcer) Decided(namespace, actor string, d *app.Decision, at time.Time) (store.Event, error) {
-	verb := verbs[d.Verdict.Decision]
-	decided := &eventv1.ToolCallDecided{
-		CallId: d.CallID, Tool: d.Tool, Decision: string(d.Verdict.Decision), Code: string(d.Verdict.Code),
-		Message: bus.Clip(d.Message), State: d.Run.State, RunVersion: d.Run.Version, InputDigest: d.InputDigest,
-		Capability: d.Capability, ApprovalId: d.ApprovalID,
-	}
-	if d.By != nil {
-		decided.Policy, decided.PolicyVersion, decided.Rule = d.By.Policy, d.By.Version, d.By.Pointer()
-	}
-	for _, sh := range d.Shadows {
-		decided.Shadows = append(decided.Shadows, &eventv1.ShadowDecided{
-			Policy: sh.Policy, PolicyVersion: sh.PolicyVersion, Workflow: sh.Workflow, Decision: string(sh.Decision), Code: string(sh.Code),
-		})
-	}
-	return bus.Encode(&eventv1.Event{
-		Namespace: namespace, Entity: "toolcall", EntityId: d.Run.ID, Type: verb,
-		Version: d.Run.Version, Time: timestamppb.New(at), Actor: actor,
-		Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: decided},
-	})
+// Decided is the head of the event of a decision: the log has its payload.
+func (Announcer) Decided(namespace, root string, d *ledger.Decision) (store.Event, error) {
+	return decided.Head(namespace, root, d)
 }
 
 // Reported announces the result of a call.

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/daemon"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/decided"
 	"github.com/interlock-run/interlock/services/internal/natsserver"
 )
 
@@ -116,7 +117,7 @@ func (c *rebuildCommand) rebuild(ctx context.Context, cfg bus.RebuildConfig) (fo
 		return nil, err
 	}
 	defer conn.Close()
-	return bus.Rebuild(ctx, st, conn, cfg)
+	return bus.Rebuild(ctx, decided.Outbox(st), conn, cfg)
 }
 
 func outcomeOf(found *bus.Rebuilt, dryRun bool) *outcome {

@@ -1,0 +1,104 @@
+// Package decided makes the events that announce decisions on tool calls. A decision is
+// stored once, in its log; what is published is made of that when it is read. It must
+// never publish what the log masks, or inputs.
+package decided
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
+	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/internal/ledger"
+)
+
+// verbs are the event types of the decisions.
+var verbs = map[toolcall.Decision]string{
+	toolcall.Allow: "allowed", toolcall.Ask: "asked", toolcall.Deny: "denied",
+}
+
+// Head is the event of a decision in the log of a root run, but its payload.
+func Head(namespace, root string, d *ledger.Decision) (store.Event, error) {
+	ev := outline(namespace, root, d)
+	ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: d.CallID}} // the id has it
+	return bus.Head(ev)
+}
+
+func outline(namespace, root string, d *ledger.Decision) *eventv1.Event {
+	ev := &eventv1.Event{Namespace: namespace, Entity: "toolcall", EntityId: d.RunID, Type: verbs[d.Decision], Version: d.RunVersion}
+	if ev.EntityId == "" { // there was no run
+		ev.EntityId = root
+	}
+	return ev
+}
+
+// Event is what announces a decision.
+func Event(namespace, root string, d *ledger.Decision) *eventv1.Event {
+	decided := &eventv1.ToolCallDecided{
+		CallId: d.CallID, Tool: d.Tool, Decision: string(d.Decision), Code: string(d.Code),
+		Message: bus.Clip(d.Message), State: d.State, RunVersion: d.RunVersion, InputDigest: d.InputDigest,
+		Capability: d.Capability, ApprovalId: d.ApprovalID, Policy: d.Policy, PolicyVersion: d.PolicyVersion, Rule: d.Rule,
+	}
+	for i := range d.Shadows {
+		sh := &d.Shadows[i]
+		decided.Shadows = append(decided.Shadows, &eventv1.ShadowDecided{
+			Policy: sh.Policy, PolicyVersion: sh.PolicyVersion, Workflow: sh.Workflow, Decision: string(sh.Decision), Code: string(sh.Code),
+		})
+	}
+	ev := outline(namespace, root, d)
+	ev.Time, ev.Actor = timestamppb.New(d.Time), d.Principal
+	ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: decided}
+	return ev
+}
+
+// Outbox is a store whose outbox has the events of decisions, as relays need it.
+func Outbox(st store.Store) store.Store { return &outbox{st} }
+
+type outbox struct{ store.Store }
+
+// Tail answers events, see store.Store.
+func (o *outbox) Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
+	entries, err := o.Store.Tail(ctx, after, limit, wait)
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		if e := &entries[i]; e.Entry.Kind == ledger.KindDecisions {
+			if e.Payload, err = payload(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return entries, nil
+}
+
+// payload makes the event of an entry of the log. One that the log has dropped before it
+// was published, or that is not as it was written, is announced by its place alone: an
+// event that cannot be made would hold up all that follow.
+func payload(e *store.OutboxEntry) ([]byte, error) {
+	d, err := ledger.DecodeDecision(e.Entry.ID, store.HistoryEntry{Version: e.Version, At: e.At, Data: e.Payload})
+	if err != nil {
+		return lost(e)
+	}
+	ev := Event(e.Entry.Namespace, e.Entry.ID, d)
+	ev.Id = e.ID
+	return bus.Payload(ev)
+}
+
+func lost(e *store.OutboxEntry) ([]byte, error) {
+	subject, err := bus.ParseSubject(e.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Payload(&eventv1.Event{
+		Id: e.ID, Namespace: subject.Namespace, Entity: subject.Entity, EntityId: subject.ID, Type: subject.Type,
+		Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{
+			Message: fmt.Sprintf("decision %d of %s is no longer kept", e.Version, e.Entry.ID),
+		}},
+	})
+}

@@ -1,0 +1,218 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/interlock-run/interlock/pkg/jsonobject"
+	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/pkg/toolcall"
+)
+
+// Decisions is the record whose history is the decisions on calls of a root run and all
+// that it has invoked: one partition of the log. An entry's version is its place in the
+// order. A decision is stored there once: its event and the answer to repeats are made of
+// the entry.
+func Decisions(root store.Key) store.Key {
+	root.Kind = KindDecisions
+	return root
+}
+
+// KindDecisions is the kind of Decisions.
+const KindDecisions = "decisions"
+
+// Decision is one decision as the log keeps it.
+type Decision struct {
+	// Partition and Sequence say where it is: the root run, and the place in its
+	// order, from 1. Hash is that of the chain up to it; empty until it is sealed.
+	Partition string `json:"-"`
+	Sequence  int64  `json:"-"`
+	Hash      string `json:"-"`
+
+	// Time is that by which rolling windows have counted the call: of the commit. The text
+	// has it only where windows were counted before, and in records of older releases.
+	Time            time.Time         `json:"time"`
+	Principal       string            `json:"principal"`
+	SessionID       string            `json:"session_id,omitempty"`
+	RunID           string            `json:"run_id"`
+	RunVersion      int64             `json:"run_version"`
+	Workflow        string            `json:"workflow"`
+	WorkflowVersion int64             `json:"workflow_version"`
+	State           string            `json:"state"`
+	Branch          string            `json:"branch,omitempty"`
+	CallID          string            `json:"call_id"`
+	Tool            string            `json:"tool"`
+	Capability      string            `json:"capability,omitempty"`
+	Decision        toolcall.Decision `json:"decision"`
+	Code            toolcall.Code     `json:"code,omitempty"`
+	Message         string            `json:"message,omitempty"`
+	// Rule is what decided, such as "/ask/0" of Policy; all empty when the state did.
+	Rule          string `json:"rule,omitempty"`
+	Policy        string `json:"policy,omitempty"`
+	PolicyVersion int64  `json:"policy_version,omitempty"`
+	// InputDigest is the hex SHA-256 of the tool's name and input.
+	InputDigest string `json:"input_digest"`
+	// Input is what masks have left of the input, where the workflow captures output;
+	// JSON.
+	Input            json.RawMessage `json:"input,omitempty"`
+	EstimatedCostUSD string          `json:"estimated_cost_usd,omitempty"`
+	ApprovalID       string          `json:"approval_id,omitempty"`
+	Shadows          []Shadow        `json:"shadows,omitempty"`
+	Kept             Kept            `json:"kept,omitzero"`
+}
+
+// Kept is what the report of a call and its repeats go by, besides.
+type Kept struct {
+	// Entry is that of the state that the call was judged in.
+	Entry         int64 `json:"entry,omitempty"`
+	Counted       bool  `json:"counted,omitempty"`
+	MaxIterations int64 `json:"max_iterations,omitempty"`
+	Iterations    int64 `json:"iterations,omitempty"`
+	EditLines     int64 `json:"edit_lines,omitempty"`
+	MaxFiles      int64 `json:"max_files,omitempty"`
+	Files         int64 `json:"files,omitempty"`
+	ContextBudget int64 `json:"context_budget,omitempty"`
+	ContextSpent  int64 `json:"context_spent,omitempty"`
+	// Paths are the files that an edit would change.
+	Paths []string `json:"paths,omitempty"`
+	// Spends are what it has taken of the accounts of policies.
+	Spends []Spend `json:"spends,omitempty"`
+}
+
+// KeptOf is what is kept of a decision.
+func KeptOf(v *toolcall.Verdict, entry int64, spends []Spend) Kept {
+	return Kept{
+		Entry: entry, Counted: v.Counted, MaxIterations: v.MaxIterations, Iterations: v.Iterations, EditLines: v.EditLines,
+		MaxFiles: v.MaxFiles, Files: v.Files, ContextBudget: v.ContextBudget, ContextSpent: v.ContextSpent,
+		Paths: v.Paths, Spends: spends,
+	}
+}
+
+func (k *Kept) isZero() bool {
+	return k.Entry == 0 && !k.Counted && k.MaxIterations == 0 && k.Iterations == 0 && k.EditLines == 0 && k.MaxFiles == 0 &&
+		k.Files == 0 && k.ContextBudget == 0 && k.ContextSpent == 0 && len(k.Paths) == 0 && len(k.Spends) == 0
+}
+
+func (k *Kept) appendTo(w *jsonobject.Writer) {
+	w.Open()
+	w.OptionalInteger("entry", k.Entry)
+	w.OptionalTruth("counted", k.Counted)
+	w.OptionalInteger("max_iterations", k.MaxIterations)
+	w.OptionalInteger("iterations", k.Iterations)
+	w.OptionalInteger("edit_lines", k.EditLines)
+	w.OptionalInteger("max_files", k.MaxFiles)
+	w.OptionalInteger("files", k.Files)
+	w.OptionalInteger("context_budget", k.ContextBudget)
+	w.OptionalInteger("context_spent", k.ContextSpent)
+	w.OptionalTexts("paths", k.Paths)
+	encodeSpends(w, k.Spends)
+	w.Close()
+}
+
+// Shadow is what a shadow would have decided (never enforced): that of a policy,
+// or of a workflow.
+type Shadow struct {
+	Policy         string
+	PolicyVersion  int64
+	Workflow       string
+	WorkflowDigest string
+	Decision       toolcall.Decision
+	Code           toolcall.Code
+	Message        string
+}
+
+// Encode writes a record by hand: it is on the path of every check.
+func (r *Decision) Encode() []byte {
+	w := jsonobject.New(512 + len(r.Message) + len(r.Input))
+	w.Open()
+	if !r.Time.IsZero() {
+		w.Time(ownTime, r.Time) // first, see HasOwnTime
+	}
+	w.Text("principal", r.Principal)
+	w.OptionalText("session_id", r.SessionID)
+	w.Text("run_id", r.RunID)
+	w.Integer("run_version", r.RunVersion)
+	w.Text("workflow", r.Workflow)
+	w.Integer("workflow_version", r.WorkflowVersion)
+	w.Text("state", r.State)
+	w.OptionalText("branch", r.Branch)
+	w.Text("call_id", r.CallID)
+	w.Text("tool", r.Tool)
+	w.OptionalText("capability", r.Capability)
+	w.Text("decision", string(r.Decision))
+	w.OptionalText("code", string(r.Code))
+	w.OptionalText("message", r.Message)
+	w.OptionalText("rule", r.Rule)
+	w.OptionalText("policy", r.Policy)
+	w.OptionalInteger("policy_version", r.PolicyVersion)
+	w.Text("input_digest", r.InputDigest)
+	if len(r.Input) > 0 {
+		w.Raw("input", r.Input)
+	}
+	w.OptionalText("estimated_cost_usd", r.EstimatedCostUSD)
+	w.OptionalText("approval_id", r.ApprovalID)
+	if len(r.Shadows) > 0 {
+		w.Name("shadows")
+		w.OpenList()
+		for i := range r.Shadows {
+			r.Shadows[i].appendTo(w)
+		}
+		w.CloseList()
+	}
+	if !r.Kept.isZero() {
+		w.Name("kept")
+		r.Kept.appendTo(w)
+	}
+	w.Close()
+	return w.Bytes()
+}
+
+func (s *Shadow) appendTo(w *jsonobject.Writer) {
+	w.Open()
+	w.OptionalText("policy", s.Policy)
+	w.OptionalInteger("policy_version", s.PolicyVersion)
+	w.OptionalText("workflow", s.Workflow)
+	w.OptionalText("workflow_digest", s.WorkflowDigest)
+	w.Text("decision", string(s.Decision))
+	w.OptionalText("code", string(s.Code))
+	w.OptionalText("message", s.Message)
+	w.Close()
+}
+
+const ownTime = "time"
+
+// HasOwnTime reports whether the text of a record has its time. Of any other it is the
+// time of the commit, which the chain of hashes then covers too.
+func HasOwnTime(data []byte) bool { return bytes.HasPrefix(data, []byte(`{"`+ownTime+`":`)) }
+
+// DecodeDecision reads what Encode wrote. What cannot be read has its place only.
+func DecodeDecision(partition string, entry store.HistoryEntry) (*Decision, error) {
+	r := &Decision{Partition: partition, Sequence: entry.Version}
+	if err := json.Unmarshal(entry.Data, r); err != nil {
+		return &Decision{Partition: partition, Sequence: entry.Version}, fmt.Errorf("decode decision %d of %s: %w", entry.Version, partition, err)
+	}
+	if !HasOwnTime(entry.Data) {
+		r.Time = entry.At.UTC()
+	}
+	return r, nil
+}
+
+// UnmarshalJSON reads what encode wrote.
+func (s *Shadow) UnmarshalJSON(data []byte) error {
+	var kept struct {
+		Policy         string            `json:"policy"`
+		PolicyVersion  int64             `json:"policy_version"`
+		Workflow       string            `json:"workflow"`
+		WorkflowDigest string            `json:"workflow_digest"`
+		Decision       toolcall.Decision `json:"decision"`
+		Code           toolcall.Code     `json:"code"`
+		Message        string            `json:"message"`
+	}
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return err
+	}
+	*s = Shadow(kept)
+	return nil
+}
