@@ -51,8 +51,8 @@ type filterEffects struct {
 
 // filter notes what the program of sed or awk does.
 func (s *scan) filter(f filterProgram, judge func(string) filterEffects) {
-	if !f.known {
-		s.note(Code, s.c, f.at, "runs a program that is known only when the line runs")
+	if !f.known { // it could run anything
+		s.note(Hidden, s.c, f.at, "runs a program that is known only when the line runs")
 		return
 	}
 	e := judge(f.text)

@@ -40,7 +40,8 @@ func TestAgainstBash(t *testing.T) {
 	for i := range made {
 		g.few = i%3 == 0
 		line := g.line()
-		if allows(reading, run, line) {
+		// What python runs is not judged, and what there is of it is the machine's.
+		if allows(reading, run, line) && (!strings.Contains(line, "python") || allows(strict, run, line)) {
 			reads = append(reads, line)
 		}
 		if allows(writing, run, line) {

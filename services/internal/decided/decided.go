@@ -61,7 +61,7 @@ func Outbox(st store.Store) store.Store { return &outbox{st} }
 
 type outbox struct{ store.Store }
 
-// Tail answers events, see store.Store.
+// Tail returns the outbox, with the events of decisions made of the log, see store.Store.
 func (o *outbox) Tail(ctx context.Context, after map[int]int64, limit int, wait time.Duration) ([]store.OutboxEntry, error) {
 	entries, err := o.Store.Tail(ctx, after, limit, wait)
 	if err != nil {
