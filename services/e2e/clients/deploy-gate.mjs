@@ -127,7 +127,7 @@ test('an answer leads on, or blocks the session', async () => {
     const log = execFileSync(binary, ['decisions', '--data-dir', dataDir, '--token', tokens.operator, '--format', 'json'], { encoding: 'utf8' });
     assert.ok(JSON.parse(log).length > 50);
     const audit = await eventually('the decisions are sealed', () => {
-      const verify = interlock('audit', 'verify', '--format', 'json');
+      const verify = interlock('audit', 'verify', '--token', tokens.operator, '--format', 'json');
       return verify.status === 0 && JSON.parse(verify.stdout).chains.every((c) => !c.unsealed) && verify;
     });
     assert.equal(audit.status, 0);
