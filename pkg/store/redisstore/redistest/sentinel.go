@@ -63,9 +63,7 @@ func (g *Guarded) Promoted() error {
 // that is busy, it may have taken a server for dead that was only slow.
 func (g *Guarded) Settle() error {
 	return g.sentinel.until("both servers are healthy", func(ctx context.Context, client *redis.Client) bool {
-		if g.masterIs(ctx, client, g.Replica) {
-			g.Master, g.Replica = g.Replica, g.Master
-		}
+		g.relabel(ctx, client)
 		return g.healthy(ctx, client)
 	})
 }
@@ -86,11 +84,7 @@ func (g *Guarded) Swap() error {
 	if !g.Replica.running() {
 		return g.RestartReplica()
 	}
-	host, port, _ := strings.Cut(g.Master.Addr(), ":")
-	err := g.Replica.until("replicaof", func(ctx context.Context, client *redis.Client) bool {
-		return client.Do(ctx, "replicaof", host, port).Err() == nil
-	})
-	return errors.Join(err, g.Replica.awaits("master_link_status:up"), g.Settle())
+	return g.follow()
 }
 
 // RestartReplica starts the replica that was killed. It knows its master, as a server does
@@ -98,7 +92,34 @@ func (g *Guarded) Swap() error {
 func (g *Guarded) RestartReplica() error {
 	host, port, _ := strings.Cut(g.Master.Addr(), ":")
 	g.Replica.settings = append(slices.Clone(soon), "--replicaof", host+" "+port)
-	return errors.Join(g.Replica.Restart(), g.Replica.awaits("master_link_status:up"), g.Settle())
+	if err := g.Replica.Restart(); err != nil {
+		return err
+	}
+	return g.follow()
+}
+
+// follow waits until the replica has all that the master has, and tells it which that is: on a
+// machine that is busy, the sentinel may have changed its mind.
+func (g *Guarded) follow() error {
+	return g.sentinel.until("the replica follows", func(ctx context.Context, client *redis.Client) bool {
+		g.relabel(ctx, client)
+		replica := redis.NewClient(&redis.Options{Addr: g.Replica.Addr(), Protocol: 2, DisableIdentity: true})
+		defer func() { _ = replica.Close() }()
+		info, err := replica.Info(ctx, "replication").Result()
+		if err == nil && strings.Contains(info, "master_link_status:up") {
+			return g.healthy(ctx, client)
+		}
+		host, port, _ := strings.Cut(g.Master.Addr(), ":")
+		_ = replica.Do(ctx, "replicaof", host, port) // it is told again
+		return false
+	})
+}
+
+// relabel calls the servers what the sentinel takes them for.
+func (g *Guarded) relabel(ctx context.Context, client *redis.Client) {
+	if g.masterIs(ctx, client, g.Replica) {
+		g.Master, g.Replica = g.Replica, g.Master
+	}
 }
 
 // healthy reports whether the sentinel takes the master and the replica for what they are.
