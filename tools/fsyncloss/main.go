@@ -295,7 +295,7 @@ func keep() error {
 
 var words = map[string]syscall.Errno{"eio": syscall.EIO, "full": syscall.ENOSPC, "well": 0}
 
-// listen obeys until its input ends.
+// listen obeys until its input ends, as it does when the test has died.
 func listen() {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); fmt.Println("ok") {
 		health.Store(int32(words[lines.Text()]))
@@ -322,7 +322,10 @@ func main() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	fmt.Println("mounted")
-	go listen()
+	go func() {
+		listen()
+		c <- os.Interrupt // whatever started it has ended
+	}()
 	<-c
 	fmt.Println("syncs", syncs.Load(), "unmount", s.Unmount())
 }
