@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
+	"github.com/interlock-run/interlock/services/internal/once"
 	"github.com/interlock-run/interlock/services/internal/retry"
 )
 
@@ -32,10 +33,15 @@ type forgotten struct {
 	version int64
 }
 
-// RetainDecisions has the log drop sealed decisions when they are older than this;
-// 0 keeps them forever. It must be called before Sweep. Decisions that were sealed
+// RetainDecisions has the log drop sealed decisions when they are older than this, but
+// none that a repeat of its call may ask for; 0 keeps them forever. It must be called before Sweep. Decisions that were sealed
 // while there was no end to them are dropped after the next seal of their partition.
-func (a *App) RetainDecisions(age time.Duration) { a.caches.retention = age }
+func (a *App) RetainDecisions(age time.Duration) {
+	if age > 0 {
+		age = max(age, once.Kept)
+	}
+	a.caches.retention = age
+}
 
 func forgottenKey(decisions store.Key) store.Key {
 	return store.Key{Namespace: decisions.Namespace, Kind: kindForgotten, ID: decisions.ID}

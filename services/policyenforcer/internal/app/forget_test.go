@@ -57,6 +57,26 @@ func TestRetention(t *testing.T) {
 	})
 }
 
+// Repeats of a call are answered from the log for a day, however short the retention.
+func TestRetentionKeepsWhatRepeatsAskFor(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(r *rig) {
+		r.RetainDecisions(time.Minute)
+		r.log("run_1", 3)
+		r.sealed()
+		for _, step := range []struct {
+			later  time.Duration
+			sealed int64
+		}{{time.Hour, 3}, {22 * time.Hour, 3}, {2 * time.Hour, 0}} {
+			r.clock.Advance(step.later)
+			r.SweepOnce(r.Context())
+			if report := r.verified("run_1"); !report.OK() || report.Sealed != step.sealed {
+				r.Errorf("%s later: %+v, want %d sealed", step.later, report, step.sealed)
+			}
+		}
+	})
+}
+
 // A partition that is never idle loses what is old too, and no more.
 func TestRetentionWhileBusy(t *testing.T) {
 	t.Parallel()
