@@ -39,7 +39,7 @@ local stamp = format('%.0f', now) -- a number would be printed anew by each call
 if ARGV[2] ~= '' then call('EXISTS', ARGV[2] .. '-', ARGV[2] .. '--') end
 
 local era = call('HMGET', KEYS[1], 'id', 'n')
-if era[1] ~= ARGV[3] or tonumber(era[2]) < tonumber(ARGV[4]) then return {} end
+if era[1] == '' or era[1] ~= ARGV[3] or tonumber(era[2]) < tonumber(ARGV[4]) then return {} end
 
 local wrote = false -- whether the batch has written anything yet
 local any = false   -- whether some batch has

@@ -133,7 +133,9 @@ func eras(ctx context.Context, db doer, key, verb string, s sight, loss string) 
 	}
 	f := found{ended: -1}
 	f.id, _ = answer[0].(string)
-	f.seen = number(answer, 1)
+	if f.id != "" { // of an era without a name nobody has seen anything that it could lose
+		f.seen = number(answer, 1)
+	}
 	f.lost, _ = answer[2].(string)
 	if text, _ := answer[3].(string); text != "" {
 		f.ended, err = strconv.ParseInt(text, 10, 64)

@@ -79,13 +79,16 @@ func TestOlderFileUnderReplicas(t *testing.T) {
 			if _, err := saw.Commit(work, put("a", 2, "decided on what is lost")); err == nil {
 				t.Error("a commit on a lost version was applied at an equal one")
 			}
+			stores := []*redisstore.Store{saw, blind}
 			if !goOn {
 				var gone *store.RolledBackError
 				until(t, func() bool { return errors.As(saw.Ping(t.Context()), &gone) })
 				until(t, func() bool { return errors.As(blind.Ping(t.Context()), &gone) })
-				if err := open(t, config).Ping(t.Context()); !errors.As(err, &gone) {
+				late := open(t, config)
+				if err := late.Ping(t.Context()); !errors.As(err, &gone) {
 					t.Errorf("a process that starts now: %v", err)
 				}
+				stores = append(stores, late)
 				lost, err := redisstore.AcceptRollback(t.Context(), config)
 				if err != nil || len(lost) != 1 {
 					t.Fatalf("accepted %q, %v", lost, err)
@@ -98,7 +101,7 @@ func TestOlderFileUnderReplicas(t *testing.T) {
 			}
 			leave()
 			<-forgot
-			for _, s := range []*redisstore.Store{saw, blind} {
+			for _, s := range stores {
 				until(t, func() bool { return s.Ping(t.Context()) == nil })
 				record, err := s.Get(t.Context(), key("a"))
 				if err != nil || record.Version != 2 || string(record.Data) != "new" {
