@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/internal/ledger"
 )
 
@@ -26,6 +27,10 @@ var verbs = map[toolcall.Decision]string{
 func Head(namespace, root string, d *ledger.Decision) (store.Event, error) {
 	ev := outline(namespace, root, d)
 	ev.Payload = &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: d.CallID}} // the id has it
+	if d.Decision == toolcall.Ask {
+		// A call that was asked about is judged again when it is repeated, and logged again.
+		ev.Id = bus.EventID(ev) + "." + typeid.New(typeid.Event)
+	}
 	return bus.Head(ev)
 }
 

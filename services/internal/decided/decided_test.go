@@ -90,6 +90,21 @@ func TestEventOfDecision(t *testing.T) {
 	}
 }
 
+// A call that was asked about is judged again when it is repeated: each time is an event.
+func TestEventsOfAskedCalls(t *testing.T) {
+	t.Parallel()
+	st, root := open(t), store.Key{Namespace: "default", Kind: "run", ID: "run_1"}
+	asked := decision("call 1")
+	asked.Decision = toolcall.Ask
+	put(t, st, root, asked)
+	put(t, st, root, asked)
+	entries := tail(t, st, root)
+	first, second := entries[0], entries[2]
+	if first.ID == second.ID || first.Subject != second.Subject || first.Subject != "interlock.default.toolcall.run_1.asked" {
+		t.Errorf("two decisions are published as %s on %s, and %s on %s", first.ID, first.Subject, second.ID, second.Subject)
+	}
+}
+
 // An entry that the log has dropped before it was published holds up nothing.
 func TestEventOfDroppedDecision(t *testing.T) {
 	t.Parallel()

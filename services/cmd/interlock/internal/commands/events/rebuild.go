@@ -168,7 +168,7 @@ func (o *outcome) table(w *tabwriter.Writer) {
 	if o.DryRun {
 		verb = "Would publish"
 	}
-	fmt.Fprintf(w, "%s %d events. The stream had %d, and running services publish %d more.\n", verb, o.Published, o.Present, o.Pending)
+	fmt.Fprintf(w, "%s %d events. The stream had %d. %d more are left to the services, which publish them when they run.\n", verb, o.Published, o.Present, o.Pending)
 	for _, line := range []struct {
 		n    int64
 		text string
