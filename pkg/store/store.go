@@ -141,7 +141,9 @@ type Record struct {
 	Version int64
 	Data    []byte
 	// Labels can be listed by.
-	Labels    map[string]string
+	Labels map[string]string
+	// UpdatedAt is the time of the last put. For a record that was never put it is the
+	// time of the last append, or zero when Forget has dropped that entry.
 	UpdatedAt time.Time
 }
 

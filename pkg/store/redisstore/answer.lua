@@ -14,7 +14,8 @@ end
 local kind, expires, size, at = string.match(value, '^(r?)(%-?%d+):(%d+):()')
 if now >= tonumber(expires) then return false end
 if kind == '' then return string.sub(value, at + size) end
--- It is a history entry: its version and its stream.
-local version, key = string.match(value, '^(%d+) (.*)$', at + size)
-local found = redis.call('XRANGE', key, version, version)[1]
-return found and found[2][4] or ''
+-- It is a history entry: its version and its record.
+local version, record = string.match(value, '^(%d+) (.*)$', at + size)
+local stream = string.match(KEYS[1], '^.-:{%d+}:') .. 'h:' .. record
+local found = redis.call('XRANGE', stream, version, version)[1]
+return found and found[2][2] or ''

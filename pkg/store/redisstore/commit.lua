@@ -47,10 +47,9 @@ local any = false   -- whether some batch has
 -- What earlier batches have read or left, for many of those that are sent together
 -- ask for the same. Forgotten when a batch breaks off.
 local versions -- by the key of a record
-local values   -- by the key of an owner's counters: plain value by field
 local recent   -- by the key of a windowed counter: see window
 
-local function forget() versions, values, recent = {}, {}, {} end
+local function forget() versions, recent = {}, {} end
 forget()
 
 -- An entry of a windowed counter: when, how many units, and the running total.
@@ -159,16 +158,17 @@ local known               -- by the place of a record's key: its version and lab
 local reset               -- by the key of an owner's counters: the windowed ones that go
 local plain               -- by the key of an owner's counters: value by field
 local windows             -- by the key of a windowed counter: see window
+local added               -- what M has added: key, field, minus the delta
 
 local check, write = {}, {} -- by operation: where the next begins, and why not
 
--- The answer that is stored in a value from a place on: its bytes, or after an r which
--- history entry has them, by its version and its stream.
-local function answered(kind, value, at)
+-- The answer that is stored in the value of a key from a place on: its bytes, or after an
+-- r which history entry has them, by its version and its record.
+local function answered(key, kind, value, at)
   if kind == '' then return sub(value, at) end
-  local version, key = match(value, '^(%d+) (.*)$', at)
-  local found = call('XRANGE', key, version, version)[1]
-  return found and found[2][4] or ''
+  local version, record = match(value, '^(%d+) (.*)$', at)
+  local found = call('XRANGE', match(key, '^.-:{%d+}:') .. 'h:' .. record, version, version)[1]
+  return found and found[2][2] or ''
 end
 
 -- Idempotency key: digest, answer, time to live.
@@ -179,7 +179,7 @@ function check.I(k, a)
     if now < tonumber(expires) then
       if sub(value, at, at + size - 1) ~= ARGV[a + 1] then return k, a, {MISMATCH} end
       any = true -- replicas confirm what is written, and so the first write too
-      return k, a, {REPLAY, answered(kind, value, at + size)}
+      return k, a, {REPLAY, answered(KEYS[k], kind, value, at + size)}
     end
   end
   return k + 1, a + 4
@@ -209,8 +209,7 @@ function write.K(k, a) return k + 1, a + 4 end
 function check.J(k, a) return k + 1, a + 5 end
 
 function write.J(k, a)
-  local stream = match(KEYS[k], '^(.-:{%d+}:)') .. 'h:' .. ARGV[a + 4]
-  remember(KEYS[k], 'r', ARGV[a + 1], tonumber(ARGV[a + 2]), format('%.0f ', result[tonumber(ARGV[a + 3])]) .. stream)
+  remember(KEYS[k], 'r', ARGV[a + 1], tonumber(ARGV[a + 2]), format('%.0f ', result[tonumber(ARGV[a + 3])]) .. ARGV[a + 4])
   return k + 1, a + 5
 end
 
@@ -278,9 +277,9 @@ function write.P(k, a)
   k, a = k + 2 + number, a + 7
   if entries == 0 then return k, a end
   for i = 1 - entries, -1 do
-    call('XADD', KEYS[k], format('%.0f-0', result[n] + i), 't', stamp, 'd', ARGV[a - 1 + entries + i])
+    call('XADD', KEYS[k], format('%.0f-', result[n] + i) .. stamp, 'd', ARGV[a - 1 + entries + i])
   end
-  call('XADD', KEYS[k], text .. '-0', 't', stamp, 'd', ARGV[a - 1 + entries])
+  call('XADD', KEYS[k], text .. '-' .. stamp, 'd', ARGV[a - 1 + entries])
   return k + 1, a + entries
 end
 
@@ -294,17 +293,16 @@ end
 function write.A(k, a)
   n = n + 1
   local record = KEYS[k]
-  local have = versions[record] or call('HGET', record, 'v') or '0'
-  if have == '0' then -- it is new, or was deleted
-    have = call('HGET', record, 'x') or '0'
-    call('HSET', record, 'd', '')
+  local version = call('HINCRBY', record, 'v', 1)
+  if version == 1 then -- it is new, or was deleted
+    local ended = call('HGET', record, 'x')
+    if ended then version = call('HINCRBY', record, 'v', ended) end
     call('ZADD', KEYS[k + 1], 0, ARGV[a + 1])
   end
-  result[n] = have + 1
-  local text = format('%.0f', result[n])
-  call('HSET', record, 'v', text, 't', stamp)
+  result[n] = version
+  local text = format('%.0f', version)
   versions[record] = text
-  call('XADD', KEYS[k + 2], text .. '-0', 't', stamp, 'd', ARGV[a + 2])
+  call('XADD', KEYS[k + 2], text .. '-' .. stamp, 'd', ARGV[a + 2])
   return k + 3, a + 3
 end
 
@@ -360,17 +358,12 @@ function write.R(k, a)
     recent[key] = nil
   end
   call('DEL', KEYS[k])
-  values[KEYS[k]] = nil
   return k + 1, a + 1
 end
 
 -- The values that an owner's counters have before the batch.
 local function stored(key, a, number)
   if reset[key] then return {} end
-  if number == 1 then
-    local left = values[key]
-    return {left and left[ARGV[a + 2]] or call('HGET', key, ARGV[a + 2])}
-  end
   local fields = {}
   for i = 1, number do fields[i] = ARGV[a - 1 + 3 * i] end
   return call('HMGET', key, unpack(fields))
@@ -398,18 +391,38 @@ end
 function write.N(k, a)
   local key, number = KEYS[k], tonumber(ARGV[a + 1])
   local sums = plain[key]
-  values[key] = sums
-  if number == 1 then
-    call('HSET', key, ARGV[a + 2], sums[ARGV[a + 2]])
-  else
-    local pairs = {}
-    for i = 1, number do
-      local field = ARGV[a - 1 + 3 * i]
-      pairs[2 * i - 1], pairs[2 * i] = field, sums[field]
-    end
-    call('HSET', key, unpack(pairs))
+  local pairs = {}
+  for i = 1, number do
+    local field = ARGV[a - 1 + 3 * i]
+    pairs[2 * i - 1], pairs[2 * i] = field, sums[field]
   end
+  call('HSET', key, unpack(pairs))
   return k + 1, a + 2 + 3 * number
+end
+
+-- Plain counter to which something is added, and which nothing before it in the batch
+-- changes: field, delta, limit. To add and look takes one call, where to look and then
+-- add takes two, so it is added at once; what fails afterwards takes it back.
+function check.M(k, a)
+  counter = counter + 1
+  local delta, limit = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
+  local sum = call('HINCRBY', KEYS[k], ARGV[a + 1], ARGV[a + 2])
+  if added == none then added = {} end
+  added[#added + 1] = {KEYS[k], ARGV[a + 1], 0 - delta} -- and not -0, which Redis cannot read
+  if limit >= 0 and sum > limit or sum > MOST then return k, a, {LIMIT, counter, sum - delta} end
+  n = n + 1
+  result[n] = sum
+  return k + 1, a + 4
+end
+
+function write.M(k, a) return k + 1, a + 4 end
+
+-- Takes back what M has added.
+local function takeBack()
+  for _, one in ipairs(added) do
+    if call('HINCRBY', one[1], one[2], one[3]) == 0 then call('HDEL', one[1], one[2]) end
+  end
+  added = none
 end
 
 -- What the windowed counter holds as the batch leaves it so far.
@@ -518,11 +531,14 @@ end
 -- One batch, whose arguments end before stop.
 local function commit(k0, a0, stop)
   result, n, condition, counter = {OK}, 1, -1, -1
-  known, reset, plain, windows = none, none, none, none
+  known, reset, plain, windows, added = none, none, none, none, none
   local k, a, failure = k0, a0, nil
   while a < stop do
     k, a, failure = check[ARGV[a]](k, a)
-    if failure then return failure end
+    if failure then
+      takeBack()
+      return failure
+    end
   end
   k, a, n, wrote, any = k0, a0, 1, true, true
   while a < stop do k, a = write[ARGV[a]](k, a) end
@@ -538,6 +554,7 @@ while a <= last do
   if not ok then
     if type(answer) == 'table' then answer = answer.err end
     forget()
+    if not wrote then takeBack() end
     answer = {wrote and BROKEN or REFUSED, tostring(answer)}
   end
   number = number + 1

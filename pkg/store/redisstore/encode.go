@@ -127,7 +127,7 @@ func (e *encoder) batch(b *store.Batch) {
 		e.text("R")
 		e.key(counterKeys, owner)
 	}
-	e.counters(b.Counters)
+	e.counters(b.Counters, len(b.Reset) > 0)
 	e.prefix = home
 	for i := range b.Events {
 		e.event(b, &b.Events[i])
@@ -208,8 +208,9 @@ func (e *encoder) forget(f store.Forget) {
 	e.endArg()
 }
 
-// counters writes neighbours of one owner as one operation.
-func (e *encoder) counters(counters []store.Counter) {
+// counters writes neighbours of one owner as one operation. grouped is true when something
+// before has read counters that it has not written yet.
+func (e *encoder) counters(counters []store.Counter, grouped bool) {
 	for i := 0; i < len(counters); {
 		c := &counters[i]
 		e.visit(c.Owner)
@@ -222,6 +223,16 @@ func (e *encoder) counters(counters []store.Counter) {
 		for i+n < len(counters) && n < maxGroup && counters[i+n].Window == 0 && counters[i+n].Owner == c.Owner {
 			n++
 		}
+		if !grouped && n == 1 && c.Delta >= 0 {
+			e.text("M")
+			e.key(counterKeys, c.Owner)
+			e.field('p', c.Name)
+			e.number(c.Delta)
+			e.number(c.Limit)
+			i++
+			continue
+		}
+		grouped = true
 		e.text("N")
 		e.key(counterKeys, c.Owner)
 		e.number(int64(n))

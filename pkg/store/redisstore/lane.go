@@ -17,6 +17,9 @@ const (
 	// earlierBytes is what each of a put's earlier entries counts next to its own
 	// bytes: the server takes as long over one as over a quarter of a commit.
 	earlierBytes = 1 << 10
+	// fullEnough is how many commits wait before another flight is worth it: the server
+	// makes each flight durable by itself, and to share that is worth more than to wait less.
+	fullEnough = 64
 )
 
 // call is one commit on its way.
@@ -42,8 +45,8 @@ const (
 )
 
 // lane coalesces commits: those that arrive while others are in flight wait and
-// are sent together as soon as a flight is back. There is no timer: a commit
-// that finds nothing in flight goes at once.
+// are sent together as soon as a flight is back, or when they are many. There is no
+// timer: a commit that finds nothing in flight goes at once.
 type lane struct {
 	send func([]*call)
 	// work counts the flights, which may outlast their callers.
@@ -61,7 +64,7 @@ type lane struct {
 func (l *lane) do(ctx context.Context, c *call) error {
 	l.mu.Lock()
 	l.queue = append(l.queue, c)
-	if l.flying < l.flights {
+	if l.flying == 0 || l.flying < l.flights && len(l.queue) >= fullEnough {
 		l.flying++
 		l.work.Go(l.fly)
 	}

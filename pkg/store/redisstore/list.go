@@ -313,7 +313,7 @@ func (l *listing) records(ctx context.Context, ids []string) ([]store.Record, er
 			records = append(records, record)
 		}
 	}
-	return records, nil
+	return records, l.s.date(ctx, records)
 }
 
 func (l *listing) matches(labels map[string]string) bool {

@@ -28,16 +28,47 @@ func (s *Store) Get(ctx context.Context, key store.Key) (store.Record, error) {
 		return store.Record{}, readError(ctx, "get", err)
 	}
 	record, found, err := parseRecord(key, fields)
-	if err == nil && !found {
-		err = fmt.Errorf("%w: %s", store.ErrNotFound, key)
+	switch {
+	case err != nil:
+		return record, err
+	case !found:
+		return record, fmt.Errorf("%w: %s", store.ErrNotFound, key)
 	}
-	return record, err
+	records := []store.Record{record}
+	err = s.date(ctx, records)
+	return records[0], err
+}
+
+// date gives the records that have only been appended to the time of their last entry.
+func (s *Store) date(ctx context.Context, records []store.Record) error {
+	last := make(map[int]*redis.XMessageSliceCmd)
+	_, err := s.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i := range records {
+			if records[i].UpdatedAt.IsZero() {
+				last[i] = pipe.XRevRangeN(ctx, s.key(historyKeys, records[i].Key), "+", "-", 1)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return readError(ctx, "read the last entry", err)
+	}
+	for i, read := range last {
+		if found := read.Val(); len(found) > 0 {
+			entry, err := parseHistory(&found[0])
+			if err != nil {
+				return fmt.Errorf("redisstore: history of %s: %w", records[i].Key, err)
+			}
+			records[i].UpdatedAt = entry.At
+		}
+	}
+	return nil
 }
 
 var recordFields = []string{"v", "d", "t", "l"}
 
 // parseRecord reads the recordFields of a record; found is false when there is
-// none.
+// none. One that was never put has no time, see date.
 func parseRecord(key store.Key, fields []any) (record store.Record, found bool, err error) {
 	if len(fields) != len(recordFields) || fields[0] == nil {
 		return store.Record{}, false, nil
@@ -50,7 +81,10 @@ func parseRecord(key store.Key, fields []any) (record store.Record, found bool, 
 	if record.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
 		return store.Record{}, false, fmt.Errorf("redisstore: version of %s: %w", key, err)
 	}
-	if record.UpdatedAt, err = parseTime(updated); err != nil {
+	if updated != "" {
+		record.UpdatedAt, err = parseTime(updated)
+	}
+	if err != nil {
 		return store.Record{}, false, fmt.Errorf("redisstore: time of %s: %w", key, err)
 	}
 	record.Labels, err = parseLabels(labels)
@@ -94,10 +128,9 @@ func (s *Store) History(ctx context.Context, key store.Key, after int64, limit i
 }
 
 func parseHistory(message *redis.XMessage) (entry store.HistoryEntry, err error) {
-	at, _ := message.Values["t"].(string)
 	data, _ := message.Values["d"].(string)
 	entry.Data = []byte(data)
-	version, _, _ := strings.Cut(message.ID, "-")
+	version, at, _ := strings.Cut(message.ID, "-")
 	if entry.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
 		return entry, fmt.Errorf("entry %q: %w", message.ID, err)
 	}
