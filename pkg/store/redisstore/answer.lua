@@ -2,6 +2,8 @@
 -- Answers what the idempotency key KEYS[1] stored, unless that has lapsed.
 -- ARGV[1] is the time in microseconds or empty for the server's own.
 
+-- place.lua
+
 local value = redis.call('GET', KEYS[1])
 if not value then return false end
 local now
@@ -16,6 +18,4 @@ if now >= tonumber(expires) then return false end
 if kind == '' then return string.sub(value, at + size) end
 -- It is a history entry: its version and its record.
 local version, record = string.match(value, '^(%d+) (.*)$', at + size)
-local stream = string.match(KEYS[1], '^.-:{%d+}:') .. 'h:' .. record
-local found = redis.call('XRANGE', stream, version, version)[1]
-return found and found[2][2] or ''
+return entryOf(string.match(KEYS[1], '^.-:{%d+}:') .. 'h:' .. record, version)

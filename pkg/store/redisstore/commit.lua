@@ -13,6 +13,8 @@
 -- evaluates them. commit.go says what the results are. After them are the number of writes
 -- of the era, and the time.
 
+-- place.lua
+
 local call = redis.call
 local KEYS, ARGV = KEYS, ARGV
 local tonumber, format, match, gmatch, sub = tonumber, string.format, string.match, string.gmatch, string.sub
@@ -31,6 +33,7 @@ else
 end
 
 local stamp = format('%.0f', now) -- a number would be printed anew by each call
+local at = '-' .. stamp .. ' ' -- between the version and the bytes of a history entry
 
 -- While a slot moves to another node, any key that is not there may be on the
 -- other one, also one that this script has just emptied: a write could fail half
@@ -167,8 +170,7 @@ local check, write = {}, {} -- by operation: where the next begins, and why not
 local function answered(key, kind, value, at)
   if kind == '' then return sub(value, at) end
   local version, record = match(value, '^(%d+) (.*)$', at)
-  local found = call('XRANGE', match(key, '^.-:{%d+}:') .. 'h:' .. record, version, version)[1]
-  return found and found[2][2] or ''
+  return entryOf(match(key, '^.-:{%d+}:') .. 'h:' .. record, version)
 end
 
 -- Idempotency key: digest, answer, time to live.
@@ -277,9 +279,9 @@ function write.P(k, a)
   k, a = k + 2 + number, a + 7
   if entries == 0 then return k, a end
   for i = 1 - entries, -1 do
-    call('XADD', KEYS[k], format('%.0f-', result[n] + i) .. stamp, 'd', ARGV[a - 1 + entries + i])
+    call('RPUSH', KEYS[k], format('%.0f', result[n] + i) .. at .. ARGV[a - 1 + entries + i])
   end
-  call('XADD', KEYS[k], text .. '-' .. stamp, 'd', ARGV[a - 1 + entries])
+  call('RPUSH', KEYS[k], text .. at .. ARGV[a - 1 + entries])
   return k + 1, a + entries
 end
 
@@ -302,7 +304,7 @@ function write.A(k, a)
   result[n] = version
   local text = format('%.0f', version)
   versions[record] = text
-  call('XADD', KEYS[k + 2], text .. '-' .. stamp, 'd', ARGV[a + 2])
+  call('RPUSH', KEYS[k + 2], text .. at .. ARGV[a + 2])
   return k + 3, a + 3
 end
 
@@ -336,8 +338,8 @@ end
 function check.H(k, a) return k + 1, a + 2 end
 
 function write.H(k, a)
-  local dropped = call('XTRIM', KEYS[k], 'MINID', ARGV[a + 1])
-  if dropped > 0 and call('XLEN', KEYS[k]) == 0 then call('DEL', KEYS[k]) end
+  local stays = place(KEYS[k], tonumber(ARGV[a + 1]) - 1)
+  if stays > 0 then call('LTRIM', KEYS[k], stays, -1) end
   return k + 1, a + 2
 end
 

@@ -13,12 +13,12 @@ import (
 // it belongs to, separated by slashes:
 //
 //	r:ns/kind/id        hash    record: v version, d data, t updated, l labels, x last version of a deleted one
-//	h:ns/kind/id        stream  history, by version
+//	h:ns/kind/id        list    history, by version: version-time bytes
 //	i:ns/kind           zset    ids of all records
 //	i:ns/kind/name=val  zset    ids of the records with this label
 //	c:ns/kind/id        hash    counters: p<name> plain value, w<name> key of the windowed one
 //	w:ns/kind/id/name   list    windowed counter: time, units and running total of each admission
-//	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer, or after an r the version and stream that have it
+//	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer, or after an r the version and ns/kind/id of the history entry
 //	l:ns/kind/id        hash    lease: t token, h holder, e expiry
 //	o                   stream  outbox, the sequence number is the id's second part: i id, s subject, e era,
 //	                            p payload, or h ns/kind/id and n version of the history entry that it is

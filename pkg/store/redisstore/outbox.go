@@ -199,33 +199,47 @@ func (s *Store) fillIn(ctx context.Context, entries []store.OutboxEntry) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	type stretch struct {
-		of   []*store.OutboxEntry
-		read *redis.XMessageSliceCmd
-	}
-	var stretches []stretch
-	_, err := s.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for key, of := range wanted {
-			for _, part := range runs(of) {
-				first, last := part[0].Version, part[len(part)-1].Version
-				stretches = append(stretches, stretch{part, pipe.XRange(ctx, s.key(historyKeys, key), strconv.FormatInt(first, 10), strconv.FormatInt(last, 10))})
-			}
+	byShard := make(map[int][]part)
+	for key, of := range wanted {
+		shard := 0
+		if s.cluster {
+			shard = key.Shard(s.shards)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read the history entries of events: %w", err)
+		for _, entries := range runs(of) {
+			first, last := entries[0].Version, entries[len(entries)-1].Version
+			byShard[shard] = append(byShard[shard], part{entries, stretch{key: key, after: first - 1, limit: int(last - first + 1)}})
+		}
 	}
-	for _, part := range stretches {
-		found := make(map[int64]store.HistoryEntry, len(part.of))
-		for i := range part.read.Val() {
-			entry, err := parseHistory(&part.read.Val()[i])
-			if err != nil {
-				return err
-			}
+	for _, parts := range byShard {
+		if err := s.fillParts(ctx, parts); err != nil {
+			return fmt.Errorf("redisstore: read the history entries of events: %w", err)
+		}
+	}
+	return nil
+}
+
+// part is entries of the outbox that lie close together in a history.
+type part struct {
+	entries []*store.OutboxEntry
+	stretch stretch
+}
+
+// fillParts reads the payloads of parts of one shard.
+func (s *Store) fillParts(ctx context.Context, parts []part) error {
+	stretches := make([]stretch, len(parts))
+	for i := range parts {
+		stretches[i] = parts[i].stretch
+	}
+	histories, err := s.histories(ctx, stretches)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		found := make(map[int64]store.HistoryEntry, len(histories[i]))
+		for _, entry := range histories[i] {
 			found[entry.Version] = entry
 		}
-		for _, e := range part.of {
+		for _, e := range parts[i].entries {
 			e.Payload, e.At = found[e.Version].Data, found[e.Version].At
 		}
 	}

@@ -41,21 +41,21 @@ func (s *Store) Get(ctx context.Context, key store.Key) (store.Record, error) {
 
 // date gives the records that have only been appended to the time of their last entry.
 func (s *Store) date(ctx context.Context, records []store.Record) error {
-	last := make(map[int]*redis.XMessageSliceCmd)
+	last := make(map[int]*redis.StringCmd)
 	_, err := s.db.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i := range records {
 			if records[i].UpdatedAt.IsZero() {
-				last[i] = pipe.XRevRangeN(ctx, s.key(historyKeys, records[i].Key), "+", "-", 1)
+				last[i] = pipe.LIndex(ctx, s.key(historyKeys, records[i].Key), -1)
 			}
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return readError(ctx, "read the last entry", err)
 	}
 	for i, read := range last {
-		if found := read.Val(); len(found) > 0 {
-			entry, err := parseHistory(&found[0])
+		if found := read.Val(); found != "" {
+			entry, err := parseHistory(found)
 			if err != nil {
 				return fmt.Errorf("redisstore: history of %s: %w", records[i].Key, err)
 			}
@@ -113,27 +113,57 @@ func (s *Store) History(ctx context.Context, key store.Key, after int64, limit i
 	if after == math.MaxInt64 {
 		return nil, nil
 	}
-	start := strconv.FormatInt(max(after, 0)+1, 10)
-	stored, err := s.db.XRangeN(ctx, s.key(historyKeys, key), start, "+", int64(limit)).Result()
+	stretches, err := s.histories(ctx, []stretch{{key: key, after: max(after, 0), limit: limit}})
 	if err != nil {
 		return nil, readError(ctx, "history", err)
 	}
-	entries := make([]store.HistoryEntry, len(stored))
-	for i := range stored {
-		if entries[i], err = parseHistory(&stored[i]); err != nil {
-			return nil, fmt.Errorf("redisstore: history of %s: %w", key, err)
-		}
-	}
-	return entries, nil
+	return stretches[0], nil
 }
 
-func parseHistory(message *redis.XMessage) (entry store.HistoryEntry, err error) {
-	data, _ := message.Values["d"].(string)
-	entry.Data = []byte(data)
-	version, at, _ := strings.Cut(message.ID, "-")
-	if entry.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
-		return entry, fmt.Errorf("entry %q: %w", message.ID, err)
+// stretch is a part of a history.
+type stretch struct {
+	key   store.Key
+	after int64
+	limit int
+}
+
+// histories reads parts of histories of one shard, or of any where this is no cluster.
+func (s *Store) histories(ctx context.Context, of []stretch) ([][]store.HistoryEntry, error) {
+	keys, args := make([]string, len(of)), make([]any, 0, 2*len(of))
+	for i := range of {
+		keys[i] = s.key(historyKeys, of[i].key)
+		args = append(args, of[i].after, of[i].limit)
 	}
+	reply, err := historyScript.read(ctx, s.db, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	lists, _ := reply.([]any)
+	if len(lists) != len(of) {
+		return nil, fmt.Errorf("%d answers for %d histories", len(lists), len(of))
+	}
+	found := make([][]store.HistoryEntry, len(of))
+	for i, list := range lists {
+		texts, _ := list.([]any)
+		found[i] = make([]store.HistoryEntry, len(texts))
+		for j := range texts {
+			text, _ := texts[j].(string)
+			if found[i][j], err = parseHistory(text); err != nil {
+				return nil, fmt.Errorf("history of %s: %w", of[i].key, err)
+			}
+		}
+	}
+	return found, nil
+}
+
+// parseHistory reads an entry, see place.lua.
+func parseHistory(text string) (entry store.HistoryEntry, err error) {
+	head, data, _ := strings.Cut(text, " ")
+	version, at, _ := strings.Cut(head, "-")
+	if entry.Version, err = strconv.ParseInt(version, 10, 64); err != nil {
+		return entry, fmt.Errorf("entry %.40q: %w", text, err)
+	}
+	entry.Data = []byte(data)
 	entry.At, err = parseTime(at)
 	return entry, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1" // it is how Redis names scripts
 	_ "embed"
 	"encoding/hex"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -22,17 +23,25 @@ var (
 	answerSource string
 	//go:embed era.lua
 	eraSource string
+	//go:embed history.lua
+	historySource string
+	//go:embed place.lua
+	placeSource string
 
 	commitScript = newScript(commitSource)
 	leaseScript  = newScript(leaseSource)
 	heldScript   = newScript(heldSource)
 	answerScript = newScript(answerSource)
 	eraScript    = newScript(eraSource)
+	// historyScript answers lists of entries, see parseHistory.
+	historyScript = newScript(historySource)
 )
 
 type script struct{ source, sha string }
 
+// newScript makes a script of a source, which may ask for place.lua.
 func newScript(source string) *script {
+	source = strings.Replace(source, "-- place.lua\n", placeSource, 1)
 	sum := sha1.Sum([]byte(source)) // it is how Redis names scripts
 	return &script{source: source, sha: hex.EncodeToString(sum[:])}
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ var historyTests = []test{
 	{"order and paging", historyPages},
 	{"only of puts that record it", historyWhenGiven},
 	{"outlives the record", historyOutlives},
+	{"with versions left out", historyGaps},
 }
 
 // history returns a page of a record's history.
@@ -96,4 +98,45 @@ func historyOutlives(f *fixture) {
 	if diff := cmp.Diff(want, history(f, a, 0, 10)); diff != "" {
 		f.Errorf("history after a new beginning (-want +got):\n%s", diff)
 	}
+}
+
+// historyGaps reads from every version on, and forgets up to it, when puts in between have
+// recorded nothing.
+func historyGaps(f *fixture) {
+	for _, recorded := range []string{"1", "01", "10", "0111", "1000001", "1100000000", "0000000011", "1010010001000010"} {
+		a := run("gaps " + recorded)
+		var want []int64
+		for i, bit := range recorded {
+			put := store.Put{Key: a, Expect: store.AnyVersion}
+			if bit == '1' {
+				put.History = []byte("recorded")
+				want = append(want, int64(i+1))
+			}
+			f.commit(store.Batch{Puts: []store.Put{put}})
+		}
+		for after := range int64(len(recorded) + 1) {
+			for len(want) > 0 && want[0] <= after {
+				want = want[1:]
+			}
+			if got := versionsAfter(f, a, after, 100); !slices.Equal(got, want) {
+				f.Errorf("%s: after %d come %v, not %v", recorded, after, got, want)
+			}
+			if got := versionsAfter(f, a, after, 1); !slices.Equal(got, want[:min(1, len(want))]) {
+				f.Errorf("%s: the next after %d is %v, not of %v", recorded, after, got, want)
+			}
+			f.commit(store.Batch{Forget: []store.Forget{{Key: a, Through: after}}})
+			if got := versionsAfter(f, a, 0, 100); !slices.Equal(got, want) {
+				f.Errorf("%s: without those up to %d there are %v, not %v", recorded, after, got, want)
+			}
+		}
+	}
+}
+
+// versionsAfter are the versions in a page of a history.
+func versionsAfter(f *fixture, key store.Key, after int64, limit int) (versions []int64) {
+	f.Helper()
+	for _, entry := range history(f, key, after, limit) {
+		versions = append(versions, entry.Version)
+	}
+	return versions
 }
