@@ -103,8 +103,9 @@ func (e *Enforcer) Register(r grpc.ServiceRegistrar) {
 	policyv1.RegisterUpstreamServiceServer(r, &rpc.Upstreams{App: e.app})
 }
 
-// Run seals what was decided, until ctx ends.
+// Run seals what was decided, until ctx ends. It is called once.
 func (e *Enforcer) Run(ctx context.Context) error {
 	e.app.Sweep(ctx)
+	e.service.End()
 	return nil
 }

@@ -1,53 +1,46 @@
 package rpc
 
-import (
-	"sync"
+// stay is how many goroutines wait for more work: a new one would have to grow its
+// stack again, which takes a sixth of the time of a check.
+const stay = 256
 
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
-)
-
-// stay is how many goroutines of a stream wait for its next message: a new one
-// would have to grow its stack again.
-const stay = 4
-
-// crew works on the messages of a stream, each in a goroutine of its own.
+// crew works on things at once, each in a goroutine that does nothing else meanwhile.
 type crew struct {
-	do      func(*policyv1.CheckToolCallsRequest)
-	work    chan *policyv1.CheckToolCallsRequest
+	work    chan func()
 	waiting chan struct{}
-	group   sync.WaitGroup
-	ended   sync.Once
+	ended   chan struct{}
 }
 
-func newCrew(do func(*policyv1.CheckToolCallsRequest)) *crew {
-	return &crew{do: do, work: make(chan *policyv1.CheckToolCallsRequest), waiting: make(chan struct{}, stay)}
+func newCrew() *crew {
+	return &crew{work: make(chan func()), waiting: make(chan struct{}, stay), ended: make(chan struct{})}
 }
 
-// begin starts the work on a message.
-func (c *crew) begin(req *policyv1.CheckToolCallsRequest) {
+// end lets no goroutine wait any more. What begins afterwards is still done.
+func (c *crew) end() { close(c.ended) }
+
+// begin starts the work on something. It never waits.
+func (c *crew) begin(do func()) {
 	select {
-	case c.work <- req: // one that waits
+	case c.work <- do: // to one that waits
 	default:
-		c.group.Go(func() { c.serve(req) })
+		go c.serve(do)
 	}
 }
 
-// serve works on a message, and on others when it may wait for them.
-func (c *crew) serve(req *policyv1.CheckToolCallsRequest) {
-	for more := true; more; {
-		c.do(req)
+// serve does something, and more when it may wait for that.
+func (c *crew) serve(do func()) {
+	for {
+		do()
 		select {
 		case c.waiting <- struct{}{}:
 		default:
 			return
 		}
-		req, more = <-c.work
-		<-c.waiting
+		select {
+		case do = <-c.work:
+			<-c.waiting
+		case <-c.ended:
+			return
+		}
 	}
-}
-
-// end waits until all messages are worked on. There can be no more.
-func (c *crew) end() {
-	c.ended.Do(func() { close(c.work) })
-	c.group.Wait()
 }

@@ -3,47 +3,51 @@ package rpc
 import (
 	"sync"
 	"testing"
-
-	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 )
 
-// Every message is worked on once, no matter who does it, and end waits for all.
-func TestCrewWorksOnEveryMessage(t *testing.T) {
+// Everything is done once, no matter by whom.
+func TestCrewDoesEverything(t *testing.T) {
 	t.Parallel()
-	const messages = 1000
+	const things = 5 * stay
+	var all sync.WaitGroup
 	var mu sync.Mutex
-	seen := map[uint64]int{}
-	c := newCrew(func(req *policyv1.CheckToolCallsRequest) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[req.GetCorrelationId()]++
-	})
-	for i := range uint64(messages) {
-		c.begin(&policyv1.CheckToolCallsRequest{CorrelationId: i})
+	done := map[int]int{}
+	c := newCrew()
+	defer c.end()
+	for i := range things {
+		all.Add(1)
+		c.begin(func() {
+			defer all.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			done[i]++
+		})
 	}
-	c.end()
-	if len(seen) != messages {
-		t.Errorf("%d of %d messages were worked on", len(seen), messages)
+	all.Wait()
+	if len(done) != things {
+		t.Errorf("%d of %d were done", len(done), things)
 	}
-	for id, times := range seen {
+	for i, times := range done {
 		if times != 1 {
-			t.Errorf("message %d was worked on %d times", id, times)
+			t.Errorf("%d was done %d times", i, times)
 		}
 	}
-	c.end() // and again, as its stream may
 }
 
-// A message never waits for another one's work.
+// Nothing waits for another one's end.
 func TestCrewWorksConcurrently(t *testing.T) {
 	t.Parallel()
-	var all sync.WaitGroup
-	all.Add(inFlight)
-	c := newCrew(func(*policyv1.CheckToolCallsRequest) {
-		all.Done()
+	for range 3 {
+		var all sync.WaitGroup
+		c := newCrew()
+		all.Add(2 * stay)
+		for range 2 * stay {
+			c.begin(func() {
+				all.Done()
+				all.Wait()
+			})
+		}
 		all.Wait()
-	})
-	for range inFlight {
-		c.begin(&policyv1.CheckToolCallsRequest{})
+		c.end()
 	}
-	c.end()
 }

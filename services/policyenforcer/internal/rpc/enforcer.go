@@ -46,12 +46,16 @@ type Enforcer struct {
 	runs  enginev1.RunServiceClient
 	legal protomap.LegalEvents
 	busy  chan struct{}
+	crew  *crew
 }
 
 // NewEnforcer makes the service. runs is the engine's.
 func NewEnforcer(a *app.App, runs enginev1.RunServiceClient) *Enforcer {
-	return &Enforcer{app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy)}
+	return &Enforcer{app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), crew: newCrew()}
 }
+
+// End ends what waits for more work. Calls under way go on.
+func (s *Enforcer) End() { s.crew.end() }
 
 func caller(ctx context.Context) app.Caller {
 	principal, _ := auth.FromContext(ctx)
@@ -104,7 +108,10 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 	defer cancel(nil)
 	slots := make(chan struct{}, inFlight)
 	var sending sync.Mutex
-	workers := newCrew(func(req *policyv1.CheckToolCallsRequest) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	work := func(req *policyv1.CheckToolCallsRequest) {
+		defer working.Done()
 		defer func() {
 			for range places(req) {
 				<-slots
@@ -116,8 +123,7 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 		if err := stream.Send(resp); err != nil {
 			cancel(err)
 		}
-	})
-	defer workers.end()
+	}
 	received := receive(ctx, stream)
 	for {
 		select {
@@ -129,14 +135,14 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 		select {
 		case next = <-received:
 		case <-rpc.Draining(ctx):
-			workers.end()
+			working.Wait()
 			return fault.New(fault.Unavailable, "this server is shutting down; open the stream again")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		switch {
 		case errors.Is(next.err, io.EOF):
-			workers.end()
+			working.Wait()
 			return context.Cause(ctx)
 		case next.err != nil:
 			return next.err
@@ -148,7 +154,8 @@ func (s *Enforcer) CheckToolCalls(stream grpc.BidiStreamingServer[policyv1.Check
 				return context.Cause(ctx)
 			}
 		}
-		workers.begin(next.req)
+		working.Add(1)
+		s.crew.begin(func() { work(next.req) })
 	}
 }
 
@@ -205,7 +212,9 @@ func (s *Enforcer) checkAll(ctx context.Context, req *policyv1.CheckToolCallsReq
 			resp.Results[i+1] = errorResult(fault.From(ctx.Err()))
 			continue
 		}
-		group.Go(func() {
+		group.Add(1)
+		s.crew.begin(func() {
+			defer group.Done()
 			defer func() { <-s.busy }()
 			resp.Results[i+1] = s.checkOne(ctx, calls[i+1])
 		})

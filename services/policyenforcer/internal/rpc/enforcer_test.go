@@ -54,6 +54,7 @@ func TestCallsAtOnceAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := &waiting{release: make(chan struct{})}
 		s := NewEnforcer(app.New(noStore{}, engine, Announcer{}, time.Now, slog.New(slog.DiscardHandler), app.Config{}), nil)
+		defer s.End()
 		s.busy = make(chan struct{}, 8)
 		const messages = 20
 		calls := make([]*policyv1.CheckToolCallRequest, maxBatch)
