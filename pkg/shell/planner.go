@@ -33,6 +33,8 @@ type planner struct {
 	undefines bool            // the line may take a function away again
 
 	written []string // files that redirections write
+	opens   bool     // a redirection reads a file by another descriptor than 0
+	copies  []Word   // descriptors above 2 of which the output or the errors become copies
 	ran     []ran    // script files that are run
 }
 

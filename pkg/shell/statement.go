@@ -221,6 +221,7 @@ func (p *planner) redirect(r *syntax.Redirect) {
 	}
 	w := p.word(r.Word, argument)
 	p.path(w)
+	p.standard(r, w)
 	switch r.Op {
 	case syntax.RdrIn, syntax.WordHdoc, syntax.DplIn:
 	case syntax.DplOut:
@@ -229,6 +230,48 @@ func (p *planner) redirect(r *syntax.Redirect) {
 		}
 	default:
 		p.output(w)
+	}
+}
+
+const reopens = "makes a file that is read the output or the errors, which /dev/stdout and the like open again to write"
+
+// standard finds redirections after which /dev/stdout or /dev/stderr is a file that was
+// opened to be read: whoever opens those names opens that file anew, and may write it.
+func (p *planner) standard(r *syntax.Redirect, w Word) {
+	descriptor := ""
+	if r.N != nil {
+		if descriptor = strings.TrimLeft(r.N.Value, "0"); descriptor == "" {
+			descriptor = "0"
+		}
+	} else if r.Op == syntax.DplOut {
+		descriptor = "1"
+	}
+	standard := descriptor == "1" || descriptor == "2"
+	switch r.Op {
+	case syntax.RdrIn:
+		p.opens = p.opens || descriptor != "" && descriptor != "0"
+		if standard && !harmless(w) {
+			p.find(Writes, reopens, w.String())
+		}
+	case syntax.DplIn, syntax.DplOut:
+		from := strings.TrimSuffix(w.Text, "-")
+		switch {
+		case !standard || from == "1" || from == "2":
+		case !w.Static, digits(from) && strings.Trim(from, "0") == "":
+			p.find(Writes, reopens, w.String())
+		case digits(from): // it may be what another redirection opens
+			p.copies = append(p.copies, w)
+		}
+	}
+}
+
+// checkStandard finds copies of descriptors that may be of files that are read.
+func (p *planner) checkStandard() {
+	if !p.opens {
+		return
+	}
+	for _, w := range p.copies {
+		p.find(Writes, reopens, w.String())
 	}
 }
 
@@ -280,7 +323,7 @@ func harmless(w Word) bool {
 		return false
 	}
 	switch w.Text {
-	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/0", "/dev/fd/1", "/dev/fd/2":
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2": // see standard
 		return true
 	}
 	return false

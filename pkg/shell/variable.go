@@ -153,6 +153,7 @@ func (p *planner) settle() {
 		}
 	}
 	p.checkOwnScripts()
+	p.checkStandard()
 	if p.undefines {
 		for _, f := range p.called {
 			p.add(f)
