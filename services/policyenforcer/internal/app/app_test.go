@@ -415,3 +415,22 @@ func TestCancelledCheckIsNoDenial(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A name that shows as another one is no name of a tool: not even an exact rule for the
+// other one would meet it, where one that begins like it does.
+func TestNamesOfToolsAreAsTheyShow(t *testing.T) {
+	t.Parallel()
+	e, st := newEngineOf(t, `{"id": "w", "initial": "a", "states": {"a": {"allowed_tools": ["mcp__fs__*"], "disallowed_tools": ["mcp__fs__secret"], "on": {"GO": "b"}}, "b": {"type": "final"}}}`)
+	a := newApp(e, st)
+	for _, end := range []string{"\x00", "\n", " ", "\u00a0", "\u0085", "\x7f", "\t"} {
+		for _, check := range []Check{{Tool: "mcp__fs__secret" + end}, {Tool: end + "mcp__fs__secret"}, {Tool: "secret", Qualified: "mcp__fs__secret" + end}} {
+			check.Target = Target{RunID: "run_1"}
+			if d, err := a.Check(t.Context(), agent, check); fault.ReasonOf(err) != fault.InvalidRequest {
+				t.Errorf("%q is answered %+v, %v", check.Tool, d, err)
+			}
+		}
+	}
+	if d := check(t, a, "mcp__fs__read file", ""); d.Verdict.Decision != toolcall.Allow {
+		t.Errorf("a name with a blank within: %+v", d)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -57,6 +58,12 @@ func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, e
 	}
 	if req.EstimatedCost < 0 {
 		return nil, fault.New(fault.InvalidRequest, "estimated_cost_usd must not be negative").Violate("/estimated_cost_usd", "RANGE", "negative")
+	}
+	for _, name := range []string{req.Tool, req.Qualified} {
+		if strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl) {
+			return nil, fault.New(fault.InvalidRequest, "the name of tool %s begins or ends with a blank, or has control characters: name the tool as it is called",
+				document.Quote(name)).Violate("/tool", "FORMAT", "a blank at an end, or a control character")
+		}
 	}
 	q := &question{caller: caller, req: req, digest: digest(req.Tool, req.Input), now: a.clock().UTC(), consumed: map[string]string{}}
 	read := a.cached
