@@ -19,6 +19,9 @@ func (f Finding) Blind() bool {
 // process.
 func (f Finding) Process() bool { return f.What == readsProcess }
 
+// Decides reports a finding of a variable by which some programs choose what they run.
+func (f Finding) Decides() bool { return f.What == holdsCode || f.What == decidesRuns }
+
 // What findings say that are Blind, in addition to hiddenScript.
 const (
 	hiddenName      = "runs a command whose name is known only when the line runs"

@@ -228,9 +228,9 @@ func (p *planner) processes(c, at int) {
 		switch {
 		case !w.Static && !w.integer && w.start > startsSafe,
 			strings.Contains(strings.ToLower(w.Text), "environ"), strings.HasPrefix(w.Text, "-E"):
-			p.note(Dumps, c, i, "may show the environment of processes")
+			p.note(Dumps, c, i, readsProcess)
 		case !isArgument && w.Text != "" && w.Text[0] != '-' && strings.Contains(w.Text, "e") && strings.Trim(w.Text, psLetters) == "":
-			p.note(Dumps, c, i, "shows the environment of processes")
+			p.note(Dumps, c, i, readsProcess)
 		}
 	}
 }

@@ -221,6 +221,9 @@ func (p *planner) redirect(r *syntax.Redirect) {
 	}
 	w := p.word(r.Word, argument)
 	p.path(w)
+	if w.Static && !strings.ContainsAny(w.Text, "./") { // a file, whatever it is called
+		p.plan.Names = append(p.plan.Names, w)
+	}
 	p.standard(r, w)
 	switch r.Op {
 	case syntax.RdrIn, syntax.WordHdoc, syntax.DplIn:

@@ -163,6 +163,9 @@ func checkList(state *workflow.StateView, plan *shell.Plan) (named []int, why st
 		}
 	}
 	for _, f := range plan.Findings {
+		if f.Decides() && !names(named, f) { // by env, or export
+			return nil, fmt.Sprintf("it %s, which is not compared with the list. %s", describe(f), listed(state))
+		}
 		if f.Kind == shell.Hidden {
 			return nil, fmt.Sprintf("it %s, so the program that it runs cannot be compared with the list. %s", describe(f), listed(state))
 		}

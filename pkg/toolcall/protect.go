@@ -3,9 +3,11 @@ package toolcall
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -28,6 +30,9 @@ type Places struct {
 	Data []string
 	// Programs are files that no call changes.
 	Programs []string
+	// Real is an absolute path without links, of a file that may not be there. Nil where
+	// the files of the call are not this machine's.
+	Real func(path string) string
 }
 
 // Protected judges a call by S13 alone. It returns no code when nothing is against it.
@@ -37,7 +42,7 @@ func Protected(m *workflow.Machine, state *workflow.StateView, call Call) (Code,
 		return "", ""
 	}
 	if isToken(string(call.Input)) {
-		return CodeSelfProtected, "its input holds a token of Interlock"
+		return CodeSelfProtected, holdsToken
 	}
 	if Shell(state, call.Tool) {
 		return call.Places.shellCall(call)
@@ -57,6 +62,7 @@ const (
 	ownFolder   = "it names Interlock's data folder, which calls neither read nor change"
 	ownSettings = "it may change files that hook Interlock in, or Interlock itself: %s"
 	ownProcess  = "it may read the environment or the memory of a process"
+	holdsToken  = "its input holds a token of Interlock"
 	ownCommand  = "only a person may run this command of Interlock: %s"
 	ownSignal   = "it may stop Interlock: %s"
 	anyProgram  = "it %s, which could be Interlock's own commands; write out the program and its arguments"
@@ -89,23 +95,28 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 	if !p.mayName(call.Input) {
 		return "", ""
 	}
-	var changed []string
-	edits := false
+	var c *change
 	if m != nil {
-		if c := measure(m, call); c != nil {
-			edits, changed = true, c.paths
-		}
+		c = measure(m, call)
 	} else if forms := formsOf(call.Tool); forms != 0 {
-		if c := measureKnown(forms, call.Input); c != nil {
-			edits, changed = true, c.paths
-		}
+		c = measureKnown(forms, call.Input)
 	}
 	input, ok := readInput(call.Input)
 	if !ok {
 		return CodeSelfProtected, "its input cannot be read, and could name Interlock's own files"
 	}
-	named := changed
-	eachName(input, edits, &named)
+	var named []string
+	if c != nil {
+		named = c.paths
+	}
+	eachName(input, c != nil, &named)
+	if c != nil && c.wrong != "" { // a tool may still find in it what it is to change
+		var texts []string
+		eachText(input, &texts)
+		for _, text := range texts {
+			named = slices.AppendSeq(named, strings.FieldsFuncSeq(text, betweenNames))
+		}
+	}
 	for _, name := range named {
 		switch {
 		case p.isData(name, true):
@@ -120,11 +131,17 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 
 // hints are in every input that names a file which is protected, in any letter case,
 // or could: escapes of JSON hide letters, and patterns stand for them.
-var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", `\u`, "*", "?"}
+var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", "file:", `\u`, "*", "?"}
 
 // mayName is a fast look at an input: false is certain.
 func (p Places) mayName(input []byte) bool {
+	if p.Real != nil { // a link has any name
+		return true
+	}
 	has := func(hint string) bool { return containsFold(input, hint) }
+	if bytes.ContainsFunc(input, func(r rune) bool { return r >= utf8.RuneSelf && lower(string(r))[0] < utf8.RuneSelf }) {
+		return true // a letter that some file systems take for another one
+	}
 	own := func(file string) bool { return has(path.Base(file)) }
 	return slices.ContainsFunc(hints, has) || slices.ContainsFunc(p.Data, own) || slices.ContainsFunc(p.Programs, own)
 }
@@ -253,6 +270,9 @@ func eachText(v document.Value, texts *[]string) {
 // text judges a line by what stands in it, whatever it means.
 func (p Places) text(line string) (Code, string) {
 	text := squeezed(line)
+	if isToken(text) {
+		return CodeSelfProtected, holdsToken
+	}
 	for token := range strings.FieldsFuncSeq(text, betweenNames) {
 		if slices.Contains(strings.Split(token, "/"), dataFolder) {
 			return CodeSelfProtected, ownFolder
@@ -295,8 +315,14 @@ func (p Places) line(line string) (Code, string) {
 		return CodeSelfProtected, fmt.Sprintf(ownSettings, document.Quote(setting))
 	}
 	for _, c := range plan.Commands {
-		if c.Assigns < len(c.Words) && signallers[baseOf(c.Words[c.Assigns])] && mentions(line) {
-			return CodeSelfProtected, fmt.Sprintf(ownSignal, document.Quote(c.String()))
+		if c.Assigns < len(c.Words) {
+			name, args := baseOf(c.Words[c.Assigns]), c.Words[c.Assigns+1:]
+			if signallers[name] && (mentions(line) || slices.ContainsFunc(args, meansServer)) {
+				return CodeSelfProtected, fmt.Sprintf(ownSignal, document.Quote(c.String()))
+			}
+			if attachers[name] && slices.ContainsFunc(args, attaches) {
+				return CodeSelfProtected, ownProcess
+			}
 		}
 		if why := judgeOwn(c); why != "" {
 			return CodeSelfProtected, why
@@ -347,35 +373,82 @@ func (p Places) names(plan *shell.Plan) (setting, why string) {
 			return "", why
 		}
 	}
+	if p.goesToData(plan) {
+		return "", ownFolder
+	}
 	return setting, ""
 }
 
 // betweenNames are characters that part the names of files in words of a line.
 func betweenNames(c rune) bool { return strings.ContainsRune(" \t\n\"'`=,;:@<>|&(){}[]", c) }
 
+// goesToData reports a line that names a data folder, to which it may go, and one of the
+// files there by its name alone.
+func (p Places) goesToData(plan *shell.Plan) bool {
+	folder, file := false, false
+	for _, c := range plan.Commands {
+		for _, w := range c.Words {
+			base := path.Base(plainName(w.Text))
+			folder = folder || strings.Trim(base, "."+string(shell.Unknown)) != "" && p.couldBeData(base)
+			file = file || isOwnFile(base)
+		}
+	}
+	return folder && file
+}
+
 // isData reports a path that is the data folder, is in it, or could be. Whole is false
-// for a word of a line, which may hold unknown parts.
+// for a word of a line, in which what is not known is marked already.
 func (p Places) isData(name string, whole bool) bool {
+	return p.either(name, func(name string) bool { return p.namesData(name, whole) })
+}
+
+// either judges a name, and where links lead from it.
+func (p Places) either(name string, is func(name string) bool) bool {
+	if is(name) {
+		return true
+	}
+	if p.Real == nil {
+		return false
+	}
+	real, ok := RealName(p.Folder, name, p.Real)
+	return ok && is(real)
+}
+
+// RealName is what a function makes of a name, or of a file URL, that is relative to a
+// folder. It is false for what is no name, or is relative to a folder that is not known.
+func RealName(folder, name string, real func(path string) string) (string, bool) {
+	if name == "" || len(name) > longestName || strings.ContainsRune(name, '\n') {
+		return "", false
+	}
+	name = fromURL(name)
+	if !strings.HasPrefix(name, "/") {
+		if folder == "" {
+			return "", false
+		}
+		name = folder + "/" + name
+	}
+	return real(name), true
+}
+
+// namesData is isData by the name alone.
+func (p Places) namesData(name string, whole bool) bool {
 	name = plainName(name)
 	if p.inData(name) {
 		return true
 	}
 	parts := strings.Split(name, "/")
+	if whole {
+		parts = strings.Split(unknowns.Replace(name), "/")
+	}
 	for i, part := range parts {
-		if whole {
-			part = unknowns.Replace(part)
-		}
-		if part == dataFolder || !strings.ContainsRune(part, shell.Unknown) {
-			if part == dataFolder || i+1 < len(parts) && p.isDataName(part) && isOwnFile(parts[i+1]) {
-				return true
-			}
-			continue
-		}
 		fixed := strings.ReplaceAll(part, string(shell.Unknown), "")
+		holdsOwn := i+1 < len(parts) && isOwnFile(parts[i+1])
 		switch {
-		case (part[0] == '.' || len(fixed) >= 3) && shell.CouldBe(part, dataFolder):
+		case part == dataFolder, holdsOwn && p.couldBeData(part):
 			return true
-		case strings.Trim(fixed, ".") == "" && i+1 < len(parts) && isOwnFile(parts[i+1]):
+		case fixed == part:
+		case (part[0] == '.' || len(fixed) >= 3) && shell.CouldBe(part, dataFolder), holdsOwn && strings.Trim(fixed, ".") == "",
+			len(fixed) >= 3 && p.couldBeData(part):
 			return true
 		}
 	}
@@ -390,8 +463,9 @@ func (p Places) inData(name string) bool {
 	return slices.ContainsFunc(p.Data, func(folder string) bool { return within(name, plainName(folder)) })
 }
 
-func (p Places) isDataName(part string) bool {
-	return slices.ContainsFunc(p.Data, func(folder string) bool { return path.Base(plainName(folder)) == part })
+// couldBeData reports a part of a path that is, or could be, the name of a data folder.
+func (p Places) couldBeData(part string) bool {
+	return slices.ContainsFunc(p.Data, func(folder string) bool { return shell.CouldBe(part, path.Base(plainName(folder))) })
 }
 
 // isOwnFile reports a name that a file of the data folder has, or could.
@@ -407,6 +481,11 @@ var unknowns = strings.NewReplacer("*", string(shell.Unknown), "?", string(shell
 // isSetting reports a path that is a file which hooks Interlock in, the folder of one,
 // or a program of Interlock.
 func (p Places) isSetting(name string, whole bool) bool {
+	return p.either(name, func(name string) bool { return p.namesSetting(name, whole) })
+}
+
+// namesSetting is isSetting by the name alone.
+func (p Places) namesSetting(name string, whole bool) bool {
 	name = plainName(name)
 	for _, program := range p.Programs {
 		if plainName(program) == name {
@@ -439,12 +518,31 @@ func (p Places) isSetting(name string, whole bool) bool {
 // plainName is a path without what changes nothing about which file it names. Letter
 // case may not count.
 func plainName(name string) string {
-	name = strings.TrimPrefix(strings.ToLower(strings.ReplaceAll(name, `\`, "/")), "file://")
+	name = lower(strings.ReplaceAll(fromURL(name), `\`, "/"))
 	if name == "" {
 		return ""
 	}
 	return path.Clean(name)
 }
+
+// fromURL is the path of a file URL; any other text stays as it is.
+func fromURL(name string) string {
+	rest, ok := strings.CutPrefix(name, "file:")
+	if !ok {
+		return name
+	}
+	rest = "/" + strings.TrimLeft(rest, "/")
+	if plain, err := url.PathUnescape(rest); err == nil {
+		return plain
+	}
+	return rest
+}
+
+// lower is a text in lower case, as file systems fold it that do not tell letter case
+// apart: they take a long s for an s.
+func lower(text string) string { return strings.ReplaceAll(strings.ToLower(text), longS, "s") }
+
+const longS = "\u017f"
 
 func within(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
@@ -492,6 +590,23 @@ var (
 	managers   = words("systemctl service docker podman nerdctl kubectl launchctl supervisorctl pm2 rc-service initctl sc taskkill")
 	stopping   = words("stop kill restart disable mask rm remove delete down pause unload bootout try-restart scale")
 )
+
+// attachers look into other processes.
+var attachers = words("gdb gdb-multiarch gdbserver lldb gcore strace ltrace perf dlv rr reptyr bpftrace uftrace py-spy rbspy")
+
+// attaches reports a word that names a process, or could.
+func attaches(w shell.Word) bool {
+	return !w.Static || w.Text == "attach" || strings.HasPrefix(w.Text, "-p") || strings.HasPrefix(w.Text, "--p") || strings.HasPrefix(w.Text, "--attach") ||
+		w.Text != "" && strings.Trim(w.Text, "0123456789") == ""
+}
+
+// serverLine is how servers are usually started: what pkill -f compares.
+const serverLine = program + " up --data-dir " + dataFolder + " --http 127.0.0.1:7420 --grpc 127.0.0.1:7421 --nats 127.0.0.1:7422"
+
+// meansServer reports a pattern of a few words that meets serverLine.
+func meansServer(w shell.Word) bool {
+	return w.Static && len(w.Text) > 4 && w.Text[0] != '-' && strings.Contains(serverLine, strings.Trim(w.Text, "^$.*"))
+}
 
 // judgeOwn says why a command of Interlock, or one against it, is denied.
 func judgeOwn(c shell.Command) string {

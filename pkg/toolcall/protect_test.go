@@ -2,6 +2,8 @@ package toolcall_test
 
 import (
 	"encoding/json"
+	"path"
+	"strings"
 	"testing"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
@@ -33,6 +35,8 @@ func TestProtectedLines(t *testing.T) {
 		"cat /var/lib/gate/tokens.json", "cat ../../var/lib/gate/tokens.json", "cd /var/lib; cat gate/tokens.json", "grep -r ilk /var/lib/gate",
 		"python3 -c 'open(\".interlock/tokens.json\")'", "cat <<< .interlock", "a=lock; cat .inter$a/tokens.json",
 		"curl -H 'Authorization: Bearer " + tokenText + "' http://127.0.0.1:7420/v1/approvals",
+		"cd ..; cd gate; cat tokens.json", "cat ../ga*/tokens.json", "x=ga; cat ../${x}te/tokens.json", "cd gat?; jq . tokens.json", "cd /x/gate && cat *.json",
+		"curl -H 'Authorization: Bearer " + tokenText[:9] + "''" + tokenText[9:] + "' x",
 		// What hooks it in, and the program.
 		"echo '{}' > .claude/settings.json", "rm -rf .claude", "sed -i s/a/b/ .claude/settings.local.json", "mv .mcp.json x", "rm ~/.claude/settings.json",
 		"cd .claude && rm settings.json", "python3 fix.py .claude/settings.json", "cp x .codex/hooks.json", "tee .cursor/mcp.json", "rm -rf .c*",
@@ -52,6 +56,7 @@ func TestProtectedLines(t *testing.T) {
 		"inter$x approval approve y", "\"$BIN\"lock x", "echo a | xargs -I{} sh -c '{}'", "/proc/self/exe x", "cat <<'E' | bash\nls\nE",
 		// Processes.
 		"cat /proc/1/environ", "strings /proc/self/environ", "cat /proc/$pid/environ", "dd if=/proc/12/mem", "pkill interlock", "pkill -f 'interlock up'",
+		"ps auxeww", "ps eww", "ps -ef e", "gdb -p 12", "gdb ./x 12", "strace -fp 12 x", "strace -p $pid", "gcore 12", "dlv attach 12", "pkill -f 'up --data'",
 		"killall interlock", "kill $(pgrep interlock)", "systemctl stop interlock", "systemctl --user restart interlock.service", "docker kill interlock",
 	} {
 		if code, why := toolcall.Protected(nil, nil, lineCall(line)); code != toolcall.CodeSelfProtected || why == "" {
@@ -72,7 +77,7 @@ func TestProtectedHoldsNobodyUp(t *testing.T) {
 		"grep -c hooks .claude/settings.json", "jq . .mcp.json", "cat .claude/commands/x.md", "echo x > .claude/agents/a.md", "cat *.lock", "cat package-lock.json",
 		"interlock --version", "interlock check Bash --run r", "interlock run get r", "interlock run transition r READY", "interlock validate w.json",
 		"interlock state get x", "interlock session get me", "which interlock", "ls services/cmd/interlock", "go build -o /tmp/x ./services/cmd/interlock",
-		"python3 -c 'print(1)'", "./node_modules/.bin/$tool --fix", "make", "kill 1234", "docker stop db", "cat tokens.json", "cat design/tokens.json",
+		"python3 -c 'print(1)'", "./node_modules/.bin/$tool --fix", "make", "kill 1234", "docker stop db", "ps aux", "ps -ef", "pkill -f vite", "strace ls", "gdb ./x", "pkill node", "fuser -k 3000/tcp", "cat tokens.json", "cat design/tokens.json",
 		"[[ $x == .* ]] && ls", "find . -name '*.go' -delete", "cat /proc/cpuinfo", "curl https://example.com", "git status && git diff", "source venv/bin/activate",
 	} {
 		if code, why := toolcall.Protected(nil, nil, lineCall(line)); code != "" && line != "./node_modules/.bin/$tool --fix" {
@@ -107,6 +112,11 @@ func TestProtectedFiles(t *testing.T) {
 		{"mcp__t__exec", `{"cmd": "interlock approval approve x"}`, "SELF_PROTECTED"},
 		{"mcp__t__exec", `{"cmd": "$a$b approval approve x"}`, "SELF_PROTECTED"},
 		{"powershell", `{"command": "interlock approval approve x"}`, "SELF_PROTECTED"},
+		{"apply_patch", `{"input": "*** Begin Patch\n*** Update File: .claude/settings.json \n@@\n-a\n+b\n*** End Patch"}`, "SELF_PROTECTED"},
+		{"Write", `{"file_path": ".claude/\u017fettings.json", "content": "{}"}`, "SELF_PROTECTED"},
+		{"Write", "{\"file_path\": \".claude/\u017fettings.json\", \"content\": \"{}\"}", "SELF_PROTECTED"},
+		{"Read", "{\"file_path\": \".interloc\u212a/tokens.json\"}", "SELF_PROTECTED"},
+		{"Read", `{"uri": "file:///var/lib/%67ate/tokens.json"}`, "SELF_PROTECTED"},
 		{"Read", `{"file_path": ".claude/settings.json"}`, ""},
 		{"Write", `{"file_path": "docs/a.md", "content": "Look at .interlock/tokens.json and .claude/settings.json"}`, ""},
 		{"Write", `{"file_path": ".claude/agents/a.md", "content": "x"}`, ""},
@@ -120,6 +130,51 @@ func TestProtectedFiles(t *testing.T) {
 		code, why := toolcall.Protected(nil, nil, toolcall.Call{Tool: tc.tool, Input: []byte(tc.input), Places: places})
 		if string(code) != tc.want {
 			t.Errorf("%s %s: %q %s, want %q", tc.tool, tc.input, code, why, tc.want)
+		}
+	}
+}
+
+// TestProtectedByLinks: where files are this machine's, a name is also what links make of
+// it (S13.2).
+func TestProtectedByLinks(t *testing.T) {
+	t.Parallel()
+	links := map[string]string{
+		"/work/repo/toks": "/var/lib/gate/tokens.json", "/work/repo/lnk": "/var/lib/gate", "/work/repo/cl": "/work/repo/.claude",
+		"/work/repo/mc": "/work/repo/.mcp.json", "/work/repo/il": "/usr/local/bin/interlock",
+	}
+	here := places
+	here.Real = func(name string) string {
+		name = path.Clean(name)
+		for link, real := range links {
+			if rest, ok := strings.CutPrefix(name, link); ok && (rest == "" || rest[0] == '/') {
+				return real + rest
+			}
+		}
+		return name
+	}
+	call := func(tool, input string, p toolcall.Places) toolcall.Code {
+		code, _ := toolcall.Protected(nil, nil, toolcall.Call{Tool: tool, Input: []byte(input), Places: p})
+		return code
+	}
+	for _, line := range []string{
+		"cat toks", "cat lnk/*", "cat lnk/tokens.json", "echo x > cl/settings.json", "cp a mc", "cd lnk && ls", "sed -i s/a/b/ ./cl/settings.json",
+		"jq . < toks", "rm il", "ln -s lnk other", "cat /work/repo/toks",
+	} {
+		if input := bash(line); call("Bash", input, here) != toolcall.CodeSelfProtected || call("Bash", input, places) != "" {
+			t.Errorf("%s: %q, and elsewhere %q", line, call("Bash", input, here), call("Bash", input, places))
+		}
+	}
+	for _, line := range []string{"cat cl/settings.json", "ls cl", "cat a.txt", "echo x > b.txt"} {
+		if code := call("Bash", bash(line), here); code != "" {
+			t.Errorf("%s: %q", line, code)
+		}
+	}
+	for _, tt := range []struct{ tool, input string }{
+		{"Read", `{"file_path": "toks"}`}, {"Write", `{"file_path": "mc", "content": ""}`}, {"mcp__fs__write_file", `{"path": "cl/settings.json"}`},
+		{"mcp__fs__read_file", `{"uri": "file:///work/repo/toks"}`}, {"mcp__fs__read_file", `{"uri": "file:///work/repo/tok%73"}`},
+	} {
+		if call(tt.tool, tt.input, here) != toolcall.CodeSelfProtected || call(tt.tool, tt.input, places) != "" {
+			t.Errorf("%s %s: %q, and elsewhere %q", tt.tool, tt.input, call(tt.tool, tt.input, here), call(tt.tool, tt.input, places))
 		}
 	}
 }

@@ -215,7 +215,7 @@ func newMCP(cfg Config, on clients) (*mcp.Server, error) {
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
 		Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
-		SessionsEach: cfg.Quotas.MCPSessions,
+		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places,
 	}
 	if cfg.Self != nil {
 		edge.Pins, edge.Identify = policyv1.NewUpstreamServiceClient(cfg.Self), identify(cfg)

@@ -26,7 +26,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/telemetry"
-	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/approval"
 	"github.com/interlock-run/interlock/services/engine"
 	"github.com/interlock-run/interlock/services/gateway"
@@ -298,7 +297,7 @@ func (c *Cluster) startServers(st store.Store, endpoint bus.Endpoint, known *aut
 		Engine: local, Policy: local, State: local, Approval: local, Self: self, NATS: &endpoint, Checks: c.checks(st), AdvertiseGRPC: server.Addrs()[0].String(), Tokens: tokens,
 		Upstreams: c.cfg.Upstreams, PublicURL: cmp.Or(c.cfg.Approval.PublicURL, c.Endpoints.HTTP), ToolPrefix: c.cfg.ToolPrefix, AllowUnbound: c.cfg.AllowUnbound,
 		Quotas: c.cfg.Quotas, Prove: known.Prove,
-		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: c.places(),
+		Metrics: c.registry, Tracer: c.cfg.Tracer, Version: c.cfg.Version, Logger: c.cfg.Logger, Places: gateway.PlacesOf(string(c.cfg.Data)),
 	})
 	if err != nil {
 		server.Close()
@@ -333,7 +332,7 @@ func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self 
 	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine, Retention: c.cfg.Retention})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
-		Places: c.places(),
+		Places: gateway.PlacesOf(string(c.cfg.Data)),
 	})
 	if err != nil {
 		return err
@@ -350,21 +349,6 @@ func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self 
 		c.background(work)
 	}
 	return nil
-}
-
-// places are what no agent on this machine may reach with its tools.
-func (c *Cluster) places() toolcall.Places {
-	var p toolcall.Places
-	if full, err := filepath.Abs(string(c.cfg.Data)); err == nil {
-		p.Data = []string{full}
-		if real, err := filepath.EvalSymlinks(full); err == nil && real != full {
-			p.Data = append(p.Data, real)
-		}
-	}
-	if program, err := os.Executable(); err == nil {
-		p.Programs = []string{program}
-	}
-	return p
 }
 
 // failing ends the cluster when a server ends with an error.

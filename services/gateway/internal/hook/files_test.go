@@ -82,7 +82,7 @@ func TestFilesByTheirRealNames(t *testing.T) {
 		"a file that is gone":                {"repo", "repo", "src/m/2.sql", []string{"repo/src/m/2.sql", "repo/migrations/2.sql"}},
 		"folders that are gone":              {"repo", "repo", "src/m/x/y/2.sql", []string{"repo/src/m/x/y/2.sql", "repo/migrations/x/y/2.sql"}},
 		"a way out":                          {"repo", "repo", "out/x", []string{"repo/out/x", "elsewhere/x"}},
-		"a link to nothing":                  {"repo", "repo", "gone", []string{"repo/gone"}},
+		"a link to nothing":                  {"repo", "repo", "gone", []string{"repo/gone", "repo/nowhere/at/all"}},
 		"a link to itself":                   {"repo", "repo", "loop/x", []string{"repo/loop/x"}},
 		"a workspace that is a link":         {"work", "work", "src/one.sql", []string{"work/src/one.sql", "work/migrations/1.sql"}},
 		"that workspace by its real name":    {"work", "repo", "plain", []string{"repo/plain", "work/plain"}},

@@ -17,6 +17,7 @@ import (
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
@@ -60,6 +61,8 @@ type Config struct {
 
 	// Stdio is who calls on stdio; see Identity.
 	Stdio Identity
+	// Places are where Interlock is on the machine that agents run on too.
+	Places toolcall.Places
 
 	// CheckTimeout bounds a decision (default 5 s): late is denied.
 	CheckTimeout time.Duration

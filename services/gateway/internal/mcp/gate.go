@@ -147,7 +147,7 @@ func (s *Server) confirm(ctx context.Context, g *gated, judged string) *refusal 
 
 func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*policyv1.CheckToolCallResponse, error) {
 	return s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, QualifiedTool: g.target.Qualified, Input: g.input, CallId: callID,
+		RunId: g.caller.RunID, SessionId: sessionOf(g.caller), Tool: tool, QualifiedTool: g.target.Qualified, Input: s.judgedInput(g), CallId: callID,
 	})
 }
 
@@ -155,6 +155,8 @@ func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*pol
 func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
 	switch {
+	case allowed && g.protected != "": // by what only this machine tells
+		return refuseProtected(g)
 	case allowed && (res.GetCallId() == "" || res.GetCallId() == g.callID):
 		return nil
 	case allowed:
@@ -207,11 +209,11 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 		return s.unjudged(g)
 	}
 	res, err := s.cfg.Policy.CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
-		SessionId: cmp.Or(sessionOf(g.caller), nameless), Tool: g.target.Qualified, Input: g.input, CallId: g.callID,
+		SessionId: cmp.Or(sessionOf(g.caller), nameless), Tool: g.target.Qualified, Input: s.judgedInput(g), CallId: g.callID,
 	})
 	switch {
 	case err != nil && isNotFound(err):
-		return nil // nothing holds for it
+		return s.unjudged(g)
 	case err != nil:
 		return refuseUndecided(err)
 	}
@@ -226,6 +228,9 @@ func (s *Server) withoutRun(ctx context.Context, g *gated) *refusal {
 // unjudged handles a call that nothing holds for: it goes through where the gateway
 // was told to let such calls.
 func (s *Server) unjudged(g *gated) *refusal {
+	if s.cfg.AllowUnbound && g.protected != "" {
+		return refuseProtected(g)
+	}
 	if s.cfg.AllowUnbound {
 		return nil
 	}

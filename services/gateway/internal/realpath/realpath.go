@@ -11,22 +11,38 @@ import (
 )
 
 // Of is the name of a file without symbolic links, and as its folder writes
-// it. Of a file that is gone, that of its folder counts.
+// it. Of a file that is not there, also one that a link leads to, that of its folder counts.
 func Of(name string) string {
-	name = filepath.FromSlash(name)
-	for at, rest := name, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			name = filepath.Join(real, rest)
-			break
-		}
-		if at == filepath.Dir(at) {
-			break
-		}
-	}
+	name = resolved(filepath.FromSlash(name), 0)
 	if runtime.GOOS == "darwin" { // Linux takes no other name, and on Windows EvalSymlinks has seen to it
 		name = asWritten(name, listed)
 	}
 	return filepath.ToSlash(name)
+}
+
+// longest is how many links are followed that lead to nothing.
+const longest = 40
+
+func resolved(name string, followed int) string {
+	const separator = string(filepath.Separator)
+	for at, rest := name, ""; at != ""; {
+		if short := strings.TrimRight(at, separator); short != filepath.VolumeName(short) {
+			at = short
+		}
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if target, err := os.Readlink(at); err == nil && followed < longest {
+			if !filepath.IsAbs(target) {
+				target = filepath.Dir(at) + separator + target
+			}
+			return resolved(target+separator+rest, followed+1)
+		}
+		// Not by filepath.Dir: it would take .. for the folder in which a link is.
+		cut := strings.LastIndex(at, separator) + 1
+		at, rest = at[:cut], filepath.Join(at[cut:], rest)
+	}
+	return filepath.Clean(name)
 }
 
 // asWritten is a name as its folders write it, where file systems take upper and

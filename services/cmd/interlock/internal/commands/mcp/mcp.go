@@ -53,7 +53,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams, version cons
 		Stdio: gateway.Identity{
 			Binding: binding, StateID: c.StateID, Token: token, Namespace: c.Namespace, Workspace: workspace,
 		},
-		UpstreamStderr: streams.Err, Version: string(version),
+		UpstreamStderr: streams.Err, Version: string(version), Places: gateway.PlacesOf(string(client.DataFolder(c.Data))),
 	})
 	if err != nil {
 		return err

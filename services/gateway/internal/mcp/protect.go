@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
+)
+
+// protected says why a call is denied that would reach Interlock itself, or is empty
+// (S13). Files of a client on stdio are this machine's, and there a name counts by where
+// links lead too.
+func (s *Server) protected(g *gated) string {
+	places := s.cfg.Places
+	if places.Folder = g.caller.Workspace; s.local(g) {
+		places.Real = realpath.Of
+	}
+	_, why := toolcall.Protected(nil, nil, toolcall.Call{Tool: g.name, Input: g.input, Places: places})
+	return why
+}
+
+func (s *Server) local(g *gated) bool {
+	return s.cfg.Stdio.Workspace != "" && g.caller.Workspace == s.cfg.Stdio.Workspace
+}
+
+// refuseProtected is the refusal of a call that nothing holds for but S13.
+func refuseProtected(g *gated) *refusal {
+	return &refusal{
+		Decision: "DENY", Code: string(toolcall.CodeSelfProtected), lead: "Denied", Message: toolcall.ProtectedMessage(g.name, g.protected),
+	}
+}
+
+// judgedInput is the input to judge a call by: where S13 is against it, with the names of
+// files as they are without links, so that the service that records the denial sees why.
+func (s *Server) judgedInput(g *gated) json.RawMessage {
+	var input any
+	if g.protected == "" || !s.local(g) || json.Unmarshal(g.input, &input) != nil {
+		return g.input
+	}
+	if followed, err := json.Marshal(follow(g.caller.Workspace, input)); err == nil {
+		return followed
+	}
+	return g.input
+}
+
+// follow is a value in which texts that name files are their real names.
+func follow(workspace string, value any) any {
+	switch v := value.(type) {
+	case string:
+		if real, ok := toolcall.RealName(workspace, v, realpath.Of); ok {
+			return real
+		}
+	case []any:
+		for i := range v {
+			v[i] = follow(workspace, v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = follow(workspace, v[key])
+		}
+	}
+	return value
+}
