@@ -41,12 +41,18 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 	}
 	switch whole, run := Whole(binding, now.Run, root.Run); {
 	case run.ID == root.Run.ID && !Left(whole, run):
-		return s.mayEnd(root)
+		refusal = s.mayEnd(root)
 	case !Left(binding, now.Run):
-		return s.mayEnd(now)
+		refusal = s.mayEnd(now)
 	default:
-		return s.mayLeaveBranch(binding, now)
+		refusal = s.mayLeaveBranch(binding, now)
 	}
+	if refusal == nil && op == Resume {
+		// It would be judged by beside the run that the session drives, which stays that.
+		return refuse(FailedPrecondition, "session %q drives run %s instead: to take run %s up again, load workflow %q with resume",
+			clip(session), now.Run.ID, next.Run.ID, next.Run.Workflow)
+	}
+	return refusal
 }
 
 // Whole is what a session gives up when it drives another run: all of the family, where

@@ -203,9 +203,19 @@ func TestNoWayBack(t *testing.T) {
 		t.Errorf("by an operator: %v", err)
 	}
 
-	// One that may be left is no hindrance.
+	// Beside one that may be left it is not resumed either: it has to be loaded again.
 	old = g.start("free", "t")
-	g.start("around", "t")
+	other := g.start("around", "t")
+	if _, err := g.Resume(t.Context(), agent, old, "k"); fault.ReasonOf(err) != fault.FailedPrecondition {
+		t.Errorf("beside another: %v", err)
+	}
+	if now := mustStart(t, g.App, agent, Start{Workflow: "free", SessionID: "t", Resume: true}); now.ID != old {
+		t.Fatalf("loaded %s, not %s", now.ID, old)
+	}
+	g.is(other, workflow.Paused, "x")
+	if _, err := g.Pause(t.Context(), agent, old, "", ""); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := g.Resume(t.Context(), agent, old, "k"); err != nil {
 		t.Error(err)
 	}
