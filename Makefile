@@ -87,7 +87,7 @@ standalone: ## build each module without the workspace
 	for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) build ./...); done
 
 .PHONY: bench
-bench: deps build ## print the benchmarks
+bench: deps ## compare with bare servers and etcd, within 4 minutes; BENCH_QUICK=1 is shorter
 	@./services/e2e/bench/run
 
 .PHONY: demo

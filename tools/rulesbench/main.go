@@ -1,10 +1,12 @@
 // Command rulesbench prints what one decision costs by a policy of 100 rules: by
 // Interlock's rules, and by the engines that others use, each on an equivalent
-// policy, in the same run.
+// policy, in alternating rounds: a line of JSON for each engine.
 package main
 
 import (
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -80,30 +82,54 @@ func main() {
 		{"cedar-go", cedarEngine},
 		{"casbin", casbinEngine},
 	}
+	rounds := flag.Int("rounds", 5, "rounds, each of all engines in turn")
+	testing.Init()
+	flag.Parse()
+	if err := flag.Set("test.benchtime", "100ms"); err != nil {
+		fail(err)
+	}
 	all := hundred()
-	var ours float64
-	fmt.Printf("%-24s %12s %10s %10s\n", "100 rules, one decision", "ns", "allocs", "x ours")
+	results := make([]result, len(engines))
+	deciders := make([]decider, len(engines))
 	for i, e := range engines {
 		decide, err := e.make(all)
 		if err == nil {
 			err = agrees(decide)
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", e.name, err)
-			os.Exit(1)
+			fail(fmt.Errorf("%s: %w", e.name, err))
 		}
-		result := testing.Benchmark(func(b *testing.B) {
-			b.ReportAllocs()
-			for n := range b.N {
-				decide(n % len(asked))
-			}
-		})
-		ns := float64(result.T) / float64(result.N) / float64(time.Nanosecond)
-		if i == 0 {
-			ours = ns
-		}
-		fmt.Printf("%-24s %12.0f %10d %10.0f\n", e.name, ns, result.AllocsPerOp(), ns/ours)
+		results[i].Name, deciders[i] = e.name, decide
 	}
+	for range *rounds {
+		for i, decide := range deciders {
+			timed := testing.Benchmark(func(b *testing.B) {
+				b.ReportAllocs()
+				for n := range b.N {
+					decide(n % len(asked))
+				}
+			})
+			results[i].NS = append(results[i].NS, float64(timed.T.Nanoseconds())/float64(timed.N))
+			results[i].Allocations = timed.AllocsPerOp()
+		}
+	}
+	for _, r := range results {
+		if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+			fail(err)
+		}
+	}
+}
+
+// result is what one decision of an engine took, by rounds.
+type result struct {
+	Name        string    `json:"name"`
+	NS          []float64 `json:"ns"`
+	Allocations int64     `json:"allocations"`
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "rulesbench:", err)
+	os.Exit(1)
 }
 
 // agrees checks that an engine answers what its policy means.

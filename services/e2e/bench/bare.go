@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -11,31 +12,33 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/store"
 )
 
-// backend is the least that makes a check or a transition durable: as many keys
-// read and bytes written as the services do, and neither a decision nor a log of it.
+// backend is the least that makes a check, a transition or a patch durable: as many keys
+// read and bytes written as the services do, and no decision.
 type backend interface {
 	check(ctx context.Context, run string) error
 	transition(ctx context.Context, run string) error
+	patch(ctx context.Context, state string) error
 }
 
 // bare serves the contracts over a backend; without one it is an echo.
 type bare struct {
 	policyv1.UnimplementedPolicyEnforcerServiceServer
 	enginev1.UnimplementedRunServiceServer
+	statev1.UnimplementedStateServiceServer
 	backend backend
 	checked policyv1.CheckToolCallResponse
 	moved   enginev1.TransitionRunResponse
+	patched statev1.UpdateStateResponse
 }
 
 func newBare(s *sample, b backend) (*bare, error) {
 	out := &bare{backend: b}
-	if err := proto.Unmarshal(s.CheckAnswer, &out.checked); err != nil {
-		return nil, err
-	}
-	return out, proto.Unmarshal(s.TransitionAnswer, &out.moved)
+	return out, errors.Join(proto.Unmarshal(s.CheckAnswer, &out.checked),
+		proto.Unmarshal(s.TransitionAnswer, &out.moved), proto.Unmarshal(s.PatchAnswer, &out.patched))
 }
 
 // CheckToolCall commits and answers what a check does.
@@ -48,7 +51,15 @@ func (b *bare) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallReq
 	return &b.checked, nil
 }
 
-// Transition commits and answers what a transition does.
+// UpdateState commits and answers what a patch does.
+func (b *bare) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
+	if err := b.backend.patch(ctx, req.GetSession()); err != nil {
+		return nil, err
+	}
+	return &b.patched, nil
+}
+
+// TransitionRun commits and answers what a transition does.
 func (b *bare) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
 	if err := b.backend.transition(ctx, req.GetRunId()); err != nil {
 		return nil, err
@@ -61,6 +72,7 @@ func (b *bare) TransitionRun(ctx context.Context, req *enginev1.TransitionRunReq
 type evalsha struct {
 	client *redis.Client
 	sample *sample
+	logged bool // checks write the log of decisions too
 	next   atomic.Int64
 }
 
@@ -74,6 +86,19 @@ redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
 redis.call('HINCRBY', KEYS[3], 'n', 1)
 redis.call('XADD', KEYS[4], '*', 'i', ARGV[5], 's', ARGV[6], 'p', ARGV[7])
 return value + 1`)
+	// The answer to repeats and the event name the entry in the log, as those of the services.
+	loggedScript = redis.NewScript(`
+if redis.call('GET', KEYS[1]) then return -1 end
+if (redis.call('HGET', KEYS[2], 'v') or '0') ~= ARGV[1] then return -2 end
+local value = tonumber(redis.call('HGET', KEYS[3], 'n') or 0)
+if value >= tonumber(ARGV[2]) then return -3 end
+local version = tonumber(redis.call('HGET', KEYS[5], 'v') or 0) + 1
+redis.call('SET', KEYS[1], ARGV[3] .. version .. ' ' .. KEYS[6], 'PX', ARGV[4])
+redis.call('HINCRBY', KEYS[3], 'n', 1)
+redis.call('HSET', KEYS[5], 'v', version, 't', ARGV[8])
+redis.call('XADD', KEYS[6], version .. '-0', 't', ARGV[8], 'd', ARGV[7])
+redis.call('XADD', KEYS[4], '*', 'i', ARGV[5], 's', ARGV[6], 'h', KEYS[6], 'n', version)
+return value + 1`)
 	transitionScript = redis.NewScript(`
 if redis.call('GET', KEYS[1]) then return -1 end
 local version = tonumber(redis.call('HGET', KEYS[2], 'v') or 0) + 1
@@ -83,11 +108,20 @@ redis.call('XADD', KEYS[3], version .. '-0', 't', ARGV[7], 'd', ARGV[4])
 redis.call('DEL', KEYS[4])
 redis.call('XADD', KEYS[5], '*', 'i', ARGV[5], 's', ARGV[6], 'p', ARGV[8])
 return version`)
+	patchScript = redis.NewScript(`
+local version = tonumber(redis.call('HGET', KEYS[1], 'v') or 0) + 1
+redis.call('HSET', KEYS[1], 'v', version, 'd', ARGV[1], 't', ARGV[5])
+redis.call('XADD', KEYS[2], version .. '-0', 't', ARGV[5], 'd', ARGV[2])
+redis.call('XADD', KEYS[3], '*', 'i', ARGV[3], 's', ARGV[4], 'p', ARGV[6])
+return version`)
 )
+
+// stamp is the time of everything that the bare servers write.
+const stamp = 1_700_000_000_000_000
 
 func newEvalsha(ctx context.Context, address string, callers int, s *sample) (*evalsha, error) {
 	client := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, DisableIdentity: true, PoolSize: callers})
-	for _, script := range []*redis.Script{checkScript, transitionScript} {
+	for _, script := range []*redis.Script{checkScript, loggedScript, transitionScript, patchScript} {
 		if err := script.Load(ctx, client).Err(); err != nil {
 			return nil, err
 		}
@@ -95,31 +129,51 @@ func newEvalsha(ctx context.Context, address string, callers int, s *sample) (*e
 	return &evalsha{client: client, sample: s}, nil
 }
 
-// names are those of a run's keys, in the form of redisstore's.
-func (e *evalsha) names(kind, run string) (idempotency, record, history, counters, outbox string) {
-	prefix := "bare:{" + strconv.Itoa(store.Shard("default", run, store.DefaultShards)) + "}:"
+// keyNames are those of a record's keys, in the form of redisstore's.
+type keyNames struct{ idempotency, record, history, counters, outbox, log, entries string }
+
+func (e *evalsha) names(kind, run string) keyNames {
+	server := roleBare
+	if e.logged {
+		server = roleLogged
+	}
+	prefix := server + ":{" + strconv.Itoa(store.Shard("default", run, store.DefaultShards)) + "}:"
 	name := "default/" + kind + "/" + run
-	idempotency = prefix + "k:" + name + "/call/call_01kah0000000000000" + fmt.Sprintf("%07d", e.next.Add(1))
-	return idempotency, prefix + "r:" + name, prefix + "h:" + name, prefix + "c:" + name, prefix + "o"
+	return keyNames{
+		idempotency: prefix + "k:" + name + "/call/call_01kah0000000000000" + fmt.Sprintf("%07d", e.next.Add(1)),
+		record:      prefix + "r:" + name, history: prefix + "h:" + name, counters: prefix + "c:" + name, outbox: prefix + "o",
+		log: prefix + "r:default/decisions/" + run, entries: prefix + "h:default/decisions/" + run,
+	}
 }
 
 func (e *evalsha) check(ctx context.Context, run string) error {
-	idempotency, record, _, counters, outbox := e.names("checked", run)
-	b := &e.sample.Check
+	k, b := e.names("checked", run), &e.sample.Check
 	event := &b.Events[0]
-	n, err := checkScript.EvalSha(ctx, e.client, []string{idempotency, record, counters, outbox},
-		0, 1<<40, b.Idempotency.Digest+string(b.Idempotency.Answer), b.Idempotency.TTL.Milliseconds(),
-		event.ID, event.Subject, event.Payload).Int()
+	if !e.logged {
+		n, err := checkScript.EvalSha(ctx, e.client, []string{k.idempotency, k.record, k.counters, k.outbox},
+			0, 1<<40, b.Idempotency.Digest+string(e.sample.CheckAnswer), b.Idempotency.TTL.Milliseconds(),
+			event.ID, event.Subject, b.Appends[0].Entry).Int()
+		return answered(n, err)
+	}
+	n, err := loggedScript.EvalSha(ctx, e.client, []string{k.idempotency, k.record, k.counters, k.outbox, k.log, k.entries},
+		0, 1<<40, b.Idempotency.Digest, b.Idempotency.TTL.Milliseconds(), event.ID, event.Subject, b.Appends[0].Entry, stamp).Int()
 	return answered(n, err)
 }
 
 func (e *evalsha) transition(ctx context.Context, run string) error {
-	idempotency, record, history, counters, outbox := e.names("moved", run)
-	b := &e.sample.Transition
+	k, b := e.names("moved", run), &e.sample.Transition
 	event, put := &b.Events[0], &b.Puts[0]
-	n, err := transitionScript.EvalSha(ctx, e.client, []string{idempotency, record, history, counters, outbox},
+	n, err := transitionScript.EvalSha(ctx, e.client, []string{k.idempotency, k.record, k.history, k.counters, k.outbox},
 		b.Idempotency.Digest+string(b.Idempotency.Answer), b.Idempotency.TTL.Milliseconds(),
-		put.Data, put.History, event.ID, event.Subject, 1_700_000_000_000_000, event.Payload).Int()
+		put.Data, put.History, event.ID, event.Subject, stamp, event.Payload).Int()
+	return answered(n, err)
+}
+
+func (e *evalsha) patch(ctx context.Context, state string) error {
+	k, b := e.names("patched", state), &e.sample.Patch
+	event, put := &b.Events[0], &b.Puts[0]
+	n, err := patchScript.EvalSha(ctx, e.client, []string{k.record, k.history, k.outbox},
+		put.Data, put.History, event.ID, event.Subject, stamp, event.Payload).Int()
 	return answered(n, err)
 }
 
@@ -135,35 +189,78 @@ func answered(n int, err error) error {
 type grouped struct {
 	store  store.Store
 	sample *sample
+	logged bool // checks write the log of decisions too
 	next   atomic.Int64
 }
 
-// batch is a copy of a sample for another run.
-func (g *grouped) batch(from *store.Batch, kind, run string) store.Batch {
-	key := store.Key{Namespace: "default", Kind: kind, ID: run}
+// batch is a copy of a sample's event and idempotency key for another record.
+func (g *grouped) batch(from *store.Batch, kind, id string) (store.Key, store.Batch) {
+	key := store.Key{Namespace: "default", Kind: kind, ID: id}
 	suffix := "-" + strconv.FormatInt(g.next.Add(1), 10)
-	idempotency, event := *from.Idempotency, from.Events[0]
-	idempotency.Owner, event.Key = key, key
-	idempotency.Name += suffix
+	event := from.Events[0]
+	event.Key = key
 	event.ID += suffix
-	return store.Batch{Idempotency: &idempotency, Events: []store.Event{event}}
+	b := store.Batch{Events: []store.Event{event}}
+	if from.Idempotency != nil {
+		idempotency := *from.Idempotency
+		idempotency.Owner = key
+		idempotency.Name += suffix
+		b.Idempotency = &idempotency
+	}
+	return key, b
 }
 
 func (g *grouped) check(ctx context.Context, run string) error {
-	b := g.batch(&g.sample.Check, "checked", run)
-	counter := g.sample.Check.Counters[0]
-	counter.Owner = b.Idempotency.Owner
-	b.Checks = []store.Check{{Key: counter.Owner, Version: store.Absent}}
+	key, b := g.batch(&g.sample.Check, "checked", run)
+	entry, counter := g.sample.Check.Appends[0], g.sample.Check.Counters[0]
+	if g.logged {
+		entry.Key.ID = run
+		b.Appends = []store.Append{entry}
+		b.Events[0].Entry, b.Idempotency.Entry = entry.Key, entry.Key
+	} else {
+		b.Events[0].Entry, b.Idempotency.Entry = store.Key{}, store.Key{}
+		b.Events[0].Payload, b.Idempotency.Answer = entry.Entry, g.sample.CheckAnswer
+	}
+	counter.Owner = key
+	b.Checks = []store.Check{{Key: key, Version: store.Absent}}
 	b.Counters = []store.Counter{counter}
 	_, err := g.store.Commit(ctx, b)
 	return err
 }
 
 func (g *grouped) transition(ctx context.Context, run string) error {
-	b := g.batch(&g.sample.Transition, "moved", run)
+	key, b := g.batch(&g.sample.Transition, "moved", run)
 	put := g.sample.Transition.Puts[0]
-	put.Key, put.Expect = b.Idempotency.Owner, store.AnyVersion
-	b.Puts, b.Reset = []store.Put{put}, []store.Key{put.Key}
+	put.Key, put.Expect = key, store.AnyVersion
+	b.Puts, b.Reset = []store.Put{put}, []store.Key{key}
 	_, err := g.store.Commit(ctx, b)
 	return err
+}
+
+func (g *grouped) patch(ctx context.Context, state string) error {
+	key, b := g.batch(&g.sample.Patch, "patched", state)
+	put := g.sample.Patch.Puts[0]
+	put.Key, put.Expect = key, store.AnyVersion
+	b.Puts = []store.Put{put}
+	_, err := g.store.Commit(ctx, b)
+	return err
+}
+
+// written is how many bytes of content a batch has: what one put of etcd has to carry to
+// keep as much.
+func written(b *store.Batch) int {
+	size := 0
+	for _, put := range b.Puts {
+		size += len(put.Data) + len(put.History)
+	}
+	for _, entry := range b.Appends {
+		size += len(entry.Entry)
+	}
+	for i := range b.Events {
+		size += len(b.Events[i].Payload)
+	}
+	if b.Idempotency != nil {
+		size += len(b.Idempotency.Digest) + len(b.Idempotency.Answer)
+	}
+	return size
 }

@@ -21,6 +21,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/bus"
 	"github.com/interlock-run/interlock/pkg/rpc"
@@ -38,6 +39,7 @@ const childVariable = "INTERLOCK_BENCH_CHILD"
 const (
 	roleInterlock = "interlock" // the services, as in `interlock up`
 	roleBare      = "bare"      // see bare
+	roleLogged    = "logged"    // a bare server that writes the log of decisions too
 	roleEcho      = "echo"      // a bare server that commits nothing
 	roleRelay     = "relay"     // carries a backlog to NATS, once it is told to
 )
@@ -170,7 +172,8 @@ func (s *served) start(ctx context.Context) error {
 		_ = server.Serve(admin) // ends with the process
 	}()
 	var st store.Store
-	if s.cfg.Role != roleEcho && (s.cfg.Role != roleBare || s.cfg.Store == "sqlite") {
+	ours := s.cfg.Role == roleInterlock || s.cfg.Role == roleRelay
+	if s.cfg.Role != roleEcho && (ours || s.cfg.Store == "sqlite") {
 		st, err = daemon.OpenStore(ctx, daemon.StoreConfig{URL: s.cfg.Store, Path: s.cfg.Path})
 		if err != nil {
 			return err
@@ -231,12 +234,15 @@ func (s *served) bare(ctx context.Context, st store.Store) (err error) {
 	switch {
 	case s.cfg.Role == roleEcho:
 	case st != nil:
-		b = &grouped{store: st, sample: s.cfg.Sample}
+		b = &grouped{store: st, sample: s.cfg.Sample, logged: s.cfg.Role == roleLogged}
 	default:
 		address := strings.TrimSuffix(strings.TrimPrefix(s.cfg.Store, "redis://"), "/0")
-		if b, err = newEvalsha(ctx, address, s.cfg.Callers, s.cfg.Sample); err != nil {
+		scripts, err := newEvalsha(ctx, address, s.cfg.Callers, s.cfg.Sample)
+		if err != nil {
 			return err
 		}
+		scripts.logged = s.cfg.Role == roleLogged
+		b = scripts
 	}
 	handler, err := newBare(s.cfg.Sample, b)
 	if err != nil {
@@ -250,6 +256,7 @@ func (s *served) bare(ctx context.Context, st store.Store) (err error) {
 	server := grpc.NewServer()
 	policyv1.RegisterPolicyEnforcerServiceServer(server, handler)
 	enginev1.RegisterRunServiceServer(server, handler)
+	statev1.RegisterStateServiceServer(server, handler)
 	s.onClose(server.Stop)
 	go func() { _ = server.Serve(lis) }()
 	return nil

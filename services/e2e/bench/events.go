@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"sync/atomic"
-	"text/tabwriter"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -21,32 +18,48 @@ const perRound = 200
 
 // announced is what is measured of the way from the outbox to NATS.
 type announced struct {
-	p50, p99 []float64 // microseconds from the answer of a check to its event
-	checked  []float64 // checks a second from 64 callers, batched, while the relay runs
-	relayed  []float64 // of their events
-	drained  []float64 // events a second of a backlog
+	answer     []float64 // microseconds from a check to its answer, the median of a round
+	p50, p99   []float64 // microseconds from the answer to the event
+	slower     []float64 // how many times later than the answer the event comes, since the check
+	checked    []float64 // checks a second from 64 callers, batched, while the relay runs
+	relayed    []float64 // of their events
+	accumulate []float64 // checks a second, batched, without a relay
+	drained    []float64 // events a second of the backlog that they leave
 }
+
+// eventRounds is how many rounds events are measured in: each has servers of its own.
+const eventRounds = 3
 
 // events measures the way of an event from its commit to a subscriber.
 func (b *bencher) events(ctx context.Context) error {
-	fmt.Printf("\nEvents: outbox to JetStream (file storage, synced each second) to a subscriber; NATS and relay within the services' process.\nAn event may reach its subscriber before the answer reaches the caller: then the time is negative\n")
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "store\tevent after the answer p50 ms\tp99 ms\tgoal\t64 callers, 16 a message: checks/s\tevents relayed/s\tbacklog relayed/s\tgoal\t")
+	s := &sheet{
+		title: "Events, from the outbox to a subscriber of JetStream",
+		notes: "NATS and the relay run within the services' process; the stream is in files, synced each second. An event may reach " +
+			"its subscriber before the answer reaches the caller: then it comes after a negative time.",
+		header: []string{"store", "measured", "min / median / max", "compared with", "min / median / max", "ratio min / median / max", "goals"},
+	}
 	for _, backend := range []string{"redis", "sqlite"} {
 		var got announced
-		for range min(b.rounds, 3) {
+		for range min(b.rounds, eventRounds) {
 			for _, measured := range []func(context.Context, *stage, *announced) error{b.live, b.backlog} {
 				if err := b.onStage(backend, func(s *stage) error { return measured(ctx, s, &got) }); err != nil {
 					return err
 				}
 			}
 		}
-		p50, drained := median(got.p50), median(got.drained)
-		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%s\t%.0f\t%.0f\t%.0f\t%s\t\n", backend, p50/1e3, median(got.p99)/1e3,
-			b.judge(p50 <= 250, "p50 <= 0.25 ms"), median(got.checked), median(got.relayed), drained,
-			b.judge(drained >= 20_000, ">= 20000/s"))
+		p50, drained := spreadOf(got.p50), spreadOf(got.drained)
+		s.add(backend, "event after the answer, p50 us", p50.String(), "answer after the call, p50 us", spreadOf(got.answer).String(),
+			spreadOf(got.slower).String()+" (event / answer, since the call)", b.judge(p50.median <= 250, "p50 <= 250 us"))
+		s.add("", "event after the answer, p99 us", spreadOf(got.p99).String(), "answer after the call, p50 us",
+			spreadOf(got.answer).String(), spreadOf(ratios(got.p99, got.answer)).String(), "")
+		s.add("", "events relayed/s while 64 callers check, 16 a message", spreadOf(got.relayed).String(), "their checks/s",
+			spreadOf(got.checked).String(), spreadOf(ratios(got.relayed, got.checked)).String(), "")
+		s.add("", "events relayed/s of a backlog", drained.String(), "checks/s that made it, 16 a message",
+			spreadOf(got.accumulate).String(), spreadOf(ratios(got.drained, got.accumulate)).String(),
+			b.judge(drained.median >= 20_000, ">= 20000/s"))
 	}
-	return w.Flush()
+	b.print(s)
+	return nil
 }
 
 // subscription counts the events that arrive and keeps when the last one did.
@@ -119,7 +132,7 @@ func (b *bencher) live(ctx context.Context, s *stage, got *announced) error {
 	if err := measure(ctx, []*load{l}, 1, b.round); err != nil {
 		return err
 	}
-	sub.settle(ctx, 1<<62)
+	sub.settle(ctx, before+int64(l.made))
 	got.checked = append(got.checked, l.of(rate))
 	got.relayed = append(got.relayed, float64(sub.count.Load()-before)/time.Unix(0, sub.last.Load()).Sub(begin).Seconds())
 	return nil
@@ -132,20 +145,24 @@ func follow(ctx context.Context, p pool, run string, sub *subscription, got *ann
 	default:
 	}
 	client := policyv1.NewPolicyEnforcerServiceClient(p[0])
-	var took []float64
+	var answers, took []float64
 	for range perRound {
+		asked := time.Now()
 		if _, err := client.CheckToolCall(ctx, checkRequest(run)); err != nil {
 			return err
 		}
 		answered := time.Now()
+		answers = append(answers, float64(answered.Sub(asked).Nanoseconds())/1e3)
 		select {
 		case at := <-sub.arrived:
-			took = append(took, float64(at.Sub(answered).Microseconds()))
+			took = append(took, float64(at.Sub(answered).Nanoseconds())/1e3)
 		case <-time.After(10 * time.Second):
 			return errors.New("an event did not arrive")
 		}
 	}
 	slices.Sort(took)
+	answer, event := spreadOf(answers).median, spreadOf(took).median
+	got.answer, got.slower = append(got.answer, answer), append(got.slower, (answer+event)/answer)
 	got.p50, got.p99 = append(got.p50, took[len(took)/2]), append(got.p99, took[len(took)*99/100])
 	return nil
 }
@@ -168,6 +185,7 @@ func (b *bencher) backlog(ctx context.Context, s *stage, got *announced) error {
 	if err := measure(ctx, []*load{l}, 1, max(b.round, time.Second)); err != nil {
 		return err
 	}
+	got.accumulate = append(got.accumulate, l.of(rate))
 	if err := s.hangUp(); err != nil {
 		return err
 	}
@@ -188,7 +206,7 @@ func (b *bencher) backlog(ctx context.Context, s *stage, got *announced) error {
 		time.Sleep(100 * time.Microsecond)
 	}
 	first = time.Now()
-	sub.settle(ctx, 1<<62)
+	sub.settle(ctx, int64(l.made)+65) // and the workflow and the runs
 	got.drained = append(got.drained, float64(sub.count.Load())/time.Unix(0, sub.last.Load()).Sub(first).Seconds())
 	return nil
 }

@@ -23,12 +23,20 @@ type load struct {
 	open func(caller int) (op, error)
 	// server and store are the processes whose time is counted, 0 for none.
 	server, store int
-	// base is the name of the load that it is compared with.
+	// against is what it is compared with.
+	against []pair
+	ops     []op
+	got     []measured
+	made    int // calls, those that warm up included
+}
+
+// pair is a load that another is compared with, by its name, and what is wanted.
+type pair struct {
 	base  string
 	goals []goal
-	ops   []op
-	got   []measured
 }
+
+func with(base string, goals ...goal) pair { return pair{base, goals} }
 
 // measured is one round of a load.
 type measured struct {
@@ -36,7 +44,8 @@ type measured struct {
 	p50, p99 time.Duration
 	// behind is how many times fewer calls the slowest caller made than the mean.
 	behind float64
-	// Processor time for each call.
+	calls  int
+	// Processor time of all calls.
 	server, store time.Duration
 }
 
@@ -105,12 +114,13 @@ func (l *load) run(ctx context.Context, length time.Duration) (measured, error) 
 	}
 	slices.Sort(all)
 	calls := len(all) * l.calls
+	l.made += calls
 	return measured{
+		calls:  calls,
 		rate:   float64(calls) / elapsed.Seconds(),
 		behind: float64(len(all)) / float64(len(took)) / float64(max(fewest, 1)),
 		p50:    all[len(all)/2], p99: all[len(all)*99/100],
-		server: (processorTime(l.server) - server) / time.Duration(calls),
-		store:  (processorTime(l.store) - store) / time.Duration(calls),
+		server: processorTime(l.server) - server, store: processorTime(l.store) - store,
 	}, nil
 }
 
@@ -134,30 +144,21 @@ func processorTime(pid int) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// of is the median over the rounds.
-func (l *load) of(value func(measured) float64) float64 {
+// values are those of the rounds.
+func (l *load) values(value func(measured) float64) []float64 {
 	values := make([]float64, len(l.got))
 	for i, m := range l.got {
 		values[i] = value(m)
 	}
-	return median(values)
+	return values
 }
 
-// ratio is the median of the ratios to another load, round by round.
-func (l *load) ratio(base *load, value func(measured) float64) float64 {
-	values := make([]float64, len(l.got))
-	for i := range values {
-		values[i] = value(l.got[i]) / value(base.got[i])
-	}
-	return median(values)
-}
+// of is the median over the rounds.
+func (l *load) of(value func(measured) float64) float64 { return spreadOf(l.values(value)).median }
 
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
+// ratio is of the ratios to another load, round by round.
+func (l *load) ratio(base *load, value func(measured) float64) spread {
+	return spreadOf(ratios(l.values(value), base.values(value)))
 }
 
 func rate(m measured) float64   { return m.rate }
@@ -165,5 +166,22 @@ func behind(m measured) float64 { return m.behind }
 func p50(m measured) float64    { return float64(m.p50.Microseconds()) }
 func p99(m measured) float64    { return float64(m.p99.Microseconds()) }
 
-func serverTime(m measured) float64 { return float64(m.server.Nanoseconds()) / 1e3 }
-func storeTime(m measured) float64  { return float64(m.store.Nanoseconds()) / 1e3 }
+// serverTime is the microseconds of the server's processor time for each call. The clock
+// of processes is coarse, so it is the mean over all rounds.
+func (l *load) serverTime() float64 {
+	return l.perCall(func(m measured) time.Duration { return m.server })
+}
+
+// storeTime is serverTime of Redis or etcd.
+func (l *load) storeTime() float64 {
+	return l.perCall(func(m measured) time.Duration { return m.store })
+}
+
+func (l *load) perCall(time func(measured) time.Duration) float64 {
+	spent, calls := 0.0, 0
+	for _, m := range l.got {
+		spent += float64(time(m).Nanoseconds()) / 1e3
+		calls += m.calls
+	}
+	return spent / float64(max(calls, 1))
+}

@@ -25,24 +25,28 @@ type settings struct {
 	rounds  int
 	round   time.Duration // of one measurement
 	callers []int
-	stored  []int // runs in the store
-	procs   int   // GOMAXPROCS of each process
+	procs   int // GOMAXPROCS of each process
 	only    string
 	profile string // a folder
+	rules   string // the program of tools/rulesbench, empty for none
+	// markdown is a document that the tables are written to.
+	markdown string
 }
 
 func parse() (settings, error) {
 	// As many processors as the services use of their own accord.
-	s := settings{rounds: 5, round: 600 * time.Millisecond, stored: []int{1, 10_000, 1_000_000}, procs: runtime.NumCPU()}
-	callers := "1,16,64,256"
+	s := settings{rounds: 7, round: 250 * time.Millisecond, procs: runtime.NumCPU()}
+	callers := "1,64,256"
 	if os.Getenv("BENCH_QUICK") != "" {
-		s.rounds, s.round, s.stored, callers = 3, 300*time.Millisecond, []int{1, 10_000}, "1,64"
+		s.rounds, s.round, callers = 3, 200*time.Millisecond, "1,64"
 	}
-	flag.IntVar(&s.rounds, "rounds", s.rounds, "rounds, of which the median is shown")
+	flag.IntVar(&s.rounds, "rounds", s.rounds, "rounds, whose least, median and most are shown")
 	flag.DurationVar(&s.round, "round", s.round, "length of one measurement")
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.StringVar(&callers, "callers", callers, "numbers of callers")
-	flag.StringVar(&s.only, "only", "", "one section: process, redis, sqlite, policies-redis, policies-sqlite, states-redis, states-sqlite, events or stored")
+	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest or events")
+	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
+	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.Parse()
 	for text := range strings.SplitSeq(callers, ",") {
@@ -88,27 +92,16 @@ func bench(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("record what the services commit: %w", err)
 	}
-	b := &bencher{settings: s, dir: dir, sample: sample}
+	b := &bencher{settings: s, report: report{out: os.Stdout}, dir: dir, sample: sample}
 	if s.profile != "" {
 		return b.profiles(ctx)
 	}
-	fmt.Printf("Interlock benchmarks: %d processors, GOMAXPROCS=%d in each process, medians of %d alternating rounds of %v\n",
-		runtime.NumCPU(), s.procs, s.rounds, s.round)
+	fmt.Printf("Interlock benchmarks: %s\n", b.conditions())
+	if !hasEtcd() {
+		fmt.Println(noEtcd + ".")
+	}
 	begin := time.Now()
-	for _, section := range []struct {
-		name string
-		run  func(context.Context) error
-	}{
-		{"process", b.inProcess},
-		{"redis", func(ctx context.Context) error { return b.overGRPC(ctx, "redis") }},
-		{"sqlite", func(ctx context.Context) error { return b.overGRPC(ctx, "sqlite") }},
-		{"policies-redis", func(ctx context.Context) error { return b.policies(ctx, "redis") }},
-		{"policies-sqlite", func(ctx context.Context) error { return b.policies(ctx, "sqlite") }},
-		{"states-redis", func(ctx context.Context) error { return b.states(ctx, "redis") }},
-		{"states-sqlite", func(ctx context.Context) error { return b.states(ctx, "sqlite") }},
-		{"events", b.events},
-		{"stored", b.storedRuns},
-	} {
+	for _, section := range b.sections() {
 		if s.only != "" && s.only != section.name {
 			continue
 		}
@@ -117,14 +110,56 @@ func bench(ctx context.Context) error {
 		}
 	}
 	fmt.Printf("\n%d of %d goals met, in %v.\n", b.met, b.goals, time.Since(begin).Round(time.Second))
-	return nil
+	if s.markdown == "" {
+		return nil
+	}
+	return b.write(s.markdown, "results", time.Now())
+}
+
+// section is a part of the benchmarks that can be run alone.
+type section struct {
+	name string
+	run  func(context.Context) error
+}
+
+func (b *bencher) sections() []section {
+	return []section{
+		{"process", b.inProcess},
+		{"rules", b.engines},
+		{"redis", func(ctx context.Context) error { return b.overGRPC(ctx, "redis") }},
+		{"sqlite", func(ctx context.Context) error { return b.overGRPC(ctx, "sqlite") }},
+		{"rest", b.atRest},
+		{"events", b.events},
+	}
 }
 
 // bencher is one run of the benchmarks.
 type bencher struct {
 	settings
+	report
 	dir    string
 	sample *sample
-	// goals were judged, and met.
-	goals, met int
+}
+
+// conditions is under what it measures.
+func (b *bencher) conditions() string {
+	return fmt.Sprintf("%d processors, GOMAXPROCS=%d in each process, %d alternating rounds of %v",
+		runtime.NumCPU(), b.procs, b.rounds, b.round)
+}
+
+// write puts the tables into a document, in place of the part that has this name.
+func (b *bencher) write(file, name string, now time.Time) error {
+	document, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	var part strings.Builder
+	fmt.Fprintf(&part, "Measured on %s: %s.\n", now.UTC().Format(time.DateOnly), b.conditions())
+	if !hasEtcd() {
+		part.WriteString(noEtcd + ".\n")
+	}
+	for i := range b.sheets {
+		part.WriteString(b.sheets[i].markdown())
+	}
+	return os.WriteFile(file, []byte(replaced(string(document), name, part.String())), 0o644)
 }

@@ -10,23 +10,49 @@ import (
 	"time"
 )
 
-// overGRPC compares the calls with those of the bare server, for each number of callers.
+// Names of loads that others are compared with.
+const (
+	bareCheck      = "bare check"
+	loggedCheck    = "bare check that logs"
+	bareTransition = "bare transition"
+	barePatch      = "bare patch"
+	etcdCheck      = "etcd CAS, bytes of a check"
+	etcdTransition = "etcd CAS, bytes of a transition"
+	etcdDocument   = "etcd CAS, 100 KB"
+	plainCheck     = "check"
+)
+
+// overGRPC compares the calls with those of the bare servers and with etcd, for each number
+// of callers.
 func (b *bencher) overGRPC(ctx context.Context, backend string) error {
-	title := "Over gRPC on Redis, appendfsync always. bare = grpc-go without interceptors and one EVALSHA per call (go-redis, a pooled connection per caller), same bytes written but for the log of decisions"
+	s := &sheet{title: "Over gRPC on Redis, appendfsync always", header: loadHeader}
 	if backend == "sqlite" {
-		title = "Over gRPC on SQLite, synchronous=FULL. bare = grpc-go without interceptors and one sqlitestore.Commit per call (they share fsyncs), same bytes written but for the log of decisions"
 		fsyncs, err := b.fsyncs()
 		if err != nil {
 			return err
 		}
-		title += fmt.Sprintf("\nraw fsync of 512 bytes appended, one after the other: %.0f/s", fsyncs)
+		s.title = "Over gRPC on SQLite, synchronous=FULL"
+		s.notes = fmt.Sprintf("The disk takes %.0f appended and synced blocks of 512 bytes a second, one after the other.", fsyncs)
 	}
-	return b.perCallers(backend, title, func(s *stage, callers int) ([]*load, error) { return b.group(ctx, s, callers) })
+	for _, callers := range b.callers {
+		err := b.onStage(backend, func(st *stage) error {
+			loads, err := b.group(ctx, st, callers)
+			if err == nil {
+				b.addLoads(s, loads)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.print(s)
+	return nil
 }
 
 // group measures everything with one number of callers.
-func (b *bencher) group(ctx context.Context, s *stage, callers int) (_ []*load, err error) {
-	servers, err := s.serveTo(callers, roleEcho, roleBare, roleInterlock)
+func (b *bencher) group(ctx context.Context, s *stage, callers int) ([]*load, error) {
+	servers, err := s.serveTo(callers, roleBare, roleLogged, roleInterlock)
 	if err != nil {
 		return nil, err
 	}
@@ -34,27 +60,36 @@ func (b *bencher) group(ctx context.Context, s *stage, callers int) (_ []*load, 
 	if err != nil {
 		return nil, err
 	}
-	loads, err := b.gate(ctx, callers, [3]connected(servers), storePID)
+	bare, logged, interlock := servers[0], servers[1], servers[2]
+	loads, err := gate(ctx, callers, bare, logged, interlock)
 	if err != nil {
 		return nil, err
 	}
-	if s.redis != nil {
-		raw, err := newEvalsha(ctx, s.redis.Addr(), callers, b.sample)
+	if callers == 64 {
+		more, err := s.atSixtyFour(ctx, bare, interlock)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, raw.client.Close()) }()
-		loads = append([]*load{{name: "raw EVALSHA, no gRPC", callers: callers, calls: 1, store: storePID, open: func(caller int) (op, error) {
-			return func() error { return raw.check(ctx, "raw"+strconv.Itoa(caller)) }, nil
-		}}}, loads...)
+		loads = append(loads, more...)
+	}
+	for _, l := range loads {
+		l.store = storePID
+	}
+	if callers == 64 && hasEtcd() {
+		swaps, err := s.etcdLoads(ctx, callers)
+		if err != nil {
+			return nil, err
+		}
+		loads = append(loads, swaps...)
+	}
+	for _, l := range loads {
+		l.callers, l.calls = callers, max(1, l.calls)
 	}
 	return loads, measure(ctx, loads, b.rounds, b.round)
 }
 
-// gate is the loads of one number of callers, on the echo, the bare server and
-// the services.
-func (b *bencher) gate(ctx context.Context, callers int, servers [3]connected, store int) ([]*load, error) {
-	echo, bare, interlock := servers[0], servers[1], servers[2]
+// gate is the loads of every number of callers, on the bare servers and the services.
+func gate(ctx context.Context, callers int, bare, logged, interlock connected) ([]*load, error) {
 	// Checks and transitions have runs of their own: a transition makes the
 	// enforcer load its run anew.
 	runs, err := interlock.runs(ctx, 2*callers)
@@ -62,33 +97,90 @@ func (b *bencher) gate(ctx context.Context, callers int, servers [3]connected, s
 		return nil, err
 	}
 	checked, moved := runs[:callers], runs[callers:]
-	p99 := goal{p99: true, bound: 1.5}
-	at64 := func(goals ...goal) []goal {
-		if callers == 64 {
+	at := func(n int, goals ...goal) []goal {
+		if callers == n {
 			return goals
 		}
 		return nil
 	}
-	transition := at64(goal{bound: 1}, p99)
-	if callers == 256 {
-		transition = []goal{{bound: 1.3}}
-	}
+	p99 := goal{p99: true, bound: 1.5}
 	loads := []*load{
-		{name: "echo", server: echo.pid, open: checks(ctx, echo.pool, own(checked))},
-		{name: "bare check", server: bare.pid, open: checks(ctx, bare.pool, own(checked))},
-		{name: "check", server: interlock.pid, open: checks(ctx, interlock.pool, own(checked)), base: "bare check", goals: at64(goal{bound: 0.9}, p99)},
-		{name: "check of a Bash line", server: interlock.pid, open: checksOf(ctx, interlock.pool, own(checked), bashRequest), base: "check", goals: at64(goal{bound: 0.9})},
-		{name: "check, streamed", server: interlock.pid, open: streams(ctx, interlock.pool, checked, 1), base: "check", goals: at64(goal{bound: 2.5})},
-		{name: "check, 16 a message", server: interlock.pid, calls: batchSize, open: streams(ctx, interlock.pool, checked, batchSize), base: "check", goals: at64(goal{bound: 6})},
-		{name: "bare transition", server: bare.pid, open: transitions(ctx, bare.pool, moved)},
-		{name: "transition", server: interlock.pid, open: transitions(ctx, interlock.pool, moved), base: "bare transition", goals: transition},
+		{name: bareCheck, server: bare.pid, open: checks(ctx, bare.pool, own(checked))},
+		{name: loggedCheck, server: logged.pid, open: checks(ctx, logged.pool, own(checked))},
+		{name: plainCheck, server: interlock.pid, open: checks(ctx, interlock.pool, own(checked)), against: []pair{
+			with(bareCheck, at(64, goal{bound: 0.9}, p99)...), with(loggedCheck), with(etcdCheck),
+		}},
 	}
-	if callers == 64 {
-		hot := func(int, int) string { return checked[0] }
-		loads = append(loads, &load{name: "check, all of one run", server: interlock.pid, open: checks(ctx, interlock.pool, hot), base: "bare check"})
+	if callers == 1 {
+		return loads, nil
+	}
+	transition := append(at(64, goal{bound: 1}, p99), at(256, goal{bound: 1.3})...)
+	return append(loads,
+		&load{name: bareTransition, server: bare.pid, open: transitions(ctx, bare.pool, moved)},
+		&load{name: "transition", server: interlock.pid, open: transitions(ctx, interlock.pool, moved), against: []pair{
+			with(bareTransition, transition...), with(etcdTransition),
+		}}), nil
+}
+
+// atSixtyFour is the loads of 64 callers only: other calls of the services.
+func (s *stage) atSixtyFour(ctx context.Context, bare, interlock connected) ([]*load, error) {
+	const callers = 64
+	runs, err := interlock.runs(ctx, callers)
+	if err != nil {
+		return nil, err
+	}
+	hot := func(int, int) string { return runs[0] }
+	loads := []*load{
+		{
+			name: "check of a Bash line", open: checksOf(ctx, interlock.pool, own(runs), bashRequest),
+			against: []pair{with(plainCheck, goal{bound: 0.9}), with(loggedCheck)},
+		},
+		{
+			name: "check, all of one run", open: checks(ctx, interlock.pool, hot),
+			against: []pair{with(plainCheck), with(loggedCheck)},
+		},
+		{
+			name: "check, streamed", open: streams(ctx, interlock.pool, runs, 1),
+			against: []pair{with(plainCheck, goal{bound: 2.5}), with(loggedCheck), with(etcdCheck)},
+		},
+		{
+			name: "check, 16 a message", calls: batchSize, open: streams(ctx, interlock.pool, runs, batchSize),
+			against: []pair{with(plainCheck, goal{bound: 6}), with(loggedCheck), with(etcdCheck)},
+		},
+	}
+	limits, err := s.limitedLoad(ctx, interlock.child, callers)
+	if err != nil {
+		return nil, err
+	}
+	patched, err := s.patchLoads(ctx, interlock, callers)
+	if err != nil {
+		return nil, err
+	}
+	loads = append(append(loads, limits), patched...)
+	for _, l := range loads {
+		l.server = interlock.pid
+	}
+	documents := make([]string, callers)
+	for i := range documents {
+		documents[i] = "bare" + strconv.Itoa(i)
+	}
+	return append(loads, &load{name: barePatch, server: bare.pid, open: patches(ctx, bare.pool, own(documents))}), nil
+}
+
+// etcdLoads is compare-and-swap of as many bytes as the services write.
+func (s *stage) etcdLoads(ctx context.Context, callers int) ([]*load, error) {
+	p, err := s.serveEtcd(ctx, callers)
+	if err != nil {
+		return nil, err
+	}
+	sample := s.b.sample
+	loads := []*load{
+		{name: etcdCheck, open: swaps(ctx, p, "check", written(&sample.Check))},
+		{name: etcdTransition, open: swaps(ctx, p, "transition", written(&sample.Transition))},
+		{name: etcdDocument, open: swaps(ctx, p, "document", largeDocument)},
 	}
 	for _, l := range loads {
-		l.callers, l.calls, l.store = callers, max(1, l.calls), store
+		l.server = s.etcd.cmd.Process.Pid // which is its store too
 	}
 	return loads, nil
 }

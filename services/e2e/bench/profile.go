@@ -35,26 +35,19 @@ func (b *bencher) profileOf(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	c, p := servers[0].child, servers[0].pool
-	loads, err := b.gate(ctx, 64, [3]connected{servers[0], servers[0], servers[0]}, 0)
+	loads, err := gate(ctx, 64, servers[0], servers[0], servers[0])
 	if err != nil {
 		return err
 	}
-	operator, err := s.operator(c, "")
+	more, err := s.atSixtyFour(ctx, servers[0], servers[0])
 	if err != nil {
 		return err
 	}
-	sessions, err := createStates(ctx, operator, stateOf(1<<10), 64)
-	if err != nil {
-		return err
+	loads = append(loads, more...)
+	for _, l := range loads {
+		l.callers, l.calls = 64, max(1, l.calls)
 	}
-	loads = append(loads, &load{name: "patch", callers: 64, calls: 1, open: patches(ctx, p, own(sessions))})
-	held, err := s.policyLoads(ctx, c, 64)
-	if err != nil {
-		return err
-	}
-	loads = append(loads, held...)
-	for _, name := range []string{"check", held[1].name, "check, streamed", "check, 16 a message", "transition", "patch"} {
+	for _, name := range []string{"check", "check, limits of a policy", "check, streamed", "check, 16 a message", "transition", "patch of 1 KB"} {
 		l := find(loads, name)
 		file := filepath.Join(b.profile, s.backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name))
 		failed := make(chan error, 1)
@@ -65,7 +58,7 @@ func (b *bencher) profileOf(ctx context.Context, s *stage) error {
 			var errs [2]error
 			for i, kind := range []string{"profile", "allocs"} {
 				kinds.Go(func() {
-					errs[i] = fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", c.Admin, kind, seconds), file+"."+kind)
+					errs[i] = fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", servers[0].Admin, kind, seconds), file+"."+kind)
 				})
 			}
 			kinds.Wait()
@@ -75,7 +68,7 @@ func (b *bencher) profileOf(ctx context.Context, s *stage) error {
 		if err := errors.Join(err, <-failed); err != nil {
 			return err
 		}
-		fmt.Printf("%s: %.0f calls/s, %.1f us of the server each\n", file, l.of(rate), l.of(serverTime))
+		fmt.Printf("%s: %.0f calls/s, %.1f us of the server each\n", file, l.of(rate), l.serverTime())
 	}
 	return nil
 }

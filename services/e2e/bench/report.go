@@ -1,65 +1,171 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"os"
+	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
 
-// goal is a bound of a ratio to the base.
+// sheet is one table of the report.
+type sheet struct {
+	title string
+	// notes say what is measured, and how.
+	notes  string
+	header []string
+	rows   [][]string
+}
+
+// add appends a row.
+func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
+
+// text is the sheet for a terminal.
+func (s *sheet) text() string {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "\n%s\n", s.title)
+	if s.notes != "" {
+		fmt.Fprintf(&out, "%s\n", s.notes)
+	}
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range append([][]string{s.header}, s.rows...) {
+		fmt.Fprintf(w, "%s\t\n", strings.Join(row, "\t"))
+	}
+	_ = w.Flush() // to memory
+	return out.String()
+}
+
+// markdown is the sheet for a document.
+func (s *sheet) markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n### %s\n\n", s.title)
+	if s.notes != "" {
+		fmt.Fprintf(&out, "%s\n\n", strings.ReplaceAll(s.notes, "\n", "\n\n"))
+	}
+	line := func(cells []string) {
+		out.WriteString("|")
+		for i := range s.header {
+			cell := ""
+			if i < len(cells) {
+				cell = cells[i]
+			}
+			out.WriteString(" " + strings.ReplaceAll(cell, "|", `\|`) + " |")
+		}
+		out.WriteString("\n")
+	}
+	line(s.header)
+	out.WriteString(strings.Repeat("| --- ", len(s.header)) + "|\n")
+	for _, row := range s.rows {
+		line(row)
+	}
+	return out.String()
+}
+
+// report prints sheets as they come, and keeps them.
+type report struct {
+	out    io.Writer
+	sheets []sheet
+	// goals were judged, and met.
+	goals, met int
+}
+
+func (r *report) print(s *sheet) {
+	fmt.Fprint(r.out, s.text())
+	r.sheets = append(r.sheets, *s)
+}
+
+// judge counts a goal and words it.
+func (r *report) judge(met bool, format string, args ...any) string {
+	r.goals++
+	verdict := "not met"
+	if met {
+		r.met++
+		verdict = "met"
+	}
+	return fmt.Sprintf(format, args...) + " " + verdict
+}
+
+// Between these marks a document has what the benchmarks wrote.
+const (
+	markBegin = "<!-- bench: %s -->"
+	markEnd   = "<!-- bench: end of %s -->"
+)
+
+// replaced is a document with a part of this name, which it has already or which is added
+// at its end.
+func replaced(document, name, part string) string {
+	begin, end := fmt.Sprintf(markBegin, name), fmt.Sprintf(markEnd, name)
+	whole := begin + "\n" + strings.TrimSpace(part) + "\n" + end
+	before, rest, found := strings.Cut(document, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if found && ended {
+		return before + whole + after
+	}
+	if document = strings.TrimRight(document, "\n"); document != "" {
+		document += "\n\n"
+	}
+	return document + whole + "\n"
+}
+
+// goal is a bound of a ratio to a base, or of how fair a load is.
 type goal struct {
 	p99   bool // of the latency, else of the rate
 	fair  bool // or of how far the slowest caller is behind the mean
 	bound float64
 }
 
-// table prints loads in addition to what they are compared with.
-func (b *bencher) table(title string, loads []*load) {
-	if title != "" {
-		fmt.Print("\n", title, "\n")
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "callers\tcall\tcalls/s\tp50 ms\tp99 ms\tserver us/call\tredis us/call\trate ratio\tp99 ratio\tagainst\tgoals\t")
-	for _, l := range loads {
-		rates, p99s, against := "", "", ""
-		var verdicts []string
-		if base := find(loads, l.base); base != nil {
-			r, p := l.ratio(base, rate), l.ratio(base, p99)
-			rates, p99s, against = fmt.Sprintf("%.2f", r), fmt.Sprintf("%.2f", p), base.name
-			for _, g := range l.goals {
-				switch {
-				case g.fair:
-					verdicts = append(verdicts, b.judge(l.of(behind) <= g.bound, "slowest <= %gx (%.1fx)", g.bound, l.of(behind)))
-				case g.p99:
-					verdicts = append(verdicts, b.judge(p <= g.bound, "p99 <= %gx", g.bound))
-				default:
-					verdicts = append(verdicts, b.judge(r >= g.bound, "rate >= %gx", g.bound))
-				}
-			}
-		}
-		server, store := "", ""
-		if l.server != 0 {
-			server = fmt.Sprintf("%.1f", l.of(serverTime))
-		}
-		if l.store != 0 {
-			store = fmt.Sprintf("%.1f", l.of(storeTime))
-		}
-		fmt.Fprintf(w, "%d\t%s\t%.0f\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.callers, l.name, l.of(rate),
-			l.of(p50)/1e3, l.of(p99)/1e3, server, store, rates, p99s, against, strings.Join(verdicts, ", "))
-	}
-	_ = w.Flush() // standard output
+// header of a sheet of loads.
+var loadHeader = []string{
+	"callers", "measured", "calls/s", "p50 ms", "p99 ms", "CPU us",
+	"compared with", "calls/s", "CPU us", "rate ratio min / median / max", "p99 ratio min / median / max", "goals",
 }
 
-// judge counts a goal and words it.
-func (b *bencher) judge(met bool, format string, args ...any) string {
-	b.goals++
-	verdict := "NOT MET"
-	if met {
-		b.met++
-		verdict = "met"
+// addLoads adds a row for each pair of a load and what it is compared with. A load that is
+// compared with nothing is there for others to be compared with.
+func (r *report) addLoads(s *sheet, loads []*load) {
+	for _, l := range loads {
+		own := []string{
+			fmt.Sprint(l.callers), l.name, figure(l.of(rate)), figure(l.of(p50) / 1e3), figure(l.of(p99) / 1e3),
+			spent(l),
+		}
+		for _, pair := range l.against {
+			base := find(loads, pair.base)
+			if base == nil {
+				continue // not measured in this run
+			}
+			rates, p99s := l.ratio(base, rate), l.ratio(base, p99)
+			row := slices.Concat(own, []string{
+				base.name, figure(base.of(rate)), spent(base), rates.String(), p99s.String(), r.verdicts(l, pair.goals, rates, p99s),
+			})
+			s.rows = append(s.rows, row)
+			own = make([]string, len(own)) // said once
+		}
 	}
-	return fmt.Sprintf(format, args...) + " " + verdict
+}
+
+func (r *report) verdicts(l *load, goals []goal, rates, p99s spread) string {
+	var verdicts []string
+	for _, g := range goals {
+		switch {
+		case g.fair:
+			verdicts = append(verdicts, r.judge(l.of(behind) <= g.bound, "slowest caller <= %gx (%.1fx)", g.bound, l.of(behind)))
+		case g.p99:
+			verdicts = append(verdicts, r.judge(p99s.median <= g.bound, "p99 <= %gx", g.bound))
+		default:
+			verdicts = append(verdicts, r.judge(rates.median >= g.bound, "rate >= %gx", g.bound))
+		}
+	}
+	return strings.Join(verdicts, ", ")
+}
+
+// spent is the processor time of a call in its server and, where that is a process of its
+// own, in its store.
+func spent(l *load) string {
+	if l.store == 0 {
+		return figure(l.serverTime())
+	}
+	return figure(l.serverTime()) + " + " + figure(l.storeTime())
 }
 
 func find(loads []*load, name string) *load {

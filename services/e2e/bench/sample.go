@@ -13,6 +13,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
+	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/sqlitestore"
@@ -28,8 +29,8 @@ var definition []byte
 // sample is what the services commit and answer: the bare servers commit and
 // answer as much.
 type sample struct {
-	Check, Transition             store.Batch
-	CheckAnswer, TransitionAnswer []byte
+	Check, Transition, Patch                   store.Batch
+	CheckAnswer, TransitionAnswer, PatchAnswer []byte
 }
 
 // recorder keeps the last batch.
@@ -85,7 +86,19 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 	if s.CheckAnswer, err = proto.Marshal(checked); err != nil {
 		return nil, err
 	}
-	s.TransitionAnswer, err = proto.Marshal(moved)
+	if s.TransitionAnswer, err = proto.Marshal(moved); err != nil {
+		return nil, err
+	}
+	sessions, err := createStates(ctx, local, stateOf(100<<10), 1)
+	if err != nil {
+		return nil, err
+	}
+	patched, err := statev1.NewStateServiceClient(local).UpdateState(ctx, patchRequest(sessions[0], 0, 1))
+	if err != nil {
+		return nil, err
+	}
+	s.Patch = rec.last
+	s.PatchAnswer, err = proto.Marshal(patched)
 	return s, err
 }
 

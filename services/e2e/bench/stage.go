@@ -22,29 +22,11 @@ type stage struct {
 	dir      string
 	backend  string
 	redis    *redistest.Server
+	etcd     *etcd
 	token    string
 	tokensOf map[auth.Role]string
 	servers  []*child
 	conns    []*grpc.ClientConn
-}
-
-// perCallers prints a table for each number of callers: the loads that group has
-// measured on a stage of their own.
-func (b *bencher) perCallers(backend, title string, group func(s *stage, callers int) ([]*load, error)) error {
-	for _, callers := range b.callers {
-		err := b.onStage(backend, func(s *stage) error {
-			loads, err := group(s, callers)
-			if err == nil {
-				b.table(title, loads)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		title = ""
-	}
-	return nil
 }
 
 // onStage does something on a new stage, and closes that.
@@ -98,6 +80,22 @@ func (s *stage) serve(cfg childConfig) (*child, error) {
 	}
 	s.servers = append(s.servers, c)
 	return c, nil
+}
+
+// serveEtcd starts etcd, and connects as many callers to it.
+func (s *stage) serveEtcd(ctx context.Context, callers int) (p pool, err error) {
+	if s.etcd, err = startEtcd(ctx, s.dir); err != nil {
+		return nil, err
+	}
+	for range (callers + 15) / 16 {
+		conn, err := s.etcd.dial()
+		if err != nil {
+			return nil, err
+		}
+		s.conns = append(s.conns, conn)
+		p = append(p, conn)
+	}
+	return p, nil
 }
 
 // connected is a server with the connections of its callers.
@@ -182,7 +180,7 @@ func (s *stage) hangUp() error {
 
 // close ends everything and removes what it wrote.
 func (s *stage) close() error {
-	err := s.hangUp()
+	err := errors.Join(s.hangUp(), s.etcd.stop())
 	if s.redis != nil {
 		s.redis.Kill()
 	}

@@ -37,58 +37,42 @@ func stateOf(size int) []byte {
 	return b.Bytes()
 }
 
-// states measures patches of one field of shared states, spread over as many as
-// there are callers and all of one, and compares them with the bare server's transition.
-func (b *bencher) states(ctx context.Context, backend string) error {
-	title := "Patches of one field of a shared state over gRPC on " + backend + ", validated. bare = the bare server's transition, about as many bytes as a patch of 1 KB writes"
-	return b.perCallers(backend, title, func(s *stage, callers int) ([]*load, error) { return b.stateGroup(ctx, s, callers) })
-}
+// Sizes of documents.
+const (
+	smallDocument = 1 << 10
+	largeDocument = 100 << 10
+)
 
-func (b *bencher) stateGroup(ctx context.Context, s *stage, callers int) ([]*load, error) {
-	servers, err := s.serveTo(callers, roleBare, roleInterlock)
-	if err != nil {
-		return nil, err
-	}
-	bare, interlock := servers[0], servers[1]
+// patchLoads are patches of one field of shared states, spread over as many as there are
+// callers and all of one.
+func (s *stage) patchLoads(ctx context.Context, interlock connected, callers int) ([]*load, error) {
 	operator, err := s.operator(interlock.child, "")
 	if err != nil {
 		return nil, err
 	}
-	storePID, err := s.storePID(ctx)
+	small, err := createStates(ctx, operator, stateOf(smallDocument), callers+1)
 	if err != nil {
 		return nil, err
 	}
-	runs := make([]string, callers)
-	for i := range runs {
-		runs[i] = "bare" + strconv.Itoa(i)
+	large, err := createStates(ctx, operator, stateOf(largeDocument), callers)
+	if err != nil {
+		return nil, err
 	}
-	loads := []*load{{name: "bare transition", server: bare.pid, open: transitions(ctx, bare.pool, runs)}}
-	for _, size := range []struct {
-		name  string
-		bytes int
-	}{{"1 KB", 1 << 10}, {"100 KB", 100 << 10}} {
-		ids, err := createStates(ctx, operator, stateOf(size.bytes), callers+1)
-		if err != nil {
-			return nil, err
-		}
-		spread := &load{name: "patch " + size.name + ", spread", base: "bare transition", open: patches(ctx, interlock.pool, own(ids[:callers]))}
-		hot := &load{name: "patch " + size.name + ", one state", base: "bare transition", open: patches(ctx, interlock.pool, func(int, int) string { return ids[callers] })}
-		if callers == 64 {
-			hot.goals = []goal{{fair: true, bound: 4}}
-			if size.bytes == 1<<10 {
-				spread.goals = []goal{{bound: 0.6}}
-				hot.goals = append(hot.goals, goal{bound: 0.35})
-			}
-		}
-		loads = append(loads, spread, hot)
-	}
-	for _, l := range loads {
-		l.callers, l.calls, l.store = callers, 1, storePID
-		if l.server == 0 {
-			l.server = interlock.pid
-		}
-	}
-	return loads, measure(ctx, loads, b.rounds, b.round)
+	hot := func(int, int) string { return small[callers] }
+	return []*load{
+		{
+			name: "patch of 1 KB", open: patches(ctx, interlock.pool, own(small)),
+			against: []pair{with(barePatch, goal{bound: 0.6})},
+		},
+		{
+			name: "patch of 1 KB, one state", open: patches(ctx, interlock.pool, hot),
+			against: []pair{with(barePatch, goal{bound: 0.35}, goal{fair: true, bound: 4})},
+		},
+		{
+			name: "patch of 100 KB", open: patches(ctx, interlock.pool, own(large)),
+			against: []pair{with(barePatch), with(etcdDocument)},
+		},
+	}, nil
 }
 
 // createStates registers the schema and makes n states, each of a root session of
@@ -109,23 +93,28 @@ func createStates(ctx context.Context, conn grpc.ClientConnInterface, data []byt
 	return ids, nil
 }
 
-// patches is Update by the session that a caller's nth call names, of one field of
+// patches is UpdateState by the session that a caller's nth call names, of one field of
 // its state.
 func patches(ctx context.Context, p pool, session func(caller, n int) string) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client, n := statev1.NewStateServiceClient(p.of(caller)), 0
 		return func() error {
 			n++
-			status := "done"
-			if n%2 == 0 {
-				status = "running"
-			}
-			_, err := client.UpdateState(ctx, &statev1.UpdateStateRequest{
-				Session: session(caller, n),
-				Change: &statev1.UpdateStateRequest_Patch{Patch: []byte(
-					`[{"op":"replace","path":"/tasks/` + strconv.Itoa(caller%5) + `/status","value":"` + status + `"}]`)},
-			})
+			_, err := client.UpdateState(ctx, patchRequest(session(caller, n), caller, n))
 			return err
 		}, nil
+	}
+}
+
+// patchRequest is the nth patch of a caller: a task is done, and is not.
+func patchRequest(session string, caller, n int) *statev1.UpdateStateRequest {
+	status := "done"
+	if n%2 == 0 {
+		status = "running"
+	}
+	return &statev1.UpdateStateRequest{
+		Session: session,
+		Change: &statev1.UpdateStateRequest_Patch{Patch: []byte(
+			`[{"op":"replace","path":"/tasks/` + strconv.Itoa(caller%5) + `/status","value":"` + status + `"}]`)},
 	}
 }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+)
+
+// engineTime is a line of tools/rulesbench: what one decision of an engine took, by rounds.
+type engineTime struct {
+	Name        string    `json:"name"`
+	NS          []float64 `json:"ns"`
+	Allocations int64     `json:"allocations"`
+}
+
+// engines compares one decision by a policy of 100 rules with what other engines need. They
+// are not what Interlock is built from, so a program of a module of its own measures them.
+func (b *bencher) engines(ctx context.Context) error {
+	if b.rules == "" {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, b.rules, "-rounds", strconv.Itoa(b.rounds))
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(b.procs))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.rules, err)
+	}
+	times, err := engineTimes(out)
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.rules, err)
+	}
+	s := &sheet{
+		title:  "One decision by a policy of 100 rules, in process",
+		notes:  "The same rules and calls in each engine's own language, compiled beforehand.",
+		header: []string{"measured", "ns min / median / max", "allocations", "compared with", "ns min / median / max", "allocations", "ratio min / median / max"},
+	}
+	ours := times[0]
+	for _, other := range times[1:] {
+		s.add(ours.Name, spreadOf(ours.NS).String(), strconv.FormatInt(ours.Allocations, 10),
+			other.Name, spreadOf(other.NS).String(), strconv.FormatInt(other.Allocations, 10), spreadOf(ratios(ours.NS, other.NS)).String())
+	}
+	b.print(s)
+	return nil
+}
+
+// engineTimes reads what rulesbench printed; the first is Interlock's.
+func engineTimes(printed []byte) (times []engineTime, err error) {
+	lines := json.NewDecoder(bytes.NewReader(printed))
+	for {
+		var t engineTime
+		switch err := lines.Decode(&t); {
+		case errors.Is(err, io.EOF) && len(times) > 0:
+			return times, nil
+		case err != nil:
+			return nil, err
+		}
+		times = append(times, t)
+	}
+}
