@@ -88,7 +88,11 @@ standalone: ## build each module without the workspace
 
 .PHONY: bench
 bench: deps ## compare with bare servers and etcd, within 4 minutes; BENCH_QUICK=1 is shorter
-	@./services/e2e/bench/run
+	@./services/e2e/bench/run $(BENCH_FLAGS)
+
+.PHONY: bench-growth
+bench-growth: deps ## what more runs, versions, documents and rules cost; takes about half an hour
+	@./services/e2e/bench/run -growth $(BENCH_FLAGS)
 
 .PHONY: demo
 demo: ## start everything embedded and walk an MCP client through a gated workflow

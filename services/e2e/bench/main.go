@@ -24,39 +24,76 @@ import (
 type settings struct {
 	rounds  int
 	round   time.Duration // of one measurement
-	callers []int
+	callers numbers
 	procs   int // GOMAXPROCS of each process
 	only    string
 	profile string // a folder
 	rules   string // the program of tools/rulesbench, empty for none
+	// interlock is the program whose growth is measured instead, empty for not.
+	interlock         string
+	sizes, redisSizes numbers // of stored runs
 	// markdown is a document that the tables are written to.
 	markdown string
 }
 
 func parse() (settings, error) {
 	// As many processors as the services use of their own accord.
-	s := settings{rounds: 7, round: 250 * time.Millisecond, procs: runtime.NumCPU()}
-	callers := "1,64,256"
+	s := settings{
+		rounds: 7, round: 250 * time.Millisecond, procs: runtime.NumCPU(), callers: numbers{1, 64, 256},
+		sizes: numbers{10_000, 100_000, 1_000_000}, redisSizes: numbers{10_000, 100_000},
+	}
 	if os.Getenv("BENCH_QUICK") != "" {
-		s.rounds, s.round, callers = 3, 200*time.Millisecond, "1,64"
+		s.rounds, s.round, s.callers = 3, 200*time.Millisecond, numbers{1, 64}
 	}
 	flag.IntVar(&s.rounds, "rounds", s.rounds, "rounds, whose least, median and most are shown")
 	flag.DurationVar(&s.round, "round", s.round, "length of one measurement")
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
-	flag.StringVar(&callers, "callers", callers, "numbers of callers")
-	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest or events")
+	flag.Var(&s.callers, "callers", "numbers of callers")
+	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest or events; of growth runs-sqlite, runs-redis, versions, documents or rules")
 	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
+	flag.StringVar(&s.interlock, "growth", "", "measure growth instead, of this `program`, which is interlock")
+	flag.Var(&s.sizes, "sizes", "growth: numbers of stored runs on SQLite, each larger than the one before")
+	flag.Var(&s.redisSizes, "redis-sizes", "growth: numbers of stored runs on Redis")
 	flag.Parse()
-	for text := range strings.SplitSeq(callers, ",") {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return s, fmt.Errorf("-callers: %q is not a number of callers", text)
+	least := 2 * favourites
+	for _, sizes := range []numbers{s.sizes, s.redisSizes} {
+		for _, n := range sizes {
+			if n < least {
+				return s, fmt.Errorf("%d stored runs are too few: at least %d", n, least)
+			}
 		}
-		s.callers = append(s.callers, n)
 	}
 	return s, nil
+}
+
+// numbers is a flag with numbers, separated by commas.
+type numbers []int
+
+// String is the flag's value.
+func (n *numbers) String() string {
+	var texts []string
+	for _, number := range *n {
+		texts = append(texts, strconv.Itoa(number))
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set takes the flag's value; an empty one has no numbers.
+func (n *numbers) Set(value string) error {
+	*n = nil
+	if value == "" {
+		return nil
+	}
+	for text := range strings.SplitSeq(value, ",") {
+		number, err := strconv.Atoi(text)
+		if err != nil || number < 1 {
+			return fmt.Errorf("%q is not a number from 1 on", text)
+		}
+		*n = append(*n, number)
+	}
+	return nil
 }
 
 func main() {
@@ -97,7 +134,7 @@ func bench(ctx context.Context) error {
 		return b.profiles(ctx)
 	}
 	fmt.Printf("Interlock benchmarks: %s\n", b.conditions())
-	if !hasEtcd() {
+	if s.interlock == "" && !hasEtcd() {
 		fmt.Println(noEtcd + ".")
 	}
 	begin := time.Now()
@@ -113,7 +150,11 @@ func bench(ctx context.Context) error {
 	if s.markdown == "" {
 		return nil
 	}
-	return b.write(s.markdown, "results", time.Now())
+	name := "results"
+	if s.interlock != "" {
+		name = "growth"
+	}
+	return b.write(s.markdown, name, time.Now())
 }
 
 // section is a part of the benchmarks that can be run alone.
@@ -123,6 +164,9 @@ type section struct {
 }
 
 func (b *bencher) sections() []section {
+	if b.interlock != "" {
+		return b.growthSections()
+	}
 	return []section{
 		{"process", b.inProcess},
 		{"rules", b.engines},
@@ -155,7 +199,7 @@ func (b *bencher) write(file, name string, now time.Time) error {
 	}
 	var part strings.Builder
 	fmt.Fprintf(&part, "Measured on %s: %s.\n", now.UTC().Format(time.DateOnly), b.conditions())
-	if !hasEtcd() {
+	if b.interlock == "" && !hasEtcd() {
 		part.WriteString(noEtcd + ".\n")
 	}
 	for i := range b.sheets {

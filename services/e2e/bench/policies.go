@@ -4,7 +4,6 @@ import (
 	"context"
 
 	policyv1 "github.com/interlock-run/interlock/gen/go/interlock/policy/v1"
-	"github.com/interlock-run/interlock/pkg/auth"
 )
 
 // limits is a policy whose limits are counted and never reached. All calls share
@@ -34,14 +33,7 @@ func (s *stage) limit(ctx context.Context, c *child) error {
 	if err != nil {
 		return err
 	}
-	policies := policyv1.NewPolicyServiceClient(operator)
-	if _, err := policies.RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{Definition: []byte(limits)}); err != nil {
-		return err
-	}
-	_, err = policies.AttachPolicy(ctx, &policyv1.AttachPolicyRequest{
-		Name: "bench", To: &policyv1.Attachment{Kind: policyv1.AttachmentKind_ATTACHMENT_KIND_ROLE, Id: string(auth.Agent)},
-	})
-	return err
+	return attach(ctx, operator, "bench", []byte(limits))
 }
 
 // limitedLoad is checks of runs in a namespace whose agents are held to the policy.
