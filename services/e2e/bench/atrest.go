@@ -34,8 +34,8 @@ func (b *bencher) atRest(ctx context.Context) error {
 	entry := float64(len(b.sample.Check.Appends[0].Entry))
 	s := &sheet{
 		title: "Bytes of a decision at rest",
-		notes: fmt.Sprintf("What the store grows by for each decision: its entry in the log, its event in the outbox, and the answer to "+
-			"repeats of the call, which is kept for a day. The entry alone has %.0f bytes.", entry),
+		notes: fmt.Sprintf("What the store grows by for each decision: its entry in the log, its event in the outbox, and "+
+			"the answer to repeats of the call, which is kept for a day. The entry alone has %.0f bytes.", entry),
 		header: []string{"where", "bytes min / median / max", "ratio to the entry min / median / max"},
 	}
 	for _, row := range []struct {

@@ -42,7 +42,9 @@ func newBare(s *sample, b backend) (*bare, error) {
 }
 
 // CheckToolCall commits and answers what a check does.
-func (b *bare) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallRequest) (*policyv1.CheckToolCallResponse, error) {
+func (b *bare) CheckToolCall(
+	ctx context.Context, req *policyv1.CheckToolCallRequest,
+) (*policyv1.CheckToolCallResponse, error) {
 	if b.backend != nil {
 		if err := b.backend.check(ctx, req.GetRunId()); err != nil {
 			return nil, err
@@ -52,7 +54,9 @@ func (b *bare) CheckToolCall(ctx context.Context, req *policyv1.CheckToolCallReq
 }
 
 // UpdateState commits and answers what a patch does.
-func (b *bare) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest) (*statev1.UpdateStateResponse, error) {
+func (b *bare) UpdateState(
+	ctx context.Context, req *statev1.UpdateStateRequest,
+) (*statev1.UpdateStateResponse, error) {
 	if err := b.backend.patch(ctx, req.GetSession()); err != nil {
 		return nil, err
 	}
@@ -60,7 +64,9 @@ func (b *bare) UpdateState(ctx context.Context, req *statev1.UpdateStateRequest)
 }
 
 // TransitionRun commits and answers what a transition does.
-func (b *bare) TransitionRun(ctx context.Context, req *enginev1.TransitionRunRequest) (*enginev1.TransitionRunResponse, error) {
+func (b *bare) TransitionRun(
+	ctx context.Context, req *enginev1.TransitionRunRequest,
+) (*enginev1.TransitionRunResponse, error) {
 	if err := b.backend.transition(ctx, req.GetRunId()); err != nil {
 		return nil, err
 	}
@@ -80,38 +86,35 @@ var (
 	checkScript = redis.NewScript(`
 if redis.call('GET', KEYS[1]) then return -1 end
 if (redis.call('HGET', KEYS[2], 'v') or '0') ~= ARGV[1] then return -2 end
-local value = tonumber(redis.call('HGET', KEYS[3], 'n') or 0)
-if value >= tonumber(ARGV[2]) then return -3 end
+local value = redis.call('HINCRBY', KEYS[3], 'n', 1)
+if value > tonumber(ARGV[2]) then return -3 end
 redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
-redis.call('HINCRBY', KEYS[3], 'n', 1)
 redis.call('XADD', KEYS[4], '*', 'i', ARGV[5], 's', ARGV[6], 'p', ARGV[7])
-return value + 1`)
+return value`)
 	// The answer to repeats and the event name the entry in the log, as those of the services.
 	loggedScript = redis.NewScript(`
 if redis.call('GET', KEYS[1]) then return -1 end
 if (redis.call('HGET', KEYS[2], 'v') or '0') ~= ARGV[1] then return -2 end
-local value = tonumber(redis.call('HGET', KEYS[3], 'n') or 0)
-if value >= tonumber(ARGV[2]) then return -3 end
-local version = tonumber(redis.call('HGET', KEYS[5], 'v') or 0) + 1
+local value = redis.call('HINCRBY', KEYS[3], 'n', 1)
+if value > tonumber(ARGV[2]) then return -3 end
+local version = redis.call('HINCRBY', KEYS[5], 'v', 1)
 redis.call('SET', KEYS[1], ARGV[3] .. version .. ' ' .. KEYS[6], 'PX', ARGV[4])
-redis.call('HINCRBY', KEYS[3], 'n', 1)
-redis.call('HSET', KEYS[5], 'v', version, 't', ARGV[8])
-redis.call('XADD', KEYS[6], version .. '-0', 't', ARGV[8], 'd', ARGV[7])
+redis.call('RPUSH', KEYS[6], version .. '-' .. ARGV[8] .. ' ' .. ARGV[7])
 redis.call('XADD', KEYS[4], '*', 'i', ARGV[5], 's', ARGV[6], 'h', KEYS[6], 'n', version)
-return value + 1`)
+return value`)
 	transitionScript = redis.NewScript(`
 if redis.call('GET', KEYS[1]) then return -1 end
 local version = tonumber(redis.call('HGET', KEYS[2], 'v') or 0) + 1
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 redis.call('HSET', KEYS[2], 'v', version, 'd', ARGV[3], 't', ARGV[7])
-redis.call('XADD', KEYS[3], version .. '-0', 't', ARGV[7], 'd', ARGV[4])
+redis.call('RPUSH', KEYS[3], version .. '-' .. ARGV[7] .. ' ' .. ARGV[4])
 redis.call('DEL', KEYS[4])
 redis.call('XADD', KEYS[5], '*', 'i', ARGV[5], 's', ARGV[6], 'p', ARGV[8])
 return version`)
 	patchScript = redis.NewScript(`
 local version = tonumber(redis.call('HGET', KEYS[1], 'v') or 0) + 1
 redis.call('HSET', KEYS[1], 'v', version, 'd', ARGV[1], 't', ARGV[5])
-redis.call('XADD', KEYS[2], version .. '-0', 't', ARGV[5], 'd', ARGV[2])
+redis.call('RPUSH', KEYS[2], version .. '-' .. ARGV[5] .. ' ' .. ARGV[2])
 redis.call('XADD', KEYS[3], '*', 'i', ARGV[3], 's', ARGV[4], 'p', ARGV[6])
 return version`)
 )
@@ -141,7 +144,8 @@ func (e *evalsha) names(kind, run string) keyNames {
 	name := "default/" + kind + "/" + run
 	return keyNames{
 		idempotency: prefix + "k:" + name + "/call/call_01kah0000000000000" + fmt.Sprintf("%07d", e.next.Add(1)),
-		record:      prefix + "r:" + name, history: prefix + "h:" + name, counters: prefix + "c:" + name, outbox: prefix + "o",
+		record:      prefix + "r:" + name, history: prefix + "h:" + name,
+		counters: prefix + "c:" + name, outbox: prefix + "o",
 		log: prefix + "r:default/decisions/" + run, entries: prefix + "h:default/decisions/" + run,
 	}
 }
@@ -155,8 +159,9 @@ func (e *evalsha) check(ctx context.Context, run string) error {
 			event.ID, event.Subject, b.Appends[0].Entry).Int()
 		return answered(n, err)
 	}
-	n, err := loggedScript.EvalSha(ctx, e.client, []string{k.idempotency, k.record, k.counters, k.outbox, k.log, k.entries},
-		0, 1<<40, b.Idempotency.Digest, b.Idempotency.TTL.Milliseconds(), event.ID, event.Subject, b.Appends[0].Entry, stamp).Int()
+	keys := []string{k.idempotency, k.record, k.counters, k.outbox, k.log, k.entries}
+	n, err := loggedScript.EvalSha(ctx, e.client, keys, 0, 1<<40, b.Idempotency.Digest, b.Idempotency.TTL.Milliseconds(),
+		event.ID, event.Subject, b.Appends[0].Entry, stamp).Int()
 	return answered(n, err)
 }
 

@@ -18,7 +18,9 @@ func checks(ctx context.Context, p pool, run func(caller, n int) string) func(in
 }
 
 // checksOf is checks of another call than the usual one.
-func checksOf(ctx context.Context, p pool, run func(caller, n int) string, request func(run string) *policyv1.CheckToolCallRequest) func(int) (op, error) {
+func checksOf(
+	ctx context.Context, p pool, run func(caller, n int) string, request func(run string) *policyv1.CheckToolCallRequest,
+) func(int) (op, error) {
 	return func(caller int) (op, error) {
 		client, n := policyv1.NewPolicyEnforcerServiceClient(p.of(caller)), 0
 		return func() error {

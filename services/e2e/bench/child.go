@@ -203,7 +203,9 @@ func (s *served) services(ctx context.Context, st store.Store) error {
 	}
 	own := auth.Mint()
 	known := auth.Chain(auth.One(auth.Principal{Name: "interlock", Role: auth.Service}, own), tokens)
-	server, err := rpc.NewServer(rpc.Config{Listen: []string{"127.0.0.1:0"}, Authenticator: known, Registerer: daemon.NewRegistry()})
+	server, err := rpc.NewServer(rpc.Config{
+		Listen: []string{"127.0.0.1:0"}, Authenticator: known, Registerer: daemon.NewRegistry(),
+	})
 	if err != nil {
 		return err
 	}
@@ -269,7 +271,8 @@ func (s *served) relay(ctx context.Context, st store.Store, wait <-chan struct{}
 		return err
 	}
 	s.at.NATS = nats.URL()
-	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{NATS: nats.Endpoint(), Holder: "bench", Grace: 15 * time.Second})
+	cfg := bus.Config{NATS: nats.Endpoint(), Holder: "bench", Grace: 15 * time.Second}
+	relay, err := bus.NewRelay(decided.Outbox(st), cfg)
 	if err != nil {
 		return err
 	}

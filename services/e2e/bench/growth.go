@@ -35,14 +35,17 @@ func (b *bencher) growthSections() []section {
 		{"runs-sqlite", func(ctx context.Context) error { return b.moreRuns(ctx, "sqlite", b.sizes) }},
 		{"runs-redis", func(ctx context.Context) error { return b.moreRuns(ctx, "redis", b.redisSizes) }},
 		{"versions", func(ctx context.Context) error {
-			return b.curve(ctx, "Versions of a workflow, on SQLite", "Each check is of one of 1,000 runs, spread over the versions.", moreVersions)
+			return b.curve(ctx, "Versions of a workflow, on SQLite",
+				"Each check is of one of 1,000 runs, spread over the versions.", moreVersions)
 		}},
 		{"documents", func(ctx context.Context) error {
-			return b.curve(ctx, "Sizes of a shared state, on SQLite", "A patch of one field, of a state for each caller.", largerDocuments)
+			return b.curve(ctx, "Sizes of a shared state, on SQLite",
+				"A patch of one field, of a state for each caller.", largerDocuments)
 		}},
 		{"rules", func(ctx context.Context) error {
 			return b.curve(ctx, "Rules of policies, on SQLite",
-				"The rule that allows is the last of its policy. A policy has at most 1,000 rules, so 10,000 are those of ten.", moreRules)
+				"The rule that allows is the last of its policy. A policy has at most 1,000 rules: 10,000 are those of ten.",
+				moreRules)
 		}},
 	}
 }
@@ -51,8 +54,8 @@ func (b *bencher) growthSections() []section {
 func (b *bencher) moreRuns(ctx context.Context, backend string, sizes []int) error {
 	s := &sheet{
 		title: "Stored runs, `interlock up` on " + map[string]string{"redis": "Redis", "sqlite": "SQLite"}[backend],
-		notes: "Calls a second of 64 callers and, in parentheses, their ratio to a bare server with an empty store, min / median / max: " +
-			"of checks and starts to its check that logs, of transitions to its transition. " +
+		notes: "Calls a second of 64 callers and, in parentheses, their ratio to a bare server with an empty store, " +
+			"min / median / max: of checks and starts to its check that logs, of transitions to its transition. " +
 			"Before each row the process was stopped and started again, so a run is cold when it is checked for the first time.",
 		header: []string{
 			"runs", "starts/s", "checks/s of cold runs", "checks/s of the same 1,000 runs", "transitions/s",
@@ -257,9 +260,12 @@ func starts(ctx context.Context, p pool, workflow string, version int64, keep fu
 	}
 }
 
+// loadsOf makes the loads of a curve on a server of a stage.
+type loadsOf func(context.Context, *stage, connected) ([]*load, error)
+
 // curve measures the services with more and more of something, all in alternating rounds.
-func (b *bencher) curve(ctx context.Context, title, notes string, more func(context.Context, *stage, connected) ([]*load, error)) error {
-	s := &sheet{title: title, notes: notes, header: loadHeader}
+func (b *bencher) curve(ctx context.Context, title, notes string, more loadsOf) error {
+	s := &sheet{title: title, notes: notes + " " + cpuNote, header: loadHeader}
 	err := b.onStage("sqlite", func(st *stage) error {
 		servers, err := st.serveTo(growthCallers, roleInterlock)
 		if err != nil {
@@ -372,7 +378,8 @@ func moreRules(ctx context.Context, s *stage, to connected) ([]*load, error) {
 			return nil, err
 		}
 		for i := range max(1, rules/most) {
-			if err := attach(ctx, operator, fmt.Sprintf("bench%d", i), manyRules(fmt.Sprintf("bench%d", i), min(rules, most))); err != nil {
+			name := fmt.Sprintf("bench%d", i)
+			if err := attach(ctx, operator, name, manyRules(name, min(rules, most))); err != nil {
 				return nil, err
 			}
 		}

@@ -49,7 +49,8 @@ func parse() (settings, error) {
 	flag.DurationVar(&s.round, "round", s.round, "length of one measurement")
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.Var(&s.callers, "callers", "numbers of callers")
-	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest or events; of growth runs-sqlite, runs-redis, versions, documents or rules")
+	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest or events; "+
+		"of growth runs-sqlite, runs-redis, versions, documents or rules")
 	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
@@ -118,6 +119,7 @@ func bench(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	load := loadAverage()
 	dir, err := os.MkdirTemp("", "interlock-bench-")
 	if err != nil {
 		return err
@@ -129,7 +131,7 @@ func bench(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("record what the services commit: %w", err)
 	}
-	b := &bencher{settings: s, report: report{out: os.Stdout}, dir: dir, sample: sample}
+	b := &bencher{settings: s, load: load, report: report{out: os.Stdout}, dir: dir, sample: sample}
 	if s.profile != "" {
 		return b.profiles(ctx)
 	}
@@ -183,12 +185,14 @@ type bencher struct {
 	report
 	dir    string
 	sample *sample
+	load   string // of the machine, before
 }
 
 // conditions is under what it measures.
 func (b *bencher) conditions() string {
-	return fmt.Sprintf("%d processors, GOMAXPROCS=%d in each process, %d alternating rounds of %v",
-		runtime.NumCPU(), b.procs, b.rounds, b.round)
+	return fmt.Sprintf("%d processors, GOMAXPROCS=%d in each process, %d alternating rounds of %v; "+
+		"before it began, the machine's load average was %s",
+		runtime.NumCPU(), b.procs, b.rounds, b.round, b.load)
 }
 
 // write puts the tables into a document, in place of the part that has this name.
@@ -198,12 +202,23 @@ func (b *bencher) write(file, name string, now time.Time) error {
 		return err
 	}
 	var part strings.Builder
-	fmt.Fprintf(&part, "Measured on %s: %s.\n", now.UTC().Format(time.DateOnly), b.conditions())
+	note := fmt.Sprintf("Measured on %s: %s.", now.UTC().Format(time.DateOnly), b.conditions())
 	if b.interlock == "" && !hasEtcd() {
-		part.WriteString(noEtcd + ".\n")
+		note += " " + noEtcd + "."
 	}
+	part.WriteString(wrapped(note) + "\n")
 	for i := range b.sheets {
 		part.WriteString(b.sheets[i].markdown())
 	}
 	return os.WriteFile(file, []byte(replaced(string(document), name, part.String())), 0o644)
+}
+
+// loadAverage is how many processes wanted to run in the last minute.
+func loadAverage() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(data), " ")
+	return first
 }

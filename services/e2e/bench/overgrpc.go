@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -22,17 +23,21 @@ const (
 	plainCheck     = "check"
 )
 
+// cpuNote says what a column has.
+const cpuNote = "CPU us is the processor time of one call: of the server and, after the plus sign, of Redis."
+
 // overGRPC compares the calls with those of the bare servers and with etcd, for each number
 // of callers.
 func (b *bencher) overGRPC(ctx context.Context, backend string) error {
-	s := &sheet{title: "Over gRPC on Redis, appendfsync always", header: loadHeader}
+	s := &sheet{title: "Over gRPC on Redis, appendfsync always", notes: cpuNote, header: loadHeader}
 	if backend == "sqlite" {
 		fsyncs, err := b.fsyncs()
 		if err != nil {
 			return err
 		}
 		s.title = "Over gRPC on SQLite, synchronous=FULL"
-		s.notes = fmt.Sprintf("The disk takes %.0f appended and synced blocks of 512 bytes a second, one after the other.", fsyncs)
+		s.notes += fmt.Sprintf(" The disk takes %.0f appended and synced blocks of 512 bytes a second, "+
+			"one after the other.", fsyncs)
 	}
 	for _, callers := range b.callers {
 		err := b.onStage(backend, func(st *stage) error {
@@ -85,7 +90,32 @@ func (b *bencher) group(ctx context.Context, s *stage, callers int) ([]*load, er
 	for _, l := range loads {
 		l.callers, l.calls = callers, max(1, l.calls)
 	}
+	loads = neighbours(loads)
 	return loads, measure(ctx, loads, b.rounds, b.round)
+}
+
+// neighbours orders loads so that what is compared is measured one after the other: a
+// machine changes less between two moments than within a round.
+func neighbours(loads []*load) []*load {
+	var out []*load
+	add := func(l *load) {
+		if l != nil && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	for _, l := range loads {
+		if len(l.against) == 0 {
+			continue // comes with the first that is compared with it
+		}
+		for _, pair := range l.against {
+			add(find(loads, pair.base))
+		}
+		add(l)
+	}
+	for _, l := range loads {
+		add(l)
+	}
+	return out
 }
 
 // gate is the loads of every number of callers, on the bare servers and the services.

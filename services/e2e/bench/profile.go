@@ -47,7 +47,9 @@ func (b *bencher) profileOf(ctx context.Context, s *stage) error {
 	for _, l := range loads {
 		l.callers, l.calls = 64, max(1, l.calls)
 	}
-	for _, name := range []string{"check", "check, limits of a policy", "check, streamed", "check, 16 a message", "transition", "patch of 1 KB"} {
+	for _, name := range []string{
+		plainCheck, "check, limits of a policy", "check, streamed", "check, 16 a message", "transition", "patch of 1 KB",
+	} {
 		l := find(loads, name)
 		file := filepath.Join(b.profile, s.backend+"-"+strings.NewReplacer(", ", "-", " ", "-").Replace(name))
 		failed := make(chan error, 1)
@@ -58,7 +60,8 @@ func (b *bencher) profileOf(ctx context.Context, s *stage) error {
 			var errs [2]error
 			for i, kind := range []string{"profile", "allocs"} {
 				kinds.Go(func() {
-					errs[i] = fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", servers[0].Admin, kind, seconds), file+"."+kind)
+					url := fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", servers[0].Admin, kind, seconds)
+					errs[i] = fetch(ctx, url, file+"."+kind)
 				})
 			}
 			kinds.Wait()

@@ -36,16 +36,23 @@ func (s *sheet) text() string {
 	return out.String()
 }
 
-// markdown is the sheet for a document.
+// goalsColumn is the header of what only those want to know who work on the speed.
+const goalsColumn = "goals"
+
+// markdown is the sheet for a document, without the goals.
 func (s *sheet) markdown() string {
+	header := s.header
+	if n := len(header) - 1; n >= 0 && header[n] == goalsColumn {
+		header = header[:n]
+	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n### %s\n\n", s.title)
 	if s.notes != "" {
-		fmt.Fprintf(&out, "%s\n\n", strings.ReplaceAll(s.notes, "\n", "\n\n"))
+		fmt.Fprintf(&out, "%s\n\n", wrapped(s.notes))
 	}
 	line := func(cells []string) {
 		out.WriteString("|")
-		for i := range s.header {
+		for i := range header {
 			cell := ""
 			if i < len(cells) {
 				cell = cells[i]
@@ -54,10 +61,31 @@ func (s *sheet) markdown() string {
 		}
 		out.WriteString("\n")
 	}
-	line(s.header)
-	out.WriteString(strings.Repeat("| --- ", len(s.header)) + "|\n")
+	line(header)
+	out.WriteString(strings.Repeat("| --- ", len(header)) + "|\n")
 	for _, row := range s.rows {
 		line(row)
+	}
+	return out.String()
+}
+
+// wrapped is a paragraph in lines of a document's width.
+func wrapped(text string) string {
+	const width = 120
+	var out strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case column == 0:
+		case column+1+len(word) > width:
+			out.WriteString("\n")
+			column = 0
+		default:
+			out.WriteString(" ")
+			column++
+		}
+		out.WriteString(word)
+		column += len(word)
 	}
 	return out.String()
 }
@@ -118,7 +146,7 @@ type goal struct {
 // header of a sheet of loads.
 var loadHeader = []string{
 	"callers", "measured", "calls/s", "p50 ms", "p99 ms", "CPU us",
-	"compared with", "calls/s", "CPU us", "rate ratio min / median / max", "p99 ratio min / median / max", "goals",
+	"compared with", "calls/s", "CPU us", "rate ratio min / median / max", "p99 ratio min / median / max", goalsColumn,
 }
 
 // addLoads adds a row for each pair of a load and what it is compared with. A load that is
@@ -136,7 +164,8 @@ func (r *report) addLoads(s *sheet, loads []*load) {
 			}
 			rates, p99s := l.ratio(base, rate), l.ratio(base, p99)
 			row := slices.Concat(own, []string{
-				base.name, figure(base.of(rate)), spent(base), rates.String(), p99s.String(), r.verdicts(l, pair.goals, rates, p99s),
+				base.name, figure(base.of(rate)), spent(base), rates.String(), p99s.String(),
+				r.verdicts(l, pair.goals, rates, p99s),
 			})
 			s.rows = append(s.rows, row)
 			own = make([]string, len(own)) // said once

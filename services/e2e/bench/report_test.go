@@ -9,12 +9,23 @@ import (
 
 func TestSheetAsMarkdown(t *testing.T) {
 	t.Parallel()
-	s := sheet{title: "Checks", notes: "On SQLite.", header: []string{"call", "ratio"}}
-	s.add("a | b", "0.80 / 0.90 / 1.00")
+	s := sheet{title: "Checks", notes: "On SQLite.", header: []string{"call", "ratio", goalsColumn}}
+	s.add("a | b", "0.80 / 0.90 / 1.00", "met")
 	s.add("short")
-	want := "\n### Checks\n\nOn SQLite.\n\n| call | ratio |\n| --- | --- |\n| a \\| b | 0.80 / 0.90 / 1.00 |\n| short |  |\n"
+	want := "\n### Checks\n\nOn SQLite.\n\n| call | ratio |\n| --- | --- |\n" +
+		"| a \\| b | 0.80 / 0.90 / 1.00 |\n| short |  |\n"
 	if got := s.markdown(); got != want {
 		t.Errorf("the markdown is\n%s", got)
+	}
+}
+
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	word := strings.Repeat("x", 59)
+	text := strings.Join([]string{word, word, "y", word, word + "yy", "z"}, " ")
+	want := word + " " + word + "\ny " + word + "\n" + word + "yy z"
+	if got := wrapped(text); got != want {
+		t.Errorf("wrapped:\n%s", got)
 	}
 }
 
@@ -59,5 +70,23 @@ func TestRowsArePairs(t *testing.T) {
 	}
 	if len(s.rows[0]) != len(loadHeader) {
 		t.Errorf("%d cells for %d columns", len(s.rows[0]), len(loadHeader))
+	}
+}
+
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	loads := []*load{
+		{name: "bare"},
+		{name: "check", against: []pair{with("bare"), with("etcd"), with("absent")}},
+		{name: "streamed", against: []pair{with("check")}},
+		{name: "alone"},
+		{name: "etcd"},
+	}
+	var order []string
+	for _, l := range neighbours(loads) {
+		order = append(order, l.name)
+	}
+	if got := strings.Join(order, " "); got != "bare etcd check streamed alone" {
+		t.Errorf("the order is %s", got)
 	}
 }

@@ -37,14 +37,18 @@ func (b *bencher) engines(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", b.rules, err)
 	}
 	s := &sheet{
-		title:  "One decision by a policy of 100 rules, in process",
-		notes:  "The same rules and calls in each engine's own language, compiled beforehand.",
-		header: []string{"measured", "ns min / median / max", "allocations", "compared with", "ns min / median / max", "allocations", "ratio min / median / max"},
+		title: "One decision by a policy of 100 rules, in process",
+		notes: "The same rules and calls in each engine's own language, compiled beforehand.",
+		header: []string{
+			"measured", "ns min / median / max", "allocations",
+			"compared with", "ns min / median / max", "allocations", "ratio min / median / max",
+		},
 	}
 	ours := times[0]
 	for _, other := range times[1:] {
 		s.add(ours.Name, spreadOf(ours.NS).String(), strconv.FormatInt(ours.Allocations, 10),
-			other.Name, spreadOf(other.NS).String(), strconv.FormatInt(other.Allocations, 10), spreadOf(ratios(ours.NS, other.NS)).String())
+			other.Name, spreadOf(other.NS).String(), strconv.FormatInt(other.Allocations, 10),
+			spreadOf(ratios(ours.NS, other.NS)).String())
 	}
 	b.print(s)
 	return nil

@@ -104,7 +104,9 @@ func record(ctx context.Context, dir string) (_ *sample, err error) {
 
 // register adds the services to a server, as all binaries do, and answers what they
 // do in addition to serving, until a context ends.
-func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientConnInterface) ([]func(context.Context) error, error) {
+func register(
+	r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientConnInterface,
+) ([]func(context.Context) error, error) {
 	policies, err := policyenforcer.New(policyenforcer.Config{Store: st, Engine: local, Approval: self, State: self})
 	if err != nil {
 		return nil, err
@@ -113,7 +115,8 @@ func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientCo
 	if err != nil {
 		return nil, err
 	}
-	runs, states := engine.New(engine.Config{Store: st, Approval: self, Sessions: self}), statestore.New(statestore.Config{Store: st})
+	runs := engine.New(engine.Config{Store: st, Approval: self, Sessions: self})
+	states := statestore.New(statestore.Config{Store: st})
 	runs.Register(r)
 	states.Register(r)
 	policies.Register(r)
@@ -123,7 +126,8 @@ func register(r grpc.ServiceRegistrar, st store.Store, local, self grpc.ClientCo
 
 // begin registers the workflow and starts n runs of it.
 func begin(ctx context.Context, conn grpc.ClientConnInterface, n int) ([]string, error) {
-	_, err := enginev1.NewWorkflowServiceClient(conn).RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{Definition: definition})
+	workflows := enginev1.NewWorkflowServiceClient(conn)
+	_, err := workflows.RegisterWorkflow(ctx, &enginev1.RegisterWorkflowRequest{Definition: definition})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +152,9 @@ func checkRequest(run string) *policyv1.CheckToolCallRequest {
 
 // bashRequest is a call of the shell with a line as agents write them.
 func bashRequest(run string) *policyv1.CheckToolCallRequest {
-	return &policyv1.CheckToolCallRequest{RunId: run, Tool: "Bash", Input: []byte(`{"command": "cd server && pytest -q 2>&1 | tail -5"}`)}
+	return &policyv1.CheckToolCallRequest{
+		RunId: run, Tool: "Bash", Input: []byte(`{"command": "cd server && pytest -q 2>&1 | tail -5"}`),
+	}
 }
 
 // transitionRequest is the nth transition of a run: to and fro, with three guards

@@ -31,7 +31,8 @@ func stateOf(size int) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"name":"task-%d","status":"running","result":"nothing to say yet","assigned_to":"agent-%d"}`, i, i%9)
+		fmt.Fprintf(&b, `{"name":"task-%d","status":"running",`, i)
+		fmt.Fprintf(&b, `"result":"nothing to say yet","assigned_to":"agent-%d"}`, i%9)
 	}
 	b.WriteString(`]}`)
 	return b.Bytes()
@@ -78,13 +79,14 @@ func (s *stage) patchLoads(ctx context.Context, interlock connected, callers int
 // createStates registers the schema and makes n states, each of a root session of
 // its own, whose name is the state's id.
 func createStates(ctx context.Context, conn grpc.ClientConnInterface, data []byte, n int) ([]string, error) {
-	_, err := statev1.NewSchemaServiceClient(conn).RegisterSchema(ctx, &statev1.RegisterSchemaRequest{Name: "bench", JsonSchema: []byte(stateSchema)})
+	schemas, states := statev1.NewSchemaServiceClient(conn), statev1.NewStateServiceClient(conn)
+	_, err := schemas.RegisterSchema(ctx, &statev1.RegisterSchemaRequest{Name: "bench", JsonSchema: []byte(stateSchema)})
 	if err != nil {
 		return nil, err
 	}
 	ids := make([]string, n)
 	for i := range ids {
-		created, err := statev1.NewStateServiceClient(conn).CreateState(ctx, &statev1.CreateStateRequest{SchemaName: "bench", Data: data})
+		created, err := states.CreateState(ctx, &statev1.CreateStateRequest{SchemaName: "bench", Data: data})
 		if err != nil {
 			return nil, err
 		}
