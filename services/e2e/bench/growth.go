@@ -347,6 +347,7 @@ func registerVersions(ctx context.Context, conn grpc.ClientConnInterface, name s
 }
 
 // largerDocuments is patches of states from 1 KB to almost the most that a state may have.
+// Sixty-four of the largest are more than a process keeps in memory; fewer are not.
 func largerDocuments(ctx context.Context, s *stage, to connected) ([]*load, error) {
 	operator, err := s.operator(to.child, "")
 	if err != nil {
@@ -363,6 +364,13 @@ func largerDocuments(ctx context.Context, s *stage, to connected) ([]*load, erro
 			l.against = []pair{with(loads[0].name)}
 		}
 		loads = append(loads, l)
+		if size == 1000 {
+			few := func(caller, _ int) string { return sessions[caller%8] }
+			loads = append(loads, &load{
+				name: l.name + ", of 8 states", open: patches(ctx, to.pool, few),
+				against: []pair{with(loads[0].name), with(l.name)},
+			})
+		}
 	}
 	return loads, nil
 }
