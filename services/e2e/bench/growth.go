@@ -40,7 +40,7 @@ func (b *bencher) growthSections() []section {
 		}},
 		{"documents", func(ctx context.Context) error {
 			return b.curve(ctx, "Sizes of a shared state, on SQLite",
-				"A patch of one field, of a state for each caller.", largerDocuments)
+				"A patch of one field, of eight states of each size, each by eight callers.", largerDocuments)
 		}},
 		{"rules", func(ctx context.Context) error {
 			return b.curve(ctx, "Rules of policies, on SQLite",
@@ -347,30 +347,25 @@ func registerVersions(ctx context.Context, conn grpc.ClientConnInterface, name s
 }
 
 // largerDocuments is patches of states from 1 KB to almost the most that a state may have.
-// Sixty-four of the largest are more than a process keeps in memory; fewer are not.
+// They are few, so that a process keeps all of them in memory.
 func largerDocuments(ctx context.Context, s *stage, to connected) ([]*load, error) {
 	operator, err := s.operator(to.child, "")
 	if err != nil {
 		return nil, err
 	}
+	const states = 8 // of each size
 	var loads []*load
 	for _, size := range []int{1, 10, 100, 1000} {
-		sessions, err := createStates(ctx, operator, stateOf(size<<10), growthCallers)
+		sessions, err := createStates(ctx, operator, stateOf(size<<10), states)
 		if err != nil {
 			return nil, err
 		}
-		l := &load{name: fmt.Sprintf("patch of %d KB", size), open: patches(ctx, to.pool, own(sessions))}
+		session := func(caller, _ int) string { return sessions[caller%states] }
+		l := &load{name: fmt.Sprintf("patch of %d KB", size), open: patches(ctx, to.pool, session)}
 		if len(loads) > 0 {
 			l.against = []pair{with(loads[0].name)}
 		}
 		loads = append(loads, l)
-		if size == 1000 {
-			few := func(caller, _ int) string { return sessions[caller%8] }
-			loads = append(loads, &load{
-				name: l.name + ", of 8 states", open: patches(ctx, to.pool, few),
-				against: []pair{with(loads[0].name), with(l.name)},
-			})
-		}
 	}
 	return loads, nil
 }
