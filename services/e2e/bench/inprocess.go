@@ -87,7 +87,8 @@ func (b *bencher) inProcess(ctx context.Context) error {
 	}
 	s := &sheet{
 		title: "In process",
-		notes: "One decision, one step, and one patch that is validated. Find is the run's look-up among 100,000 live " +
+		notes: "One decision, one step, and one patch that is validated. Exact is a tool that the state lists, Glob one of " +
+			"a pattern that it lists, Denied another one. Find is the run's look-up among 100,000 live " +
 			"runs: busy, of 1,000 of them; cold, of another one with each call. Library is evanphx/json-patch and " +
 			"santhosh-tekuri/jsonschema.",
 		header: []string{

@@ -58,6 +58,9 @@ func parse() (settings, error) {
 	flag.Var(&s.sizes, "sizes", "growth: numbers of stored runs on SQLite, each larger than the one before")
 	flag.Var(&s.redisSizes, "redis-sizes", "growth: numbers of stored runs on Redis")
 	flag.Parse()
+	if s.only != "" && s.markdown != "" {
+		return s, errors.New("-markdown replaces all tables of a document: leave -only out")
+	}
 	least := 2 * favourites
 	for _, sizes := range []numbers{s.sizes, s.redisSizes} {
 		for _, n := range sizes {

@@ -46,9 +46,9 @@ func (b *bencher) engines(ctx context.Context) error {
 	}
 	ours := times[0]
 	for _, other := range times[1:] {
-		s.add(ours.Name, spreadOf(ours.NS).String(), strconv.FormatInt(ours.Allocations, 10),
-			other.Name, spreadOf(other.NS).String(), strconv.FormatInt(other.Allocations, 10),
-			spreadOf(ratios(ours.NS, other.NS)).String())
+		s.add(other.Name, spreadOf(other.NS).String(), strconv.FormatInt(other.Allocations, 10),
+			ours.Name, spreadOf(ours.NS).String(), strconv.FormatInt(ours.Allocations, 10),
+			spreadOf(ratios(other.NS, ours.NS)).String())
 	}
 	b.print(s)
 	return nil
