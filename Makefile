@@ -91,7 +91,7 @@ bench: deps ## compare with bare servers and etcd, within 4 minutes; BENCH_QUICK
 	@./services/e2e/bench/run $(BENCH_FLAGS)
 
 .PHONY: bench-growth
-bench-growth: deps ## what more runs, versions, documents and rules cost; takes about half an hour
+bench-growth: deps ## what more runs, versions, documents and rules cost; takes about ten minutes
 	@./services/e2e/bench/run -growth $(BENCH_FLAGS)
 
 .PHONY: demo
