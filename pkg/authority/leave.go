@@ -48,7 +48,7 @@ func (s *Scene) mayLeaveFor(op Op, next Place) *Refusal {
 		refusal = s.mayLeaveBranch(binding, now)
 	}
 	if refusal == nil && op == Resume {
-		// It would be judged by beside the run that the session drives, which stays that.
+		// Calls would be judged by it in addition to the run that the session drives.
 		return refuse(FailedPrecondition, "session %q drives run %s instead: to take run %s up again, load workflow %q with resume",
 			clip(session), now.Run.ID, next.Run.ID, next.Run.Workflow)
 	}

@@ -239,7 +239,7 @@ func (p *planner) redirect(r *syntax.Redirect) {
 const reopens = "makes a file that is read the output or the errors, which /dev/stdout and the like open again to write"
 
 // standard finds redirections after which /dev/stdout or /dev/stderr is a file that was
-// opened to be read: whoever opens those names opens that file anew, and may write it.
+// opened to be read: a program that opens those names opens that file anew, and may write it.
 func (p *planner) standard(r *syntax.Redirect, w Word) {
 	descriptor := ""
 	if r.N != nil {

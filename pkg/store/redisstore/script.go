@@ -33,7 +33,7 @@ var (
 	heldScript   = newScript(heldSource)
 	answerScript = newScript(answerSource)
 	eraScript    = newScript(eraSource)
-	// historyScript answers lists of entries, see parseHistory.
+	// historyScript reads lists of entries, see parseHistory.
 	historyScript = newScript(historySource)
 )
 

@@ -203,11 +203,11 @@ func TestNoWayBack(t *testing.T) {
 		t.Errorf("by an operator: %v", err)
 	}
 
-	// Beside one that may be left it is not resumed either: it has to be loaded again.
+	// In addition to one that may be left it is not resumed either: it must be loaded again.
 	old = g.start("free", "t")
 	other := g.start("around", "t")
 	if _, err := g.Resume(t.Context(), agent, old, "k"); fault.ReasonOf(err) != fault.FailedPrecondition {
-		t.Errorf("beside another: %v", err)
+		t.Errorf("in addition to another: %v", err)
 	}
 	if now := mustStart(t, g.App, agent, Start{Workflow: "free", SessionID: "t", Resume: true}); now.ID != old {
 		t.Fatalf("loaded %s, not %s", now.ID, old)

@@ -4,7 +4,7 @@ package rpc
 // stack again, which takes a sixth of the time of a check.
 const stay = 256
 
-// crew works on things at once, each in a goroutine that does nothing else meanwhile.
+// crew works on things at once, each in a goroutine that does nothing else in the meantime.
 type crew struct {
 	work    chan func()
 	waiting chan struct{}

@@ -54,7 +54,7 @@ func NewEnforcer(a *app.App, runs enginev1.RunServiceClient) *Enforcer {
 	return &Enforcer{app: a, runs: runs, legal: protomap.NewLegalEvents(), busy: make(chan struct{}, maxBusy), crew: newCrew()}
 }
 
-// End ends what waits for more work. Calls under way go on.
+// End ends what waits for more work. Calls under way continue.
 func (s *Enforcer) End() { s.crew.end() }
 
 func caller(ctx context.Context) app.Caller {
