@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -41,7 +40,7 @@ func Protected(m *workflow.Machine, state *workflow.StateView, call Call) (Code,
 	if Own(call.Tool) {
 		return "", ""
 	}
-	if isToken(string(call.Input)) {
+	if bytes.Contains(call.Input, tokenBytes) && isToken(string(call.Input)) {
 		return CodeSelfProtected, holdsToken
 	}
 	if Shell(state, call.Tool) {
@@ -130,20 +129,52 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 }
 
 // hints are in every input that names a file which is protected, in any letter case,
-// or could: escapes of JSON hide letters, and patterns stand for them.
-var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", "file:", `\u`, "*", "?"}
+// or could: escapes of JSON hide letters, patterns stand for them, and some file systems
+// take the last ones for letters of ASCII.
+var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", "file:", `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
+
+// hintsBy are the hints by their first byte, in either letter case.
+var hintsBy = func() (by [256][]string) {
+	for _, hint := range hints {
+		by[hint[0]] = append(by[hint[0]], hint)
+		if upper := hint[0] - 'a' + 'A'; 'a' <= hint[0] && hint[0] <= 'z' {
+			by[upper] = append(by[upper], hint)
+		}
+	}
+	return by
+}()
 
 // mayName is a fast look at an input: false is certain.
 func (p Places) mayName(input []byte) bool {
 	if p.Real != nil { // a link has any name
 		return true
 	}
-	has := func(hint string) bool { return containsFold(input, hint) }
-	if bytes.ContainsFunc(input, func(r rune) bool { return r >= utf8.RuneSelf && lower(string(r))[0] < utf8.RuneSelf }) {
-		return true // a letter that some file systems take for another one
+	for i, b := range input {
+		for _, hint := range hintsBy[b] {
+			if beginsFold(input[i:], hint) {
+				return true
+			}
+		}
 	}
-	own := func(file string) bool { return has(path.Base(file)) }
-	return slices.ContainsFunc(hints, has) || slices.ContainsFunc(p.Data, own) || slices.ContainsFunc(p.Programs, own)
+	own := func(file string) bool { return containsFold(input, path.Base(file)) }
+	return slices.ContainsFunc(p.Data, own) || slices.ContainsFunc(p.Programs, own)
+}
+
+// beginsFold reports that a text begins with a word, in any case of its ASCII letters.
+func beginsFold(text []byte, word string) bool {
+	if len(text) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		b := text[i]
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		if b != word[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // containsFold reports that a text has a word, in any case of its ASCII letters.
@@ -686,11 +717,15 @@ func squeezed(text string) string {
 	return strings.ToLower(strings.NewReplacer(`'`, "", `"`, "", "\\\n", "", `\`, "").Replace(text))
 }
 
+var tokenBytes = []byte(tokenPrefix)
+
+const tokenPrefix = "ilk_"
+
 // isToken reports a text with a static token of Interlock in it.
 func isToken(text string) bool {
-	const prefix, least = "ilk_", 32
+	const least = 32
 	for {
-		_, after, ok := strings.Cut(text, prefix)
+		_, after, ok := strings.Cut(text, tokenPrefix)
 		if !ok {
 			return false
 		}
