@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -127,7 +128,7 @@ func (w *mermaidWriter) classes() {
 }
 
 // mermaidWords mean something to Mermaid even in the middle of a label.
-var mermaidWords = regexp.MustCompile(`(?i)direction|style|classdef`)
+var mermaidWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)direction|style|classdef`) })
 
 // mermaidText writes text so that Mermaid shows it and never obeys it: whatever
 // is not a letter, a digit or harmless becomes a numeric entity, which Mermaid
@@ -135,7 +136,7 @@ var mermaidWords = regexp.MustCompile(`(?i)direction|style|classdef`)
 func mermaidText(text string) string {
 	text = shown(text)
 	words := make(map[int]bool)
-	for _, at := range mermaidWords.FindAllStringIndex(text, -1) {
+	for _, at := range mermaidWords().FindAllStringIndex(text, -1) {
 		words[at[0]] = true
 	}
 	var b strings.Builder

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -189,10 +190,10 @@ func (r *Report) schemaError(err error, place func([]string) *Path) {
 	}
 }
 
-var quotedFragment = regexp.MustCompile(`"[^"#]*(#/[^"]*)"`)
+var quotedFragment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"#]*(#/[^"]*)"`) })
 
 func fragmentIn(message string) string {
-	if m := quotedFragment.FindStringSubmatch(message); m != nil {
+	if m := quotedFragment().FindStringSubmatch(message); m != nil {
 		return m[1]
 	}
 	return ""

@@ -65,16 +65,18 @@ func hasLine(name string) bool {
 }
 
 // variants are what is left of a name that says which build of a program it is.
-var variants = []*regexp.Regexp{
-	// perl5.36-x86_64-linux-gnu, x86_64-linux-gnu-gcc
-	regexp.MustCompile(`^(.+?)-(?:[a-z0-9_]+-)+(?:gnu|musl)[a-z0-9]*$`),
-	regexp.MustCompile(`^(?:[a-z0-9_]+-)+(?:gnu|musl|eabi|elf|mingw32|darwin|android|freebsd|none)[a-z0-9.]*-(.+)$`),
-	// vim.tiny, busybox.static, emacs-nox
-	regexp.MustCompile(`^(.+)[.-](?:tiny|basic|default|static|minimal|small|full|nox|gtk[23]?|athena|lucid|motif|snapshot` +
-		`|traditional|openbsd|distrib|real|orig|bin|exe|dbg|debug)$`),
-	// perl5.36.0, php8.2, gcc-12, python3.13t, ruby3.4.0-rc1
-	regexp.MustCompile(`^(.+?)[-_]?v?[0-9]+(?:\.[0-9]+)*(?:[a-z]|-?(?:dev|alpha|beta|rc)[0-9]*)?$`),
-}
+var variants = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		// perl5.36-x86_64-linux-gnu, x86_64-linux-gnu-gcc
+		regexp.MustCompile(`^(.+?)-(?:[a-z0-9_]+-)+(?:gnu|musl)[a-z0-9]*$`),
+		regexp.MustCompile(`^(?:[a-z0-9_]+-)+(?:gnu|musl|eabi|elf|mingw32|darwin|android|freebsd|none)[a-z0-9.]*-(.+)$`),
+		// vim.tiny, busybox.static, emacs-nox
+		regexp.MustCompile(`^(.+)[.-](?:tiny|basic|default|static|minimal|small|full|nox|gtk[23]?|athena|lucid|motif|snapshot` +
+			`|traditional|openbsd|distrib|real|orig|bin|exe|dbg|debug)$`),
+		// perl5.36.0, php8.2, gcc-12, python3.13t, ruby3.4.0-rc1
+		regexp.MustCompile(`^(.+?)[-_]?v?[0-9]+(?:\.[0-9]+)*(?:[a-z]|-?(?:dev|alpha|beta|rc)[0-9]*)?$`),
+	}
+})
 
 // programName returns the name under which the tables know the program of a file
 // name, or the file name where they do not.
@@ -125,7 +127,7 @@ func plainName(name string) (plain string, ok bool) {
 
 // withoutVariant takes one mark of a build off a name.
 func withoutVariant(name string) string {
-	for _, v := range variants {
+	for _, v := range variants() {
 		if m := v.FindStringSubmatch(name); m != nil {
 			return m[1]
 		}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/interlock-run/interlock/pkg/document"
@@ -91,8 +92,10 @@ var (
 	// operators join or redirect commands, or run one inside another. An entry
 	// is one simple command, so a line that has them is judged part by part and
 	// never matches an entry that does (R2).
-	operators = regexp.MustCompile("&&|\\|\\||[|<>`]|\\$[({A-Za-z_]|(^|[^\\\\]);|&\\s*$")
-	optIn     = regexp.MustCompile(`^@[A-Za-z]*$`)
+	operators = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("&&|\\|\\||[|<>`]|\\$[({A-Za-z_]|(^|[^\\\\]);|&\\s*$")
+	})
+	optIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@[A-Za-z]*$`) })
 )
 
 // anyProgram run whatever they are given: an entry of that name alone allows
@@ -114,9 +117,9 @@ func (r *reader) command(entry string, at *document.Path) {
 		r.report.Errorf(at, CodeCommand, "an empty command matches nothing, or everything; write one or remove the item")
 	case strings.ContainsFunc(entry, unseen):
 		r.report.Errorf(at, CodeCommand, "%s has control or invisible characters; write one command on one line", document.Quote(entry))
-	case strings.ContainsAny(entry, "&|<>`$;") && operators.MatchString(entry):
+	case strings.ContainsAny(entry, "&|<>`$;") && operators().MatchString(entry):
 		r.report.Errorf(at, CodeCommand, "%s is more than one plain command and never matches; list each command alone", document.Quote(entry))
-	case entry[0] == '@' && optIn.MatchString(entry) && entry != "@inert":
+	case entry[0] == '@' && optIn().MatchString(entry) && entry != "@inert":
 		r.report.Errorf(at, CodeCommand, "there is no %s%s; the only set of commands is \"@inert\"", document.Quote(entry),
 			r.report.DidYouMean(entry, slices.Values([]string{"@inert"})))
 	case strings.Trim(entry, "*? \t") == "":

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"regexp"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/document"
 )
@@ -10,7 +11,7 @@ import (
 const maxPolicies = 16
 
 // policyName is what the registry of policies calls one (S7).
-var policyName = regexp.MustCompile(`^[a-z0-9._-]{1,128}$`)
+var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9._-]{1,128}$`) })
 
 // policies reads meta.policy: one name, or a list of them. Whether they exist is
 // known when a tool call is judged.
@@ -36,7 +37,7 @@ func (r *reader) policies(meta document.Fields) {
 		switch {
 		case item.Text == "":
 			r.report.Errorf(item.At, document.CodeEmpty, "the name is empty; name a policy or remove it")
-		case !policyName.MatchString(item.Text):
+		case !policyName().MatchString(item.Text):
 			r.report.Errorf(item.At, document.CodeName, "%s is not a valid policy name; use a-z, 0-9, . _ and -, at most 128 of them", document.Quote(item.Text))
 		}
 	}

@@ -282,42 +282,6 @@ func clean(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(text), 0o600))
 }
 
-// TestHookStartsBeforeTheRest: nothing that is slow to start is started for a
-// hook. Go's own trace of package initialisation says so.
-func TestHookStartsBeforeTheRest(t *testing.T) {
-	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	trace := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), self, args...)
-		cmd.Dir = t.TempDir()
-		cmd.Env = []string{"GODEBUG=inittrace=1", "GORACE=atexit_sleep_ms=0"}
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		_ = cmd.Run() // its code is not of interest here
-		return stderr.String()
-	}
-	hook := trace("hook")
-	if !strings.Contains(hook, "Interlock blocks this") || !strings.Contains(hook, "init encoding/json ") {
-		t.Fatalf("the trace has no hook in it:\n%s", hook)
-	}
-	all := trace("-test.list=^$")
-	for _, slow := range []string{
-		"net", "net/http", "buf.build/go/protovalidate", "github.com/santhosh-tekuri/jsonschema/v6",
-		"github.com/prometheus/client_golang/prometheus", "github.com/nats-io/nats-server/v2/server", "google.golang.org/grpc",
-	} {
-		line := "init " + slow + " @"
-		if !strings.Contains(all, line) {
-			t.Errorf("%s is not in the program any more: name another", slow)
-		}
-		if strings.Contains(hook, line) {
-			t.Errorf("a hook waits for %s; package early must import less", slow)
-		}
-	}
-}
-
 // TestScriptsCoverEveryCommand: a command without a transcript is a defect.
 func TestScriptsCoverEveryCommand(t *testing.T) {
 	t.Parallel()

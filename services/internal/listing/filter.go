@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -21,7 +22,7 @@ const and = "AND"
 const maxValue = 1024
 
 // bare is a value that needs no quotes.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_.:/@+*-]+$`)
+var bare = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:/@+*-]+$`) })
 
 // Term is one condition of a filter.
 type Term struct{ Key, Value string }
@@ -38,7 +39,7 @@ func Filter(terms ...Term) string {
 }
 
 func quote(value string) string {
-	if bare.MatchString(value) && value != and {
+	if bare().MatchString(value) && value != and {
 		return value
 	}
 	text, err := json.Marshal(value)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -89,16 +90,18 @@ func (a *App) same(ctx context.Context, caller Caller, req consent.Request, runI
 }
 
 // ids that a caller may choose can be part of a path and of a subject as they are.
-var ids = regexp.MustCompile(`^` + typeid.Approval + `_[0-9A-Za-z_-]{1,120}$`)
+var ids = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` + typeid.Approval + `_[0-9A-Za-z_-]{1,120}$`)
+})
 
 // read checks a request, but for what the core does.
 func (q *Question) read() (consent.Request, error) {
 	req := consent.Request{
 		ID: q.ID, Action: consent.Action{Kind: q.Kind}, Editable: q.Editable, Asker: q.Asker, Message: q.Message, Terms: q.Terms,
 	}
-	if q.ID != "" && !ids.MatchString(q.ID) {
+	if q.ID != "" && !ids().MatchString(q.ID) {
 		return req, fault.New(fault.InvalidRequest, "the approval id %s must be %s_ and letters, digits, _ and -; leave it out to get one",
-			document.Quote(q.ID), typeid.Approval).Violate("/approval_id", "FORMAT", "must be "+ids.String())
+			document.Quote(q.ID), typeid.Approval).Violate("/approval_id", "FORMAT", "must be "+ids().String())
 	}
 	var err error
 	if req.Action.Subject, err = parse("subject", q.Subject, MaxSubject); err != nil {

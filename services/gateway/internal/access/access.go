@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/fault"
@@ -139,13 +140,13 @@ func unauthenticated(message, problem string) *Refusal {
 
 var (
 	// bearer is the header of RFC 6750, section 2.1.
-	bearer = regexp.MustCompile(`^(?i:bearer) +(\S+) *$`)
+	bearer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:bearer) +(\S+) *$`) })
 	// visible is any token that pkg/auth takes.
-	visible = regexp.MustCompile(`^[!-~]+$`)
+	visible = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[!-~]+$`) })
 )
 
 // ValidToken reports whether a text can be a token.
-func ValidToken(text string) bool { return len(text) <= MaxToken && visible.MatchString(text) }
+func ValidToken(text string) bool { return len(text) <= MaxToken && visible().MatchString(text) }
 
 // Bearer is the token of an Authorization header, empty where there is none. It is
 // not ok with more than one header, or another than a bearer token.
@@ -154,7 +155,7 @@ func Bearer(h http.Header) (token string, ok bool) {
 	if len(values) == 0 {
 		return "", true
 	}
-	m := bearer.FindStringSubmatch(strings.TrimSpace(values[0]))
+	m := bearer().FindStringSubmatch(strings.TrimSpace(values[0]))
 	if len(values) > 1 || m == nil || !ValidToken(m[1]) {
 		return "", false
 	}

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/visible"
@@ -21,7 +22,7 @@ var pages string
 
 // templates escape what they are given. That it can be seen for what it is, is for
 // the views.
-var templates = template.Must(template.New("").Parse(pages))
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(pages)) })
 
 // frame is what all pages share.
 type frame struct {
@@ -48,7 +49,7 @@ func (v *visit) frame(title string) frame {
 // render responds with a page, whole or not at all.
 func (p *page) render(w http.ResponseWriter, status int, name string, view any) {
 	var page bytes.Buffer
-	if err := templates.ExecuteTemplate(&page, name, view); err != nil {
+	if err := templates().ExecuteTemplate(&page, name, view); err != nil {
 		p.Logger.Error("an approval page could not be made", "page", name, "cause", err)
 		http.Error(w, "internal error; the server's log has the cause", http.StatusInternalServerError)
 		return

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
@@ -126,14 +127,14 @@ func (i Identity) validate() error {
 	return i.Binding.validate()
 }
 
-var toolPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]{0,32}$`)
+var toolPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{0,32}$`) })
 
 // withDefaults checks a configuration and fills in what was left out.
 func (c Config) withDefaults() (Config, error) {
 	if c.Workflows == nil || c.Runs == nil || c.Policy == nil {
 		return c, errors.New("mcp: the clients Workflows, Runs and Policy are required")
 	}
-	if !toolPrefix.MatchString(c.ToolPrefix) {
+	if !toolPrefix().MatchString(c.ToolPrefix) {
 		return c, fmt.Errorf("mcp: tool prefix %q must be at most 32 letters, digits, '-' and '_'", c.ToolPrefix)
 	}
 	if strings.HasPrefix(c.ToolPrefix, upstream.Prefix) {

@@ -43,7 +43,7 @@ func (s *Server) invite(c caller, id string) *sdk.CallToolResult {
 	if ask == nil {
 		return nil
 	}
-	result := needsInput
+	result := needsInput()
 	result.InputRequests = sdk.InputRequestMap{"approval": ask}
 	return &result
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,7 +18,10 @@ var perCaller = sdk.Cacheable{CacheScope: "private"}
 
 // The empty results of the stateless protocol: of a call that is over, and of one that
 // wants the call again with what it asks the client for.
-var completed, needsInput = emptyResult("complete"), emptyResult("input_required")
+var (
+	completed  = sync.OnceValue(func() sdk.CallToolResult { return emptyResult("complete") })
+	needsInput = sync.OnceValue(func() sdk.CallToolResult { return emptyResult("input_required") })
+)
 
 // emptyResult has a resultType. The SDK sets that for tools that it calls itself, and
 // lets nobody else set it; but it reads it.
@@ -34,7 +38,7 @@ func complete(req *sdk.CallToolRequest, result *sdk.CallToolResult) *sdk.CallToo
 	if req.ProtocolVersion() < protocolStateless || result == nil || result.NeedsInput() {
 		return result
 	}
-	marked := completed
+	marked := completed()
 	marked.Meta, marked.Content, marked.StructuredContent, marked.IsError = result.Meta, result.Content, result.StructuredContent, result.IsError
 	return &marked
 }

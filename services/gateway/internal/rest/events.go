@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"google.golang.org/grpc/metadata"
 
@@ -154,7 +155,7 @@ func (c *call) lastEvent() (id uint64, given bool, err error) {
 }
 
 // subjectToken is one token, percent-encoded where it has to be (docs/events.md).
-var subjectToken = regexp.MustCompile(`^[A-Za-z0-9_%-]+$`)
+var subjectToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_%-]+$`) })
 
 // subjectFilter is a filter that cannot leave the namespace. One that does not
 // begin at the root is taken to be within the namespace.
@@ -169,7 +170,7 @@ func subjectFilter(namespace, subject string) (string, error) {
 	tokens := strings.Split(subject, ".")
 	for i, token := range tokens {
 		last := i == len(tokens)-1
-		if !subjectToken.MatchString(token) && token != "*" && (token != ">" || !last) {
+		if !subjectToken().MatchString(token) && token != "*" && (token != ">" || !last) {
 			return "", badParameter("subject", "INVALID",
 				"must be a NATS subject filter, e.g. run.> or run.*.transitioned, with > only at the end")
 		}

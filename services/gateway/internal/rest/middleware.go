@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"runtime/debug"
+	"sync"
 
 	"google.golang.org/grpc/metadata"
 
@@ -26,7 +27,7 @@ const (
 	metaAuthorization = "authorization"
 )
 
-var requestIDPattern = regexp.MustCompile(`^[!-~]{1,128}$`)
+var requestIDPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[!-~]{1,128}$`) })
 
 // ServeHTTP serves a request that was let in.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +61,7 @@ func (e *edge) begin(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	id := r.Header.Get(headerRequestID)
-	if !requestIDPattern.MatchString(id) {
+	if !requestIDPattern().MatchString(id) {
 		id = rand.Text()
 	}
 	h.Set(headerRequestID, id)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -53,7 +54,7 @@ func (s *Set) Catalogue() *Catalogue { return s.catalogue.Load() }
 
 // toolName is what a tool may be called: what gates, logs and clients
 // can carry without quoting or mistaking it for another.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`) })
 
 // rebuild makes the catalogue anew from what the servers offer now.
 func (s *Set) rebuild() {
@@ -62,7 +63,7 @@ func (s *Set) rebuild() {
 	c := &Catalogue{Tools: map[string]*Tool{}, bare: map[string][]string{}}
 	for name, from := range s.connections {
 		for _, tool := range from.offered() {
-			if !toolName.MatchString(tool.Name) {
+			if !toolName().MatchString(tool.Name) {
 				s.options.Logger.Warn("upstream: a tool is ignored: its name has unusual characters or is too long",
 					"upstream", name, "tool", fmt.Sprintf("%.64s", tool.Name))
 				continue

@@ -69,7 +69,9 @@ type Options struct {
 }
 
 // serverName keeps mcp__NAME__tool unambiguous: "__" and "_" at an end would not.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]|_[A-Za-z0-9-])*$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]|_[A-Za-z0-9-])*$`)
+})
 
 // reservedServers are names under which agents know Interlock itself. Gates take
 // mcp__interlock__... for own tools and always allow them (S3).
@@ -77,7 +79,7 @@ var reservedServers = map[string]bool{"interlock": true, "statewright": true}
 
 func (s Server) validate() error {
 	switch {
-	case !serverName.MatchString(s.Name) || len(s.Name) > 64:
+	case !serverName().MatchString(s.Name) || len(s.Name) > 64:
 		return fmt.Errorf("upstream name %q must be 1 to 64 letters, digits, '-' and single '_' between them", s.Name)
 	case reservedServers[strings.ToLower(s.Name)]:
 		return fmt.Errorf("upstream name %q is reserved for Interlock's own tools; choose another", s.Name)
@@ -97,7 +99,7 @@ func (s Server) checkNames(reserved func(string) bool, taken map[string]string) 
 			return fmt.Errorf("upstream %q: its tool %q cannot be named %q: %s", s.Name, tool, name, why)
 		}
 		switch {
-		case !toolName.MatchString(name) || strings.HasPrefix(name, Prefix):
+		case !toolName().MatchString(name) || strings.HasPrefix(name, Prefix):
 			return wrong("use 1 to 128 letters, digits and _.:/-, without mcp__ in front")
 		case toolname.Known(name) || reserved(name):
 			return wrong("a tool of Interlock or of an agent's client has this name; choose another, or call it " + Prefix + s.Name + "__" + tool)

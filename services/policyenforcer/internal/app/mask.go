@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/document"
 )
@@ -30,7 +31,7 @@ type Masks struct {
 	patterns []maskPattern
 }
 
-var defaultMasks = mustMasks(DefaultMaskKeys(), DefaultMaskPatterns())
+var defaultMasks = sync.OnceValue(func() Masks { return mustMasks(DefaultMaskKeys(), DefaultMaskPatterns()) })
 
 func mustMasks(keys, patterns []string) Masks {
 	m, err := NewMasks(keys, patterns)
@@ -93,7 +94,7 @@ func (m Masks) Text(s string) string {
 
 func (m Masks) orDefault() Masks {
 	if !m.made {
-		return defaultMasks
+		return defaultMasks()
 	}
 	return m
 }

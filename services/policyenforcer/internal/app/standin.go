@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -17,13 +18,13 @@ import (
 // drive.
 const openWorkflow = `{"id": "no-run", "initial": "open", "states": {"open": {"on": {"END": "end"}}, "end": {"type": "final"}}}`
 
-var standInFor = func() *Definition {
+var standInFor = sync.OnceValue(func() *Definition {
 	def, problems := workflow.Parse([]byte(openWorkflow))
 	if problems.HasErrors() {
 		panic(problems.Err())
 	}
 	return &Definition{Machine: workflow.Compile(def, 0)}
-}()
+})
 
 // found is a snapshot, or one that stands in for it where a session drives no run and
 // policies hold for it all the same.
@@ -100,8 +101,11 @@ func standIn(namespace, session string) *snapshotOf {
 	sum := sha256.Sum256([]byte(session)) // names may hold what subjects and ids cannot
 	key := ledger.Run(namespace, "session_"+hex.EncodeToString(sum[:16]))
 	run := &workflow.Run{
-		ID: key.ID, Workflow: standInFor.Machine.Name(), SessionID: session, Status: workflow.Running, Version: store.Absent,
+		ID: key.ID, Workflow: standInFor().Machine.Name(), SessionID: session, Status: workflow.Running, Version: store.Absent,
 		Lane: workflow.Lane{State: "open"},
 	}
-	return &snapshotOf{run: new(run.At("")), Definition: standInFor, key: key, entry: ledger.Entry(key, 0), root: key, all: []*Definition{standInFor}, unbound: true}
+	return &snapshotOf{
+		run: new(run.At("")), Definition: standInFor(), key: key, entry: ledger.Entry(key, 0), root: key,
+		all: []*Definition{standInFor()}, unbound: true,
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -93,20 +94,26 @@ func yamlBegin(b *bytes.Buffer, depth int, first, inline bool) {
 
 var (
 	// plainText needs no quotes, unless it is one of the words.
-	plainText  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./>,()|+-]*( [A-Za-z0-9_./>(|+-][A-Za-z0-9_./>,()|+-]*)*$`)
-	otherWords = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|nan|inf)$`)
-	unprinted  = regexp.MustCompile(`[\x{7f}-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]`)
+	plainText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./>,()|+-]*( [A-Za-z0-9_./>(|+-][A-Za-z0-9_./>,()|+-]*)*$`)
+	})
+	otherWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|nan|inf)$`)
+	})
+	unprinted = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[\x{7f}-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]`)
+	})
 )
 
 func yamlText(text string) string {
-	if plainText.MatchString(text) && !otherWords.MatchString(text) {
+	if plainText().MatchString(text) && !otherWords().MatchString(text) {
 		return text
 	}
 	quoted, err := jsontext.AppendQuote(nil, text)
 	if err != nil { // not UTF-8: replaced
 		quoted, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\ufffd"))
 	}
-	return unprinted.ReplaceAllStringFunc(string(quoted), func(s string) string {
+	return unprinted().ReplaceAllStringFunc(string(quoted), func(s string) string {
 		return fmt.Sprintf(`\u%04x`, []rune(s)[0])
 	})
 }
