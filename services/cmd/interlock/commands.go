@@ -80,14 +80,27 @@ var commands = []command{
 }
 
 // named are the commands that the parser needs for a command line: the one that it
-// names, or else all. To build the grammar of all takes longer than most commands
-// do.
+// begins with, or else all, without their grammar when it names none: help and errors
+// have no more than the names then. To build the grammar of all takes longer than most
+// commands do.
 func named(args []string) []command {
-	if len(args) == 0 || args[0] == completion.Name { // which prints them all
+	find := func(name string) int {
+		return slices.IndexFunc(commands, func(c command) bool { return c.name == name })
+	}
+	switch at := slices.IndexFunc(args, func(arg string) bool { return find(arg) >= 0 }); {
+	case at == 0 && args[0] != completion.Name: // which prints them all
+		i := find(args[0])
+		return commands[i : i+1]
+	case at >= 0:
 		return commands
 	}
-	if i := slices.IndexFunc(commands, func(c command) bool { return c.name == args[0] }); i >= 0 {
-		return commands[i : i+1]
+	return withoutGrammar(commands)
+}
+
+func withoutGrammar(all []command) []command {
+	names := slices.Clone(all)
+	for i := range names {
+		names[i].grammar, names[i].tags = of[struct{}], nil
 	}
-	return commands
+	return names
 }
