@@ -112,6 +112,7 @@ type spec struct {
 	dumps        bool // it shows the environment
 	remote       bool // what it runs runs elsewhere
 	macros       bool // operands with a backslash are code
+	compiler     bool // it writes, and what only checks is told by its options, see onlyChecks
 	colons       bool // options have their argument after a colon
 	opaque       bool // it builds or tests by what files of the workspace say
 	doubt        Kind // what a word is found for that may be any option
@@ -253,6 +254,7 @@ var properties = map[string]func(*spec){
 	"@dumps":        func(s *spec) { s.dumps = true },
 	"@remote":       func(s *spec) { s.remote = true },
 	"@macros":       func(s *spec) { s.macros = true },
+	"@compiler":     func(s *spec) { s.compiler = true },
 	"@colons":       func(s *spec) { s.colons = true },
 	"@opaque":       func(s *spec) { s.opaque = true },
 }

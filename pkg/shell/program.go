@@ -87,6 +87,9 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	case s.programs == 2 && len(sc.operands) > 1 && sc.words[sc.operands[1]].Static:
 		sc.program(programName(sc.words[sc.operands[1]].Text), c, sc.operands[1])
 	}
+	if s.compiler && sc.quiet {
+		sc.onlyChecks(at)
+	}
 	if opaque {
 		sc.note(Opaque, c, at, runsProject)
 		sc.scriptArguments(at)
@@ -96,6 +99,31 @@ func (p *planner) tabled(name string, c, at int) *scan {
 		sc.scriptShell(at)
 	}
 	return sc
+}
+
+// checkOptions are how the options of a compiler begin that change nothing about what it
+// writes or runs when it only checks or expands a file.
+var checkOptions = []string{
+	"-I", "-D", "-U", "-W", "-O", "-g", "-m", "-f", "-std", "-x", "-l", "-L", "-E", "-M", "-P", "-C", "-H", "-w", "-ansi", "-pedantic", "-pipe",
+	"-pthread", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-nostdinc", "-trigraphs", "-undef", "--std", "--target", "-target",
+	"-dump", "-print", "-version", "--version", "-vV", "--print", "-arch",
+}
+
+// writingChecks are options that begin so, and write or run something all the same.
+var writingChecks = []string{
+	"-Wp,", "-Wa,", "-Wl,", "-MD", "-MF", "-MMD", "-MJ", "-fplugin", "-fpass-plugin", "-fdump", "-fprofile", "-fopt-info", "-fdiagnostics", "-fuse-ld",
+	"-fmodule", "-fcallgraph-info", "-fstack-usage", "-ftest-coverage", "-fcoverage", "-fsave-optimization", "-ftime-trace", "-fada-spec",
+	"-fdump-", "-foptimization-record", "-fcrash", "-fintegrated", "-fembed", "-gen-", "-gsplit", "-module", "-dumpdir", "-dumpbase", "-mllvm",
+}
+
+// onlyChecks finds what may write in a command of a compiler that checks or expands a file.
+func (s *scan) onlyChecks(at int) {
+	for i, w := range s.words[at+1:] {
+		begins := func(with string) bool { return strings.HasPrefix(w.Text, with) }
+		if isOption(w) && w.Text != "-o" && (!slices.ContainsFunc(checkOptions, begins) || slices.ContainsFunc(writingChecks, begins)) {
+			s.note(Writes, s.c, at+1+i, "has an option by which a compiler may write or run something")
+		}
+	}
 }
 
 // scriptArguments judges what a script of a package is given: it hands it on to a
@@ -234,9 +262,24 @@ func (s *scan) subcommand() bool {
 	case s.spec.closed:
 		s.note(Writes, s.c, at, "has a subcommand that is not known to only read")
 	default:
+		s.looks(at)
 		return false
 	}
 	return true
+}
+
+// looks judges the options after a place, none of which a line names, by how they look.
+func (s *scan) looks(at int) {
+	for i := at + 1; i < len(s.words); i++ {
+		if s.words[i].Static && s.words[i].Text == "--" {
+			return
+		}
+		next := Word{}
+		if i+1 < len(s.words) {
+			next = s.words[i+1]
+		}
+		s.unknownLook(s.c, i, s.words[i], next)
+	}
 }
 
 // inlineCode is for programs whose words, or whose input, are code.
@@ -300,6 +343,10 @@ func (s *scan) module() {
 		name = python
 	}
 	if specOf(name) != nil {
+		if strings.HasPrefix(name, "python -m ") && len(s.moves) > 0 {
+			// Python looks for it where the line has gone first.
+			s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
+		}
 		s.tabled(name, s.c, s.rest)
 	} else if s.moduleOf == "-m" {
 		s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)

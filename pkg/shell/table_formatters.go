@@ -9,11 +9,14 @@ go fmt|go fix|go generate|go get|go install|go clean:: @writes @single -n:quiet
 go mod|go work:: @sub
 go mod tidy|go mod download|go mod vendor|go mod init|go mod edit|go work init|go work use|go work edit|go work sync|go work vendor:: @writes @single -json:quiet -print:quiet
 go env:: @single -w:writes -u:writes
-go build|go run:: @opaque @single -o=out -toolexec=run -exec=run -overlay= -pkgdir=writes -a -n -x -p= -tags= -ldflags= -gcflags= -asmflags= -mod= -modfile= -buildmode= -compiler= -C=
-go vet|go list|go doc:: @single -o=out -toolexec=run -exec=run -vettool=run -overlay= -pkgdir=writes -a -n -x -p= -tags= -ldflags= -gcflags= -asmflags= -mod= -modfile= -buildmode= -compiler= -C=
-go test:: @opaque @single -o=out -c:writes -toolexec=run -exec=run -vettool=run -coverprofile=out -cpuprofile=out -memprofile=out -blockprofile=out -mutexprofile=out -trace=out -outputdir=writes -run= -bench= -count= -timeout= -tags= -ldflags= -gcflags= -mod= -parallel= -p= -cpu= -covermode= -coverpkg= -fuzz= -fuzztime= -shuffle= -skip= -list= -benchtime= -v -args:stop
+go build|go run:: @opaque @single -debug-trace=out -debug-actiongraph=out -debug-runtime-trace=out -o=out -toolexec=run -exec=run -overlay= -pkgdir=writes -a -n -x -p= -tags= -ldflags= -gcflags= -asmflags= -mod= -modfile= -buildmode= -compiler= -C=
+go vet|go list|go doc:: @single -debug-trace=out -debug-actiongraph=out -debug-runtime-trace=out -o=out -toolexec=run -exec=run -vettool=run -overlay= -pkgdir=writes -a -n -x -p= -tags= -ldflags=writes -gcflags=writes -asmflags=writes -mod= -modfile= -buildmode= -compiler= -C=
+go test:: @opaque @single -debug-trace=out -debug-actiongraph=out -debug-runtime-trace=out -test.coverprofile=out -test.cpuprofile=out -test.memprofile=out -test.blockprofile=out -test.mutexprofile=out -test.trace=out -test.testlogfile=out -test.outputdir=writes -test.gocoverdir=writes -o=out -c:writes -toolexec=run -exec=run -vettool=run -coverprofile=out -cpuprofile=out -memprofile=out -blockprofile=out -mutexprofile=out -trace=out -outputdir=writes -run= -bench= -count= -timeout= -tags= -ldflags=writes -gcflags=writes -asmflags=writes -mod= -parallel= -p= -cpu= -covermode= -coverpkg= -fuzz= -fuzztime= -shuffle= -skip= -list= -benchtime= -v -args
 go tool:: @sub @opaque
 go tool compile|go tool link|go tool asm|go tool cgo|go tool pack:: @writes
+go tool cover|go tool covdata|go tool trace|go tool nm|go tool objdump|go tool addr2line|go tool fix|go tool test2json:: @opaque @single -o=out -w:writes -html= -func= -i= -pkg=
+go tool pprof:: @opaque @single -o=out -output=out -svg,-pdf,-png,-gif,-ps,-eps,-dot,-proto,-topproto,-callgrind,-kcachegrind,-web,-weblist,-evince,-gv:writes -http= -tools= -buildid= -base= -diff_base=
+go tool buildid:: @opaque @single -w:writes
 golangci-lint:: @sub
 golangci-lint run:: --fix:writes
 golangci-lint fmt|golangci-lint migrate:: @writes -d,--diff:quiet

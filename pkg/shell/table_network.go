@@ -21,8 +21,11 @@ gh attestation|gh browse|gh cache|gh completion|gh gpg-key|gh label|gh org|gh pr
 gh repo|gh pr|gh release|gh run|gh gist|gh extension|gh alias|gh config|gh auth|gh codespace|gh issue|gh api|glab repo|glab mr:: @sub
 gh repo clone|gh repo fork|gh repo create|gh repo sync|gh pr checkout|gh release download|gh run download|gh gist clone|gh extension install|gh extension remove|gh extension upgrade|gh extension create|gh extension exec|gh alias set|gh alias import|gh alias delete|gh config set|gh auth login|gh auth logout|gh auth setup-git|gh codespace cp|gh codespace ssh|glab repo clone|glab mr checkout:: @writes
 aws:: @sub --region= --profile= --output= --endpoint-url=
-aws s3|aws configure:: @sub
+aws s3|aws s3api|aws configure:: @sub
+aws s3api get-object|aws s3api get-object-torrent|aws s3api select-object-content:: @writes
 aws s3 cp|aws s3 mv|aws s3 sync|aws s3 rm|aws configure set|aws configure import:: @writes
 gsutil|gcloud|az|doctl|flyctl|heroku:: @sub
+az storage|az storage blob|az storage file|az storage fs|az storage fs file|az keyvault|az keyvault secret|az keyvault key|az keyvault certificate:: @sub
+az storage blob download|az storage blob download-batch|az storage file download|az storage file download-batch|az storage fs file download|az keyvault secret download|az keyvault key download|az keyvault certificate download:: @writes
 gsutil cp|gsutil mv|gsutil rsync|gsutil rm|gcloud init:: @writes
 `

@@ -42,7 +42,7 @@ systemctl:: @sub
 systemctl start|systemctl stop|systemctl restart|systemctl reload|systemctl enable|systemctl disable|systemctl mask|systemctl unmask|systemctl edit|systemctl set-property|systemctl daemon-reload|systemctl kill|systemctl isolate|systemctl set-environment|systemctl link|systemctl revert|systemctl reboot|systemctl poweroff:: @writes
 systemctl show-environment:: @dumps
 launchctl|dbus-update-activation-environment|procenv|pargs:: @dumps
-journalctl:: --vacuum-size=writes --vacuum-time=writes --rotate:writes --flush:writes
+journalctl:: --cursor-file=writes --setup-keys:writes --update-catalog:writes --relinquish-var:writes --sync:writes --vacuum-size=writes --vacuum-time=writes --rotate:writes --flush:writes
 hostnamectl|timedatectl|localectl:: @sub
 hostnamectl set-hostname|hostnamectl hostname|timedatectl set-time|timedatectl set-timezone|timedatectl set-ntp|localectl set-locale:: @writes
 hostname:: @operands -F,--file=writes -b,--boot:writes -I -i -f -s -d -A
@@ -56,7 +56,7 @@ strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: 
 ar:: @sub @closed
 ar t|ar tv|ar p::
 ld|as|nasm|yasm|gold|lld|ld.lld:: @writes -v:quiet -V:quiet
-gcc|g++|cc|c++|c89|c99|c89-gcc|c99-gcc|clang|clang++|tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|swiftc|fpc|gnatmake|dmd|ldc2:: @writes @single -fsyntax-only:quiet -E:quiet -M:quiet -MM:quiet -dumpversion:quiet -dumpmachine:quiet -v:quiet -V:quiet -vV:quiet -version:quiet --version:quiet --print=quiet -print-search-dirs:quiet -o=out -wrapper=run -fplugin=unseen -e=code -MF=out
+gcc|g++|cc|c++|c89|c99|c89-gcc|c99-gcc|clang|clang++|tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|swiftc|fpc|gnatmake|dmd|ldc2:: @writes @single @compiler -fsyntax-only:quiet -E:quiet -M:quiet -MM:quiet -dumpversion:quiet -dumpmachine:quiet -vV:quiet -o=out -version:quiet --version:quiet --print=quiet -print-search-dirs:quiet -wrapper=run -fplugin=unseen -e=code -MF=out
 bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|lcov|genhtml|doxygen|sphinx-build|mkdocs|jekyll|hugo:: @writes
 zipsplit|zipnote:: @writes
 zip:: @writes -TT=run --unzip-command=run -sf:quiet
@@ -71,7 +71,7 @@ xxd:: @out2 @stops -c= -g= -l= -o= -s= -n= -R=
 gpg|gpg2:: @operands -o,--output=outdash -d,--decrypt:quiet --verify:quiet -k,--list-keys,--list-public-keys:quiet -K,--list-secret-keys:quiet --fingerprint:quiet --list-packets:quiet --check-sigs:quiet --list-sigs:quiet -c,--symmetric:writes -e,--encrypt:writes -s,--sign:writes -b,--detach-sign:writes --clearsign,--clear-sign:writes --import:writes --gen-key,--generate-key,--full-generate-key:writes --delete-keys:writes --edit-key:writes --recv-keys=writes -a= -u,--local-user= -r,--recipient= --homedir=
 age|minisign|signify:: -o,--output=out -G:writes -S:writes
 age-keygen|ssh-keygen|ssh-add|ssh-copy-id|mkcert|certbot|keytool:: @writes -l:quiet -F=quiet -D=run -s=run -w=run
-openssl:: @single -out=out -keyout=out -CAcreateserial:writes -writerand=out -engine=unseen -provider-path=unseen -in= -inkey= -CA= -CAkey= -passin= -passout= -subj= -days= -newkey= -config= -extensions= -connect= -servername= -name= -md= -x509toreq
+openssl:: @single -out=out -keyout=out -CAcreateserial:writes -writerand=out -keylogfile=out -msgfile=out -sess_out=out -newkey=writes -engine=unseen -provider-path=unseen -in= -inkey= -CA= -CAkey= -passin= -passout= -subj= -days= -config= -extensions= -connect= -servername= -name= -md= -x509toreq
 convert|magick|mogrify|composite|montage|ffmpeg|sox|lame|flac|oggenc|opusenc|cwebp|dwebp|pngcrush|optipng|jpegoptim|jpegtran|pngquant|gifsicle|inkscape|rsvg-convert|potrace|gs|ps2pdf|pdf2ps|qpdf|pdftk|pdfunite|pdfseparate|pdftoppm|pdfimages|wkhtmltopdf|wkhtmltoimage|libreoffice|soffice|bibtex|makeindex|dvips|xfig:: @writes
 latex|pdflatex|xelatex|lualatex|tex|pdftex|xetex|luatex:: @writes @macros @single -shell-escape,-enable-write18,-shell-restricted:code -luaonly,-lua:code -output-directory=out
 pdftotext|pdftohtml|ps2ascii:: @out2 @stops -f= -l= -r= -x= -y= -W= -H= -enc= -opw= -upw=

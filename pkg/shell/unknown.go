@@ -20,6 +20,7 @@ var (
 		"--out ", "--outfile", "--out-file", "--outdir", "--out-dir", "--output", "--in-place ", "--inplace ",
 		"--write", "--overwrite", "--fix ", "--fix-", "--save", "--export",
 		"--update-snapshot", "--updateSnapshot", "--bless", "--init ", "--report-file", "--reportfile", "--log-file", "--logfile", "--log-junit",
+		"--log ", "--logs-dir", "--log-dir ", "--logdir", "--profile-output", "--cursor-file", "--keylog", "--cache ", "--cache-dir ", "--expand-",
 		"--junit", "--testdox-html", "--testdox-text", "--coverage-html", "--coverage-xml", "--coverage-clover",
 	}
 	runningOptions = []string{"--eval", "--exec", "--preview ", "--preview-command", "--script", "--plugin"}

@@ -87,7 +87,7 @@ func (b *wordBuilder) parts(parts []syntax.WordPart, quoted bool) {
 			if strings.ContainsAny(part.Pattern.Value, "$`\"'\\<>") {
 				b.hide("has an expansion inside an extended glob", part.Pattern.Value)
 			}
-			b.unknown(hole{start: startsSafe, many: b.use == argument})
+			b.unknown(hole{start: startsUnknown, many: b.use == argument})
 		default:
 			b.hide("has syntax that cannot be judged", "")
 		}
@@ -184,10 +184,10 @@ func (b *wordBuilder) literal(s string, parts []syntax.WordPart) {
 			b.unknown(hole{start: startsSafe})
 		case b.use != argument:
 			b.add(c)
-		case c == '*' || c == '?':
-			b.unknown(hole{start: startsSafe, many: true})
+		case c == '*' || c == '?': // the name of a file may look like an option
+			b.unknown(hole{start: startsUnknown, many: true})
 		case c == '[' && (last > i+1 || b.opens(parts)):
-			b.unknown(hole{start: startsSafe, many: true})
+			b.unknown(hole{start: startsUnknown, many: true})
 			if last <= i+1 { // it closes in another part: all that follows is unknown
 				b.class = true
 				return

@@ -69,6 +69,7 @@ func isShell(state *workflow.StateView, tool string) bool {
 	case "bash", "sh", "zsh", "fish", "cmd", "powershell", "pwsh",
 		"shell", "localshell", "shellcommand", "shellexec", "terminal",
 		"exec", "execcommand", "unifiedexec", "writestdin",
+		"startprocess", "runprocess", "spawnprocess", "interactwithprocess", "containerexec",
 		"executebash", "executecmd", "executecommand", "executeshell", "executeshellcommand",
 		"runbash", "runcommand", "runshell", "runshellcommand",
 		"runinterminal", "runterminalcmd", "runterminalcommand":
