@@ -123,7 +123,7 @@ func TestTuneMemory(t *testing.T) {
 	debug.SetGCPercent(100)
 	debug.SetMemoryLimit(math.MaxInt64)
 	t.Setenv("GOMEMLIMIT", "")
-	if got := telemetry.TuneMemory(); got <= 0 || got > 512<<20 || now() != 400 {
+	if got := telemetry.TuneMemory(); got <= 0 || got > 448<<20 || now() != 400 {
 		t.Errorf("with little in use: limit %d, percent %d", got, now())
 	}
 
@@ -134,7 +134,7 @@ func TestTuneMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(held)
 	held = nil
-	afterCollection(t, func(limit int64) bool { return limit <= 512<<20 })
+	afterCollection(t, func(limit int64) bool { return limit <= 448<<20 })
 }
 
 // afterCollection collects until the limit is as it should be, and returns it.

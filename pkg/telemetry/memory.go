@@ -18,14 +18,14 @@ const (
 	gcPercent = 400
 	// smallest is the memory limit of a process that has little to keep. 5 % above it is
 	// where such a process stays: SQLite and NATS have memory that Go does not count.
-	smallest = 512 << 20
+	smallest = 448 << 20
 	// A limit that what is live reaches would make Go collect garbage all the time. A
 	// quarter more keeps that at a tenth of the processor time or less.
 	headroom = 4
 	step     = 16 << 20
 )
 
-// TuneMemory sets GOGC=400 and keeps GOMEMLIMIT at 512 MiB, or at a quarter more than
+// TuneMemory sets GOGC=400 and keeps GOMEMLIMIT at 448 MiB, or at a quarter more than
 // what is live when that is more, and never above 80 % of the container's memory, or
 // half of the machine's. What the user set by those variables stays. It returns the
 // limit in force in bytes.

@@ -44,13 +44,13 @@ func TestMemoryLimitLeavesRoom(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
 	for name, tc := range map[string]struct{ live, bound, want int64 }{
-		"nothing in use":           {0, 8192 * mib, 512 * mib},
-		"little in use":            {300 * mib, 8192 * mib, 512 * mib},
+		"nothing in use":           {0, 8192 * mib, 448 * mib},
+		"little in use":            {300 * mib, 8192 * mib, 448 * mib},
 		"a quarter more":           {1600 * mib, 8192 * mib, 2016 * mib},
 		"in steps":                 {1601 * mib, 8192 * mib, 2016 * mib},
 		"a small container":        {10 * mib, 100 * mib, 100 * mib},
 		"all that there is":        {8000 * mib, 8192 * mib, 8192 * mib},
-		"unknown machine":          {0, math.MaxInt64, 512 * mib},
+		"unknown machine":          {0, math.MaxInt64, 448 * mib},
 		"unknown machine, in use":  {1600 * mib, math.MaxInt64, 2016 * mib},
 		"more in use than allowed": {9000 * mib, 8192 * mib, 8192 * mib},
 	} {

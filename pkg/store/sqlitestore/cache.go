@@ -2,7 +2,7 @@ package sqlitestore
 
 // maxCached bounds the records, and the owners of counters, that the cache
 // remembers. A few hundred bytes each.
-const maxCached = 1 << 16
+const maxCached = 1 << 14
 
 // recordState is what the writer must know of a record to judge and apply a put.
 type recordState struct {

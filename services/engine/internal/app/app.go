@@ -44,8 +44,12 @@ type App struct {
 	pageBytes int // see the constant; less in tests
 }
 
-// cacheBytes bounds the memory of each cache.
-const cacheBytes = 256 << 20
+// These bound the memory of the caches: of definitions, and of runs, of which the smallest
+// count as 4 KiB each.
+const (
+	cacheBytes    = 256 << 20
+	runCacheBytes = 64 << 20
+)
 
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.Logger) *App {
@@ -55,7 +59,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		clock:    clock,
 		log:      log,
 		machines: snapshot.New[machineKey, definition.Compiled](cacheBytes),
-		runs:     snapshot.New[store.Key, *workflow.Run](cacheBytes),
+		runs:     snapshot.New[store.Key, *workflow.Run](runCacheBytes),
 		changes:  wakeup.New(),
 		bound:    bound{at: map[string]time.Time{}, runs: map[string]map[string]bool{}},
 

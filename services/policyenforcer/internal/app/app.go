@@ -124,8 +124,13 @@ type snapshotOf struct {
 	unbound bool
 }
 
-// cacheBytes bounds the memory of each cache of definitions.
-const cacheBytes = 128 << 20
+const (
+	// cacheBytes bounds the memory of each cache of definitions.
+	cacheBytes = 128 << 20
+	// cachedRuns is more than agents work on at a time. Another one costs a read, which is less
+	// than to collect garbage among many that nobody asks for again.
+	cachedRuns = 16_384
+)
 
 // New makes the use cases. clock is time.Now outside of tests.
 func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time, log *slog.Logger, cfg Config) *App {
@@ -134,7 +139,8 @@ func New(st store.Store, engine Runs, announce Announcer, clock func() time.Time
 	}
 	a := &App{
 		Config: cfg, store: st, engine: engine, announce: announce, clock: clock, log: log,
-		runs: snapshot.New[lane, *snapshotOf](65_536), ancestry: snapshot.New[store.Key, []*Definition](65_536), caches: newPolicyCaches(),
+		runs: snapshot.New[lane, *snapshotOf](cachedRuns), ancestry: snapshot.New[store.Key, []*Definition](cachedRuns),
+		caches: newPolicyCaches(),
 	}
 	for _, forget := range []func(){a.runs.Clear, a.ancestry.Clear, a.caches.indexes.Clear, a.caches.sets.Clear, a.caches.machines.Clear, a.caches.dropped.Clear} {
 		st.Gate().OnTurn(forget)

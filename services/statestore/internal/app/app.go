@@ -116,7 +116,7 @@ func New(st store.Store, announce Announcer, clock func() time.Time, log *slog.L
 		schemas:  snapshot.New[schemaKey, *compiled](schemaBytes),
 		states:   snapshot.NewSized[store.Key, *State](cfg.CacheBytes),
 		sessions: snapshot.New[store.Key, *Member](16_384),
-		refs:     snapshot.New[store.Key, string](65_536),
+		refs:     snapshot.New[store.Key, string](16_384),
 		compiler: document.NewSchemaCache(1024),
 		writers:  writers{queues: map[store.Key]*queue{}},
 		turns:    retry.NewTurns(),
