@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
+	"strings"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -161,14 +162,14 @@ func (s *redisTampering) must(err error) {
 
 func (s *redisTampering) history(key store.Key) []entry {
 	s.t.Helper()
-	stored, err := s.client.XRange(context.Background(), s.name("h:", key), "-", "+").Result()
+	stored, err := s.client.LRange(context.Background(), s.name("h:", key), 0, -1).Result()
 	s.must(err)
 	entries := make([]entry, len(stored))
-	for i, message := range stored {
-		version, err := strconv.ParseInt(message.ID[:len(message.ID)-len("-0")], 10, 64)
+	for i, text := range stored {
+		head, data, _ := strings.Cut(text, " ")
+		number, at, _ := strings.Cut(head, "-")
+		version, err := strconv.ParseInt(number, 10, 64)
 		s.must(err)
-		at, _ := message.Values["t"].(string)
-		data, _ := message.Values["d"].(string)
 		entries[i] = entry{version, at, data}
 	}
 	return entries
@@ -178,9 +179,7 @@ func (s *redisTampering) setHistory(key store.Key, entries []entry) {
 	s.t.Helper()
 	s.must(s.client.Del(context.Background(), s.name("h:", key)).Err())
 	for _, e := range entries {
-		s.must(s.client.XAdd(context.Background(), &goredis.XAddArgs{
-			Stream: s.name("h:", key), ID: strconv.FormatInt(e.version, 10) + "-0", Values: []any{"t", e.at, "d", e.data},
-		}).Err())
+		s.must(s.client.RPush(context.Background(), s.name("h:", key), strconv.FormatInt(e.version, 10)+"-"+e.at+" "+e.data).Err())
 	}
 }
 
