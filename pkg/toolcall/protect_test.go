@@ -170,8 +170,11 @@ func TestProtectedByLinks(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ tool, input string }{
-		{"Read", `{"file_path": "toks"}`}, {"Write", `{"file_path": "mc", "content": ""}`}, {"mcp__fs__write_file", `{"path": "cl/settings.json"}`},
-		{"mcp__fs__read_file", `{"uri": "file:///work/repo/toks"}`}, {"mcp__fs__read_file", `{"uri": "file:///work/repo/tok%73"}`},
+		{"Read", `{"file_path": "toks"}`},
+		{"Write", `{"file_path": "mc", "content": ""}`},
+		{"mcp__fs__write_file", `{"path": "cl/settings.json"}`},
+		{"mcp__fs__read_file", `{"uri": "file:///work/repo/toks"}`},
+		{"mcp__fs__read_file", `{"uri": "file:///work/repo/tok%73"}`},
 	} {
 		if call(tt.tool, tt.input, here) != toolcall.CodeSelfProtected || call(tt.tool, tt.input, places) != "" {
 			t.Errorf("%s %s: %q, and elsewhere %q", tt.tool, tt.input, call(tt.tool, tt.input, here), call(tt.tool, tt.input, places))
