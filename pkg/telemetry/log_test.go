@@ -133,7 +133,6 @@ func TestTuneMemory(t *testing.T) {
 		t.Errorf("with 600 MiB in use: limit %d", got)
 	}
 	runtime.KeepAlive(held)
-	held = nil
 	afterCollection(t, func(limit int64) bool { return limit <= 448<<20 })
 }
 
