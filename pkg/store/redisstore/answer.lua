@@ -18,4 +18,4 @@ if now >= tonumber(expires) then return false end
 if kind == '' then return string.sub(value, at + size) end
 -- It is a history entry: its version and its record.
 local version, record = string.match(value, '^(%d+) (.*)$', at + size)
-return entryOf(string.match(KEYS[1], '^.-:{%d+}:') .. 'h:' .. record, version)
+return entryOf(historyOf(KEYS[1], record), version)

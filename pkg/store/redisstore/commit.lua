@@ -166,11 +166,11 @@ local added               -- what M has added: key, field, minus the delta
 local check, write = {}, {} -- by operation: where the next begins, and why not
 
 -- The answer that is stored in the value of a key from a place on: its bytes, or after an
--- r which history entry has them, by its version and its record.
+-- r which history entry has them, by its version and its record, see historyOf.
 local function answered(key, kind, value, at)
   if kind == '' then return sub(value, at) end
   local version, record = match(value, '^(%d+) (.*)$', at)
-  return entryOf(match(key, '^.-:{%d+}:') .. 'h:' .. record, version)
+  return entryOf(historyOf(key, record), version)
 end
 
 -- Idempotency key: digest, answer, time to live.

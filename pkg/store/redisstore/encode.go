@@ -109,7 +109,13 @@ func (e *encoder) batch(b *store.Batch) {
 		e.named(idempotencyKeys, i.Owner, i.Name)
 		e.text(i.Digest)
 		e.number(micros(i.TTL))
-		e.entry(b, i.Entry)
+		e.place(b, i.Entry)
+		if i.Entry.Namespace == i.Owner.Namespace && i.Entry.ID == i.Owner.ID {
+			e.buf = appendEscaped(e.buf, i.Entry.Kind)
+		} else {
+			e.buf = appendKey(e.buf, i.Entry)
+		}
+		e.endArg()
 	}
 	for i := range b.Deletes {
 		d := &b.Deletes[i]
@@ -154,13 +160,18 @@ func (e *encoder) event(b *store.Batch, event *store.Event) {
 // entry writes which history entry is meant: the place of its version in the result, and
 // its record.
 func (e *encoder) entry(b *store.Batch, key store.Key) {
+	e.place(b, key)
+	e.buf = appendKey(e.buf, key)
+	e.endArg()
+}
+
+// place writes the place of an entry's version in the result.
+func (e *encoder) place(b *store.Batch, key store.Key) {
 	i, err := b.EntryOf(key)
 	if err != nil {
 		panic(err) // the batch is valid
 	}
 	e.number(int64(2 + len(b.Puts) + i))
-	e.buf = appendKey(e.buf, key)
-	e.endArg()
 }
 
 func (e *encoder) put(p *store.Put) {

@@ -18,7 +18,7 @@ import (
 //	i:ns/kind/name=val  zset    ids of the records with this label
 //	c:ns/kind/id        hash    counters: p<name> plain value, w<name> key of the windowed one
 //	w:ns/kind/id/name   list    windowed counter: time, units and running total of each admission
-//	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer, or after an r the version and ns/kind/id of the history entry
+//	k:ns/kind/id/name   string  idempotency key: expiry, digest, answer, or after an r the version and ns/kind/id of the history entry, or its kind alone
 //	l:ns/kind/id        hash    lease: t token, h holder, e expiry
 //	o                   stream  outbox, the sequence number is the id's second part: i id, s subject, e era,
 //	                            p payload, or h ns/kind/id and n version of the history entry that it is

@@ -18,6 +18,16 @@ local function place(key, after)
   return lo
 end
 
+-- The history that has the answer of an idempotency key: that of a record, or of the
+-- record of a kind that has the namespace and the id of the key's owner.
+local function historyOf(key, record)
+  if not string.find(record, '/', 1, true) then
+    local namespace, id = string.match(key, '^.-:{%d+}:k:([^/]*)/[^/]*/([^/]*)/')
+    record = namespace .. '/' .. record .. '/' .. id
+  end
+  return string.match(key, '^.-:{%d+}:') .. 'h:' .. record
+end
+
 -- The bytes of the entry of a version, which is text, or nothing.
 local function entryOf(key, version)
   local found = redis.call('LINDEX', key, place(key, version - 1))

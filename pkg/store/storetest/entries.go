@@ -71,6 +71,18 @@ func answerIsEntry(f *fixture) {
 	}
 	answer(f, a, "call", "first")
 	answer(f, a, "other", "second")
+	for i, in := range []store.Key{{Namespace: a.Namespace, Kind: "odd/kind", ID: a.ID}, f.sameShard(a, 1)[0]} { // the log of another record
+		name := fmt.Sprint("elsewhere/", i)
+		batch := store.Batch{
+			Idempotency: &store.Idempotency{Owner: a, Name: name, Digest: "d", Entry: in, TTL: hour},
+			Appends:     []store.Append{{Key: in, Entry: []byte("of " + name)}},
+		}
+		f.commit(batch)
+		if result := f.commit(batch); !result.Replayed || string(result.Answer) != "of "+name {
+			f.Errorf("%s: the replay is %+v with %q", name, result, result.Answer)
+		}
+		answer(f, a, name, "of "+name)
+	}
 	plain := once(a, "plain", "d", "text")
 	f.commit(plain)
 	answer(f, a, "plain", "text")

@@ -434,3 +434,27 @@ func TestNamesOfToolsAreAsTheyShow(t *testing.T) {
 		t.Errorf("a name with a blank within: %+v", d)
 	}
 }
+
+// The id of a call is kept with a part of the digest of its input. Where two inputs have
+// that in common, the log tells them apart.
+func TestDigestsThatBeginAlike(t *testing.T) {
+	t.Parallel()
+	e, st := newEngine(t)
+	a := newApp(e, st)
+	first := check(t, a, "Read", "call_1")
+	other := first.InputDigest[:shortDigest] + strings.Repeat("0", len(first.InputDigest)-shortDigest)
+	root := ledger.Run("default", "run_1")
+	log := ledger.Decisions(root)
+	if _, err := st.Commit(t.Context(), store.Batch{
+		Appends:     []store.Append{{Key: log, Entry: (&ledger.Decision{RunID: "run_1", RunVersion: 1, Decision: toolcall.Allow, InputDigest: other}).Encode()}},
+		Idempotency: &store.Idempotency{Owner: root, Name: ledger.CallName("call_2"), Digest: other[:shortDigest], Entry: log, TTL: time.Hour},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := a.Check(t.Context(), agent, Check{Target: Target{RunID: "run_1"}, Tool: "Read", CallID: "call_2"}); fault.ReasonOf(err) != fault.IdempotencyMismatch {
+		t.Errorf("a call with another input is answered %+v, %v", d, err)
+	}
+	if d := check(t, a, "Read", "call_1"); d.Verdict.Decision != toolcall.Allow {
+		t.Errorf("the repeat: %+v", d)
+	}
+}

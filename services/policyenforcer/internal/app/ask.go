@@ -157,7 +157,7 @@ func (a *App) firstCall(ctx context.Context, s *snapshotOf, callID string) (*led
 // giveUp makes sure that a call without a decision never gets one.
 func (a *App) giveUp(ctx context.Context, s *snapshotOf, callID, digest string) error {
 	result, err := a.store.Commit(ctx, store.Batch{Idempotency: &store.Idempotency{
-		Owner: s.root, Name: ledger.CallName(callID), Digest: digest, Answer: ledger.NotDecided(), TTL: once.Kept,
+		Owner: s.root, Name: ledger.CallName(callID), Digest: digest[:min(len(digest), shortDigest)], Answer: ledger.NotDecided(), TTL: once.Kept,
 	}})
 	if result.Replayed || errors.As(err, new(*store.ReplayMismatchError)) { // it was decided just now
 		return &store.ConflictError{Key: s.root}

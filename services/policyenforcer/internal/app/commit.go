@@ -13,6 +13,9 @@ import (
 	"github.com/interlock-run/interlock/services/internal/once"
 )
 
+// shortDigest is how much of a digest is kept with the id of a call. The log has all of it.
+const shortDigest = 16
+
 // record commits a decision: the conditions that the run and the policies are
 // unchanged, the counters of an allowed call, the record in the log, and the event.
 func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *standard, d *Decision) error {
@@ -33,7 +36,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	batch.SetTimers = []store.Timer{sealTimer(q.caller.Namespace, s.root.ID, now)}
 	if d.Verdict.Decision != toolcall.Ask { // what is asked again may be answered otherwise
 		batch.Idempotency = &store.Idempotency{
-			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest, Entry: key, TTL: once.Kept,
+			Owner: s.root, Name: ledger.CallName(d.CallID), Digest: d.InputDigest[:shortDigest], Entry: key, TTL: once.Kept,
 		}
 	}
 	v := &d.Verdict
@@ -52,6 +55,9 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 		first, err := ledger.DecodeCall(s.root.ID, result.Answer)
 		if err != nil {
 			return fault.From(err)
+		}
+		if !first.GivenUp() && first.InputDigest != d.InputDigest {
+			return fault.From(&store.ReplayMismatchError{Owner: s.root, Name: batch.Idempotency.Name})
 		}
 		return a.repeat(ctx, q.caller, s, d, first)
 	case v.Counted:
