@@ -2,7 +2,9 @@ package sqlitestore
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql/driver"
+	"encoding/binary"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/store"
@@ -15,13 +17,21 @@ const (
 	purgeEvery = 10 * time.Second
 )
 
+// answerKey is how an idempotency key is stored: so much of a hash that no two are alike.
+func answerKey(owner store.Key, name string) []byte {
+	of := encodeKey(owner)
+	text := binary.AppendUvarint(make([]byte, 0, 256), uint64(len(of)))
+	sum := sha256.Sum256(append(append(text, of...), name...))
+	return sum[:16]
+}
+
 // Answer returns what was stored with an idempotency key, see store.Store.
 func (s *Store) Answer(ctx context.Context, owner store.Key, name string) ([]byte, error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
 	var answer []byte
-	err := s.reads.answer.QueryRowContext(ctx, encodeKey(owner), name, micros(s.clock())).Scan(&answer)
+	err := s.reads.answer.QueryRowContext(ctx, answerKey(owner, name), micros(s.clock())).Scan(&answer)
 	if err != nil {
 		return nil, s.rowError(ctx, "reading an answer", err)
 	}
@@ -35,7 +45,7 @@ func (w *writer) replay(i *store.Idempotency, now int64) (answer []byte, replaye
 		if row[2].(int64) > now {
 			digest, answer, replayed = text(row[0]), blob(row[1]), true
 		}
-	}, encodeKey(i.Owner), i.Name)
+	}, answerKey(i.Owner, i.Name))
 	if err != nil {
 		return nil, false, fail("reading an answer", err)
 	}
@@ -50,7 +60,7 @@ func (w *writer) remember(b *store.Batch, appended []int64, now int64) error {
 	i := b.Idempotency
 	of, version := entryOf(b, appended, i.Entry)
 	expires := now + i.TTL.Microseconds()
-	return fail("storing an answer", w.setAnswer.run(encodeKey(i.Owner), i.Name, i.Digest, notNull(i.Answer), expires, of, version))
+	return fail("storing an answer", w.setAnswer.run(answerKey(i.Owner, i.Name), i.Digest, notNull(i.Answer), expires, of, version))
 }
 
 // entryOf is what is stored of a history entry of the batch: nothing for the zero key.

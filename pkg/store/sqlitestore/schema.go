@@ -111,6 +111,19 @@ ALTER TABLE outbox ADD COLUMN entry_key TEXT;
 ALTER TABLE outbox ADD COLUMN entry_version INTEGER;
 ALTER TABLE answers ADD COLUMN entry_key TEXT;
 ALTER TABLE answers ADD COLUMN entry_version INTEGER;
+`, `
+-- Owner and name, which are longer than an answer that is a history entry, as a hash: see
+-- answerKey.
+DROP TABLE answers;
+CREATE TABLE answers (
+	key           BLOB    NOT NULL PRIMARY KEY,
+	digest        TEXT    NOT NULL,
+	answer        BLOB    NOT NULL,
+	expires       INTEGER NOT NULL,
+	entry_key     TEXT,
+	entry_version INTEGER
+);
+CREATE INDEX answers_expires ON answers (expires);
 `}
 
 // migrate brings the file to the newest version of the schema, each step in one

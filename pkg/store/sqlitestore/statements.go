@@ -86,11 +86,11 @@ func (w *writer) prepare(h *heads) error {
 			"ON CONFLICT DO UPDATE SET holder = excluded.holder, token = excluded.token, expires = excluded.expires"},
 
 		{&s.findAnswer, "SELECT a.digest, coalesce(h.data, a.answer), a.expires FROM answers a " +
-			"LEFT JOIN history h ON h.key = a.entry_key AND h.version = a.entry_version WHERE a.owner = ? AND a.name = ?"},
-		{&s.setAnswer, "INSERT INTO answers (owner, name, digest, answer, expires, entry_key, entry_version) VALUES (?, ?, ?, ?, ?, ?, ?) " +
+			"LEFT JOIN history h ON h.key = a.entry_key AND h.version = a.entry_version WHERE a.key = ?"},
+		{&s.setAnswer, "INSERT INTO answers (key, digest, answer, expires, entry_key, entry_version) VALUES (?, ?, ?, ?, ?, ?) " +
 			"ON CONFLICT DO UPDATE SET digest = excluded.digest, answer = excluded.answer, expires = excluded.expires, " +
 			"entry_key = excluded.entry_key, entry_version = excluded.entry_version"},
-		{&s.purge, "DELETE FROM answers WHERE (owner, name) IN (SELECT owner, name FROM answers WHERE expires <= ? LIMIT ?)"},
+		{&s.purge, "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE expires <= ? LIMIT ?)"},
 	} {
 		var err error
 		if *p.statement, err = w.conn.prepare(p.text); err != nil {
