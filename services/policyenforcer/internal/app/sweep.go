@@ -9,11 +9,12 @@ import (
 	"github.com/interlock-run/interlock/services/internal/sweep"
 )
 
-// sweepInterval is how late a timer may fire, and sweepPage how many of one kind and
-// shard are fired at once.
+// sweepInterval is how late a timer may fire, sweepPage how many of one kind and shard one
+// sweep fires, and sweepSlots how many at once: seals of many runs share the store's commits.
 const (
 	sweepInterval = 500 * time.Millisecond
 	sweepPage     = 128
+	sweepSlots    = 16
 )
 
 // Sweep seals decisions, and drops old ones and counters of periods that are over,
@@ -26,7 +27,7 @@ func (a *App) SweepOnce(ctx context.Context) { a.sweeper().Once(ctx) }
 func (a *App) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: a.store, Clock: a.clock, Log: a.log, Kinds: []string{ledger.KindDecisions, kindSpend},
-		Fire: a.fire, Interval: sweepInterval, Page: sweepPage,
+		Fire: a.fire, Interval: sweepInterval, Page: sweepPage, Slots: sweepSlots,
 	}
 }
 
