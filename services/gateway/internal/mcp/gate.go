@@ -155,7 +155,7 @@ func (s *Server) check(ctx context.Context, g *gated, tool, callID string) (*pol
 func (s *Server) verdict(g *gated, res *policyv1.CheckToolCallResponse) *refusal {
 	allowed := res.GetDecision() == policyv1.Decision_DECISION_ALLOW
 	switch {
-	case allowed && g.protected != "": // by what only this machine tells
+	case allowed && g.linked: // which only this machine tells
 		return refuseProtected(g)
 	case allowed && (res.GetCallId() == "" || res.GetCallId() == g.callID):
 		return nil

@@ -7,16 +7,17 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/realpath"
 )
 
-// protected says why a call is denied that would reach Interlock itself, or is empty
-// (S13). Files of a client on stdio are this machine's, and there a name counts by where
-// links lead too.
-func (s *Server) protected(g *gated) string {
-	places := s.cfg.Places
-	if places.Folder = g.caller.Workspace; s.local(g) {
-		places.Real = realpath.Of
+// protect finds out whether a call would reach Interlock itself (S13). Files of a client on
+// stdio are this machine's, and there a name counts by where links lead too.
+func (s *Server) protect(g *gated) {
+	call := toolcall.Call{Tool: g.name, Input: g.input, Places: s.cfg.Places}
+	call.Places.Folder = g.caller.Workspace
+	_, g.protected = toolcall.Protected(nil, nil, call)
+	if g.protected == "" && s.local(g) {
+		call.Places.Real = realpath.Of
+		_, g.protected = toolcall.Protected(nil, nil, call)
+		g.linked = g.protected != ""
 	}
-	_, why := toolcall.Protected(nil, nil, toolcall.Call{Tool: g.name, Input: g.input, Places: places})
-	return why
 }
 
 func (s *Server) local(g *gated) bool {
@@ -30,11 +31,12 @@ func refuseProtected(g *gated) *refusal {
 	}
 }
 
-// judgedInput is the input to judge a call by: where S13 is against it, with the names of
-// files as they are without links, so that the service that records the denial sees why.
+// judgedInput is the input to judge a call by: where only links tell that S13 is against
+// it, with the names of files as they are without links, so that the service that records
+// the denial sees why.
 func (s *Server) judgedInput(g *gated) json.RawMessage {
 	var input any
-	if g.protected == "" || !s.local(g) || json.Unmarshal(g.input, &input) != nil {
+	if !g.linked || json.Unmarshal(g.input, &input) != nil {
 		return g.input
 	}
 	if followed, err := json.Marshal(follow(g.caller.Workspace, input)); err == nil {

@@ -24,8 +24,10 @@ type gated struct {
 	target *upstream.Tool
 	input  json.RawMessage // a JSON object
 	callID string
-	// protected says why S13 is against the call; empty when it is not.
+	// protected says why S13 is against the call; empty when it is not. linked: only
+	// because of where links lead.
 	protected string
+	linked    bool
 	// at is where the caller stood when the call was judged.
 	at standing
 	// admitted is the decision that let it through; nil when it passes unchecked.
@@ -47,7 +49,7 @@ func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRe
 	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
 		return refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool)
 	}
-	g.protected = s.protected(g)
+	s.protect(g)
 	if refused := s.changed(ctx, c, target); refused != nil {
 		return refused.resultFor(target.Tool)
 	}
