@@ -37,6 +37,8 @@ func (s *scan) gitOperands(sub string, at int) {
 	switch sub {
 	case "config":
 		s.gitConfig(at)
+	case "push":
+		s.gitPush(at)
 	case "fetch":
 		for i, place := range s.scanWords(specOf("git fetch"), "git fetch", s.c, at).operands {
 			w := s.words[place]
@@ -45,6 +47,35 @@ func (s *scan) gitOperands(sub string, at int) {
 			}
 		}
 	}
+}
+
+// gitPush finds a push into a repository of this machine, whose branches and tags it writes.
+// at is the place of "push".
+func (s *scan) gitPush(at int) {
+	push := s.scanWords(specOf("git push"), "git push", s.c, at)
+	for i := at + 1; i < len(s.words); i++ {
+		if address, ok := strings.CutPrefix(s.words[i].Text, "--repo="); ok && isLocal(address) || i > at+1 && s.words[i-1].Text == "--repo" && isLocal(s.words[i].Text) {
+			s.note(Writes, s.c, i, pushesHere)
+		}
+	}
+	if len(push.operands) > 0 && isLocal(s.words[push.operands[0]].Text) {
+		s.note(Writes, s.c, push.operands[0], pushesHere)
+	}
+}
+
+const pushesHere = "pushes into a repository of this machine"
+
+// isLocal reports the address of a repository that is no remote's name, and is not on
+// another machine as https://host/path and host:path are.
+func isLocal(address string) bool {
+	if scheme, _, ok := strings.Cut(address, "://"); ok {
+		return !networkSchemes[scheme] && scheme != "ssh" && scheme != "git" && !strings.HasSuffix(scheme, "+ssh")
+	}
+	before, _, remote := strings.Cut(address, ":")
+	if remote && before != "" && !strings.ContainsAny(before, "/"+string(Unknown)) {
+		return false
+	}
+	return address == "." || address == ".." || strings.ContainsAny(address, "/~"+string(Unknown))
 }
 
 // gitWords finds words that make git run something, whatever the subcommand.

@@ -54,6 +54,9 @@ const (
 	roleSetting        // its argument is a setting of pytest
 	roleProject        // the program does what files of the workspace say, and reads no code from its input
 	roleReport         // its argument is a report of pytest-cov, which can name a file
+	roleIsolates       // the program loads nothing from the folder that it is in
+	roleSwitch         // as roleQuiet, unless false follows
+	roleConfig         // its argument is a file whose settings say what runs
 )
 
 var roles = map[string]role{
@@ -62,6 +65,7 @@ var roles = map[string]role{
 	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
+	"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch,
 }
 
 // takes is whether an option has an argument.
@@ -113,7 +117,10 @@ type spec struct {
 	remote       bool // what it runs runs elsewhere
 	macros       bool // operands with a backslash are code
 	compiler     bool // it writes, and what only checks is told by its options, see onlyChecks
+	asks         bool // it writes nothing only when an option asks about it and it has no operand
 	colons       bool // options have their argument after a colon
+	expands      bool // --expand-x is as --x, with variables in its argument
+	response     bool // an operand @file holds further options
 	opaque       bool // it builds or tests by what files of the workspace say
 	doubt        Kind // what a word is found for that may be any option
 }
@@ -255,6 +262,9 @@ var properties = map[string]func(*spec){
 	"@remote":       func(s *spec) { s.remote = true },
 	"@macros":       func(s *spec) { s.macros = true },
 	"@compiler":     func(s *spec) { s.compiler = true },
+	"@asks":         func(s *spec) { s.asks = true },
+	"@expands":      func(s *spec) { s.expands = true },
+	"@response":     func(s *spec) { s.response = true },
 	"@colons":       func(s *spec) { s.colons = true },
 	"@opaque":       func(s *spec) { s.opaque = true },
 }

@@ -90,6 +90,9 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	if s.compiler && sc.quiet {
 		sc.onlyChecks(at)
 	}
+	if s.asks {
+		sc.quiet = sc.onlyAsks(at) || sc.quiet && len(sc.operands) == 0
+	}
 	if opaque {
 		sc.note(Opaque, c, at, runsProject)
 		sc.scriptArguments(at)
@@ -101,29 +104,12 @@ func (p *planner) tabled(name string, c, at int) *scan {
 	return sc
 }
 
-// checkOptions are how the options of a compiler begin that change nothing about what it
-// writes or runs when it only checks or expands a file.
-var checkOptions = []string{
-	"-I", "-D", "-U", "-W", "-O", "-g", "-m", "-f", "-std", "-x", "-l", "-L", "-E", "-M", "-P", "-C", "-H", "-w", "-ansi", "-pedantic", "-pipe",
-	"-pthread", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-nostdinc", "-trigraphs", "-undef", "--std", "--target", "-target",
-	"-dump", "-print", "-version", "--version", "-vV", "--print", "-arch",
-}
+// asked are words by which a program only tells about itself, when it is given no other.
+var asked = wordSet("-V -v -vV -version --version -dumpversion -help --help -h -qv --info")
 
-// writingChecks are options that begin so, and write or run something all the same.
-var writingChecks = []string{
-	"-Wp,", "-Wa,", "-Wl,", "-MD", "-MF", "-MMD", "-MJ", "-fplugin", "-fpass-plugin", "-fdump", "-fprofile", "-fopt-info", "-fdiagnostics", "-fuse-ld",
-	"-fmodule", "-fcallgraph-info", "-fstack-usage", "-ftest-coverage", "-fcoverage", "-fsave-optimization", "-ftime-trace", "-fada-spec",
-	"-fdump-", "-foptimization-record", "-fcrash", "-fintegrated", "-fembed", "-gen-", "-gsplit", "-module", "-dumpdir", "-dumpbase", "-mllvm",
-}
-
-// onlyChecks finds what may write in a command of a compiler that checks or expands a file.
-func (s *scan) onlyChecks(at int) {
-	for i, w := range s.words[at+1:] {
-		begins := func(with string) bool { return strings.HasPrefix(w.Text, with) }
-		if isOption(w) && w.Text != "-o" && (!slices.ContainsFunc(checkOptions, begins) || slices.ContainsFunc(writingChecks, begins)) {
-			s.note(Writes, s.c, at+1+i, "has an option by which a compiler may write or run something")
-		}
-	}
+// onlyAsks reports a command of one word that asks about the program.
+func (s *scan) onlyAsks(at int) bool {
+	return len(s.words) == at+2 && s.words[at+1].Static && asked[s.words[at+1].Text]
 }
 
 // scriptArguments judges what a script of a package is given: it hands it on to a
@@ -166,7 +152,7 @@ func (s *scan) scriptShell(at int) {
 // base finds what a program writes whatever its options are.
 func (s *scan) base(at int) {
 	switch {
-	case s.quiet:
+	case s.quiet, s.spec.compiler && s.onlyAsks(at):
 	case s.spec.remote:
 		place := at
 		if len(s.operands) > 0 && s.spec.name == "ssh" {
@@ -178,6 +164,9 @@ func (s *scan) base(at int) {
 	}
 	if s.uploads > 0 && !s.sendsAway() {
 		s.note(Writes, s.c, s.uploads, "sends to an address that may be a file")
+	}
+	if s.spec.response && slices.ContainsFunc(s.words[at+1:], func(w Word) bool { return strings.HasPrefix(w.Text, "@") }) {
+		s.note(Writes, s.c, at, "takes options from a file, which are not seen")
 	}
 	if s.spec.macros && slices.ContainsFunc(s.operands, func(i int) bool { return strings.ContainsAny(s.words[i].Text, "\\&"+string(Unknown)) }) {
 		s.note(Code, s.c, at, "runs code that is given in the line")
@@ -220,7 +209,9 @@ var networkSchemes = wordSet(`http https ftp ftps sftp scp smtp smtps imap mqtt`
 
 // sendsAway reports that all addresses are of other machines.
 func (s *scan) sendsAway() bool {
-	if slices.ContainsFunc(s.words, func(w Word) bool { return strings.HasPrefix(w.Text, "--url") }) {
+	if slices.ContainsFunc(s.words, func(w Word) bool {
+		return strings.HasPrefix(w.Text, "--url") || strings.HasPrefix(w.Text, "--expand-url")
+	}) {
 		return false
 	}
 	return !slices.ContainsFunc(s.operands, func(place int) bool {
@@ -343,8 +334,8 @@ func (s *scan) module() {
 		name = python
 	}
 	if specOf(name) != nil {
-		if strings.HasPrefix(name, "python -m ") && len(s.moves) > 0 {
-			// Python looks for it where the line has gone first.
+		if strings.HasPrefix(name, "python -m ") && !s.isolated {
+			// Python looks for it in the folder that it is in first.
 			s.note(Opaque, s.c, min(s.rest, len(s.words)-1), runsWorkspace)
 		}
 		s.tabled(name, s.c, s.rest)

@@ -35,7 +35,7 @@ func (p *planner) findFiles(c, at int) {
 				p.note(Dumps, c, i, readsProcess)
 			}
 			if i < len(words) && !words[i].Static {
-				if unclear := p.finding(Hidden, c, i, findUnclear); !p.single(words[i], unclear) {
+				if unclear := p.finding(Hidden, c, i, findUnclear); mayAct(words[i]) || !p.single(words[i], unclear) {
 					p.add(unclear)
 					return
 				}
@@ -53,6 +53,14 @@ func (p *planner) findFiles(c, at int) {
 		}
 	}
 }
+
+// mayAct reports a pattern that may become several words, of which one is an action.
+func mayAct(w Word) bool {
+	return optionsFollow(w) && slices.ContainsFunc(findActions, func(action string) bool { return couldBe(w.Text, action) })
+}
+
+// findActions are the actions of find that delete, run or write.
+var findActions = strings.Fields(`-delete -rm -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls`)
 
 func (p *planner) findOutput(c, at int) {
 	words := p.plan.Commands[c].Words

@@ -22,6 +22,7 @@ type scan struct {
 	unclear    bool
 	uploads    int  // the place of an option that sends, or 0
 	loose      bool // an option that is not known, which may have an argument
+	isolated   bool // nothing is loaded from the folder that it runs in
 }
 
 // eval is a program for sed, awk or jq.
@@ -119,6 +120,11 @@ func (s *scan) longOption(w Word, at int) int {
 		return at
 	}
 	o, known := s.lookup(name)
+	if expands, ok := strings.CutPrefix(name, "--expand-"); ok && !known && s.spec.expands {
+		if o, known = s.lookup("--" + expands); known { // its argument is made of variables
+			return s.argument(o, anyValue, true, at+1)
+		}
+	}
 	s.loose = s.loose || !known && !attached
 	if !known && !s.spec.single {
 		next := Word{}
@@ -170,13 +176,16 @@ func (s *scan) argument(o option, attached Word, isAttached bool, at int) int {
 	}
 	next := s.words[at+1]
 	if s.spec.doubt != 0 {
-		if f := s.finding(s.spec.doubt, s.c, at+1, unclearOption); !s.single(next, f) {
+		if f := s.finding(s.spec.doubt, s.c, at+1, unclearOption); optionsFollow(next) || !s.single(next, f) {
 			s.add(f)
 		}
 	}
 	s.apply(o, next, at, at+1)
 	return at + 1
 }
+
+// optionsFollow reports a word that may become several: the others may be options.
+func optionsFollow(w Word) bool { return w.many && w.start == startsUnknown }
 
 // part is the rest of a word from a place in its text on.
 func part(w Word, from int) Word {
@@ -206,6 +215,15 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 	switch o.role {
 	case roleQuiet:
 		s.quiet = true
+		if s.spec.asks && strings.ContainsAny(arg.Text, "="+string(Unknown)) {
+			s.note(Writes, s.c, at, "may write what it tells into a file")
+		}
+	case roleSwitch:
+		s.quiet = at+1 == len(s.words) || s.words[at+1].Static && s.words[at+1].Text != "false"
+	case roleIsolates:
+		s.isolated = true
+	case roleConfig:
+		s.note(Opaque, s.c, at, "reads settings from a file, which say what runs")
 	case roleFolder:
 		s.move(s.c, min(argAt, len(s.words)-1))
 	case roleChecks:

@@ -56,7 +56,8 @@ strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: 
 ar:: @sub @closed
 ar t|ar tv|ar p::
 ld|as|nasm|yasm|gold|lld|ld.lld:: @writes -v:quiet -V:quiet
-gcc|g++|cc|c++|c89|c99|c89-gcc|c99-gcc|clang|clang++|tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|swiftc|fpc|gnatmake|dmd|ldc2:: @writes @single @compiler -fsyntax-only:quiet -E:quiet -M:quiet -MM:quiet -dumpversion:quiet -dumpmachine:quiet -vV:quiet -o=out -version:quiet --version:quiet --print=quiet -print-search-dirs:quiet -wrapper=run -fplugin=unseen -e=code -MF=out
+gcc|g++|cc|c++|c89|c99|c89-gcc|c99-gcc|clang|clang++:: @writes @single @compiler @response -fsyntax-only,-E,-M,-MM,-dumpversion,-dumpfullversion,-dumpmachine,-dumpspecs,-version,--version,-print-search-dirs,-print-libgcc-file-name,-print-file-name,-print-prog-name,-print-resource-dir,-print-target-triple,-help:quiet -o=out -wrapper=run -fplugin=unseen -specs=unseen -B=unseen -I= -D= -U= -L= -F= -x= -include= -imacros= -isystem= -iquote= -idirafter= -iprefix= -iwithprefix= -target= -arch= -MT= -MQ= -std=
+tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|em++|swiftc|fpc|gnatmake|dmd|ldc2|gnat|gdc|gccgo|f77|f95|flang:: @writes @single @asks @response -o=out -e=code -print=quiet -explain=quiet -print-search-dirs,-print-libdir,-print-targets,-supported-languages:quiet
 bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|lcov|genhtml|doxygen|sphinx-build|mkdocs|jekyll|hugo:: @writes
 zipsplit|zipnote:: @writes
 zip:: @writes -TT=run --unzip-command=run -sf:quiet

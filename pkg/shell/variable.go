@@ -97,7 +97,7 @@ func lacking(w Word) property {
 	if !syntax.ValidName(w.Text) && !taken {
 		l |= aName
 	}
-	if w.start == startsUnknown || w.start == startsKnown && strings.HasPrefix(w.Text, "-") {
+	if w.start == startsUnknown || w.start == startsKnown && mayBeOption(w.Text) {
 		l |= noOption
 	}
 	if w.opaque || strings.ContainsAny(w.Text, " \t\n") {
@@ -107,6 +107,12 @@ func lacking(w Word) property {
 		l |= nearBy
 	}
 	return l
+}
+
+// mayBeOption reports a value that is an option, or a pattern that may become one where
+// it is not quoted.
+func mayBeOption(value string) bool {
+	return value != "" && strings.ContainsRune("-*?[", rune(value[0])) || len(value) > 1 && value[1] == '(' && strings.ContainsRune("+@!", rune(value[0]))
 }
 
 // anyValue is a value that comes from outside.
