@@ -11,7 +11,8 @@ import (
 // many that do to name them.
 
 // checkOptions are such options, and how they begin where they end with a *.
-var checkOptions = strings.Fields(`-E -M -MM -MP -MG -MT* -MQ* -P -C -CC -H -w -I* -D* -U* -L* -l* -W* -O* -m* -g -g0 -g1 -g2 -g3 -ggdb* -gdwarf* -std=*
+var checkOptions = strings.Fields(`
+-E -M -MM -MP -MG -MT* -MQ* -P -C -CC -H -w -I* -D* -U* -L* -l* -W* -O* -m* -g -g0 -g1 -g2 -g3 -ggdb* -gdwarf* -std=*
 --std=* -std --std -ansi -pedantic* -pipe -pthread -trigraphs -undef -traditional* -nostdinc* -x* -include -imacros
 -isystem* -iquote* -idirafter* -iprefix* -iwithprefix* -iframework* -F* --target=* -target -arch -dM -dD -dN -dI -dU
 -dumpversion -dumpfullversion -dumpmachine -dumpspecs -Q --help=* -version --version -print-search-dirs -print-libgcc-
@@ -23,18 +24,23 @@ file-name -print-file-name=* -print-prog-name=* -print-multi* -print-sysroot* -p
 -fcolor-diagnostics -fansi-escape-codes -fsanitize* -fpermissive -fconcepts* -fcoroutines* -fchar8_t -fgnu* -fms-
 extensions -fms-compatibility* -fdeclspec -fblocks -fast-math -ffast-math -fomit-frame-pointer -fshort-* -fpack-
 struct* -ftemplate-depth* -fconstexpr-* -ftabstop=* -ftrack-macro-expansion* -fobjc-* -fanalyzer -fcf-protection*
--finline* -funroll-* -fdata-sections -ffunction-sections -flto* -fuse-cxa-atexit -fwhole-program`)
+-finline* -funroll-* -fdata-sections -ffunction-sections -flto* -fuse-cxa-atexit -fwhole-program
+`)
 
 // writingChecks begin as one of those, and write or run something all the same.
 var writingChecks = strings.Fields(`-Wp,* -Wa,* -Wl,* -Wz,* -load -mllvm* -MD* -MMD* -MF* -MJ* -MV*`)
 
 // sourceEndings are those of the files that a compiler of C checks. One of another language,
 // such as Fortran, writes what others import.
-var sourceEndings = wordSet(`.c .h .i .cc .cp .cxx .cpp .CPP .c++ .C .hh .H .hp .hxx .hpp .HPP .h++ .tcc .ii .m .M .mm .mi .mii .S .cu .cl`)
+var sourceEndings = wordSet(`
+.c .h .i .cc .cp .cxx .cpp .CPP .c++ .C .hh .H .hp .hxx .hpp .HPP .h++ .tcc .ii .m .M .mm .mi .mii .S .cu .cl
+`)
 
 // sourceLanguages are those that -x may name.
-var sourceLanguages = wordSet(`c c++ c-header c++-header objective-c objective-c++ objective-c-header objective-c++-header cpp-output c++-cpp-output
-c-cpp-output assembler-with-cpp cuda cl`)
+var sourceLanguages = wordSet(`
+c c++ c-header c++-header objective-c objective-c++ objective-c-header objective-c++-header cpp-output c++-cpp-output
+c-cpp-output assembler-with-cpp cuda cl
+`)
 
 func matches(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {

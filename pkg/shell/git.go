@@ -75,7 +75,7 @@ func isLocal(address string) bool {
 	if remote && before != "" && !strings.ContainsAny(before, "/"+string(Unknown)) {
 		return false
 	}
-	return address == "." || address == ".." || strings.ContainsAny(address, "/~"+string(Unknown))
+	return strings.HasPrefix(address, ".") || strings.ContainsAny(address, "/~"+string(Unknown))
 }
 
 // gitWords finds words that make git run something, whatever the subcommand.

@@ -14,6 +14,7 @@ import (
 //	--delete:writes   an option without an argument, with a role
 //	-k=               an argument and no role: only known so that it is skipped
 //	@writes           a property of the program
+//	!download         an operand that says that it writes, at any place
 //
 // An option that a line does not name has no argument and no role.
 
@@ -56,6 +57,8 @@ const (
 	roleReport         // its argument is a report of pytest-cov, which can name a file
 	roleIsolates       // the program loads nothing from the folder that it is in
 	roleSwitch         // as roleQuiet, unless false follows
+	roleGoFlags        // its argument is options of a tool of go, which can write
+	roleModMode        // its argument is -mod of go, which can write go.mod
 	roleConfig         // its argument is a file whose settings say what runs
 )
 
@@ -65,7 +68,7 @@ var roles = map[string]role{
 	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
 	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
-	"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch,
+	"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "goflags": roleGoFlags, "modmode": roleModMode,
 }
 
 // takes is whether an option has an argument.
@@ -90,19 +93,20 @@ type spec struct {
 	options map[string]option
 	long    []string // long options with a role or an argument
 
-	writes       bool // it writes
-	operands     int  // it writes when it has this many operands; 0 is never
-	outs         int  // its operands from this one on are files that it writes; 0 is none
-	bare         bool // it writes when it has no operand
-	code         bool // an interpreter: its first operand is a script, else it reads one
-	inline       bool // it runs code, whatever its words are
-	stops        bool // options end at the first operand
-	through      bool // options after -- count too: it hands them on
-	single       bool // long options have one dash
-	strict       bool // an option without a line makes what it runs unknown
-	sub          bool // its first operand is a subcommand with a line of its own
-	closed       bool // a subcommand without a line writes
-	wraps        bool // the operands from runs on are a command
+	writes       bool            // it writes
+	operands     int             // it writes when it has this many operands; 0 is never
+	outs         int             // its operands from this one on are files that it writes; 0 is none
+	bare         bool            // it writes when it has no operand
+	code         bool            // an interpreter: its first operand is a script, else it reads one
+	verbs        map[string]bool // operands that say that it writes
+	inline       bool            // it runs code, whatever its words are
+	stops        bool            // options end at the first operand
+	through      bool            // options after -- count too: it hands them on
+	single       bool            // long options have one dash
+	strict       bool            // an option without a line makes what it runs unknown
+	sub          bool            // its first operand is a subcommand with a line of its own
+	closed       bool            // a subcommand without a line writes
+	wraps        bool            // the operands from runs on are a command
 	runs         int
 	dashes       bool // it may take a -- from the command
 	programs     int  // its operand of this place may be a program; 0 is none
@@ -119,6 +123,7 @@ type spec struct {
 	compiler     bool // it writes, and what only checks is told by its options, see onlyChecks
 	asks         bool // it writes nothing only when an option asks about it and it has no operand
 	colons       bool // options have their argument after a colon
+	plus         bool // an operand that begins with + is commands of its own language
 	expands      bool // --expand-x is as --x, with variables in its argument
 	response     bool // an operand @file holds further options
 	opaque       bool // it builds or tests by what files of the workspace say
@@ -160,6 +165,13 @@ func newSpec(line string) *spec {
 			s.property(token)
 			continue
 		}
+		if verb, ok := strings.CutPrefix(token, "!"); ok {
+			if s.verbs == nil {
+				s.verbs = make(map[string]bool)
+			}
+			s.verbs[verb] = true
+			continue
+		}
 		names, o := newOption(token)
 		s.doubt = either(s.doubt, o.role.doubt())
 		for name := range strings.SplitSeq(names, ",") {
@@ -194,7 +206,7 @@ func either(a, b Kind) Kind {
 // doubt is what a word is found for that may be an option with the role.
 func (r role) doubt() Kind {
 	switch r {
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleScript, roleRun, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode:
 		return Writes
 	case rolePlugin, roleCode, roleProgram, roleData, roleName, roleSSH:
 		return Code
@@ -263,6 +275,7 @@ var properties = map[string]func(*spec){
 	"@macros":       func(s *spec) { s.macros = true },
 	"@compiler":     func(s *spec) { s.compiler = true },
 	"@asks":         func(s *spec) { s.asks = true },
+	"@plus":         func(s *spec) { s.plus = true },
 	"@expands":      func(s *spec) { s.expands = true },
 	"@response":     func(s *spec) { s.response = true },
 	"@colons":       func(s *spec) { s.colons = true },

@@ -135,7 +135,10 @@ func (s *scan) scriptArguments(at int) {
 // runsScripts are programs that run the scripts of a package in a shell.
 var runsScripts = wordSet(`npm npx pnpm pnpx`)
 
-// scriptShell finds options of npm, at any place, that say what runs its scripts.
+// npmOptions are options of npm that name what it runs or writes.
+var npmOptions = strings.Fields(`--script-shell --node-options --shell --editor --viewer --browser --git --onload-script --init-module --cache --tmp --logs-dir`)
+
+// scriptShell finds options of npm, at any place, that say what it runs or writes.
 func (s *scan) scriptShell(at int) {
 	for i, w := range s.words[at+1:] {
 		name, _, _ := strings.Cut(w.Text, "=")
@@ -145,6 +148,8 @@ func (s *scan) scriptShell(at int) {
 		// npm accepts the beginning of an option.
 		if strings.HasPrefix(name, "--script") || strings.HasSuffix(name, "script-shell") || strings.HasPrefix(name, "--node-o") {
 			s.note(Code, s.c, at+1+i, "has an option that says what runs scripts")
+		} else if len(name) > len("--c") && slices.ContainsFunc(npmOptions, func(o string) bool { return strings.HasPrefix(o, name) }) {
+			s.note(Writes, s.c, at+1+i, "has an option that says what npm runs or writes")
 		}
 	}
 }
@@ -169,6 +174,17 @@ func (s *scan) base(at int) {
 		s.note(Writes, s.c, at, "takes options from a file, which are not seen")
 	}
 	if s.spec.macros && slices.ContainsFunc(s.operands, func(i int) bool { return strings.ContainsAny(s.words[i].Text, "\\&"+string(Unknown)) }) {
+		s.note(Code, s.c, at, "runs code that is given in the line")
+	}
+	if len(s.spec.verbs) > 0 {
+		for _, place := range s.operands {
+			if s.spec.verbs[s.words[place].Text] {
+				s.note(Writes, s.c, place, "has a subcommand that writes files here")
+				break
+			}
+		}
+	}
+	if s.spec.plus && slices.ContainsFunc(s.operands, func(i int) bool { return !harmlessPlus(s.words[i]) }) {
 		s.note(Code, s.c, at, "runs code that is given in the line")
 	}
 	if s.spec.assigns {
@@ -202,6 +218,16 @@ func (s *scan) discards() bool {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(w.Text, "-"), "=")
 		return flag == "-o" || flag == "o" || flag == "n" || strings.HasSuffix(w.Text, "...")
 	})
+}
+
+// harmlessPlus reports an operand of a pager that says at most where it begins.
+func harmlessPlus(w Word) bool {
+	command, ok := strings.CutPrefix(w.Text, "+")
+	if !ok {
+		return true
+	}
+	pattern, searches := strings.CutPrefix(strings.TrimLeft(command, "+"), "/")
+	return w.Static && (searches && !strings.ContainsAny(pattern, "\n\r") || strings.Trim(command, "+0123456789gGFpP%") == "")
 }
 
 // networkSchemes are those of addresses that do not name a file here.

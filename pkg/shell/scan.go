@@ -155,6 +155,7 @@ func (s *scan) lookup(name string) (option, bool) {
 		o, ok := s.spec.options["-"+strings.TrimLeft(name, "-")]
 		return o, ok
 	}
+	name = strings.ReplaceAll(name, "_", "-")
 	if at := slices.IndexFunc(s.spec.long, func(long string) bool { return strings.HasPrefix(long, name) && len(name) > 2 }); at >= 0 {
 		return s.spec.options[s.spec.long[at]], true
 	}
@@ -250,7 +251,7 @@ func (s *scan) apply(o option, arg Word, at, argAt int) {
 		s.note(Dumps, s.c, at, "shows the environment")
 	case roleUploads:
 		s.uploads = at
-	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport:
+	case roleWrites, roleOut, roleOutDash, roleToStdout, roleUnseen, roleFormat, roleWorkspace, roleSetting, roleReport, roleGoFlags, roleModMode:
 		s.applyWriting(o, arg, at)
 	default:
 		s.applyCode(o, arg, at, argAt)
@@ -283,6 +284,14 @@ func (s *scan) applyWriting(o option, arg Word, at int) {
 		writes := slices.ContainsFunc(writingSettings, func(part string) bool { return strings.Contains(key, part) })
 		if !arg.Static || v != "" && writes {
 			s.note(Writes, s.c, at, "has a setting that may write or run something")
+		}
+	case roleGoFlags:
+		if !arg.Static || !harmlessToolFlags(arg.Text) {
+			s.note(Writes, s.c, at, "gives a tool of go options by which it may write or run something")
+		}
+	case roleModMode:
+		if !arg.Static || arg.Text != "readonly" && arg.Text != "vendor" {
+			s.note(Writes, s.c, at, "has an option by which go may change go.mod")
 		}
 	case roleReport:
 		if kind, _, named := strings.Cut(arg.Text, ":"); !arg.Static || named && !strings.HasPrefix(kind, "term") {

@@ -12,21 +12,21 @@ ptx:: @out2 -A= -w,--width= -g= -o= -i= -b= -S= -W= -F= -M=
 indent:: @operands -st:quiet
 dos2unix|unix2dos|mac2unix:: @operands -n:writes -i,--info:quiet
 xmllint:: -o,--output=out --shell:writes --encode= --xpath= --schema= --pretty= --path=
-xsltproc:: -o,--output=out --writesubtree=out
+xsltproc:: @opaque -o,--output=out --writesubtree=out
 tidy:: @single @clusters -m,-modify:writes -write-back=writes -o,-output,-output-file=out -f,-file,-error-file=out -config=
 xmlstarlet|xml:: @sub
 xmlstarlet ed|xml ed|xmlstarlet edit|xml edit:: -L,--inplace:writes
 xq|tomlq:: -i,--in-place:writes
-mlr:: -I:writes
+mlr:: -I:writes --prepipe,--prepipex=run --prepipe-gunzip --load,--mload,-s=unseen !tee !split !put !filter
 crudini:: @sub
 crudini --set|crudini --del:: @writes
 pandoc:: -o,--output=outdash --filter=run -F=run -L,--lua-filter=unseen --pdf-engine=run --extract-media=out -f= -t= --from= --to=
 dot|neato|fdp|sfdp|circo|twopi:: -o=out -O:writes -T= -G= -N= -E= -K=
 enscript|a2ps:: -o,-p=out --output=out
-less|more|most|pg:: -o,-O=out --log-file,--LOG-FILE=out -k,--lesskey-file=unseen --lesskey-src=unseen -P= -p= -j= -h= -b= -x= -y= -z= -t= -T=
+less|more|most|pg:: @plus -o,-O=out --log-file,--LOG-FILE=out -k,--lesskey-file=unseen --lesskey-src=unseen -P= -p= -j= -h= -b= -x= -y= -z= -t= -T=
 man|apropos|whatis:: -P,--pager=run -H?=writes --html?=writes -X?=writes --gxditview?=writes -C,--config-file=unseen -M,--manpath= -S,-s,--sections= -L,--locale= -m,--systems= -e,--extension= -E,--encoding= -R,--recode= -p,--preprocessor= -r,--prompt=
 info:: -o,--output=out --restore=unseen --init-file=unseen -d= -f= -n= -k=
-bat|batcat|delta|ag|ack:: --pager=run
+bat|batcat|delta|ag|ack:: --pager=run --build:writes --clear:writes --target=out
 rg|ripgrep:: --pre=run --hostname-bin=run -e,--regexp= -f,--file= -g,--glob= --iglob= -t,--type= -T,--type-not= -A= -B= -C= -m= -r,--replace= -M= -j= -E= -d=
 tree:: -o=out -L= -P= -I=
 sdiff|diff3|wdiff|colordiff:: -o,--output=out --diff-program=run

@@ -5,18 +5,29 @@ package shell
 const formatterTable = `
 gofmt|goimports|gofumpt|gci|golines:: @single -w:writes -cpuprofile=out -d -l -s -r=
 go:: @sub @single -C=
-go fmt|go fix|go generate|go get|go install|go clean:: @writes @single -n:quiet
+go fmt|go generate|go install|go clean:: @writes @single -n:quiet
+go get:: @writes
+go fix:: @writes @single -diff:quiet
 go mod|go work:: @sub
-go mod tidy|go mod download|go mod vendor|go mod init|go mod edit|go work init|go work use|go work edit|go work sync|go work vendor:: @writes @single -json:quiet -print:quiet
+go mod edit|go work edit:: @writes @single -json,-print:quiet
+go mod tidy:: @writes @single -diff:quiet
+go mod download|go mod vendor|go mod init|go work init|go work use|go work sync|go work vendor:: @writes
+go telemetry:: @operands
 go env:: @single -w:writes -u:writes
-go build|go run:: @opaque @single -debug-trace=out -debug-actiongraph=out -debug-runtime-trace=out -o=out -toolexec=run -exec=run -overlay= -pkgdir=writes -a -n -x -p= -tags= -ldflags= -gcflags= -asmflags= -mod= -modfile= -buildmode= -compiler= -C=
-go vet|go list|go doc:: @single -debug-trace=out -debug-actiongraph=out -debug-runtime-trace=out -o=out -toolexec=run -exec=run -vettool=run -overlay= -pkgdir=writes -a -n -x -p= -tags= -ldflags=writes -gcflags=writes -asmflags=writes -mod= -modfile= -buildmode= -compiler= -C=
-go test:: @opaque @single -debug-trace=out -debug-actiongraph=out -debug-runtime-trace=out -test.coverprofile=out -test.cpuprofile=out -test.memprofile=out -test.blockprofile=out -test.mutexprofile=out -test.trace=out -test.testlogfile=out -test.outputdir=writes -test.gocoverdir=writes -o=out -c:writes -toolexec=run -exec=run -vettool=run -coverprofile=out -cpuprofile=out -memprofile=out -blockprofile=out -mutexprofile=out -trace=out -outputdir=writes -run= -bench= -count= -timeout= -tags= -ldflags=writes -gcflags=writes -asmflags=writes -mod= -parallel= -p= -cpu= -covermode= -coverpkg= -fuzz= -fuzztime= -shuffle= -skip= -list= -benchtime= -v -args
-go tool:: @sub @opaque
-go tool compile|go tool link|go tool asm|go tool cgo|go tool pack:: @writes
-go tool cover|go tool covdata|go tool trace|go tool nm|go tool objdump|go tool addr2line|go tool fix|go tool test2json:: @opaque @single -o=out -w:writes -html= -func= -i= -pkg=
-go tool pprof:: @opaque @single -o=out -output=out -svg,-pdf,-png,-gif,-ps,-eps,-dot,-proto,-topproto,-callgrind,-kcachegrind,-web,-weblist,-evince,-gv:writes -http= -tools= -buildid= -base= -diff_base=
+go build|go run:: @opaque @single -debug-trace,-debug-actiongraph,-debug-runtime-trace=out -o=out -ldflags,-gcflags,-asmflags=goflags -gccgoflags=writes -mod=modmode -toolexec,-exec=run -pkgdir=writes -overlay= -a -n -x -p= -tags= -modfile= -buildmode= -compiler= -C= -pgo=
+go vet|go list|go doc:: @single -debug-trace,-debug-actiongraph,-debug-runtime-trace=out -o=out -vettool=run -fix:writes -cpuprofile,-memprofile,-trace=out -ldflags,-gcflags,-asmflags=goflags -gccgoflags=writes -mod=modmode -toolexec,-exec=run -pkgdir=writes -overlay= -a -n -x -p= -tags= -modfile= -buildmode= -compiler= -C= -pgo=
+go test:: @opaque @single -debug-trace,-debug-actiongraph,-debug-runtime-trace=out -test.coverprofile,-test.cpuprofile,-test.memprofile,-test.blockprofile,-test.mutexprofile,-test.trace,-test.testlogfile=out -test.outputdir,-test.gocoverdir,-test.fuzzcachedir,-test.fuzz,-fuzz=writes -test.artifacts,-artifacts:writes -o=out -c:writes -vettool=run -coverprofile,-cpuprofile,-memprofile,-blockprofile,-mutexprofile,-trace=out -outputdir=writes -ldflags,-gcflags,-asmflags=goflags -gccgoflags=writes -mod=modmode -toolexec,-exec=run -pkgdir=writes -overlay= -a -n -x -p= -tags= -modfile= -buildmode= -compiler= -C= -pgo= -run= -bench= -count= -timeout= -parallel= -cpu= -covermode= -coverpkg= -fuzztime= -shuffle= -skip= -list= -benchtime= -v -args
+go tool:: @sub @opaque @programs -n:quiet
+go tool compile|go tool link|go tool asm|go tool cgo|go tool pack|go tool preprofile|go tool distpack|go tool api:: @writes
+go tool fix:: @writes @single -diff:quiet
+go tool vet:: @single -fix:writes
+go tool cover:: @opaque @single -o,-outfilelist=out -html=writes -func= -mode= -var= -pkgcfg=
+go tool covdata|go tool trace|go tool nm|go tool objdump|go tool addr2line:: @opaque @single -o,-cpuprofile,-memprofile=out -i= -pkg= -pprof= -http=
+go tool test2json:: @runs0 @single -p= -t
+go tool pprof:: @opaque @writes @single -top,-text,-tree,-traces,-raw,-tags,-comments:quiet -peek,-list,-disasm=quiet -o,-output=out -tools=unseen -svg,-pdf,-png,-gif,-ps,-eps,-dot,-proto,-topproto,-callgrind,-kcachegrind,-web,-weblist,-evince,-gv:writes -http= -buildid= -base= -diff_base= -focus= -ignore= -sample_index= -nodecount=
 go tool buildid:: @opaque @single -w:writes
+go tool dist:: @sub @closed
+go tool dist list|go tool dist version|go tool dist banner|go tool dist env::
 golangci-lint:: @sub
 golangci-lint run:: --fix:writes
 golangci-lint fmt|golangci-lint migrate:: @writes -d,--diff:quiet

@@ -3,7 +3,7 @@ package shell
 // packageTable holds package managers: what installs, removes or publishes writes;
 // what runs scripts of the project is opaque, and what runs a program is a wrapper.
 const packageTable = `
-npm:: @sub --prefix= -w= --workspace= -C= --loglevel= --registry= --userconfig= --cache= -g,--global -s,--silent -d -q,--quiet -y,--yes
+npm:: @sub --prefix= -w= --workspace= -C= --loglevel= --registry= --userconfig=workspace --cache=writes -g,--global -s,--silent -d -q,--quiet -y,--yes
 npm install|npm i|npm in|npm ci|npm clean-install|npm add|npm uninstall|npm un|npm remove|npm rm|npm r|npm update|npm up|npm upgrade|npm dedupe|npm ddp|npm prune|npm link|npm ln|npm unlink|npm rebuild|npm rb|npm init|npm create|npm innit|npm version|npm pack|npm shrinkwrap|npm install-test|npm it|npm cit|npm set|npm login|npm logout|npm edit|npm isntall|npm add-user:: @writes --dry-run:quiet
 npm audit:: @sub
 npm audit fix:: @writes --dry-run:quiet
@@ -16,7 +16,7 @@ npm run env|npm run-script env|npm rum env|npm urn env|yarn run env|yarn env|pnp
 npm explore:: @hidden
 npm test|npm t|npm tst|npm start|npm stop|npm restart:: @opaque
 npm exec|npm x|npx|bunx|pnpx|bun x|pnpm dlx|pnpm exec|pnpm x|yarn dlx|yarn exec:: @runs0 @dashes -c,--call=script -p,--package= -w,--workspace= -y,--yes -n,--node-arg= --node-options= --cache= --registry= --shell=writes
-yarn|yarnpkg:: @opaque @sub @programs --cwd= @bare -v,--version,-h,--help:quiet
+yarn|yarnpkg:: --cache-folder,--modules-folder=writes @opaque @sub @programs --cwd= @bare -v,--version,-h,--help:quiet
 yarn add|yarn install|yarn remove|yarn up|yarn upgrade|yarn upgrade-interactive|yarn link|yarn unlink|yarn init|yarn create|yarn import|yarn dedupe|yarn set|yarn plugin|yarn patch|yarn patch-commit|yarn pack|yarn publish|yarn version|yarn cache|yarn autoclean|yarn global|yarn rebuild|yarn self-update:: @writes
 pnpm audit|yarn npm audit|bun audit:: --fix:writes
 yarn npm:: @sub
@@ -25,7 +25,7 @@ yarn config set|yarn config unset|yarn config delete:: @writes
 pnpm:: @opaque @sub @programs -r,--recursive -w,--workspace-root --silent -C= --dir= --filter= -F=
 pnpm add|pnpm install|pnpm i|pnpm ci|pnpm remove|pnpm rm|pnpm uninstall|pnpm un|pnpm update|pnpm up|pnpm upgrade|pnpm link|pnpm ln|pnpm unlink|pnpm import|pnpm prune|pnpm rebuild|pnpm rb|pnpm dedupe|pnpm fetch|pnpm init|pnpm create|pnpm store|pnpm env|pnpm patch|pnpm patch-commit|pnpm setup|pnpm publish|pnpm pack|pnpm deploy:: @writes
 bun install|bun i|bun add|bun a|bun remove|bun rm|bun update|bun link|bun unlink|bun create|bun c|bun init|bun upgrade|bun build|bun patch|bun publish|bun pm:: @writes
-corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|uv|pixi|pip|pip3|pipx|gem|composer|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub -C= --manifest-path= --directory= --project= -q -y
+corepack|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|sdk|rustup|ghcup|conda|mamba|micromamba|poetry|pdm|pipenv|hatch|rye|pixi|pipx|gem|composer|luarocks|opam|stack|cabal|nuget|pod|carthage|vcpkg|conan|apk|brew|port|snap|flatpak|nix|guix|opkg|choco|winget|scoop|mas:: @sub -C= --manifest-path= --directory= --project= -q -y
 nvm install|nvm uninstall|nvm use|nvm alias|fnm install|fnm use|volta install|volta pin|asdf install|asdf local|asdf global|asdf set|mise install|mise use|mise set|pyenv install|pyenv local|pyenv global|rbenv install|rbenv local|rbenv global|sdk install|rustup update|rustup install|rustup default|rustup self|corepack enable|corepack disable|corepack prepare|corepack use:: @writes
 rustup toolchain|rustup target|rustup component|rustup override:: @sub @closed
 rustup toolchain list|rustup target list|rustup component list|rustup override list::
@@ -33,7 +33,11 @@ conda install|conda create|conda remove|conda update|conda upgrade|conda uninsta
 conda env|conda config|mamba env:: @sub
 conda env create|conda env remove|conda env update|mamba env create|conda config --set|conda config --add:: @writes
 pip install|pip uninstall|pip download|pip wheel|pip3 install|pip3 uninstall|pip3 download|pip3 wheel|pipx install|pipx uninstall|pipx upgrade|pipx upgrade-all|pipx inject|pipx reinstall|pipx ensurepath:: @writes --dry-run:quiet
-pip config|pip cache|pip3 config|pip3 cache:: @sub
+pip|pip3:: @sub @closed --log,--log-file,--report,--src=out --cache-dir=writes --python=unseen -i= --index-url= --format= --path= --proxy= --retries= --timeout= --trusted-host= --cert= --exists-action= --extra-index-url= -f= --abi= --platform= -q -v -V,--version,-h,--help:quiet
+pip list|pip show|pip freeze|pip check|pip inspect|pip index|pip debug|pip hash|pip search|pip help|pip completion|pip3 list|pip3 show|pip3 freeze|pip3 check|pip3 inspect|pip3 index|pip3 debug|pip3 hash|pip3 search|pip3 help|pip3 completion:: --log,--log-file,--report,--src=out --cache-dir=writes --python=unseen -i= --index-url= --format= --path= --proxy= --retries= --timeout= --trusted-host= --cert= --exists-action= --extra-index-url= -f= --abi= --platform=
+uv:: @sub --directory= --project= --cache-dir=writes --python=unseen --config-file=workspace --color= -q -v -V,--version,-h,--help:quiet
+uv export:: -o,--output-file=out --cache-dir=writes
+pip config|pip cache|pip3 config|pip3 cache:: @sub --log=out --cache-dir=writes --python=unseen
 pip config set|pip config unset|pip config edit|pip cache purge|pip cache remove|pip3 config set|pip3 cache purge:: @writes
 poetry add|poetry install|poetry remove|poetry update|poetry lock|poetry init|poetry new|poetry build|poetry publish|poetry version|poetry sync|poetry cache|pdm add|pdm install|pdm remove|pdm update|pdm lock|pdm sync|pdm init|pdm build|pipenv install|pipenv uninstall|pipenv update|pipenv lock|pipenv sync|pipenv clean|hatch new|hatch build|rye add|rye sync|rye init|pixi add|pixi install|pixi init|uv add|uv remove|uv sync|uv lock|uv init|uv venv|uv build|uv publish|uv python|uv self|uv cache|uv version|virtualenv|venv:: @writes
 uv pip|uv tool|poetry config|poetry env:: @sub

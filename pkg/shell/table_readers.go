@@ -14,15 +14,15 @@ gsum gmd5sum gsha1sum gsha256sum gsha512sum gls gdir gstat gdu gdf gecho gprintf
 greadlink gpwd gtrue gfalse gsleep gtsort gnumfmt gfactor guname gwhoami gid gnproc ggrep gegrep gfgrep
 ls dir vdir stat du df realpath readlink basename dirname pathchk namei mountpoint findmnt exa eza lsd dust duf
 grep egrep fgrep rgrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep zipgrep agrep pcregrep pcre2grep
-zcat gzcat bzcat xzcat lzcat zstdcat lz4cat brcat zless zmore bzless bzmore xzless xzmore zdiff zcmp bzdiff bzcmp xzdiff xzcmp zipinfo
+zcat gzcat bzcat xzcat lzcat zless zmore bzless bzmore xzless xzmore zdiff zcmp bzdiff bzcmp xzdiff xzcmp zipinfo
 seq expr factor numfmt yes sleep usleep bc cal ncal clear reset tput tty stty uuencode banner figlet toilet lolcat
 which whereis locate plocate mlocate whoami who w users groups id logname hostid uname arch nproc uptime getconf getent locale
 lsb_release sw_vers system_profiler last lastb finger
-free vmstat iostat mpstat top htop btop pgrep pidof pstree pmap pwdx pkill killall skill slabtop
-fuser lscpu lsblk lsusb lspci lsmod lsmem lsipc lslocks lslogins lsns lsattr lshw lsinitramfs getfacl getfattr getcap
+free vmstat iostat mpstat top htop btop pgrep pidof pstree pwdx pkill killall skill slabtop
+fuser lscpu lsblk lsusb lspci lsmod lsmem lsipc lslocks lslogins lsns lsattr lsinitramfs getfacl getfattr getcap
 modinfo sensors numastat ipcs
-ping ping6 traceroute traceroute6 tracepath host dig drill nslookup whois netstat arp ifconfig route iwconfig ipcalc
-readelf objdump nm size addr2line c++filt ldd otool lddtree javap jps jstat jstack pkg-config pkgconf
+ping ping6 traceroute traceroute6 tracepath host dig nslookup whois netstat arp ifconfig route iwconfig ipcalc
+readelf objdump nm size addr2line c++filt otool pkg-config pkgconf
 llvm-nm llvm-objdump llvm-readelf llvm-size llvm-cxxfilt llvm-config
 dpkg-query pdfinfo pdffonts tokei gron htmlq pup jless dyff
 csvlook csvcut csvgrep csvstat csvjson csvsort csvjoin csvstack in2csv csvformat
@@ -35,17 +35,24 @@ hadolint yamllint shellcheck checkbashisms proselint kube-score
 const opaqueTable = `
 ninja samu bazel bazelisk buck buck2 pants scons waf gradle gradlew mvnw mvnd ant rebar3
 tox nox invoke unit2 nosetests nosetests3 nose2 trial stestr behave robot
-mocha tap tape jasmine karma uvu phpunit pest behat codecept phpspec rspec cucumber minitest testrb
+tap tape jasmine karma uvu phpunit pest behat codecept phpspec rspec cucumber minitest testrb
 godog mage busted bats shellspec phan phpcs phpmd reek brakeman fasterer elm-test xcodebuild wasm-pack
 `
 
 // toolTable holds checkers and runners of tests that need a line.
 const toolTable = `
+lshw:: @single -dump=out -X:writes -c= -C= -class=
+drill:: -w=out -q=out -f= -i= -k= -o= -p= -s= -b= -c= -d= -y= -u=
+pmap:: -N,--create-rc-to=out -n,--create-rc:writes -c -C,--read-rc-from= -A,--range=
+javap|jps|jstat|jstack|jinfo:: -J=unseen
+ldd|lddtree:: @opaque
+zstdcat|lz4cat|brcat:: -o,--output=out --rm:writes -j:writes -D= -S= -T=
 ctest:: @opaque -O,--output-log=out --output-junit=out --build-and-test:hidden --test-command=hidden -S=workspace -R= -E= -L= -C= -j=
 just:: @opaque --shell=unseen --shell-arg=unseen -c,--command:hidden --init:writes --fmt:writes -e,--edit:writes --chooser=run -E= -f= -d= --set==
 meson:: @sub @closed
 meson test|meson compile:: @opaque --wrapper=run --logbase= -C=
 meson introspect|meson configure:: -D=writes
+mocha:: @opaque -O,--reporter-option,--reporter-options=writes
 ava:: @opaque -u,--update-snapshots:writes
 playwright|cypress:: @sub @closed
 playwright test|playwright show-trace|cypress run|cypress verify|cypress info|cypress version:: @opaque -u,--update-snapshots:writes -c,--config=

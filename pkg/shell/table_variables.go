@@ -68,6 +68,31 @@ func harmlessGoFlags(value string) bool {
 	return !strings.ContainsAny(value, "'\"")
 }
 
+// harmlessToolFlags reports options of go's compiler, linker and assembler that neither
+// write nor run anything. They may begin with a pattern of packages, as all=-N.
+func harmlessToolFlags(value string) bool {
+	first := true
+	fields := strings.Fields(value)
+	for i := 0; i < len(fields); i++ {
+		field := strings.Trim(fields[i], `'"`)
+		if pattern, flag, ok := strings.Cut(field, "="); ok && first && !strings.HasPrefix(pattern, "-") {
+			field = flag
+		}
+		first = false
+		name, _, attached := strings.Cut(field, "=")
+		switch name {
+		case "-X":
+			if !attached {
+				i++
+			}
+		case "", "-s", "-w", "-N", "-l", "-m", "-e", "-B", "-C", "-race", "-trimpath":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // withinWorkspace reports folders of the workspace, whose code may run as any
 // other code of the workspace may.
 func withinWorkspace(value string) bool {

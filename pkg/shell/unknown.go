@@ -20,9 +20,16 @@ var (
 		"--out ", "--outfile", "--out-file", "--outdir", "--out-dir", "--output", "--in-place ", "--inplace ",
 		"--write", "--overwrite", "--fix ", "--fix-", "--save", "--export",
 		"--update-snapshot", "--updateSnapshot", "--bless", "--init ", "--report-file", "--reportfile", "--log-file", "--logfile", "--log-junit",
-		"--log ", "--logs-dir", "--log-dir ", "--logdir", "--profile-output", "--cursor-file", "--keylog", "--cache ", "--cache-dir ", "--expand-",
-		"--junit", "--testdox-html", "--testdox-text", "--coverage-html", "--coverage-xml", "--coverage-clover",
+		"--log ", "--logs-dir", "--log-dir ", "--logdir", "--profile-output", "--cursor-file", "--keylog", "--cache ", "--cache-dir ", "--cache-folder", "--cache-location", "--cache-file", "--cache-path",
+		"--modules-folder", "--expand-", "--flags-file",
+		"--junit", "--xunit-file", "--testdox-html", "--testdox-text", "--coverage-html", "--coverage-xml", "--coverage-clover",
 	}
+	// writingEndings are those of such options that name a file or a folder.
+	writingEndings = []string{
+		"-outfile", "-out-file", "-outdir", "-out-dir", "-output-file", "-output-dir", "-output-folder", "-output-path", "-log-file", "-logfile", "-log-dir",
+	}
+	// telling are options that name a file, unless their value is a word that says how much or in which form.
+	telling        = wordSet("--trace --dump --report --stats --trace-file --dump-file --profile-file --stats-file")
 	runningOptions = []string{"--eval", "--exec", "--preview ", "--preview-command", "--script", "--plugin"}
 )
 
@@ -34,16 +41,29 @@ var harmlessLooks = wordSet(`--output-delimiter --output-format --output-on-fail
 // formats are values of --output that name no file.
 var formats = wordSet(`json yaml yml table text wide name csv tsv toml xml html markdown md sarif github pretty plain none raw short long jsonl ndjson`)
 
+// amounts are values of an option of telling that name no file.
+var amounts = wordSet(`0 1 2 3 all none true false yes no on off auto always never default full summary short long source diff info junit checkstyle emacs
+code performance gitblame svnblame hgblame notifysource stdout stderr error warning warn debug trace verbose quiet release dev test bench minimal basic detailed`)
+
 // looks says what an option that is not known seems to do. next is the word after it.
 func looks(name, value string, attached bool, next Word) (kind Kind, what string) {
 	begins := func(known string) bool { return strings.HasPrefix(name+" ", known) }
 	switch {
 	case harmlessLooks[name]:
+	case telling[name]:
+		if attached && !formats[value] && !amounts[value] {
+			return Writes, looksOutput
+		}
+	case slices.ContainsFunc(writingEndings, func(end string) bool { return strings.HasSuffix(name, end) }):
+		return Writes, looksOutput
 	case slices.ContainsFunc(writingOptions, begins):
 		if !attached && next.Static {
 			value = next.Text
 		}
 		format, _, _ := strings.Cut(value, "=")
+		if name == "--cache" && amounts[value] {
+			return 0, ""
+		}
 		if name == "--output" && (formats[value] || slices.Contains([]string{"jsonpath", "go-template", "custom-columns"}, format)) {
 			return 0, ""
 		}
@@ -80,7 +100,11 @@ func (p *planner) unknownOptions(name string, c, at int) {
 			continue // columns
 		}
 		p.unknownLook(c, i, w, next)
-		if w.Static && w.Text == "-o" && !dashO[name] && (!next.Static || next.Text != "" && next.Text[0] != '-') && !harmless(next) {
+		if dashO[name] || !strings.HasPrefix(w.Text, "-o") {
+			continue
+		}
+		alone := w.Text == "-o"
+		if alone && (!next.Static || next.Text != "" && next.Text[0] != '-') && !harmless(next) || !alone && !harmless(part(w, 2)) {
 			p.note(Writes, c, i, looksOutput)
 		}
 	}
@@ -95,7 +119,7 @@ func (p *planner) unknownLook(c, at int, w, next Word) {
 	if attached && w.Static && harmless(Word{Text: value, Static: true}) || !attached && harmless(next) {
 		return
 	}
-	if kind, what := looks(name, value, attached, next); kind != 0 {
+	if kind, what := looks(strings.ReplaceAll(name, "_", "-"), value, attached, next); kind != 0 {
 		p.note(kind, c, at, what)
 	}
 }
