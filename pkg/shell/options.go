@@ -43,7 +43,8 @@ const (
 	roleSplit          // its argument is split into further words
 	roleStop           // what follows belongs to something else
 	roleFile           // its argument is a script
-	roleData           // its argument is a module, or code in an address
+	roleData           // its argument is a module that runs, or code in an address
+	roleLoads          // its argument is a module that runs
 	roleName           // its argument is the name of a module, or code
 	roleFormat         // its argument is a format of curl, which can name files
 	roleSSH            // its argument is an option of ssh, which can run commands
@@ -66,7 +67,7 @@ var roles = map[string]role{
 	"": roleNone, "writes": roleWrites, "out": roleOut, "outdash": roleOutDash, "tostdout": roleToStdout, "unseen": roleUnseen, "code": roleCode,
 	"program": roleProgram, "filter": roleFilter, "script": roleScript, "run": roleRun, "hidden": roleHidden, "quiet": roleQuiet,
 	"dump": roleDump, "reads": roleReads, "passes": rolePasses, "module": roleModule, "eval": roleEval, "split": roleSplit,
-	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
+	"stop": roleStop, "script_file": roleFile, "datacode": roleData, "loads": roleLoads, "module_name": roleName, "format": roleFormat, "sshoption": roleSSH,
 	"uploads": roleUploads, "workspace": roleWorkspace, "plugin": rolePlugin, "folder": roleFolder, "checks": roleChecks, "setting": roleSetting, "report": roleReport, "project": roleProject,
 	"isolates": roleIsolates, "config": roleConfig, "switch": roleSwitch, "goflags": roleGoFlags, "modmode": roleModMode,
 }

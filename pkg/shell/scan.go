@@ -329,7 +329,10 @@ func (s *scan) applyCode(o option, arg Word, at, argAt int) {
 		if !arg.Static || isStream(arg.Text) {
 			s.note(Code, s.c, at, "runs code that is known only when the line runs")
 		}
+	case roleLoads:
+		s.note(Opaque, s.c, at, runsWorkspace)
 	case roleData:
+		s.note(Opaque, s.c, at, runsWorkspace)
 		if !arg.Static || strings.Contains(arg.Text, ":") && !strings.HasPrefix(arg.Text, "node:") || strings.Contains(arg.Text, "auto_") {
 			s.note(Code, s.c, at, given)
 		}

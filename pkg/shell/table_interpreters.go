@@ -23,11 +23,11 @@ bun:: @opaque @sub @programs @code @stops -e,--eval=code -p,--print=code -r,--pr
 bun test:: @opaque -u,--update-snapshots:writes
 ts-node|tsx|esno|babel-node|coffee|swc-node|vite-node|zx|jiti:: @code @stops -e,--eval=code -p,--print=code -pe=code -r,--require=datacode -v,--version,-h,--help:quiet -P,--project= -T --esm --watch --tsconfig=
 perl|perl5|raku|perl6:: @code @stops -e,-E=code -i?=writes -I= -M?=module_name -m?=module_name -v,-h:quiet -c -n -p -a -w -W -T -t -u -s -S -U -X -l -0 -1 -2 -3 -4 -5 -6 -7 -8 -9
-ruby|jruby|truffleruby|irb|pry:: @code @stops -e=code -i?=writes -r= -I= -C= -E= -l -n -p -a -W -0 -1 -2 -3 -v,--version,-h,--help,--copyright:quiet -c -w -d -s -S -y --yjit --jit --enable= --disable= --encoding=
+ruby|jruby|truffleruby|irb|pry:: @code @stops -e=code -i?=writes -r=loads -I= -C= -E= -l -n -p -a -W -0 -1 -2 -3 -v,--version,-h,--help,--copyright:quiet -c -w -d -s -S -y --yjit --jit --enable= --disable= --encoding=
 php|php7|php8|php5|php-cgi:: @code @stops -r,--run=code -R,--process-code=code -B,--process-begin=code -E,--process-end=code -F,--process-file= -f,--file=script_file -i,--info:dump -a,--interactive:code -d,--define=datacode -c,--php-ini= -z= -l,--syntax-check:checks -s -w -n -q -v,--version,-h,--help,-m,--modules,--ini:quiet -S,--server=project -t,--docroot=
-lua|lua5.1|lua5.2|lua5.3|lua5.4|luajit|texlua|fennel:: @code @stops -e=code -l= -i:code -v:quiet -b=writes -j= -O?= -W -E
+lua|lua5.1|lua5.2|lua5.3|lua5.4|luajit|texlua|fennel:: @code @stops -e=code -l=loads -i:code -v:quiet -b=writes -j=loads -O?= -W -E
 tclsh|tclsh8.6|wish|expect|jimsh:: @code @stops -c=code -e=code -f=script_file -b= -d -D= -v:quiet
 osascript|runhaskell|runghc|elixir|iex|erl|escript|scala|groovy|kotlin|clojure|clj|racket|guile|sbcl|clisp|ecl|csi|janet|ghci|ocaml|utop|jshell|qjs|gjs|mongo|mongosh|psql|pgcli|mysql|mariadb|mycli|sqlplus|sqlcmd|duckdb|clickhouse-client|cqlsh|gdb|gdb-multiarch|lldb|radare2|r2|dc|m4|maxima|octave|gnuplot|R|Rscript|julia|swipl|gforth|pwsh|powershell|powershell.exe|cmd.exe|cscript|wscript:: @inline
-erb:: @code @stops -r= -T= -U -v -x -n -P -E= -S= -h,--help,--version:quiet
+erb:: @code @stops -r=loads -T= -U -v -x -n -P -E= -S= -h,--help,--version:quiet
 java:: @opaque @single @colons -javaagent=unseen -agentpath=unseen -agentlib=unseen
 `

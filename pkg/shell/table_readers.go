@@ -22,8 +22,8 @@ free vmstat iostat mpstat top htop btop pgrep pidof pstree pwdx pkill killall sk
 fuser lscpu lsblk lsusb lspci lsmod lsmem lsipc lslocks lslogins lsns lsattr lsinitramfs getfacl getfattr getcap
 modinfo sensors numastat ipcs
 ping ping6 traceroute traceroute6 tracepath host dig nslookup whois netstat arp ifconfig route iwconfig ipcalc
-readelf objdump nm size addr2line c++filt otool pkg-config pkgconf
-llvm-nm llvm-objdump llvm-readelf llvm-size llvm-cxxfilt llvm-config
+readelf addr2line c++filt otool pkg-config pkgconf
+llvm-objdump llvm-readelf llvm-size llvm-cxxfilt llvm-config
 dpkg-query pdfinfo pdffonts tokei gron htmlq pup jless dyff
 csvlook csvcut csvgrep csvstat csvjson csvsort csvjoin csvstack in2csv csvformat
 infocmp tzselect zdump showmount rpcinfo getsebool sestatus getenforce klist
@@ -46,6 +46,7 @@ drill:: -w=out -q=out -f= -i= -k= -o= -p= -s= -b= -c= -d= -y= -u=
 pmap:: -N,--create-rc-to=out -n,--create-rc:writes -c -C,--read-rc-from= -A,--range=
 javap|jps|jstat|jstack|jinfo:: -J=unseen
 ldd|lddtree:: @opaque
+nm|objdump|size|llvm-nm:: @response --plugin=unseen
 zstdcat|lz4cat|brcat:: -o,--output=out --rm:writes -j:writes -D= -S= -T=
 ctest:: @opaque -O,--output-log=out --output-junit=out --build-and-test:hidden --test-command=hidden -S=workspace -R= -E= -L= -C= -j=
 just:: @opaque --shell=unseen --shell-arg=unseen -c,--command:hidden --init:writes --fmt:writes -e,--edit:writes --chooser=run -E= -f= -d= --set==

@@ -54,9 +54,9 @@ ctags|etags:: @writes -f,-o=out -x:quiet
 cscope:: @writes
 strip|objcopy|patchelf|ranlib|prelink|chrpath|install_name_tool|codesign|lipo:: @writes
 ar:: @sub @closed
-ar t|ar tv|ar p::
+ar t|ar tv|ar p:: @response --plugin=unseen
 ld|as|nasm|yasm|gold|lld|ld.lld:: @writes -v:quiet -V:quiet
-gcc|g++|cc|c++|c89|c99|c89-gcc|c99-gcc|clang|clang++:: @writes @single @compiler @response -fsyntax-only,-E,-M,-MM,-dumpversion,-dumpfullversion,-dumpmachine,-dumpspecs,-version,--version,-print-search-dirs,-print-libgcc-file-name,-print-file-name,-print-prog-name,-print-resource-dir,-print-target-triple,-help:quiet -o=out -wrapper=run -fplugin=unseen -specs=unseen -B=unseen -I= -D= -U= -L= -F= -x= -include= -imacros= -isystem= -iquote= -idirafter= -iprefix= -iwithprefix= -target= -arch= -MT= -MQ= -std=
+gcc|g++|cc|c++|c89|c99|c89-gcc|c99-gcc|clang|clang++:: @writes @single @compiler @response -fsyntax-only,-E,-M,-MM,-dumpversion,-dumpfullversion,-dumpmachine,-dumpspecs,-version,--version,-print-search-dirs,-print-libgcc-file-name,-print-file-name,-print-prog-name,-print-resource-dir,-print-target-triple,-help:quiet -o=out -wrapper=run -fplugin=unseen -specs=unseen -B=unseen -I= -D= -U= -L= -F= -x= -include= -imacros= -isystem= -iquote= -idirafter= -iprefix= -iwithprefix= -target= -arch= -MT= -MQ=
 tcc|gfortran|rustc|javac|kotlinc|scalac|ghc|ocamlopt|ocamlc|nvcc|emcc|em++|swiftc|fpc|gnatmake|dmd|ldc2|gnat|gdc|gccgo|f77|f95|flang:: @writes @single @asks @response -o=out -e=code -print=quiet -explain=quiet -print-search-dirs,-print-libdir,-print-targets,-supported-languages:quiet
 bison|yacc|flex|lex|swig|moc|uic|rcc|gperf|ragel|re2c|protoc|flatc|thrift|gcov|lcov|genhtml|doxygen|sphinx-build|mkdocs|jekyll|hugo:: @writes
 zipsplit|zipnote:: @writes
@@ -99,9 +99,12 @@ docker compose:: @sub @closed -f= -p= --profile= --env-file= --project-directory
 docker run|docker create|docker exec|docker container run|docker container exec|podman run|podman exec:: @writes -e,--env=passes -u= -w= -v= -p= --name= --env-file= -l= -h= -m=
 docker-compose:: @sub @closed -f= -p=
 docker-compose ps|docker-compose logs|docker-compose images|docker-compose top|docker-compose version::
-vagrant|packer|pulumi|cdk|serverless|skaffold|tilt|eksctl:: @sub
-terraform|tofu|terragrunt:: @sub @single -chdir=
-terraform apply|terraform destroy|terraform init|terraform import|terraform taint|terraform untaint|terraform refresh|terraform get|terraform login|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform workspace select|tofu apply|tofu destroy|tofu init|terragrunt apply|terragrunt destroy|terragrunt init|pulumi up|pulumi destroy|pulumi new|cdk deploy|cdk destroy|cdk init|vagrant up|vagrant init|vagrant destroy|packer build|serverless deploy:: @writes
+eksctl:: @sub
+vagrant|packer|pulumi|cdk|serverless|sls|skaffold|tilt:: @opaque @sub
+terragrunt:: @opaque @sub @single
+terraform|tofu:: @sub @single -chdir=
+terraform validate|terraform show|terraform console|terraform graph|terraform providers schema|tofu validate|tofu show|tofu console|tofu graph:: @opaque @single
+terraform apply|terraform destroy|terraform init|terraform import|terraform taint|terraform untaint|terraform refresh|terraform get|terraform login|terraform state rm|terraform state mv|terraform state push|terraform workspace new|terraform workspace delete|terraform workspace select|tofu apply|tofu destroy|tofu init|terragrunt apply|terragrunt destroy|terragrunt init|pulumi up|pulumi destroy|pulumi new|cdk deploy|cdk destroy|cdk init|cdk synth|cdk synthesize|vagrant up|vagrant init|vagrant destroy|packer build|serverless deploy:: @writes
 terraform state|terraform workspace|terraform providers|tofu providers:: @sub
 terraform providers lock|terraform providers mirror|tofu providers lock|tofu providers mirror:: @writes
 terraform test|tofu test:: @opaque @single -junit-xml=out

@@ -20,13 +20,15 @@ var (
 		"--out ", "--outfile", "--out-file", "--outdir", "--out-dir", "--output", "--in-place ", "--inplace ",
 		"--write", "--overwrite", "--fix ", "--fix-", "--save", "--export",
 		"--update-snapshot", "--updateSnapshot", "--bless", "--init ", "--report-file", "--reportfile", "--log-file", "--logfile", "--log-junit",
-		"--log ", "--logs-dir", "--log-dir ", "--logdir", "--profile-output", "--cursor-file", "--keylog", "--cache ", "--cache-dir ", "--cache-folder", "--cache-location", "--cache-file", "--cache-path",
-		"--modules-folder", "--expand-", "--flags-file",
+		"--log ", "--logs-dir", "--log-dir ", "--logdir", "--profile-output", "--cursor-file", "--keylog",
+		"--cache ", "--cache-dir ", "--cache-folder", "--cache-location", "--cache-file", "--cache-path", "--modules-folder",
+		"--expand-", "--flags-file",
 		"--junit", "--xunit-file", "--testdox-html", "--testdox-text", "--coverage-html", "--coverage-xml", "--coverage-clover",
 	}
 	// writingEndings are those of such options that name a file or a folder.
 	writingEndings = []string{
-		"-outfile", "-out-file", "-outdir", "-out-dir", "-output-file", "-output-dir", "-output-folder", "-output-path", "-log-file", "-logfile", "-log-dir",
+		"-outfile", "-out-file", "-outdir", "-out-dir", "-output-file", "-output-dir", "-output-folder", "-output-path",
+		"-log-file", "-logfile", "-log-dir",
 	}
 	// telling are options that name a file, unless their value is a word that says how much or in which form.
 	telling        = wordSet("--trace --dump --report --stats --trace-file --dump-file --profile-file --stats-file")
@@ -42,8 +44,11 @@ var harmlessLooks = wordSet(`--output-delimiter --output-format --output-on-fail
 var formats = wordSet(`json yaml yml table text wide name csv tsv toml xml html markdown md sarif github pretty plain none raw short long jsonl ndjson`)
 
 // amounts are values of an option of telling that name no file.
-var amounts = wordSet(`0 1 2 3 all none true false yes no on off auto always never default full summary short long source diff info junit checkstyle emacs
-code performance gitblame svnblame hgblame notifysource stdout stderr error warning warn debug trace verbose quiet release dev test bench minimal basic detailed`)
+var amounts = wordSet(`
+0 1 2 3 all none true false yes no on off auto always never default full summary short long source diff info junit
+checkstyle emacs code performance gitblame svnblame hgblame notifysource stdout stderr error warning warn debug trace
+verbose quiet release dev test bench minimal basic detailed
+`)
 
 // looks says what an option that is not known seems to do. next is the word after it.
 func looks(name, value string, attached bool, next Word) (kind Kind, what string) {
