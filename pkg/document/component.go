@@ -77,8 +77,6 @@ func (c *Component) read(r *Report, v Value) {
 		if !IsSlug(slug) {
 			r.Errorf(f.At.Key("slug"), CodeName, "the slug %s is not allowed; use a-z, 0-9 and -, at most %d of them", Quote(slug), LongestSlug)
 		}
-	} else if f.Has("slug") && f.Value.memberKind("slug") == String {
-		r.Errorf(f.At.Key("slug"), CodeName, "the slug is empty; use a-z, 0-9 and -")
 	}
 	if tags, ok := f.Strings("tags", 1000); ok {
 		c.Tags = Texts(tags)

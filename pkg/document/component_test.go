@@ -22,7 +22,7 @@ func TestParseComponent(t *testing.T) {
 		"nothing":              {`{}`, "REQUIRED /name; REQUIRED /slug"},
 		"name empty":           {`{"name":"","slug":"s"}`, "EMPTY /name"},
 		"name is a number":     {`{"name":1,"slug":"s"}`, "TYPE /name"},
-		"slug empty":           {`{"name":"S","slug":""}`, "EMPTY /slug; NAME /slug"},
+		"slug empty":           {`{"name":"S","slug":""}`, "EMPTY /slug"},
 		"slug upper case":      {`{"name":"S","slug":"My-State"}`, "NAME /slug"},
 		"slug with a blank":    {`{"name":"S","slug":"a b"}`, "NAME /slug"},
 		"slug with underscore": {`{"name":"S","slug":"a_b"}`, "NAME /slug"},

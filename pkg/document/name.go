@@ -31,9 +31,7 @@ type NameRule struct {
 func (r *Report) CheckName(name string, at *Path, rule NameRule) bool {
 	switch {
 	case name == "":
-		// Both codes are right, and programs look for either.
-		r.Errorf(at, CodeEmpty, "the %s name is empty; give it one", rule.What)
-		r.Errorf(at, CodeName, "the %s name is empty; a name has 1 to %d characters", rule.What, longestName)
+		r.Errorf(at, CodeEmpty, "the %s name is empty; a name has 1 to %d characters", rule.What, longestName)
 		return false
 	case name == "__proto__" || name[0] == '$' || rule.Prefix != "" && strings.HasPrefix(name, rule.Prefix):
 		r.Errorf(at, CodeReserved, "the %s name %s is reserved; choose another", rule.What, Quote(name))

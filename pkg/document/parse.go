@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -113,8 +112,6 @@ func (p *parser) document(src []byte) (Value, error) {
 	}
 	return v, nil
 }
-
-var errTrailing = errors.New("there is text after the end of the document; remove it")
 
 func (p *parser) value(depth int) (Value, error) {
 	if p.decoder.PeekKind() == '"' {
@@ -237,34 +234,6 @@ func (p *parser) string() (string, error) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
 	return string(text), nil
-}
-
-// syntaxMessage says where the text stops being JSON.
-func syntaxMessage(src []byte, err error) string {
-	if len(bytes.TrimSpace(src)) == 0 {
-		return "the text is empty; write a JSON document"
-	}
-	if bytes.HasPrefix(src, []byte("\xef\xbb\xbf")) {
-		return "the text begins with a byte order mark; save it as UTF-8 without one"
-	}
-	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) {
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			return "the text ends before the document does; is a bracket or quote missing?"
-		}
-		return err.Error()
-	}
-	offset := min(int(syntax.ByteOffset), len(src))
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return "the text ends before the document does; is a bracket or quote missing?"
-	}
-	line := 1 + bytes.Count(src[:offset], []byte("\n"))
-	column := 1 + utf8.RuneCount(src[bytes.LastIndexByte(src[:offset], '\n')+1:offset])
-	message := "bad syntax"
-	if syntax.Err != nil {
-		message = syntax.Err.Error()
-	}
-	return fmt.Sprintf("line %d, column %d: %s", line, column, message)
 }
 
 // shorten keeps a text that came from outside small and printable in a message.

@@ -153,7 +153,6 @@ func (r *reader) tools(f document.Fields, names toolname.Names) {
 		switch {
 		case item.Text == "":
 			r.report.Errorf(item.At, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
-			r.report.Errorf(item.At, document.CodeName, "the tool name is empty; it matches no tool")
 		case strings.ContainsAny(item.Text, " \t\r\n"):
 			r.report.Errorf(item.At, document.CodeName, "%s is not a valid tool name; write exactly one name, without spaces", document.Quote(item.Text))
 		case len(intersect([]string{item.Text}, SafeTools())) > 0:

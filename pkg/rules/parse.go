@@ -269,7 +269,6 @@ func addresses(f document.Fields, name string) []string {
 		switch mailbox, domain, at := strings.Cut(item.Text, "@"); {
 		case item.Text == "":
 			f.Report.Errorf(item.At, document.CodeEmpty, "the address is empty; write one or remove it")
-			f.Report.Errorf(item.At, document.CodeName, "the address is empty; it matches nothing")
 		case item.Text == "*":
 			f.Report.Warnf(item.At, CodeTooBroad, "\"*\" admits every address; name them")
 		case !at || mailbox == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(item.Text, notInAddress):

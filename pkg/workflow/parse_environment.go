@@ -61,7 +61,6 @@ func (r *reader) alias(f document.Fields, name, other string) string {
 func (r *reader) variable(name string, at *document.Path) {
 	if name == "" {
 		r.report.Errorf(at, document.CodeEmpty, "the variable name is empty; name one or remove it")
-		r.report.Errorf(at, document.CodeName, "the variable name is empty; it names nothing")
 		return
 	}
 	for i := range len(name) {

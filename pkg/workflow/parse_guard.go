@@ -115,7 +115,6 @@ func (r *reader) operand(g *Guard, at *document.Path, context document.Value) {
 	}
 	if !g.HasValue {
 		r.report.Errorf(at, document.CodeRequired, "%q needs a value; add it", g.Op)
-		r.report.Errorf(at, CodeGuardValue, "%q has no value to compare with; add it", g.Op)
 		return
 	}
 	switch g.Op {
@@ -132,7 +131,6 @@ func (r *reader) listOperand(v document.Value, at *document.Path) {
 		r.report.Errorf(at, CodeGuardValue, "\"in\" needs a list, not a %s; write [...]", v.Kind())
 	case v.Len() == 0:
 		r.report.Errorf(at, document.CodeEmpty, "the list is empty, so the guard never passes; add values")
-		r.report.Errorf(at, CodeGuardValue, "the list is empty, so the guard never passes; add values")
 	default:
 		seen := make(map[string]bool, v.Len())
 		for i, e := range v.Elements() {

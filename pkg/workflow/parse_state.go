@@ -207,7 +207,6 @@ func (r *reader) toolName(name string, at *document.Path, position toolname.Posi
 	switch prefix := strings.TrimSuffix(name, "*"); {
 	case name == "":
 		r.report.Errorf(at, document.CodeEmpty, "the tool name is empty; name a tool or remove the item")
-		r.report.Errorf(at, document.CodeName, "the tool name is empty; it matches no tool")
 	case name == "*":
 		r.report.Warnf(at, CodeTooBroad, "\"*\" matches every tool; name the tools")
 	case strings.Contains(prefix, "*"):

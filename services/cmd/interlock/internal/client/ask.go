@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 )
 
 // Acting names the session that acts (S10.9).
@@ -57,18 +57,18 @@ func (c *Connection) AskAs(
 	return err
 }
 
-// InvalidFile prints what the server finds wrong with a file, one problem on a line,
-// when that is what err is about, and then returns console.ErrNo. The server's
+// InvalidFile prints what the server finds wrong with a file when that is what err is about, and then returns console.ErrNo. The server's
 // pointers begin with under.
-func InvalidFile(file, under string, err error, io console.Streams) error {
+func InvalidFile(file input.Source, under string, err error, io console.Streams) error {
 	f := fault.From(err)
 	if err == nil || f.Reason != fault.InvalidSchema && f.Reason != fault.InvalidDefinition || len(f.Violations) == 0 {
 		return err
 	}
-	for _, v := range f.Violations {
-		fmt.Fprintln(io.Err, show.Problem(file, document.Problem{
+	problems := make(document.Problems, len(f.Violations))
+	for i, v := range f.Violations {
+		problems[i] = document.Problem{
 			Pointer: strings.TrimPrefix(v.Pointer, under), Code: v.Code, Severity: document.SeverityError, Message: v.Message,
-		}))
+		}
 	}
-	return console.ErrNo
+	return file.Refuse(problems, io)
 }

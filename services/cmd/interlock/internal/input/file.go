@@ -55,35 +55,87 @@ func IsYAML(file string) bool {
 	}
 }
 
-// Definition reads a file as the JSON that servers take.
-func Definition(file string, io console.Streams) ([]byte, error) {
-	src, err := File(file, io.In)
-	if err != nil || !IsYAML(file) {
-		return src, err
-	}
-	value, problems := document.FromYAML(src)
-	if problems.HasErrors() {
-		return nil, Refuse(file, problems, io)
-	}
-	return value.AppendJSON(nil), nil
+// Source is a definition, or another document, as its author wrote it.
+type Source struct {
+	// Name is the file's, or - for standard input.
+	Name string
+	// Text is what is in the file, and JSON what servers take of it.
+	Text, JSON []byte
 }
 
-// Document reads a file as JSON, which it may be written in or YAML. It prints what
-// is wrong with the file and then returns console.ErrNo.
-func Document(file string, io console.Streams) ([]byte, error) {
-	src, err := Definition(file, io)
-	if err != nil || IsYAML(file) {
+// Definition reads a file as the JSON that servers take, which judge it.
+func Definition(file string, io console.Streams) (Source, error) {
+	text, err := File(file, io.In)
+	src := Source{Name: file, Text: text, JSON: text}
+	if err != nil || !src.IsYAML() {
 		return src, err
 	}
-	if _, problems := document.ParseAll(src, Limits); problems.HasErrors() {
-		return nil, Refuse(file, problems, io)
+	value, problems := document.FromYAML(text)
+	if problems.HasErrors() {
+		return src, src.Refuse(problems, io)
+	}
+	src.JSON = value.AppendJSON(nil)
+	return src, nil
+}
+
+// Document is Definition of a file that must be strict JSON or YAML before a server sees
+// it. It prints what is wrong with the file and then returns console.ErrNo.
+func Document(file string, io console.Streams) (Source, error) {
+	src, err := Definition(file, io)
+	if err != nil || src.IsYAML() {
+		return src, err
+	}
+	if _, problems := document.ParseAll(src.JSON, Limits); problems.HasErrors() {
+		return src, src.Refuse(problems, io)
 	}
 	return src, nil
 }
 
-// Refuse prints a file's problems, and returns console.ErrNo.
-func Refuse(file string, problems document.Problems, io console.Streams) error {
-	show.Problems(io.Err, file, problems)
+// IsYAML is whether the source is written in YAML: by its name, and where it has none by
+// how it begins.
+func (s Source) IsYAML() bool {
+	return IsYAML(s.Name) || s.Name == "-" && document.LooksLikeYAML(s.Text)
+}
+
+// Parse reads the source with all its problems.
+func (s Source) Parse() (document.Value, document.Problems) {
+	if s.IsYAML() {
+		return document.FromYAML(s.Text)
+	}
+	return document.ParseAll(s.Text, document.Limits{})
+}
+
+// Places finds where problems of the source stand.
+func (s Source) Places(problems document.Problems) []document.Place {
+	return document.Places(s.Text, s.IsYAML(), problems)
+}
+
+// Problems prints what is wrong with the source.
+func (s Source) Problems(out io.Writer, problems document.Problems) {
+	show.Problems(out, s.Name, s.Text, problems, s.Places(problems))
+}
+
+// Warning is what a server says of a definition that it has taken.
+type Warning interface {
+	GetPointer() string
+	GetCode() string
+	GetMessage() string
+}
+
+// Warn prints the warnings of a server about the source.
+func Warn[W Warning](s Source, warnings []W, out io.Writer) {
+	problems := make(document.Problems, len(warnings))
+	for i, w := range warnings {
+		problems[i] = document.Problem{
+			Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
+		}
+	}
+	s.Problems(out, problems)
+}
+
+// Refuse prints what is wrong with the source, and returns console.ErrNo.
+func (s Source) Refuse(problems document.Problems, io console.Streams) error {
+	s.Problems(io.Err, problems)
 	return console.ErrNo
 }
 

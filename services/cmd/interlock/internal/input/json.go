@@ -45,7 +45,8 @@ func Object(flag, arg string, io console.Streams) ([]byte, error) {
 // @FILE, or plainly when its name is not JSON.
 func JSON(flag, arg string, io console.Streams) ([]byte, error) {
 	if file, ok := strings.CutPrefix(arg, "@"); ok {
-		return Document(file, io)
+		src, err := Document(file, io)
+		return src.JSON, err
 	}
 	_, problems := document.ParseAll([]byte(arg), Limits)
 	switch {
@@ -54,11 +55,11 @@ func JSON(flag, arg string, io console.Streams) ([]byte, error) {
 	case strings.ContainsAny(arg[:min(1, len(arg))], " {[\""):
 		return nil, fmt.Errorf("--%s is not good JSON: %s", flag, problems[0].Message)
 	}
-	text, err := Document(arg, io)
+	src, err := Document(arg, io)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("--%s is neither JSON nor a file: %w", flag, err)
 	}
-	return text, err
+	return src.JSON, err
 }
 
 // Operations joins operations of a JSON Patch, given one by one or as lists. Each

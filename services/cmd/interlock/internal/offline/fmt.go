@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -59,7 +58,7 @@ func (c *Fmt) format(file string, io console.Streams) (bool, error) {
 	}
 	after, problems := formatDefinition(before)
 	if problems.HasErrors() {
-		show.Problems(io.Err, file, problems)
+		input.Source{Name: file, Text: before}.Problems(io.Err, problems)
 		return false, nil
 	}
 	same := bytes.Equal(before, after)
@@ -86,10 +85,6 @@ func (c *Fmt) format(file string, io console.Streams) (bool, error) {
 func formatDefinition(src []byte) ([]byte, document.Problems) {
 	value, problems := document.ParseAll(src, document.Limits{})
 	if problems.HasErrors() {
-		if p, ok := syntaxProblem(src); ok {
-			problems = slices.DeleteFunc(problems, func(q document.Problem) bool { return q.Code == document.CodeJSONSyntax })
-			problems = append(problems, p)
-		}
 		return nil, problems
 	}
 	if value.Kind() != document.Object {

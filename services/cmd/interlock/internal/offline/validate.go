@@ -30,7 +30,17 @@ type verdict struct {
 	File     string            `json:"file"`
 	Kind     string            `json:"kind"`
 	OK       bool              `json:"ok"`
-	Problems document.Problems `json:"problems"`
+	Problems document.Problems `json:"-"`
+	// Located are the problems for programs.
+	Located []located `json:"problems"`
+	source  input.Source
+}
+
+// located is a problem with where it stands in the file, 0 for unknown.
+type located struct {
+	document.Problem
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 }
 
 // Run judges every file, and returns console.ErrNo when one is not valid.
@@ -44,7 +54,7 @@ func (c *Validate) Run(_ context.Context, io console.Streams) error {
 			unread = append(unread, err)
 			continue
 		}
-		v := validate(file, src, c.Strict)
+		v := validate(input.Source{Name: file, Text: src}, c.Strict)
 		ok = ok && v.OK
 		verdicts = append(verdicts, v)
 	}
@@ -66,17 +76,15 @@ func (c *Validate) print(io console.Streams, verdicts []verdict) error {
 		if v.OK {
 			fmt.Fprintf(io.Out, "%s: ok (%s)\n", show.Text(v.File), v.Kind)
 		}
-		for _, p := range v.Problems {
-			fmt.Fprintln(io.Out, show.Problem(v.File, p))
-		}
+		v.source.Problems(io.Out, v.Problems)
 	}
 	return nil
 }
 
 // validate tells a document's kind by its shape and finds every problem.
-func validate(file string, src []byte, strict bool) verdict {
-	v := verdict{File: file, Kind: "workflow", Problems: document.Problems{}}
-	value, problems := parseFile(file, src)
+func validate(src input.Source, strict bool) verdict {
+	v := verdict{File: src.Name, Kind: "workflow", Located: []located{}, source: src}
+	value, problems := src.Parse()
 	if !problems.HasErrors() || value.Kind() == document.Object {
 		if kind := document.KindOf(value); kind != "" {
 			v.Kind = kind
@@ -98,8 +106,10 @@ func validate(file string, src []byte, strict bool) verdict {
 			problems = append(problems, openPolicy(value)...)
 		}
 	}
-	v.Problems = append(v.Problems, problems...)
-	v.OK = !problems.HasErrors()
+	v.Problems, v.OK = problems, !problems.HasErrors()
+	for i, place := range src.Places(problems) {
+		v.Located = append(v.Located, located{problems[i], place.Line, place.Column})
+	}
 	return v
 }
 
@@ -116,11 +126,4 @@ func judge(kind string, value document.Value) document.Problems {
 		_, problems = workflow.ParseValue(value)
 	}
 	return problems
-}
-
-func parseFile(file string, src []byte) (document.Value, document.Problems) {
-	if input.IsYAML(file) {
-		return document.FromYAML(src)
-	}
-	return document.ParseAll(src, document.Limits{})
 }

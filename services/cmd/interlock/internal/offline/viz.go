@@ -9,7 +9,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 // Viz is the command that draws a workflow or a process.
@@ -25,13 +24,12 @@ func (c *Viz) Run(_ context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	v := validate(c.File, src, false)
+	v := validate(input.Source{Name: c.File, Text: src}, false)
 	if !v.OK {
-		show.Problems(io.Err, v.File, v.Problems)
-		return console.ErrNo
+		return v.source.Refuse(v.Problems, io)
 	}
 	var graph *diagram.Diagram
-	value, _ := parseFile(c.File, src)
+	value, _ := v.source.Parse()
 	switch v.Kind {
 	case "workflow":
 		def, _ := workflow.ParseValue(value) // which has been found valid

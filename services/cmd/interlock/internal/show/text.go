@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/pkg/visible"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
 )
@@ -46,18 +45,6 @@ func Operations(w io.Writer, patch jsontext.Value) {
 	}
 	for _, operation := range list {
 		fmt.Fprintln(w, Text(string(operation.Value)))
-	}
-}
-
-// Problem is one problem of a file on one line.
-func Problem(file string, p document.Problem) string {
-	return Text(fmt.Sprintf("%s: %s: %s", file, p.Severity, p))
-}
-
-// Problems writes the problems of a file, one on a line.
-func Problems(out io.Writer, file string, problems document.Problems) {
-	for _, p := range problems {
-		fmt.Fprintln(out, Problem(file, p))
 	}
 }
 

@@ -47,10 +47,10 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).CreateComponent(ctx, &statev1.CreateComponentRequest{
-			Definition: text, IdempotencyKey: c.IdempotencyKey,
+			Definition: text.JSON, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
-			return client.InvalidFile(c.File, "", err, io)
+			return client.InvalidFile(text, "", err, io)
 		}
 		return printChanged(c.Printer, io, "created", resp.GetComponent())
 	})
@@ -68,16 +68,16 @@ func (c *updateCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	component, problems := document.ParseComponent(text)
+	component, problems := document.ParseComponent(text.JSON)
 	if problems.HasErrors() {
-		return input.Refuse(c.File, problems, io)
+		return text.Refuse(problems, io)
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewComponentServiceClient(conn).UpdateComponent(ctx, &statev1.UpdateComponentRequest{
-			Slug: component.Slug, Definition: text, ExpectedVersion: c.ExpectedVersion,
+			Slug: component.Slug, Definition: text.JSON, ExpectedVersion: c.ExpectedVersion,
 		})
 		if err != nil {
-			return client.InvalidFile(c.File, "", err, io)
+			return client.InvalidFile(text, "", err, io)
 		}
 		return printChanged(c.Printer, io, "updated", resp.GetComponent())
 	})

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	"github.com/interlock-run/interlock/pkg/document"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
@@ -43,7 +42,7 @@ type Registered struct {
 // Register registers one file after another, and prints what is wrong with those
 // that are not valid. The others are registered all the same.
 func (c *Flags) Register(ctx context.Context, io console.Streams, service Service) error {
-	sources := make([][]byte, len(c.Files))
+	sources := make([]input.Source, len(c.Files))
 	for i, file := range c.Files {
 		var err error
 		if sources[i], err = input.Definition(file, io); err != nil {
@@ -53,20 +52,16 @@ func (c *Flags) Register(ctx context.Context, io console.Streams, service Servic
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		var registered []*Registered
 		var refused error
-		for i, file := range c.Files {
-			view, err := service(conn, sources[i])
-			if err = client.InvalidFile(file, "", err, io); errors.Is(err, console.ErrNo) {
+		for i := range c.Files {
+			view, err := service(conn, sources[i].JSON)
+			if err = client.InvalidFile(sources[i], "", err, io); errors.Is(err, console.ErrNo) {
 				refused = err
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			for _, w := range view.Outcome.GetWarnings() {
-				fmt.Fprintln(io.Err, show.Problem(file, document.Problem{
-					Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
-				}))
-			}
+			input.Warn(sources[i], view.Outcome.GetWarnings(), io.Err)
 			registered = append(registered, view)
 		}
 		if err := c.printRegistered(io, registered); err != nil {

@@ -38,13 +38,13 @@ func PutShadow(ctx context.Context, conn grpc.ClientConnInterface, file string, 
 	if err != nil {
 		return Shadow{}, err
 	}
-	id, _ := document.Parse(source, input.Limits)
+	id, _ := document.Parse(source.JSON, input.Limits)
 	name, _ := id.Get("id")
 	resp, err := policyv1.NewPolicyServiceClient(conn).ShadowWorkflow(ctx, &policyv1.ShadowWorkflowRequest{
-		Definition: source,
+		Definition: source.JSON,
 	})
 	if err != nil {
-		return Shadow{}, client.InvalidFile(file, "", err, io)
+		return Shadow{}, client.InvalidFile(source, "", err, io)
 	}
 	return Shadow{Workflow: name.Str(), Digest: resp.GetDigest()}, nil
 }

@@ -89,16 +89,12 @@ func (c *putCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := policyv1.NewPolicyServiceClient(conn).RegisterPolicy(ctx, &policyv1.RegisterPolicyRequest{
-			Name: c.name(source), Definition: source, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,
+			Name: c.name(source.JSON), Definition: source.JSON, Shadow: c.Shadow, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
-			return client.InvalidFile(c.File, "", err, io)
+			return client.InvalidFile(source, "", err, io)
 		}
-		for _, w := range resp.GetWarnings() {
-			fmt.Fprintln(io.Err, show.Problem(c.File, document.Problem{
-				Pointer: w.GetPointer(), Code: w.GetCode(), Severity: document.SeverityWarning, Message: w.GetMessage(),
-			}))
-		}
+		input.Warn(source, resp.GetWarnings(), io.Err)
 		view := putView{jsonview.PolicyOf(resp.GetPolicy()), resp.GetCreated()}
 		view.Definition = nil
 		return c.Print(io.Out, view, func(w *tabwriter.Writer) {

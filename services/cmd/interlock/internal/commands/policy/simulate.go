@@ -71,9 +71,9 @@ func (c *simulateCommand) candidate(streams console.Streams) (document.Value, er
 	if err != nil {
 		return document.Value{}, err
 	}
-	v, _ := document.Parse(source, input.Limits)
+	v, _ := document.Parse(source.JSON, input.Limits)
 	if _, problems := rules.ParsePolicyValue(v); problems.HasErrors() {
-		return v, input.Refuse(c.File, problems, streams)
+		return v, source.Refuse(problems, streams)
 	}
 	if c.Name != "" {
 		v = document.MergeTop(v, document.ObjectValue([]document.Member{{Name: "name", Value: document.StringValue(c.Name)}}))
@@ -93,7 +93,7 @@ func (c *simulateCommand) askServer(
 			Definition: candidate.AppendJSON(nil), Since: timestamppb.New(since), RunId: c.RunID,
 		})
 		if err != nil {
-			return client.InvalidFile(c.File, "", err, streams)
+			return client.InvalidFile(input.Source{Name: c.File}, "", err, streams)
 		}
 		view.Replayed, view.Truncated = resp.GetReplayed(), resp.GetTruncated()
 		for _, change := range resp.GetChanges() {

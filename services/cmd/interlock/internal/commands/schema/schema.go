@@ -38,10 +38,10 @@ func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSchemaServiceClient(conn).RegisterSchema(ctx, &statev1.RegisterSchemaRequest{
-			Name: c.Name, JsonSchema: schema, Description: c.Description, IdempotencyKey: c.IdempotencyKey,
+			Name: c.Name, JsonSchema: schema.JSON, Description: c.Description, IdempotencyKey: c.IdempotencyKey,
 		})
 		if err != nil {
-			return client.InvalidFile(c.File, "/json_schema", err, io)
+			return client.InvalidFile(schema, "/json_schema", err, io)
 		}
 		view := registeredSchema{jsonview.SchemaOf(resp.GetSchema()), resp.GetCreated()}
 		view.JSONSchema = nil

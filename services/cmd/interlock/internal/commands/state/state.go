@@ -37,7 +37,8 @@ func (c *documentFlags) read(io console.Streams) ([]byte, error) {
 	case (c.File == "") == (c.JSON == ""):
 		return nil, errors.New("give the document: either FILE, or --data with the JSON itself")
 	case c.File != "":
-		return input.Document(c.File, io)
+		src, err := input.Document(c.File, io)
+		return src.JSON, err
 	default:
 		return input.JSON("data", c.JSON, io)
 	}

@@ -127,9 +127,9 @@ func (c *claudeCodeCommand) workflow(io console.Streams) (*workflow.Definition, 
 	if err != nil {
 		return nil, err
 	}
-	def, problems := workflow.Parse(src)
+	def, problems := workflow.Parse(src.JSON)
 	if problems.HasErrors() {
-		return nil, input.Refuse(c.Workflow, problems, io)
+		return nil, src.Refuse(problems, io)
 	}
 	return def, nil
 }
