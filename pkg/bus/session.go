@@ -96,6 +96,9 @@ func (r *Relay) prepare(ctx context.Context, s *session) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.AckTimeout)
 	defer cancel()
+	if why := unfit(ctx, s.nc); why != "" { // another server has taken the place of the one at start
+		return &UnfitError{URL: s.nc.ConnectedUrlRedacted(), Why: why}
+	}
 	if s.stream, err = r.cfg.Stream.createOrUpdate(ctx, s.js); err != nil {
 		return err
 	}

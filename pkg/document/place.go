@@ -123,7 +123,7 @@ func lineStarts(src []byte) lines {
 	return starts
 }
 
-// place is the place of an offset, which spans so many characters.
+// place is the place of an offset, which spans width characters.
 func (l lines) place(src []byte, offset, width int) Place {
 	line := sort.SearchInts(l, offset+1)
 	return Place{Line: line, Column: 1 + utf8.RuneCount(src[l[line-1]:offset]), Width: max(width, 1)}

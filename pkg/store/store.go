@@ -122,6 +122,12 @@ type Store interface {
 	Close() error
 }
 
+// Sized is a store that knows how much room it takes. Both stores do; wrappers need not.
+type Sized interface {
+	// Bytes is the size of the store's files, or of the server's memory that its data is in.
+	Bytes(ctx context.Context) (int64, error)
+}
+
 // Key names a record. Records of one namespace and id, of whatever kind, live in
 // one shard, and what a batch writes but for counters does too. Ids are ordered by
 // their bytes, and have at most MaxIDBytes of them.

@@ -17,7 +17,7 @@ type Flags struct {
 	Webhooks            []string      `name:"webhook" sep:" " help:"URL that receives signed POST requests about approvals. Repeat the flag, or separate several by spaces." env:"INTERLOCK_WEBHOOKS" placeholder:"URL"`
 	WebhookSecretFile   string        `help:"File with the secret that signs these requests." env:"INTERLOCK_WEBHOOK_SECRET_FILE" type:"path" placeholder:"FILE"`
 	WebhookInsecureHTTP bool          `name:"webhook-insecure-http" help:"Allow http URLs of webhooks on other machines, where the network itself is trusted." env:"INTERLOCK_WEBHOOK_INSECURE_HTTP"`
-	ApprovalRetention   time.Duration `help:"How long approvals are kept after their decision, expiry or cancellation, from 24h; 0 keeps them forever." env:"INTERLOCK_APPROVAL_RETENTION" default:"0s" placeholder:"DURATION"`
+	ApprovalRetention   time.Duration `help:"How long approvals are kept after their decision, expiry or cancellation, from 24h; 0 keeps them forever." env:"INTERLOCK_APPROVAL_RETENTION" default:"720h" placeholder:"DURATION"`
 	ApprovalsEach       int64         `name:"approvals-per-principal" help:"Questions about tool calls that a principal may have pending in a namespace; 0 for any number." default:"500" env:"INTERLOCK_APPROVALS_PER_PRINCIPAL"`
 	PublicURL           string        `name:"public-url" help:"Where people reach the gateway, for the links in webhooks." env:"INTERLOCK_PUBLIC_URL" placeholder:"URL"`
 }

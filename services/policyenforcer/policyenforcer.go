@@ -43,7 +43,7 @@ type Config struct {
 
 // Flags are the settings of the policy enforcer.
 type Flags struct {
-	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 keeps them forever." default:"0s" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
+	DecisionRetention time.Duration `help:"How long sealed decisions are kept; 0 keeps them forever." default:"2160h" env:"INTERLOCK_DECISION_RETENTION" placeholder:"DURATION"`
 	MaskKeys          []string      `help:"Parts of names of input members that the decision log masks; replaces the defaults." env:"INTERLOCK_MASK_KEYS" placeholder:"NAME"`
 	MaskPattern       []string      `help:"Regular expressions of text that the decision log masks; replace the defaults. May be repeated." env:"INTERLOCK_MASK_PATTERN" sep:"none" placeholder:"REGEXP"`
 }

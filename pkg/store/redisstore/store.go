@@ -186,6 +186,31 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Bytes is the memory that Redis uses, all of its databases together: see store.Sized.
+func (s *Store) Bytes(ctx context.Context) (int64, error) {
+	var sum atomic.Int64
+	ask := func(ctx context.Context, node *redis.Client) error {
+		info, err := node.InfoMap(ctx, "memory").Result()
+		if err != nil {
+			return readError(ctx, "info", err)
+		}
+		used, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+		if err != nil {
+			return fmt.Errorf("redisstore: used_memory: %w", err)
+		}
+		sum.Add(used)
+		return nil
+	}
+	var err error
+	switch db := s.db.(type) {
+	case *redis.ClusterClient:
+		err = db.ForEachMaster(ctx, ask)
+	case *redis.Client:
+		err = ask(ctx, db)
+	}
+	return sum.Load(), err
+}
+
 // Close releases the store. Commits under way finish first, and callers that
 // wait in Tail are told that there is nothing.
 func (s *Store) Close() error {

@@ -15,7 +15,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,6 +178,21 @@ func (s *Store) Ping(ctx context.Context) error {
 		return *err
 	}
 	return nil
+}
+
+// Bytes is the size of the database and of its log, see store.Sized.
+func (s *Store) Bytes(context.Context) (int64, error) {
+	var sum int64
+	for _, file := range []string{s.path, s.path + "-wal"} {
+		info, err := os.Stat(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, fmt.Errorf("sqlitestore: %w", err)
+		}
+		if err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum, nil
 }
 
 // Close finishes the commits under way and closes the file. Calls that come

@@ -85,6 +85,7 @@ func Run(t *testing.T, open Opener) {
 		{"context", contextTests},
 		{"rollback", rollbackTests},
 		{"linearizable", linearizableTests},
+		{"size", sizeTests},
 	}
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {

@@ -140,14 +140,14 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	st, err := daemon.OpenStore(ctx, daemon.StoreConfig{
-		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, Logger: cfg.Logger,
+		URL: cfg.Store, Path: cfg.Data.Database(), AllowLossy: cfg.AllowLossyStore, SafetyFlags: cfg.Safety, Logger: cfg.Logger, Registerer: c.registry,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.onClose(st.Close)
 	st = telemetry.Store(st, cfg.Tracer)
-	endpoint, grace, err := c.openNATS()
+	endpoint, grace, err := c.openNATS(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +180,14 @@ func (c *Cluster) openTokens() (*auth.Tokens, error) {
 	return auth.LoadTokens(c.TokensFile)
 }
 
-func (c *Cluster) openNATS() (bus.Endpoint, time.Duration, error) {
+func (c *Cluster) openNATS(ctx context.Context) (bus.Endpoint, time.Duration, error) {
 	if c.cfg.NATSURL != "" {
 		c.Endpoints.NATS = c.cfg.NATSURL
-		return bus.Endpoint{URL: c.cfg.NATSURL}, c.cfg.Grace, nil
+		endpoint := bus.Endpoint{URL: c.cfg.NATSURL}
+		if err := endpoint.Fit(ctx); err != nil {
+			return bus.Endpoint{}, 0, fmt.Errorf("--nats-url: %w", err)
+		}
+		return endpoint, c.cfg.Grace, nil
 	}
 	server, err := natsserver.Start(natsserver.Config{
 		Dir: c.cfg.Data.NATS(), Addr: c.cfg.NATS, SyncInterval: embeddedSync, Log: c.cfg.Logger,

@@ -133,13 +133,16 @@ func NewRegistry() *prometheus.Registry {
 }
 
 func (d *Daemon) useStore(ctx context.Context, flags StoreFlags) error {
-	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log})
+	st, err := awaitStore(ctx, StoreConfig{URL: flags.Store, AllowLossy: flags.AllowLossyStore, SafetyFlags: flags.SafetyFlags, Logger: d.Log, Registerer: d.Registry})
 	if err != nil {
 		return err
 	}
 	d.Store = telemetry.Store(st, d.Tracer)
 	d.OnClose(st.Close)
 	d.NATS = bus.Endpoint{URL: flags.NATSURL}
+	if err := d.NATS.Fit(ctx); err != nil {
+		return fmt.Errorf("--nats-url: %w", err)
+	}
 	stream := flags.Stream()
 	stream.Replicas = flags.StreamReplicas
 	relay, err := bus.NewRelay(decided.Outbox(st), bus.Config{

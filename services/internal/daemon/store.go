@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/pkg/store/redisstore"
@@ -24,6 +27,8 @@ type StoreConfig struct {
 	AllowLossy bool
 	SafetyFlags
 	Logger *slog.Logger
+	// Registerer takes the metric of the store's size; nil for none.
+	Registerer prometheus.Registerer
 }
 
 // SafetyFlags say what is done about a store that may lose what it has acknowledged, or is silent.
@@ -50,11 +55,30 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if sized, ok := st.(store.Sized); ok && cfg.Registerer != nil {
+		cfg.Registerer.MustRegister(sizeMetric(sized))
+	}
 	timeout := cfg.StoreTimeout
 	if timeout > 0 && cfg.RedisWait > 0 {
 		timeout += redisstore.WaitTimeout // or a slow replica would look like a silent store
 	}
 	return storeguard.Wrap(st, timeout), nil
+}
+
+// sizeMetric tells how much room a store takes, and NaN while that is not known.
+func sizeMetric(st store.Sized) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "interlock_store_bytes",
+		Help: "Bytes of the store: SQLite's files, or the memory that Redis uses.",
+	}, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		n, err := st.Bytes(ctx)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(n)
+	})
 }
 
 // Pauses of a service that waits for its store.

@@ -48,9 +48,8 @@ const widest = 100
 func excerpt(line string, at document.Place) string {
 	runes := []rune(strings.TrimRight(line, "\r"))
 	column, width := min(at.Column-1, len(runes)), at.Width
-	from := 0
 	if len(runes) > widest {
-		from = max(0, min(column-widest/3, len(runes)-widest))
+		from := max(0, min(column-widest/3, len(runes)-widest))
 		runes = runes[from:min(from+widest, len(runes))]
 		column -= from
 	}
