@@ -20,7 +20,7 @@ import (
 // none either: people log in there and bring a cookie. Every other path needs a
 // token, whether it exists or not.
 var public = map[string]bool{
-	"/": true, "/openapi.json": true, "/workflow-schema.json": true,
+	"/": true, "/docs": true, "/openapi.json": true, "/workflow-schema.json": true,
 	"/healthz": true, "/readyz": true, "/metrics": true, "/.well-known/interlock": true, "/.well-known/interlock-proof": true,
 	loggedIn: true,
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -272,7 +273,7 @@ func (h *house) conforms(req *http.Request, rec *httptest.ResponseRecorder) {
 	}[method]
 	resp := op.Responses[strconv.Itoa(rec.Code)]
 	if resp == nil && rec.Code >= 400 {
-		resp = op.Responses["default"]
+		resp = op.Responses[fmt.Sprintf("%dXX", rec.Code/100)]
 	}
 	if resp != nil && resp.Content == nil && rec.Body.Len() == 0 && contentType == "" {
 		return

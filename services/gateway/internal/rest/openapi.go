@@ -25,6 +25,8 @@ func openAPIConfig(version string) huma.Config {
 	schemas.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[anyJSON]())
 	cfg := huma.Config{OpenAPI: &huma.OpenAPI{
 		OpenAPI: "3.1.0",
+		Servers: []*huma.Server{{URL: "/", Description: "The gateway that serves this document."}},
+		Tags:    tags,
 		Info: &huma.Info{
 			Title: "Interlock", Version: cmp.Or(version, "0"),
 			Description: "A state-machine enforcement plane for AI agents. Denials and refused transitions are 200 answers with reasons; failures are problem documents (RFC 9457).",
@@ -66,7 +68,9 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 		Method: rt.method, Path: rt.path, OperationID: rt.id, Summary: rt.summary, Description: rt.about,
 		Tags: []string{rt.tag()}, Responses: map[string]*huma.Response{},
 	}
-	if !access.Public(rt.path) {
+	if access.Public(rt.path) {
+		op.Security = []map[string][]string{{}} // none
+	} else {
 		op.Security = []map[string][]string{{"bearer": {}}}
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: headerNamespace, In: "header", Description: "Namespace, default when absent.",
@@ -85,13 +89,31 @@ func (rt *route) document(schemas huma.Registry) *huma.Operation {
 	if rt.conditional() {
 		op.Responses[strconv.Itoa(http.StatusNotModified)] = rt.response(schemas, http.StatusNotModified, nil)
 	}
-	op.Responses["default"] = &huma.Response{
-		Description: "A problem (RFC 9457).",
-		Content: map[string]*huma.MediaType{
-			contentProblem: {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")},
-		},
+	problem := map[string]*huma.MediaType{
+		contentProblem: {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")},
 	}
+	op.Responses["4XX"] = &huma.Response{Description: "A problem (RFC 9457) of the request: its code and detail say how to mend it.", Content: problem}
+	op.Responses["5XX"] = &huma.Response{Description: "A problem (RFC 9457) of the server. With Retry-After, the same request may succeed later.", Content: problem}
 	return op
+}
+
+// tags group the operations, in the order in which people need them.
+var tags = []*huma.Tag{
+	{Name: "workflows", Description: "State machines: register, validate and read them."},
+	{Name: "runs", Description: "Runs of workflows: start and drive them, ask whether a tool call is allowed, report what came of it."},
+	{Name: "processes", Description: "Questions with answers, one after the other."},
+	{Name: "policies", Description: "Rules by capability, with limits and budgets, and what they are attached to."},
+	{Name: "decisions", Description: "The log of decisions on tool calls."},
+	{Name: "audit", Description: "Proof that the log of decisions was not changed."},
+	{Name: "approvals", Description: "What humans are asked, and what they decide."},
+	{Name: "sessions", Description: "Agents, and the trees that they form."},
+	{Name: "tasks", Description: "What runners have to do for sessions."},
+	{Name: "workflow-schemas", Description: "JSON Schemas of shared states."},
+	{Name: "workflow-states", Description: "Documents that the sessions of a tree share."},
+	{Name: "components", Description: "Typed values of an execution, a session or a subject."},
+	{Name: "events", Description: "What happens, live."},
+	{Name: "ws", Description: "The same over a WebSocket."},
+	{Name: "server", Description: "The server itself. These need no token."},
 }
 
 // tag groups operations by what they are about.
@@ -225,9 +247,36 @@ func finishOpenAPI(api huma.API) {
 // openAPIText is the document. It panics when the document cannot be encoded, which is a
 // defect of this package.
 func openAPIText(api huma.API) []byte {
+	addExamples(api.OpenAPI())
 	text, err := json.Marshal(api.OpenAPI())
 	if err != nil {
 		panic(fmt.Errorf("rest: encode the OpenAPI document: %w", err))
 	}
 	return text
+}
+
+// addExamples puts the recorded examples into the document.
+func addExamples(doc *huma.OpenAPI) {
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Delete, item.Patch} {
+			if op == nil {
+				continue
+			}
+			recorded := examples()[op.OperationID]
+			if op.RequestBody != nil {
+				exemplify(op.RequestBody.Content, recorded.Request)
+			}
+			for status, answer := range op.Responses {
+				if strings.HasPrefix(status, "2") {
+					exemplify(answer.Content, recorded.Response)
+				}
+			}
+		}
+	}
+}
+
+func exemplify(content map[string]*huma.MediaType, text json.RawMessage) {
+	if media := content[contentJSON]; media != nil && text != nil {
+		media.Example = text
+	}
 }

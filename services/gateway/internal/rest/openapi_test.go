@@ -3,10 +3,13 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/interlock-run/interlock/pkg/document"
 )
 
 // allRoutes are the routes that users rely on; a new one goes here too.
@@ -75,7 +78,7 @@ func TestOpenAPI(t *testing.T) {
 			for _, problem := range op.problems(path) {
 				t.Errorf("%s: %s", route, problem)
 			}
-			if openPaths[path] != (len(op.Security) == 0) {
+			if len(op.Security) != 1 || openPaths[path] != (len(op.Security[0]) == 0) {
 				t.Errorf("%s: security %v", route, op.Security)
 			}
 		}
@@ -108,7 +111,7 @@ func TestOpenAPI(t *testing.T) {
 
 type operationDoc struct {
 	OperationID string
-	Security    []any
+	Security    []map[string]any
 	Parameters  []struct {
 		Name, In string
 		Required bool
@@ -148,7 +151,8 @@ func (op operationDoc) problems(path string) (problems []string) {
 	if op.RequestBody != nil && len(op.RequestBody.Content) == 0 {
 		problems = append(problems, "the request body has no content")
 	}
-	if op.Responses["default"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" {
+	if op.Responses["4XX"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" ||
+		op.Responses["5XX"].Content[contentProblem].Schema["$ref"] != schemaPrefix+"Problem" {
 		problems = append(problems, "the default response is no problem")
 	}
 	for status, resp := range op.Responses {
@@ -170,6 +174,110 @@ func TestRouteTable(t *testing.T) {
 		rec := h.do(method, path, "", "Authorization", "")
 		if open := openPaths[path]; open != (rec.Code == 200) || !open && rec.Code != 401 {
 			t.Errorf("%s without a token: %d", route, rec.Code)
+		}
+	}
+}
+
+// TestExamples: every operation that takes or gives JSON shows a recorded example, and
+// each is what its schema says.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	var doc struct {
+		Tags       []struct{ Name string }
+		Paths      map[string]map[string]exampleDoc
+		Components json.RawMessage
+	}
+	if err := json.Unmarshal(h.do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	tags := map[string]bool{}
+	for _, tag := range doc.Tags {
+		tags[tag.Name] = true
+	}
+	tried := 0
+	for path, item := range doc.Paths {
+		for method, op := range item {
+			if len(op.Tags) != 1 || !tags[op.Tags[0]] {
+				t.Errorf("%s %s: tags %q are not described", method, path, op.Tags)
+			}
+			bodies := map[string]mediaDoc{"request": op.RequestBody.Content[contentJSON]}
+			for status, answer := range op.Responses {
+				if strings.HasPrefix(status, "2") {
+					bodies[status] = answer.Content[contentJSON]
+				}
+			}
+			for what, media := range bodies {
+				if media.Schema == nil || path == "/workflow-schema.json" {
+					continue
+				}
+				tried++
+				if media.Example == nil {
+					t.Errorf("%s %s: %s has no example", method, path, what)
+					continue
+				}
+				if problems := conformsTo(t, media.Schema, doc.Components, media.Example); len(problems) > 0 {
+					t.Errorf("%s %s: the example of %s: %v", method, path, what, problems)
+				}
+			}
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d bodies were tried", tried)
+	}
+}
+
+type (
+	exampleDoc struct {
+		Tags        []string
+		RequestBody struct{ Content map[string]mediaDoc }
+		Responses   map[string]struct{ Content map[string]mediaDoc }
+	}
+	mediaDoc struct{ Schema, Example json.RawMessage }
+)
+
+// conformsTo validates a value by a schema that refers to components of the document.
+func conformsTo(t *testing.T, schema, components, value json.RawMessage) document.Problems {
+	t.Helper()
+	whole, problem := document.Parse(fmt.Appendf(nil, `{"allOf": [%s], "components": %s}`, schema, components), document.Limits{})
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	compiled, problems := document.CompileSchema(whole)
+	if compiled == nil {
+		t.Fatal(problems)
+	}
+	v, problem := document.Parse(value, document.Limits{})
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	return compiled.Validate(v)
+}
+
+// TestDocsPage: people can read of every operation and schema, and the page loads nothing.
+func TestDocsPage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	rec := h.do("GET", "/docs", "", "Authorization", "")
+	page := rec.Body.String()
+	if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
+		!strings.Contains(rec.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Fatalf("%d %v", rec.Code, rec.Header())
+	}
+	for _, route := range allRoutes {
+		method, path, _ := strings.Cut(route, " ")
+		if !strings.Contains(page, fmt.Sprintf("<span class=\"method\">%s</span> <code>%s</code>", method, html.EscapeString(path))) {
+			t.Errorf("nothing of %s", route)
+		}
+	}
+	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(page, `id="`+link[1]+`"`) {
+			t.Errorf("#%s leads nowhere", link[1])
+		}
+	}
+	for _, loads := range []string{"<script", "src=", "@import", "url("} {
+		if strings.Contains(page, loads) {
+			t.Errorf("the page has %s", loads)
 		}
 	}
 }

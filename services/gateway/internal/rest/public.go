@@ -17,7 +17,7 @@ import (
 const index = `Interlock: a state-machine enforcement plane for AI agents.
 
 Without a token:
-  GET  /openapi.json            every route, as OpenAPI 3.1
+  GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1
   GET  /workflow-schema.json    JSON Schema of workflow definitions
   GET  /healthz  /readyz        liveness, readiness
   GET  /approvals               the page where people decide approvals; it asks for a token
@@ -75,6 +75,7 @@ func (e *edge) serverRoutes() {
 	e.raw("/{$}", "text/plain; charset=utf-8", func() []byte { return []byte(index) })
 	// Few ask for the document, and to encode it takes most of the time of a start.
 	e.raw("/openapi.json", contentJSON, sync.OnceValue(func() []byte { return openAPIText(e.api) }))
+	e.raw("/docs", "text/html; charset=utf-8", sync.OnceValue(func() []byte { return docsText(e.api) }))
 	e.add(route{
 		method: http.MethodGet, path: "/healthz", id: "health", summary: "Is the process alive?",
 		answers: answers[Health](http.StatusOK),
@@ -97,6 +98,7 @@ func (e *edge) raw(path, contentType string, text func() []byte) {
 	e.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 		text := text()
 		w.Header().Set("Content-Type", contentType)
+		docsHeaders(w.Header())
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer can
 		_, _ = w.Write(text)
 	})
