@@ -87,6 +87,33 @@ func TestDocumentationSnippets(t *testing.T) {
 	}
 }
 
+// Whoever follows one page after the other, in one folder and on one server, gets what each
+// page shows: no page breaks another.
+func TestDocumentationOnOneServer(t *testing.T) {
+	t.Parallel()
+	texts := documents(t)
+	reader := &guide{folder: t.TempDir()}
+	if err := os.CopyFS(filepath.Join(reader.folder, "examples"), os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	first := []string{"../../README.md", "../../docs/quickstart.md"}
+	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(name string) bool { return slices.Contains(first, name) })
+	for _, name := range append(first, rest...) {
+		reader.name = name
+		for _, match := range snippet.FindAllStringSubmatch(texts[name], -1) {
+			kind, file, body := match[1], match[2], match[3]
+			if file != "" {
+				if err := os.WriteFile(filepath.Join(reader.folder, file), []byte(body), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if kind == "console server" {
+				reader.session(t, file, body)
+			}
+		}
+	}
+}
+
 func (d *guide) schema(t *testing.T, _, body string) {
 	value, problems := document.ParseAll([]byte(body), document.Limits{})
 	if len(problems) == 0 {
