@@ -26,6 +26,8 @@ type toolTable struct {
 	exact      map[string]ToolRule
 	disallowed prefixes
 	allowed    prefixes
+	// servers are the MCP servers of which a tool is allowed.
+	servers    map[string]bool
 	otherwise  ToolRule
 	editable   bool
 	commands   *shell.List
@@ -46,6 +48,7 @@ func newToolTable(s *State) toolTable {
 	if s.ToolsRestricted {
 		t.otherwise = ToolNotListed
 		t.allowed = newPrefixes(allowedPrefixes)
+		t.servers = serversOf(s.AllowedTools)
 		for _, name := range allowed {
 			t.exact[name] = ToolAllowed
 			if t.disallowed.match(name) {
@@ -85,10 +88,38 @@ func (t *toolTable) rule(name string) ToolRule {
 	switch {
 	case t.disallowed.match(name):
 		return ToolDisallowed
-	case t.allowed.match(name):
+	case t.allowed.match(name), t.servers[offering(name)]:
 		return ToolAllowed
 	}
 	return t.otherwise
+}
+
+// serversOf are the MCP servers of which a list has a tool: mcp__server__tool.
+func serversOf(entries []string) map[string]bool {
+	servers := map[string]bool{}
+	for _, entry := range entries {
+		if rest, ok := strings.CutPrefix(entry, "mcp__"); ok {
+			if server, _, ok := strings.Cut(rest, "__"); ok && server != "" {
+				servers[server] = true
+			}
+		}
+	}
+	return servers
+}
+
+// offering is the server of the name of a resource or a prompt (S3.1), empty for any other
+// name. Where a state lists neither, they may be read where a tool of their server may be
+// called.
+func offering(name string) string {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return ""
+	}
+	server, offer, _ := strings.Cut(rest, "__")
+	if strings.HasPrefix(offer, "resource:") || strings.HasPrefix(offer, "prompt:") {
+		return server
+	}
+	return ""
 }
 
 // splitTools parts the exact names of a list from the prefixes of its wildcards.

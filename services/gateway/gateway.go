@@ -214,7 +214,7 @@ func newMCP(cfg Config, on clients) (*mcp.Server, error) {
 		Workflows: on.workflows, Runs: on.runs, Policy: on.policy, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Processes: on.processes, Approvals: on.approvals, PublicURL: cfg.PublicURL,
 		Pins: policyv1.NewUpstreamServiceClient(cfg.Policy), Upstreams: cfg.Upstreams, ToolPrefix: cfg.ToolPrefix, AllowUnbound: cfg.AllowUnbound,
-		Stdio: cfg.Stdio, UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
+		Stdio: cfg.Stdio, Alone: cfg.Stdio.Bound(), UpstreamStderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger,
 		SessionsEach: cfg.Quotas.MCPSessions, Places: cfg.Places,
 	}
 	if cfg.Self != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/rpc"
 	"github.com/interlock-run/interlock/pkg/typeid"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // Request headers that name who acts on what.
@@ -93,6 +94,8 @@ type caller struct {
 	// alone callers have the upstream servers to themselves: no other session calls
 	// them. See environment.go.
 	alone bool
+	// peer is whom servers may ask on this connection; nil for nobody.
+	peer *upstream.Peer
 	// call is the call of a tool that is being answered; nil otherwise.
 	call *sdk.CallToolRequest
 }

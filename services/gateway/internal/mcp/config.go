@@ -60,6 +60,8 @@ type Config struct {
 	// send requests. Other cross-origin requests are refused.
 	AllowedOrigins []string
 
+	// Alone is whether the only client is the one on stdio: servers may ask it then.
+	Alone bool
 	// Stdio is who calls on stdio; see Identity.
 	Stdio Identity
 	// Places are where Interlock is on the machine that agents run on too.

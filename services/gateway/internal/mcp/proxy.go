@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -41,29 +42,37 @@ type gated struct {
 
 // callUpstream puts a call before the gate and, when it is allowed, before the
 // upstream server, and reports what came of it.
-func (s *Server) callUpstream(ctx context.Context, c caller, req *sdk.CallToolRequest, name string, target *upstream.Tool) *sdk.CallToolResult {
+//
+// An error that the server answers is passed on as it is.
+func (s *Server) callUpstream(
+	ctx context.Context, c caller, req *sdk.CallToolRequest, name string, target *upstream.Tool,
+) (*sdk.CallToolResult, error) {
 	s.life.inflight.Add(1)
 	defer s.life.inflight.Done()
 	g := &gated{caller: c, name: name, target: target, callID: mint()}
 	var err error
 	if g.input, err = upstreamInput(req.Params.Arguments); err != nil {
-		return refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool)
+		return refusal{Decision: "DENY", Code: codeInvalidInput, Message: err.Error(), lead: "Denied"}.resultFor(target.Tool), nil
 	}
 	s.protect(g)
 	if refused := s.changed(ctx, c, target); refused != nil {
-		return refused.resultFor(target.Tool)
+		return refused.resultFor(target.Tool), nil
 	}
 	if answer := s.admitCall(ctx, g); answer != nil {
-		return answer
+		return answer, nil
 	}
 	if ctx.Err() != nil {
 		// Nobody waits any more: the tool is not run.
 		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: "the caller cancelled the request before the tool was called"}.result())
-		return refuseUndecided(ctx.Err()).resultFor(target.Tool)
+		return refuseUndecided(ctx.Err()).resultFor(target.Tool), nil
 	}
-	result := s.forward(ctx, g, req)
+	result, err := s.forward(ctx, g, req)
+	if err != nil {
+		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.result())
+		return nil, err
+	}
 	s.settle(ctx, g, result).addTo(result)
-	return result
+	return result, nil
 }
 
 // upstreamInput is the arguments as a JSON object that reads the same to everyone:
@@ -82,17 +91,21 @@ func upstreamInput(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// forward calls the upstream tool. Its failures are results.
-func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest) *sdk.CallToolResult {
+// forward calls the upstream tool. Its failures are results, but for what the server
+// answers as an error.
+func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.life.calls, cancel)()
 	env, err := g.environment()
 	if err != nil {
 		r := refusal{Decision: "DENY", Code: codeUpstreamFailed, Message: g.name + " was not called: " + err.Error(), CallID: g.callID, lead: "Denied"}
-		return r.resultFor(g.target.Tool)
+		return r.resultFor(g.target.Tool), nil
 	}
-	call := upstream.Call{As: g.name, Arguments: g.input, Environment: env}
+	call := upstream.Call{
+		As: g.name, Arguments: g.input, Meta: upstream.ForwardedMeta(req.Params.Meta), Environment: env, Via: g.caller.peer,
+		Inputs: req.Params.InputResponses, State: req.Params.RequestState, Stateless: req.ProtocolVersion() >= protocolStateless,
+	}
 	if token := req.Params.GetProgressToken(); token != nil {
 		box, flush := newOutbox(ctx, req.Session)
 		defer flush()
@@ -102,11 +115,15 @@ func (s *Server) forward(ctx context.Context, g *gated, req *sdk.CallToolRequest
 		}
 	}
 	result, err := g.target.Call(ctx, call)
+	var protocol *jsonrpc.Error
+	if errors.As(err, &protocol) {
+		return nil, protocol
+	}
 	if err != nil {
-		return g.failed(err).resultFor(g.target.Tool)
+		return g.failed(err).resultFor(g.target.Tool), nil
 	}
 	g.done, g.cost = !result.IsError, s.costOf(result.Meta, g.name)
-	return s.bounded(g, result)
+	return s.bounded(g, result), nil
 }
 
 // failed makes a refusal of a call that has no result.
@@ -136,7 +153,9 @@ func (s *Server) bounded(g *gated, result *sdk.CallToolResult) *sdk.CallToolResu
 			delete(result.Meta, key)
 		}
 	}
-	result.InputRequests, result.RequestState = nil, ""
+	if !result.NeedsInput() {
+		result.InputRequests, result.RequestState = nil, ""
+	}
 	return result
 }
 

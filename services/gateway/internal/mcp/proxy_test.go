@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -250,7 +251,14 @@ func TestToolErrors(t *testing.T) {
 	})
 	s := server(t, p, func(c *Config) { c.Upstreams, c.CallTimeout = []upstream.Server{fs.As("fs")}, 100*time.Millisecond })
 	session := overStdio(t, s, "2025-11-25", nil)
-	wantRefused(t, call(t, session, "refuses", `{}`), "UPSTREAM_FAILED", "disk on fire")
+	_, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "refuses", Arguments: map[string]any{}})
+	var protocol *jsonrpc.Error
+	if !errors.As(err, &protocol) || protocol.Message != "disk on fire" {
+		t.Errorf("%v", err)
+	}
+	if last := p.lastReport(); last.GetOk() {
+		t.Errorf("report: %v", last)
+	}
 	wantRefused(t, call(t, session, "mcp__fs__write_file", `{"path":"a"}`), "", "no such folder")
 	if last := p.lastReport(); last.GetOk() || len(last.GetFilesChanged()) != 0 {
 		t.Errorf("report: %v", last)

@@ -46,6 +46,7 @@ type Server struct {
 	shown     *shown
 	http      *doors
 	life      *life
+	peer      *upstream.Peer // the client of a process that serves one alone; nil elsewhere
 }
 
 // New checks the configuration and starts the upstream servers in the
@@ -59,10 +60,14 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, log: cfg.Logger, own: ownTools(cfg.ToolPrefix), sessions: newSessions(), reports: newReports(cfg), shown: newShown(),
 		life: newLife(), pins: &pins{service: cfg.Pins, identify: cfg.Identify},
 	}
+	if cfg.Alone {
+		s.peer = upstream.NewPeer()
+	}
 	s.http = s.newDoors()
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
-		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves, Changed: s.sessions.all,
+		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves,
+		Changed: s.sessions.all, Updated: s.sessions.updated, Alone: s.peer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -124,7 +129,16 @@ func (s *Server) newSDKServer(face face) *sdk.Server {
 		&sdk.Implementation{Name: "interlock", Title: "Interlock", Version: cmp.Or(s.cfg.Version, "dev")},
 		&sdk.ServerOptions{
 			Instructions: fmt.Sprintf(say, s.cfg.ToolPrefix),
-			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
+			// What of it is served depends on the servers behind the gate, see declare.
+			Capabilities: &sdk.ServerCapabilities{
+				Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true},
+				Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
+			},
+			SubscribeHandler: func(ctx context.Context, req *sdk.SubscribeRequest) error {
+				c, _ := ctx.Value(callerKey{}).(caller) // the SDK makes req itself where it listens
+				return s.watch(ctx, c, req.Params.URI)
+			},
+			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		})
 	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -145,6 +159,7 @@ func (s *Server) serve(
 		}
 	}()
 	c := callerFor(req, face.fixed)
+	c.peer = s.meet(face, req)
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
 		if face.process {
@@ -162,14 +177,34 @@ func (s *Server) serve(
 		}
 		return s.callTool(ctx, c, r)
 	}
-	res, err = next(ctx, method, req)
+	if declares(method) || relays(method) {
+		s.upstreams.Await(ctx) // what servers offer is declared once
+	}
+	behind := s.behind(face)
+	if relays(method) && !serves(behind, c.peer, method) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served here: no server behind the gate offers it", method)}
+	}
+	if res, handled, err := s.relayed(ctx, c, req); handled {
+		return res, err
+	}
+	res, err = next(context.WithValue(ctx, callerKey{}, c), method, req)
+	switch about := res.(type) {
+	case *sdk.InitializeResult:
+		about.Capabilities, about.Instructions = declare(behind, c.peer, about.Capabilities, about.Instructions)
+	case *sdk.DiscoverResult:
+		about.Capabilities, about.Instructions = declare(behind, nil, about.Capabilities, about.Instructions)
+	}
 	if method == "initialize" && err == nil {
 		if ss, ok := req.GetSession().(*sdk.ServerSession); ok {
 			s.sessions.add(ss, srv, c)
+			s.sessions.owns(ss, c.peer)
 		}
 	}
 	return res, err
 }
+
+// callerKey is under which a context has the caller.
+type callerKey struct{}
 
 // callerFor is who sent req: by its own headers, never by its session.
 func callerFor(req sdk.Request, fixed *caller) caller {
@@ -198,7 +233,8 @@ func (s *Server) callTool(ctx context.Context, c caller, req *sdk.CallToolReques
 	if target == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.upstreams.Unknown(name)}
 	}
-	return complete(req, s.callUpstream(ctx, c, req, name, target)), nil
+	result, err := s.callUpstream(ctx, c, req, name, target)
+	return complete(req, result), err
 }
 
 // protocolStateless is the first version without initialize and sessions.

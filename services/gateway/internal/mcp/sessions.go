@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -8,6 +10,7 @@ import (
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
 // sessions are the live sessions of older clients. They are told when their list
@@ -27,6 +30,8 @@ type session struct {
 	// listed is what its list of tools was made for; nil when it has none, or has
 	// been told that it is out of date.
 	listed *listing
+	// peer is whom servers may ask; nil where they may not.
+	peer *upstream.Peer
 }
 
 // listing is what a list of tools depends on; no run id means that none was loaded.
@@ -55,9 +60,13 @@ func (s *sessions) add(ss *sdk.ServerSession, srv *sdk.Server, c caller) {
 	s.wg.Go(func() {
 		ss.Wait() //nolint:errcheck // how a session ended does not matter here
 		s.mu.Lock()
-		defer s.mu.Unlock()
+		peer := s.live[ss].peer
 		delete(s.live, ss)
 		s.drop(srv)
+		s.mu.Unlock()
+		if peer != nil {
+			peer.Leave()
+		}
 	})
 }
 
@@ -147,21 +156,28 @@ func (s *sessions) tell(c caller, concerned func(*session) bool) {
 	}
 	s.mu.Unlock()
 	for _, srv := range changed {
-		announce(srv)
+		announceAll(srv, upstream.Kinds{Tools: true, Prompts: true, Resources: true})
 	}
 }
 
-// all tells every client that listens.
-func (s *sessions) all() {
+// all tells every client that listens which lists have changed.
+func (s *sessions) all(kinds upstream.Kinds) {
+	for _, srv := range s.listening() {
+		announceAll(srv, kinds)
+	}
+}
+
+// updated tells the clients that watch a resource that it has changed.
+func (s *sessions) updated(uri string) {
+	for _, srv := range s.listening() {
+		srv.ResourceUpdated(context.Background(), &sdk.ResourceUpdatedNotificationParams{URI: uri}) //nolint:errcheck // a courtesy
+	}
+}
+
+func (s *sessions) listening() []*sdk.Server {
 	s.mu.Lock()
-	servers := make([]*sdk.Server, 0, len(s.servers))
-	for srv := range s.servers {
-		servers = append(servers, srv)
-	}
-	s.mu.Unlock()
-	for _, srv := range servers {
-		announce(srv)
-	}
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.servers))
 }
 
 func (s *sessions) close() {
@@ -176,6 +192,20 @@ func (s *sessions) close() {
 		ss.Close() // it is gone either way
 	}
 	s.wg.Wait()
+}
+
+// announceAll announces each kind of list that has changed.
+func announceAll(srv *sdk.Server, kinds upstream.Kinds) {
+	const name = "interlock-list-changed"
+	if kinds.Tools {
+		announce(srv)
+	}
+	if kinds.Prompts {
+		srv.AddPrompt(&sdk.Prompt{Name: name}, nil)
+	}
+	if kinds.Resources {
+		srv.AddResource(&sdk.Resource{Name: name, URI: "interlock:list-changed"}, nil)
+	}
 }
 
 // announce sends notifications/tools/list_changed to the clients of a server. The

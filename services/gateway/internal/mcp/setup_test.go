@@ -52,7 +52,9 @@ func server(t *testing.T, p *plane, change func(*Config)) *Server {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s.upstreams.Ready(ctx)
+	if !cfg.Alone { // or they wait for the client
+		s.upstreams.Ready(ctx)
+	}
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -19,6 +20,15 @@ type Call struct {
 	// As is the name that was called, for messages.
 	As        string
 	Arguments json.RawMessage
+	Meta      sdk.Meta // of the request
+	// Via is the client that calls; nil where servers cannot ask it.
+	Via *Peer
+	// Inputs and State are what a client of the stateless protocol gives when it makes a
+	// call again that needed input.
+	Inputs sdk.InputResponseMap
+	State  string
+	// Stateless is whether the client makes calls again that need input.
+	Stateless bool
 	// Environment is what the server's process must have; nil for whatever it has.
 	Environment *Environment
 	// Progress gets what the server tells of the call until Call returns, and does not
@@ -38,19 +48,19 @@ type Failure struct {
 // Error implements error. It is for agents.
 func (f *Failure) Error() string { return f.message }
 
-// Call calls the tool. Its error is a *Failure.
+// Call calls the tool. Its error is a *Failure, or the *jsonrpc.Error that the server answers.
 func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error) {
 	started := time.Now()
 	var env environment
 	if call.Environment != nil {
 		env = t.connection.server.environment(os.Environ(), call.Environment)
 	}
-	session, end, err := t.connection.begin(ctx, env)
+	session, end, err := t.connection.begin(ctx, env, call.Via)
 	if err != nil {
 		return nil, &Failure{message: err.Error(), NotCalled: true}
 	}
 	defer end()
-	params := &sdk.CallToolParams{Name: t.Name, Arguments: call.Arguments}
+	params := &sdk.CallToolParams{Name: t.Name, Arguments: call.Arguments, Meta: maps.Clone(call.Meta), InputResponses: call.Inputs, RequestState: call.State}
 	if call.Progress != nil {
 		token, done := t.connection.progress.forward(call.Progress)
 		defer done()
@@ -62,8 +72,8 @@ func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error)
 	switch {
 	case err == nil && result == nil:
 		return nil, failed("the server %s returned nothing", t.Server())
-	case err == nil && result.NeedsInput():
-		return nil, failed("the server %s asks the client for input, which Interlock does not relay", t.Server())
+	case err == nil && result.NeedsInput() && !call.Stateless:
+		return nil, failed("the server %s asks the client for input, which the protocol of this client cannot carry", t.Server())
 	case err == nil:
 		return result, nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -73,7 +83,7 @@ func (t *Tool) Call(ctx context.Context, call Call) (*sdk.CallToolResult, error)
 	case ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return nil, failed("the call of %s was cancelled; its effect is not known", call.As)
 	case errors.As(err, &protocol):
-		return nil, failed("the server %s refused the call: %.4096s", t.Server(), protocol.Message)
+		return nil, protocol
 	}
 	return nil, failed("the connection to the server %s broke during %s; its effect is not known. Interlock restarts the server.",
 		t.Server(), call.As)
@@ -104,13 +114,16 @@ func (p *progress) forward(to func(*sdk.ProgressNotificationParams)) (token stri
 }
 
 // relay handles a server's notification.
-func (p *progress) relay(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
-	token, _ := req.Params.ProgressToken.(string)
+func (p *progress) relay(text json.RawMessage) {
+	var params sdk.ProgressNotificationParams
+	if json.Unmarshal(text, &params) != nil {
+		return // a server that cannot write one says nothing
+	}
+	token, _ := params.ProgressToken.(string)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if to := p.waiting[token]; to != nil {
-		params := *req.Params
-		params.Meta, params.ProgressToken = nil, nil
+		params.ProgressToken = nil
 		to(&params)
 	}
 }

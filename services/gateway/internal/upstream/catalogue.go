@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlock-run/interlock/pkg/toolcall"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // Prefix begins the full name of a tool, mcp__SERVER__TOOL.
@@ -47,7 +49,22 @@ type Catalogue struct {
 	Tools map[string]*Tool
 	List  []*sdk.Tool         // under each of their names, sorted by it
 	bare  map[string][]string // a tool's name at its server: its full names
+
+	// Prompts by the name that agents use, and in the order in which they are listed.
+	Prompts    map[string]*Prompt
+	PromptList []*sdk.Prompt
+	// Resources and templates, in the order of their servers' names.
+	Resources []*Resource
+	Templates []*Template
+	// Capabilities are those that any server has, beside tools.
+	Capabilities sdk.ServerCapabilities
+	// Instructions of servers, by their names.
+	Instructions []Instruction
+	readers      []*connection // servers with resources
 }
+
+// Instruction is what a server tells the clients that use it.
+type Instruction struct{ Server, Text string }
 
 // Catalogue is what the servers offer now.
 func (s *Set) Catalogue() *Catalogue { return s.catalogue.Load() }
@@ -60,27 +77,25 @@ var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func (s *Set) rebuild() {
 	s.rebuilding.Lock()
 	defer s.rebuilding.Unlock()
-	c := &Catalogue{Tools: map[string]*Tool{}, bare: map[string][]string{}}
-	for name, from := range s.connections {
-		for _, tool := range from.offered() {
-			if !toolName().MatchString(tool.Name) {
-				s.options.Logger.Warn("upstream: a tool is ignored: its name has unusual characters or is too long",
-					"upstream", name, "tool", fmt.Sprintf("%.64s", tool.Name))
-				continue
-			}
-			t := &Tool{Tool: tool, Qualified: Prefix + name + "__" + tool.Name, Digest: digest(tool), connection: from}
-			if c.Tools[t.Qualified] != nil || toolcall.Own(t.Qualified) {
-				continue // the same tool twice in one list, or one that the gate would take for ours
-			}
-			c.Tools[t.Qualified] = t
-			c.bare[tool.Name] = append(c.bare[tool.Name], t.Qualified)
-			if plain := from.server.plainName(tool.Name); plain != "" {
-				t.plain = plain
-				c.Tools[plain] = t
-			}
+	c := &Catalogue{Tools: map[string]*Tool{}, bare: map[string][]string{}, Prompts: map[string]*Prompt{}}
+	for _, name := range slices.Sorted(maps.Keys(s.connections)) {
+		from := s.connections[name]
+		o := from.offered()
+		for _, tool := range o.tools {
+			s.addTool(c, from, tool)
+		}
+		for _, prompt := range o.prompts {
+			s.addPrompt(c, from, prompt)
+		}
+		c.addResources(from, o)
+		if o.instructions != "" {
+			c.Instructions = append(c.Instructions, Instruction{name, o.instructions})
 		}
 	}
 	for name, t := range c.Tools {
+		if t.connection.server.Plain && t.plain != "" && name == t.Qualified {
+			continue // it is listed as its server does
+		}
 		listed := *t.Tool
 		listed.Name = name
 		c.List = append(c.List, &listed)
@@ -90,6 +105,34 @@ func (s *Set) rebuild() {
 		slices.Sort(names)
 	}
 	s.catalogue.Store(c)
+}
+
+func (s *Set) addTool(c *Catalogue, from *connection, tool *sdk.Tool) {
+	if !toolName().MatchString(tool.Name) {
+		s.options.Logger.Warn("upstream: a tool is ignored: its name has unusual characters or is too long",
+			"upstream", from.server.Name, "tool", fmt.Sprintf("%.64s", tool.Name))
+		return
+	}
+	t := &Tool{Tool: tool, Qualified: Prefix + from.server.Name + "__" + tool.Name, Digest: digest(tool), connection: from}
+	if c.Tools[t.Qualified] != nil || toolcall.Own(t.Qualified) {
+		return // the same tool twice in one list, or one that the gate would take for ours
+	}
+	c.Tools[t.Qualified] = t
+	c.bare[tool.Name] = append(c.bare[tool.Name], t.Qualified)
+	plain := from.server.plainName(tool.Name)
+	if plain == "" && from.server.Plain && s.mayBePlain(tool.Name) && c.Tools[tool.Name] == nil {
+		plain = tool.Name
+	}
+	if plain != "" {
+		t.plain = plain
+		c.Tools[plain] = t
+	}
+}
+
+// mayBePlain is whether a tool of a server may be called by its plain name where the
+// operator has said so of the whole server: never by one of Interlock's or of a client's.
+func (s *Set) mayBePlain(name string) bool {
+	return !toolname.Known(name) && !s.options.Reserved(name) && !strings.HasPrefix(name, Prefix)
 }
 
 // digest is that of what an agent reads of a tool, and decides by.

@@ -2,13 +2,11 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -22,16 +20,10 @@ const (
 	// healthyAfter is how long a server must serve for its failures to be
 	// forgotten.
 	healthyAfter = 30 * time.Second
-	// maxTools bounds the tools of one server, and maxToolBytes what it says of them, as JSON.
-	maxTools     = 4096
-	maxToolBytes = 8 << 20
 	// legacyProtocol is tried when a server cannot be reached with the newest
 	// one: some old servers never answer a method they do not know.
 	legacyProtocol = "2025-11-25"
 )
-
-// anyObject is the schema of a tool that has none.
-var anyObject = json.RawMessage(`{"type":"object"}`)
 
 var (
 	errStarting = errors.New("it is starting")
@@ -48,9 +40,10 @@ type connection struct {
 	options  Options
 	log      *slog.Logger
 	progress *progress
-	changed  func() // after the list of tools has changed
+	changed  func(Kinds)      // after the lists have changed
+	updated  func(uri string) // after a resource has changed
 
-	relist chan struct{} // the server says that its tools have changed
+	relist chan struct{} // the server says that what it offers has changed
 	renew  chan struct{} // another environment is wanted
 	first  chan struct{} // closed after the first attempt
 	gate   chan struct{} // full while somebody begins a call, or waits for another environment
@@ -61,15 +54,17 @@ type connection struct {
 	env     environment        // what session, or err, came of
 	wanted  environment        // what the server is to be started with
 	calls   int                // under way
+	served  bool               // a call has ended since the last failure
+	watched []string           // URIs of resources, the newest last
 	moved   chan struct{}      // closed and replaced when one of session, err and calls changes
-	tools   []*sdk.Tool        // as last listed, kept while the server is down
+	offers  offers             // as last listed, kept while the server is down
 }
 
-func newConnection(server Server, options Options, progress *progress, changed func()) *connection {
+func newConnection(server Server, options Options, progress *progress, changed func(Kinds), updated func(uri string)) *connection {
 	env := server.environment(os.Environ(), nil)
 	return &connection{
 		server: server, options: options, log: options.Logger.With("upstream", server.Name),
-		progress: progress, changed: changed,
+		progress: progress, changed: changed, updated: updated,
 		relist: make(chan struct{}, 1), renew: make(chan struct{}, 1), first: make(chan struct{}),
 		gate: make(chan struct{}, 1), moved: make(chan struct{}), err: errStarting, env: env, wanted: env,
 	}
@@ -80,6 +75,13 @@ func (c *connection) run(ctx context.Context) {
 	wait, protocol := c.options.Backoff, ""
 	first := sync.OnceFunc(func() { close(c.first) })
 	defer first()
+	if c.options.Alone != nil {
+		select {
+		case <-c.options.Alone.met: // the server is told what the client can be asked
+		case <-ctx.Done():
+			return
+		}
+	}
 	for ctx.Err() == nil {
 		var up time.Time
 		env := c.demanded()
@@ -97,7 +99,7 @@ func (c *connection) run(ctx context.Context) {
 			protocol = legacyProtocol
 		case up.IsZero():
 			protocol = ""
-		case time.Since(up) > healthyAfter:
+		case time.Since(up) > healthyAfter || c.hasServed():
 			wait = c.options.Backoff
 		}
 		c.set(nil, env, err)
@@ -115,17 +117,6 @@ func (c *connection) run(ctx context.Context) {
 
 // serve connects once and stays until the connection ends, and says why it did.
 func (c *connection) serve(ctx context.Context, protocol string, env environment, connected func()) error {
-	client := sdk.NewClient(&sdk.Implementation{Name: "interlock", Version: c.options.Version}, &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{},
-		ProgressNotificationHandler: c.progress.relay,
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			select {
-			case c.relist <- struct{}{}:
-			default:
-			}
-		},
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
-	})
 	transport, ended, err := c.transport(env)
 	if err != nil {
 		return err
@@ -133,7 +124,7 @@ func (c *connection) serve(ctx context.Context, protocol string, env environment
 	defer ended(true) //nolint:errcheck // stopping has no result
 	starting, cancel := context.WithTimeout(ctx, c.options.ConnectTimeout)
 	defer cancel()
-	session, err := client.Connect(starting, transport, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
+	session, err := c.client(c.options.Alone).Connect(starting, transport, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
 	if err != nil {
 		return fmt.Errorf("connect: %w", whyEnded(ended, err))
 	}
@@ -142,6 +133,10 @@ func (c *connection) serve(ctx context.Context, protocol string, env environment
 		return fmt.Errorf("list its tools: %w", whyEnded(ended, err))
 	}
 	c.set(session, env, nil)
+	c.watchAgain(starting, session)
+	if c.options.Alone != nil {
+		c.options.Alone.adopt(starting, c, session)
+	}
 	connected()
 	gone := make(chan error, 1)
 	go func() { gone <- session.Wait() }()
@@ -164,6 +159,31 @@ func (c *connection) serve(ctx context.Context, protocol string, env environment
 			}
 		}
 	}
+}
+
+// client is who a server sees: Interlock, and where it serves one client alone, with what
+// that can be asked.
+func (c *connection) client(peer *Peer) *sdk.Client {
+	relist := func() {
+		select {
+		case c.relist <- struct{}{}:
+		default:
+		}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "interlock", Version: c.options.Version}, &sdk.ClientOptions{
+		Capabilities:               peer.capabilities(),
+		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { relist() },
+		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { relist() },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { relist() },
+		ResourceUpdatedHandler: func(_ context.Context, req *sdk.ResourceUpdatedNotificationRequest) {
+			c.updated(req.Params.URI)
+		},
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+	})
+	if peer != nil {
+		client.AddReceivingMiddleware(peer.relay)
+	}
+	return client
 }
 
 // closeWithin ends a session, whose server may not listen any more.
@@ -192,35 +212,18 @@ func whyEnded(ended func(stop bool) error, err error) error {
 	return err
 }
 
-// list takes over the server's tools, and passes on when they have changed.
+// list takes over what the server offers, and passes on what of it has changed.
 func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
-	var tools []*sdk.Tool
-	size := 0
-	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools != nil {
-		for tool, err := range session.Tools(ctx, nil) {
-			if err != nil {
-				return err
-			}
-			if tool.InputSchema == nil {
-				tool.InputSchema = anyObject
-			}
-			text, err := json.Marshal(tool)
-			if err != nil {
-				return fmt.Errorf("its tool %.64q: %w", tool.Name, err)
-			}
-			if size += len(text); len(tools) == maxTools || size > maxToolBytes {
-				c.log.Warn("upstream: a server has too many tools; the rest is ignored", "limit", maxTools, "bytes", maxToolBytes)
-				break
-			}
-			tools = append(tools, tool)
-		}
+	found, err := c.ask(ctx, session)
+	if err != nil {
+		return err
 	}
 	c.mu.Lock()
-	same := reflect.DeepEqual(tools, c.tools)
-	c.tools = tools
+	kinds := found.differ(c.offers)
+	c.offers = found
 	c.mu.Unlock()
-	if !same {
-		c.changed()
+	if kinds != (Kinds{}) {
+		c.changed(kinds)
 	}
 	return nil
 }
@@ -245,11 +248,21 @@ func (c *connection) demanded() environment {
 	return c.wanted
 }
 
-// offered is the server's tools as last listed.
-func (c *connection) offered() []*sdk.Tool {
+// offered is what the server offers, as last listed.
+func (c *connection) offered() offers {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tools
+	return c.offers
+}
+
+// hasServed is whether a call has ended since it was last asked: a server that serves may
+// crash now and then.
+func (c *connection) hasServed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	served := c.served
+	c.served = false
+	return served
 }
 
 // failure is why the server cannot be called now, or nil.
@@ -271,7 +284,22 @@ func (c *connection) awaitFirst(ctx context.Context) bool {
 // begin returns the session for one call of the server, which ends with done. env
 // is the environment that the server must have, or nil for whatever it has: when it
 // has another one, calls under way finish first, and it is being restarted.
-func (c *connection) begin(ctx context.Context, env environment) (session *sdk.ClientSession, done func(), err error) {
+//
+// Where via has a session of its own with the server, it is that one.
+func (c *connection) begin(ctx context.Context, env environment, via *Peer) (session *sdk.ClientSession, done func(), err error) {
+	leave := func() {}
+	if via != nil {
+		leave = via.during(ctx)
+	}
+	defer func() {
+		if err != nil {
+			leave()
+		}
+	}()
+	if via != nil && c.options.Alone == nil && c.server.URL != "" {
+		session, err = via.session(ctx, c)
+		return session, leave, err
+	}
 	select {
 	case c.gate <- struct{}{}:
 	case <-ctx.Done():
@@ -287,13 +315,14 @@ func (c *connection) begin(ctx context.Context, env environment) (session *sdk.C
 		return nil, nil, err
 	}
 	c.count(1)
-	return session, func() { c.count(-1) }, nil
+	return session, func() { c.count(-1); leave() }, nil
 }
 
 func (c *connection) count(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls += n
+	c.served = c.served || n < 0 && c.session != nil
 	c.wake()
 }
 

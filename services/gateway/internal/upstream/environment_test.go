@@ -39,7 +39,7 @@ func TestEnvironment(t *testing.T) {
 // TestDemand: while a call is under way, nobody gets the server started anew.
 func TestDemand(t *testing.T) {
 	t.Parallel()
-	c := newConnection(Server{Name: "x"}, Options{Logger: slog.Default()}, nil, nil)
+	c := newConnection(Server{Name: "x"}, Options{Logger: slog.Default()}, nil, nil, nil)
 	before := c.demanded()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

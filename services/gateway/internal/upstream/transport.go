@@ -18,7 +18,7 @@ func (c *connection) transport(env environment) (t sdk.Transport, ended func(sto
 		if err != nil {
 			return nil, nil, err
 		}
-		return &sdk.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
+		return &sdk.IOTransport{Reader: &tap{ReadCloser: p.stdout, progress: c.progress}, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
 	}
 	endpoint, err := url.Parse(c.server.URL)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
@@ -26,7 +26,7 @@ func (c *connection) transport(env environment) (t sdk.Transport, ended func(sto
 	}
 	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	client := &http.Client{
-		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame)},
+		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), progress: c.progress},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect could lead the headers elsewhere
 		},
@@ -47,6 +47,8 @@ type headerTransport struct {
 	host    string
 	headers map[string]string
 	limit   int64
+	// progress hears what streams say.
+	progress *progress
 }
 
 func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -61,7 +63,9 @@ func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	// Streams are bounded event by event instead.
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		res.Body = &tap{ReadCloser: res.Body, progress: t.progress}
+	} else {
 		res.Body = http.MaxBytesReader(nil, res.Body, t.limit)
 	}
 	return res, nil

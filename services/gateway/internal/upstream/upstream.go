@@ -42,6 +42,9 @@ type Server struct {
 	// Names are further names of its tools: the name, and the tool as the server calls
 	// it. They cannot be names of clients' tools, nor of Interlock's.
 	Names map[string]string
+	// Plain gives all its tools and prompts the names that it gives them, but those that
+	// are names of clients' tools or of Interlock's.
+	Plain bool
 }
 
 // Options of all servers.
@@ -62,10 +65,13 @@ type Options struct {
 	Version string
 	Logger  *slog.Logger
 
+	// Alone is the client where there is only one; nil where many share the servers.
+	Alone *Peer
 	// Reserved is whether a name is one of Interlock's own tools.
 	Reserved func(name string) bool
-	// Changed is called after the names have changed.
-	Changed func()
+	// Changed is called after lists have changed, and Updated after a resource has.
+	Changed func(Kinds)
+	Updated func(uri string)
 }
 
 // serverName keeps mcp__NAME__tool unambiguous: "__" and "_" at an end would not.
@@ -150,7 +156,7 @@ func New(servers []Server, options Options) (*Set, error) {
 		if s.connections[server.Name] != nil {
 			return nil, fmt.Errorf("two upstreams are named %q", server.Name)
 		}
-		s.connections[server.Name] = newConnection(server, options, s.progress, s.changed)
+		s.connections[server.Name] = newConnection(server, options, s.progress, s.changed, options.Updated)
 	}
 	s.rebuild()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -186,8 +192,8 @@ func (s *Set) Await(ctx context.Context) {
 	s.Ready(ctx)
 }
 
-// changed takes over a server's new list of tools.
-func (s *Set) changed() {
+// changed takes over a server's new lists.
+func (s *Set) changed(kinds Kinds) {
 	s.rebuild()
-	s.options.Changed()
+	s.options.Changed(kinds)
 }

@@ -1,0 +1,310 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+)
+
+// What servers offer beside tools is relayed: prompts under names that tell their server,
+// resources under their own URIs. To get a prompt, and to read or watch a resource, is a
+// call that the gate judges, by the names mcp__SERVER__prompt:NAME and
+// mcp__SERVER__resource:URI.
+
+// codeRefused is the error of JSON-RPC for what the gate refuses, where no tool's result
+// could say it. Its data is that of the refusal.
+const codeRefused = -32000
+
+// relayed answers the methods about prompts, resources and completion; handled is false for
+// any other.
+func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
+	switch r := req.(type) {
+	case *sdk.ListPromptsRequest:
+		return s.listPrompts(ctx, c, r), true, nil
+	case *sdk.GetPromptRequest:
+		res, err := s.getPrompt(ctx, c, r)
+		return orNil(res, err), true, err
+	case *sdk.ListResourcesRequest:
+		return s.listResources(ctx, c, r), true, nil
+	case *sdk.ListResourceTemplatesRequest:
+		return s.listTemplates(ctx, c, r), true, nil
+	case *sdk.ReadResourceRequest:
+		res, err := s.readResource(ctx, c, r)
+		return orNil(res, err), true, err
+	case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
+		c.peer.SetLevel(ctx, r.Params.Level)
+		return nil, false, nil // the SDK sorts messages out by it
+	case *sdk.CompleteRequest:
+		res, err := s.complete(ctx, c, r)
+		return orNil(res, err), true, err
+	}
+	return nil, false, nil
+}
+
+// orNil is no result at all for an error: a nil pointer would be one.
+func orNil[R sdk.Result](res R, err error) sdk.Result {
+	if err != nil {
+		return nil
+	}
+	return res
+}
+
+// behind is what servers offer beside tools on a way to the edge: nothing in a process,
+// which has the tools that it names and no more.
+func (s *Server) behind(face face) *upstream.Catalogue {
+	if face.process {
+		return &upstream.Catalogue{}
+	}
+	return s.upstreams.Catalogue()
+}
+
+// declares is whether the answer to a method says what is served.
+func declares(method string) bool { return method == "initialize" || method == "server/discover" }
+
+// relays is whether a method is about what only servers behind the gate can serve.
+func relays(method string) bool {
+	kind, _, _ := strings.Cut(method, "/")
+	return kind == "prompts" || kind == "resources" || kind == "completion" || kind == "logging"
+}
+
+// serves is whether one of them does.
+func serves(behind *upstream.Catalogue, peer *upstream.Peer, method string) bool {
+	switch kind, _, _ := strings.Cut(method, "/"); kind {
+	case "prompts":
+		return behind.Capabilities.Prompts != nil
+	case "resources":
+		return behind.Capabilities.Resources != nil
+	case "completion":
+		return behind.Capabilities.Completions != nil
+	default: // messages are for one client alone
+		return behind.Capabilities.Logging != nil && peer != nil
+	}
+}
+
+// declare says what is served: tools always, and what servers offer.
+func declare(behind *upstream.Catalogue, peer *upstream.Peer, caps *sdk.ServerCapabilities, instructions string) (*sdk.ServerCapabilities, string) {
+	served := *caps
+	served.Prompts, served.Resources, served.Completions = behind.Capabilities.Prompts, behind.Capabilities.Resources, behind.Capabilities.Completions
+	if peer != nil {
+		served.Logging = behind.Capabilities.Logging
+	}
+	for _, from := range behind.Instructions {
+		instructions += fmt.Sprintf("\n\nThe server %s says:\n%s", from.Server, from.Text)
+	}
+	return &served, instructions
+}
+
+// stateOf tells whether something of a server is worth listing where a caller is.
+func (s *Server) stateOf(ctx context.Context, c caller, protocol string) func(server, name string) bool {
+	if protocol >= protocolStateless { // whose lists must not vary
+		return func(string, string) bool { return true }
+	}
+	run, standing := s.listedFor(ctx, c)
+	return func(server, name string) bool {
+		return standing == brief.Open || standing == brief.Judged && stateOffers(run, server, name)
+	}
+}
+
+// stateOffers is stateAllows for what is no tool: where the state does not name it, it goes
+// with the tools of its server (S3.1).
+func stateOffers(run *enginev1.Run, server, name string) bool {
+	if stateAllows(run, name, "") {
+		return true
+	}
+	of := upstream.Prefix + server + "__"
+	return !names(run.GetRules().GetDisallowedTools(), name) &&
+		slices.ContainsFunc(run.GetRules().GetAllowedTools(), func(entry string) bool { return strings.HasPrefix(entry, of) })
+}
+
+func (s *Server) listPrompts(ctx context.Context, c caller, req *sdk.ListPromptsRequest) *sdk.ListPromptsResult {
+	s.upstreams.Await(ctx)
+	catalogue, offered := s.upstreams.Catalogue(), s.stateOf(ctx, c, req.ProtocolVersion())
+	res := &sdk.ListPromptsResult{Cacheable: perCaller, Prompts: []*sdk.Prompt{}}
+	for _, p := range catalogue.PromptList {
+		if of := catalogue.Prompts[p.Name].Offer; offered(of.Server(), of.Qualified) {
+			res.Prompts = append(res.Prompts, p)
+		}
+	}
+	return res
+}
+
+func (s *Server) listResources(ctx context.Context, c caller, req *sdk.ListResourcesRequest) *sdk.ListResourcesResult {
+	s.upstreams.Await(ctx)
+	offered := s.stateOf(ctx, c, req.ProtocolVersion())
+	res := &sdk.ListResourcesResult{Cacheable: perCaller, Resources: []*sdk.Resource{}}
+	for _, r := range s.upstreams.Catalogue().Resources {
+		if offered(r.Server(), upstream.Prefix+r.Server()+"__resource:"+r.URI) {
+			res.Resources = append(res.Resources, r.Resource)
+		}
+	}
+	return res
+}
+
+func (s *Server) listTemplates(ctx context.Context, c caller, req *sdk.ListResourceTemplatesRequest) *sdk.ListResourceTemplatesResult {
+	s.upstreams.Await(ctx)
+	offered := s.stateOf(ctx, c, req.ProtocolVersion())
+	res := &sdk.ListResourceTemplatesResult{Cacheable: perCaller, ResourceTemplates: []*sdk.ResourceTemplate{}}
+	for _, t := range s.upstreams.Catalogue().Templates {
+		if offered(t.Server(), upstream.Prefix+t.Server()+"__resource:"+t.URITemplate) {
+			res.ResourceTemplates = append(res.ResourceTemplates, t.ResourceTemplate)
+		}
+	}
+	return res
+}
+
+func (s *Server) getPrompt(ctx context.Context, c caller, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	s.upstreams.Await(ctx)
+	prompt := s.upstreams.Catalogue().Prompts[req.Params.Name]
+	if prompt == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %.128q; prompts/list names the prompts", req.Params.Name)}
+	}
+	input := map[string]any{"name": prompt.Name, "arguments": orEmpty(req.Params.Arguments)}
+	return relay(ctx, s, c, prompt.Offer, req.ProtocolVersion(), input, func(ctx context.Context, env *upstream.Environment) (*sdk.GetPromptResult, error) {
+		params := *req.Params
+		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
+		return prompt.Get(ctx, env, c.peer, &params)
+	})
+}
+
+func orEmpty(arguments map[string]string) map[string]string {
+	if arguments == nil {
+		return map[string]string{}
+	}
+	return arguments
+}
+
+// reader is what stands before the gate for a resource.
+func (s *Server) reader(ctx context.Context, uri string) (*upstream.Tool, error) {
+	s.upstreams.Await(ctx)
+	offer, why := s.upstreams.Catalogue().Reader(uri)
+	if offer == nil {
+		data, _ := json.Marshal(map[string]string{"uri": uri}) //nolint:errchkjson // text
+		return nil, &jsonrpc.Error{Code: sdk.CodeResourceNotFound, Message: fmt.Sprintf("resource %.256q not found: %s", uri, why), Data: data}
+	}
+	return offer, nil
+}
+
+func (s *Server) readResource(ctx context.Context, c caller, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	offer, err := s.reader(ctx, req.Params.URI)
+	if err != nil {
+		return nil, err
+	}
+	input := map[string]any{"uri": req.Params.URI}
+	res, err := relay(ctx, s, c, offer, req.ProtocolVersion(), input, func(ctx context.Context, env *upstream.Environment) (*sdk.ReadResourceResult, error) {
+		params := *req.Params
+		params.Meta = upstream.ForwardedMeta(req.Params.Meta)
+		return offer.Read(ctx, env, c.peer, &params)
+	})
+	if res != nil {
+		res.Cacheable = perCaller // who may read it depends on the caller
+	}
+	return res, err
+}
+
+// watch is a subscription to a resource: it is judged as reading it.
+func (s *Server) watch(ctx context.Context, c caller, uri string) error {
+	offer, err := s.reader(ctx, uri)
+	if err != nil {
+		return err
+	}
+	_, err = relay(ctx, s, c, offer, "", map[string]any{"uri": uri, "subscribe": true}, func(ctx context.Context, _ *upstream.Environment) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{}, offer.Subscribe(ctx, uri)
+	})
+	return err
+}
+
+// complete completes arguments of what the caller may be shown. It tells the server what
+// was typed and calls nothing, so that it is not a call of its own.
+func (s *Server) complete(ctx context.Context, c caller, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+	s.upstreams.Await(ctx)
+	offer, ref := s.upstreams.Catalogue().Completer(req.Params.Ref)
+	if offer == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown reference: name a prompt of prompts/list, or a template of resources/templates/list"}
+	}
+	if !s.stateOf(ctx, c, "")(offer.Server(), offer.Qualified) {
+		return nil, &jsonrpc.Error{Code: codeRefused, Message: fmt.Sprintf("%s is not allowed in the current state", offer.Qualified)}
+	}
+	params := *req.Params
+	params.Ref, params.Meta = ref, upstream.ForwardedMeta(req.Params.Meta)
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CheckTimeout)
+	defer cancel()
+	res, err := offer.Complete(ctx, c.peer, &params)
+	return res, asProtocol(err)
+}
+
+// relay puts a request about an offer before the gate and, when it is allowed, before its
+// server, and reports what came of it.
+func relay[R sdk.Result](
+	ctx context.Context, s *Server, c caller, offer *upstream.Tool, protocol string, input any, request func(context.Context, *upstream.Environment) (R, error),
+) (res R, err error) {
+	s.life.inflight.Add(1)
+	defer s.life.inflight.Done()
+	g := &gated{caller: c, name: offer.Qualified, target: offer, callID: mint()}
+	if g.input, err = json.Marshal(input); err != nil {
+		return res, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	}
+	s.protect(g)
+	if refused := s.admitCall(ctx, g); refused != nil {
+		return res, refusedOffer(refused)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.life.calls, cancel)()
+	env, err := g.environment()
+	if err == nil {
+		res, err = request(ctx, env)
+	}
+	text, marked := encoded(res, protocol)
+	if err == nil && len(text) > s.cfg.MaxResultBytes {
+		err = fmt.Errorf("%s has %d bytes; the limit is %d", g.name, len(text), s.cfg.MaxResultBytes)
+	}
+	if g.done = err == nil; !g.done {
+		s.settle(ctx, g, refusal{Code: codeUpstreamFailed, Message: err.Error()}.result())
+		return res, asProtocol(err)
+	}
+	s.settle(ctx, g, &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}})
+	return marked, nil
+}
+
+// encoded is a result as JSON, and as clients of a protocol want it: the stateless one wants
+// to be told that it is complete.
+func encoded[R sdk.Result](res R, protocol string) ([]byte, R) {
+	text, err := json.Marshal(res)
+	if err != nil || protocol < protocolStateless || !bytes.HasPrefix(text, []byte("{")) || bytes.Contains(text, []byte(`"resultType"`)) {
+		return text, res
+	}
+	var marked R
+	if json.Unmarshal(append([]byte(`{"resultType":"complete",`), text[1:]...), &marked) != nil {
+		return text, res
+	}
+	return text, marked
+}
+
+// refusedOffer is a refusal where no tool's result can say it.
+func refusedOffer(refused *sdk.CallToolResult) error {
+	err := &jsonrpc.Error{Code: codeRefused, Message: string(resultOutput(refused))}
+	if data, failed := json.Marshal(refused.StructuredContent); failed == nil {
+		err.Data = data
+	}
+	return err
+}
+
+// asProtocol is a failure as clients see it: what the server answered, as it did.
+func asProtocol(err error) error {
+	var protocol *jsonrpc.Error
+	if err == nil || errors.As(err, &protocol) {
+		return err
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+}

@@ -1,0 +1,64 @@
+package mcp
+
+import (
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+)
+
+// Servers ask clients: for their roots, to sample a model, for input of the user; and they
+// send messages for logs. On stdio they ask the one client that there is. Over HTTP, clients
+// of the older protocols have sessions of their own with servers that are reached by a URL; a
+// server that is one process for many clients can ask none of them. In the stateless
+// protocol servers do not ask: their results say what they need.
+
+// meet is whom servers may ask on the connection of a request, and tells what the client can
+// be asked when that is known.
+func (s *Server) meet(face face, req sdk.Request) *upstream.Peer {
+	ss, ok := req.GetSession().(*sdk.ServerSession)
+	if !ok || face.process {
+		return nil
+	}
+	first, initializes := req.(*sdk.ServerRequest[*sdk.InitializeParams])
+	peer := s.peer
+	switch {
+	case peer != nil:
+	case initializes:
+		peer = upstream.NewPeer()
+	default:
+		peer = s.sessions.peer(ss)
+	}
+	if peer == nil {
+		return nil
+	}
+	if _, ready := req.(*sdk.InitializedRequest); ready {
+		peer.Ready()
+	}
+	speaks, ok := req.(interface{ ProtocolVersion() string })
+	switch {
+	case initializes:
+		peer.Meet(ss, first.Params.Capabilities)
+	case ok && speaks.ProtocolVersion() >= protocolStateless:
+		peer.Meet(ss, nil) // nobody can ask it
+	}
+	return peer
+}
+
+// owns gives a session the peer that was made for it.
+func (s *sessions) owns(ss *sdk.ServerSession, peer *upstream.Peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.live[ss]; have != nil && peer != nil {
+		have.peer = peer
+	}
+}
+
+// peer is whom servers may ask in a session; nil for nobody.
+func (s *sessions) peer(ss *sdk.ServerSession) *upstream.Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.live[ss]; have != nil {
+		return have.peer
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+)
+
+// asking is a server whose tool asks its client for everything that a client can be asked.
+func asking(t *testing.T) upstream.Server {
+	t.Helper()
+	srv := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
+	srv.AddTool(&sdk.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		roots, err := req.Session.ListRoots(ctx, nil)
+		if err != nil {
+			return nil, fmt.Errorf("roots: %w", err)
+		}
+		sampled, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{
+			MaxTokens: 10, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "2+2"}}},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("sampling: %w", err)
+		}
+		elicited, err := req.Session.Elicit(ctx, &sdk.ElicitParams{
+			Message: "Which one?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"one":{"type":"string"}}}`),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("elicitation: %w", err)
+		}
+		if err := req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "warning", Data: "paper is low"}); err != nil {
+			return nil, err
+		}
+		text := fmt.Sprint(len(roots.Roots), " roots, ", sampled.Content.(*sdk.TextContent).Text, " ", elicited.Content["one"])
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))
+	t.Cleanup(func() {
+		for session := range srv.Sessions() {
+			session.Close() // it is gone either way
+		}
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return upstream.Server{Name: "asking", URL: web.URL}
+}
+
+// TestServersAskClients: what a server asks its client reaches the client that calls it, and
+// no other.
+func TestServersAskClients(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{true, false} {
+		t.Run(fmt.Sprint("alone ", alone), func(t *testing.T) {
+			t.Parallel()
+			p := newPlane()
+			p.states["testing"] = planeState{}
+			p.start("s1")
+			at := asking(t)
+			s := server(t, p, func(c *Config) {
+				c.Upstreams, c.Alone = []upstream.Server{at}, alone
+			})
+			web := ""
+			if !alone {
+				web = endpoint(t, s) + "?session=s1"
+			}
+			client := func(name string) (*sdk.ClientSession, chan string) {
+				logged := make(chan string, 10)
+				options := &sdk.ClientOptions{
+					CreateMessageHandler: func(_ context.Context, req *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+						return &sdk.CreateMessageResult{Role: "assistant", Model: name, Content: &sdk.TextContent{Text: "four from " + name}}, nil
+					},
+					ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+						return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"one": "that of " + name}}, nil
+					},
+					LoggingMessageHandler: func(_ context.Context, req *sdk.LoggingMessageRequest) { logged <- fmt.Sprint(req.Params.Data) },
+					Capabilities:          &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}},
+				}
+				if alone {
+					return overStdio(t, s, "2025-11-25", options), logged
+				}
+				return overHTTP(t, web, "2025-11-25", options, nil), logged
+			}
+			names := []string{"ann"}
+			if !alone {
+				names = append(names, "bob")
+			}
+			for _, name := range names {
+				session, logged := client(name)
+				if err := session.SetLoggingLevel(t.Context(), &sdk.SetLoggingLevelParams{Level: "info"}); err != nil {
+					t.Fatal(err)
+				}
+				result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "mcp__asking__ask", Arguments: map[string]any{}})
+				if err == nil && textOf(result) != "0 roots, four from "+name+" that of "+name {
+					t.Errorf("%s: %s", name, textOf(result))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := <-logged; got != "paper is low" {
+					t.Errorf("logged %q", got)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,253 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/yosida95/uritemplate/v3"
+)
+
+// Prompt is one prompt of a server.
+type Prompt struct {
+	*sdk.Prompt // as the server wrote it
+	// Offer is what stands for it before the gate.
+	Offer      *Tool
+	connection *connection
+}
+
+// Resource is one resource of a server, and Template a template of URIs of resources.
+type (
+	Resource struct {
+		*sdk.Resource
+		connection *connection
+	}
+	Template struct {
+		*sdk.ResourceTemplate
+		connection *connection
+	}
+)
+
+// Server is the name of its server.
+func (r *Resource) Server() string { return r.connection.server.Name }
+
+// Server is the name of its server.
+func (t *Template) Server() string { return t.connection.server.Name }
+
+// promptName is what a prompt may be called: a name that people can read.
+var promptName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\pC\s]([^\pC]{0,126}[^\pC\s])?$`) })
+
+func (s *Set) addPrompt(c *Catalogue, from *connection, prompt *sdk.Prompt) {
+	name := Prefix + from.server.Name + "__" + prompt.Name
+	if from.server.Plain && c.Prompts[prompt.Name] == nil {
+		name = prompt.Name
+	}
+	if !promptName().MatchString(prompt.Name) || c.Prompts[name] != nil {
+		s.options.Logger.Warn("upstream: a prompt is ignored: its name has unusual characters, is too long, or is there already",
+			"upstream", from.server.Name, "prompt", fmt.Sprintf("%.64s", prompt.Name))
+		return
+	}
+	c.Prompts[name] = &Prompt{Prompt: prompt, Offer: from.offer("prompt:" + prompt.Name), connection: from}
+	listed := *prompt
+	listed.Name = name
+	c.PromptList = append(c.PromptList, &listed)
+	c.Capabilities.Prompts = &sdk.PromptCapabilities{ListChanged: true}
+}
+
+// offer stands before the gate for something of a server that is no tool.
+func (c *connection) offer(name string) *Tool {
+	return &Tool{Tool: &sdk.Tool{Name: name}, Qualified: Prefix + c.server.Name + "__" + name, connection: c}
+}
+
+func (c *Catalogue) addResources(from *connection, o offers) {
+	for _, resource := range o.resources {
+		c.Resources = append(c.Resources, &Resource{resource, from})
+	}
+	for _, template := range o.templates {
+		c.Templates = append(c.Templates, &Template{template, from})
+	}
+	if resources := o.capabilities.Resources; resources != nil {
+		if c.Capabilities.Resources == nil {
+			c.Capabilities.Resources = &sdk.ResourceCapabilities{ListChanged: true}
+		}
+		c.Capabilities.Resources.Subscribe = c.Capabilities.Resources.Subscribe || resources.Subscribe
+		c.readers = append(c.readers, from)
+	}
+	if o.capabilities.Logging != nil {
+		c.Capabilities.Logging = &sdk.LoggingCapabilities{}
+	}
+	if o.capabilities.Completions != nil {
+		c.Capabilities.Completions = &sdk.CompletionCapabilities{}
+	}
+}
+
+// longestURI bounds the URI of a resource, so that its name before the gate is whole.
+const longestURI = 400
+
+// Reader is what stands before the gate for the resource of a URI: that of the server which
+// lists it, or whose template it fits, or which is the only one with resources. It is nil
+// for a URI that no server can be asked about, and says then why.
+func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
+	if len(uri) > longestURI {
+		return nil, fmt.Sprintf("the URI is longer than %d bytes", longestURI)
+	}
+	for _, r := range c.Resources {
+		if r.URI == uri {
+			return r.connection.offer("resource:" + uri), ""
+		}
+	}
+	for _, t := range c.Templates {
+		if template, err := uritemplate.New(t.URITemplate); err == nil && template.Match(uri) != nil {
+			return t.connection.offer("resource:" + uri), ""
+		}
+	}
+	switch len(c.readers) {
+	case 0:
+		return nil, "no server has resources"
+	case 1:
+		return c.readers[0].offer("resource:" + uri), ""
+	default:
+		return nil, "no server lists it, and several have resources"
+	}
+}
+
+// ask makes one request of the server of an offer. Its error is a *Failure, or what the
+// server answered.
+func ask[R any](ctx context.Context, t *Tool, env *Environment, via *Peer, request func(context.Context, *sdk.ClientSession) (R, error)) (result R, err error) {
+	var wanted environment
+	if env != nil {
+		wanted = t.connection.server.environment(os.Environ(), env)
+	}
+	session, end, err := t.connection.begin(ctx, wanted, via)
+	if err != nil {
+		return result, &Failure{message: err.Error(), NotCalled: true}
+	}
+	defer end()
+	result, err = request(ctx, session)
+	var protocol *jsonrpc.Error
+	switch {
+	case err == nil:
+		return result, nil
+	case errors.As(err, &protocol):
+		return result, protocol
+	case ctx.Err() != nil:
+		return result, &Failure{Late: errors.Is(ctx.Err(), context.DeadlineExceeded), message: "the server " + t.Server() + " did not answer in time"}
+	default:
+		return result, &Failure{message: "the connection to the server " + t.Server() + " broke. Interlock restarts the server."}
+	}
+}
+
+// Get gets a prompt.
+func (p *Prompt) Get(ctx context.Context, env *Environment, via *Peer, params *sdk.GetPromptParams) (*sdk.GetPromptResult, error) {
+	at := *params
+	at.Name = p.Name
+	return ask(ctx, p.Offer, env, via, func(ctx context.Context, session *sdk.ClientSession) (*sdk.GetPromptResult, error) {
+		return session.GetPrompt(ctx, &at)
+	})
+}
+
+// Read reads the resource that an offer stands for.
+func (t *Tool) Read(ctx context.Context, env *Environment, via *Peer, params *sdk.ReadResourceParams) (*sdk.ReadResourceResult, error) {
+	return ask(ctx, t, env, via, func(ctx context.Context, session *sdk.ClientSession) (*sdk.ReadResourceResult, error) {
+		return session.ReadResource(ctx, params)
+	})
+}
+
+// maxWatched bounds the resources of one server that are watched at once: the oldest goes.
+const maxWatched = 1024
+
+// Subscribe has the server tell of changes of a resource, also after it was restarted.
+// Whoever does not watch it any more is not told.
+func (t *Tool) Subscribe(ctx context.Context, uri string) error {
+	_, err := ask(ctx, t, nil, nil, func(ctx context.Context, session *sdk.ClientSession) (struct{}, error) {
+		if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
+			return struct{}{}, err
+		}
+		if oldest := t.connection.watch(uri); oldest != "" {
+			session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: oldest}) //nolint:errcheck // nobody is told of it
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// watch remembers a resource and returns the oldest when there are too many.
+func (c *connection) watch(uri string) (oldest string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watched = append(slices.DeleteFunc(c.watched, func(other string) bool { return other == uri }), uri)
+	if len(c.watched) > maxWatched {
+		oldest, c.watched = c.watched[0], c.watched[1:]
+	}
+	return oldest
+}
+
+// watchAgain watches what was watched before the server was restarted.
+func (c *connection) watchAgain(ctx context.Context, session *sdk.ClientSession) {
+	c.mu.Lock()
+	watched := slices.Clone(c.watched)
+	c.mu.Unlock()
+	for _, uri := range watched {
+		if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
+			c.log.Warn("upstream: a resource is not watched any more", "uri", uri, "error", err)
+		}
+	}
+}
+
+// Complete completes an argument of a prompt or a template of the offer's server.
+func (t *Tool) Complete(ctx context.Context, via *Peer, params *sdk.CompleteParams) (*sdk.CompleteResult, error) {
+	return ask(ctx, t, nil, via, func(ctx context.Context, session *sdk.ClientSession) (*sdk.CompleteResult, error) {
+		return session.Complete(ctx, params)
+	})
+}
+
+// Completer is what stands before the gate for what is to be completed, and the reference
+// as its server knows it; nil for one that no server has.
+func (c *Catalogue) Completer(ref *sdk.CompleteReference) (*Tool, *sdk.CompleteReference) {
+	if ref == nil {
+		return nil, nil
+	}
+	at := *ref
+	switch ref.Type {
+	case "ref/prompt":
+		if p := c.Prompts[ref.Name]; p != nil {
+			at.Name = p.Name
+			return p.Offer, &at
+		}
+	case "ref/resource":
+		for _, t := range c.Templates {
+			if t.URITemplate == ref.URI {
+				return t.connection.offer("resource:" + ref.URI), &at
+			}
+		}
+		if offer, _ := c.Reader(ref.URI); offer != nil && !strings.Contains(ref.URI, "{") {
+			return offer, &at
+		}
+	}
+	return nil, nil
+}
+
+// ForwardedMeta is what of a request's _meta is the server's to see: not what is between the client
+// and Interlock.
+func ForwardedMeta(meta sdk.Meta) sdk.Meta {
+	var kept sdk.Meta
+	for key, value := range meta {
+		// What the client can do, and which messages it wants, are for the server too.
+		said := key == sdk.MetaKeyClientCapabilities || key == sdk.MetaKeyLogLevel
+		if key == "progressToken" || strings.HasPrefix(key, "interlock.run/") || strings.HasPrefix(key, "io.modelcontextprotocol/") && !said {
+			continue
+		}
+		if kept == nil {
+			kept = sdk.Meta{}
+		}
+		kept[key] = value
+	}
+	return kept
+}
