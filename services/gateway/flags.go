@@ -12,7 +12,7 @@ import (
 // Flags of every command that runs the edge.
 type Flags struct {
 	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated." sep:"none" placeholder:"NAME=COMMAND"`
-	Config       string   `name:"config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
+	Config       string   `name:"config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names, plain}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
 	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
 	AllowUnbound bool     `help:"Allow calls to upstream tools while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`
 }
@@ -33,6 +33,7 @@ type configuredServer struct {
 	Headers map[string]string `json:"headers"`
 	Type    string            `json:"type"`
 	Names   map[string]string `json:"names"`
+	Plain   bool              `json:"plain"`
 }
 
 // Upstreams are the MCP servers that the flags name: those of the file by name,
@@ -82,7 +83,7 @@ func (f Flags) fromFile() ([]Upstream, error) {
 		if (s.Command == "") == (s.URL == "") {
 			return nil, fmt.Errorf("%s: the server %q needs a command or a url, and not both", f.Config, name)
 		}
-		u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Names: s.Names}
+		u := Upstream{Name: name, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Names: s.Names, Plain: s.Plain}
 		if s.Command != "" {
 			u.Command = append([]string{s.Command}, s.Args...)
 		}

@@ -71,10 +71,12 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 	stateless.PropagateRequestCancellation = true
 	shared := s.newSDKServer(face)
 	s.sessions.listen(shared)
+	s.headers.add(shared)
 	newer := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return shared }, &stateless)
 
 	stateful := options
 	stateful.SessionTimeout = s.cfg.SessionIdle
+	stateful.EventStore = sdk.NewMemoryEventStore(nil) // 10 MiB, so that clients fetch what they missed
 	older := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		if r.Header.Get(mcpSessionHeader) != "" {
 			return versions

@@ -45,6 +45,7 @@ type Server struct {
 	pins      *pins
 	shown     *shown
 	http      *doors
+	headers   headerTools
 	life      *life
 	peer      *upstream.Peer // the client of a process that serves one alone; nil elsewhere
 }
@@ -67,12 +68,20 @@ func New(cfg Config) (*Server, error) {
 	s.upstreams, err = upstream.New(cfg.Upstreams, upstream.Options{
 		ConnectTimeout: cfg.ConnectTimeout, Backoff: cfg.backoff, StopGrace: cfg.stopGrace, MaxResultBytes: cfg.MaxResultBytes,
 		Stderr: cfg.UpstreamStderr, Version: cfg.Version, Logger: cfg.Logger, Reserved: s.own.reserves,
-		Changed: s.sessions.all, Updated: s.sessions.updated, Alone: s.peer,
+		Changed: s.changedLists, Updated: s.sessions.updated, Alone: s.peer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
 	return s, nil
+}
+
+// changedLists takes over what servers offer now, and tells clients.
+func (s *Server) changedLists(catalogue *upstream.Catalogue, kinds upstream.Kinds) {
+	if kinds.Tools {
+		s.syncHeaders(catalogue)
+	}
+	s.sessions.all(kinds)
 }
 
 // Drain ends the streams that would never end by themselves and takes no new

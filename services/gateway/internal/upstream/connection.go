@@ -58,6 +58,7 @@ type connection struct {
 	watched []string           // URIs of resources, the newest last
 	moved   chan struct{}      // closed and replaced when one of session, err and calls changes
 	offers  offers             // as last listed, kept while the server is down
+	said    Kinds              // lists that the server says have changed since
 }
 
 func newConnection(server Server, options Options, progress *progress, changed func(Kinds), updated func(uri string)) *connection {
@@ -117,7 +118,7 @@ func (c *connection) run(ctx context.Context) {
 
 // serve connects once and stays until the connection ends, and says why it did.
 func (c *connection) serve(ctx context.Context, protocol string, env environment, connected func()) error {
-	transport, ended, err := c.transport(env)
+	transport, ended, err := c.transport(env, c.options.Alone)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,10 @@ func (c *connection) serve(ctx context.Context, protocol string, env environment
 // client is who a server sees: Interlock, and where it serves one client alone, with what
 // that can be asked.
 func (c *connection) client(peer *Peer) *sdk.Client {
-	relist := func() {
+	relist := func(kinds Kinds) {
+		c.mu.Lock()
+		c.said = c.said.and(kinds)
+		c.mu.Unlock()
 		select {
 		case c.relist <- struct{}{}:
 		default:
@@ -172,9 +176,9 @@ func (c *connection) client(peer *Peer) *sdk.Client {
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "interlock", Version: c.options.Version}, &sdk.ClientOptions{
 		Capabilities:               peer.capabilities(),
-		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { relist() },
-		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { relist() },
-		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { relist() },
+		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { relist(Kinds{Tools: true}) },
+		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { relist(Kinds{Prompts: true}) },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { relist(Kinds{Resources: true}) },
 		ResourceUpdatedHandler: func(_ context.Context, req *sdk.ResourceUpdatedNotificationRequest) {
 			c.updated(req.Params.URI)
 		},
@@ -219,8 +223,9 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 		return err
 	}
 	c.mu.Lock()
-	kinds := found.differ(c.offers)
-	c.offers = found
+	// What the server says has changed is passed on, even where it has changed back since.
+	kinds := found.differ(c.offers).and(c.said)
+	c.offers, c.said = found, Kinds{}
 	c.mu.Unlock()
 	if kinds != (Kinds{}) {
 		c.changed(kinds)

@@ -34,6 +34,11 @@ type offers struct {
 // Kinds says which lists are meant.
 type Kinds struct{ Tools, Prompts, Resources bool }
 
+// and is the lists that either means.
+func (k Kinds) and(other Kinds) Kinds {
+	return Kinds{k.Tools || other.Tools, k.Prompts || other.Prompts, k.Resources || other.Resources}
+}
+
 // differ is which lists differ from others.
 func (o offers) differ(from offers) Kinds {
 	return Kinds{

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -104,7 +105,7 @@ func (p *Peer) relay(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if _, ours := map[string]bool{
 			"roots/list": true, "sampling/createMessage": true, "elicitation/create": true,
-			"notifications/message": true, "notifications/elicitation/complete": true,
+			"notifications/elicitation/complete": true,
 		}[method]; !ours {
 			return next(ctx, method, req)
 		}
@@ -129,12 +130,19 @@ func (p *Peer) ask(ctx context.Context, method string, req sdk.Request) (sdk.Res
 		return result(p.to.CreateMessageWithTools(ctx, r.Params))
 	case *sdk.ElicitRequest:
 		return result(p.to.Elicit(ctx, r.Params))
-	case *sdk.LoggingMessageRequest:
-		return nil, p.to.Log(ctx, r.Params)
 	case *sdk.ElicitationCompleteNotificationRequest:
 		return nil, p.to.NotifyElicitationComplete(ctx, r.Params)
 	}
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not relayed", method)}
+}
+
+// message passes a message for logs on.
+func (p *Peer) message(text json.RawMessage) {
+	var params sdk.LoggingMessageParams
+	if !closed(p.ready) || json.Unmarshal(text, &params) != nil {
+		return // before the client can be told anything, or nothing that it could read
+	}
+	p.to.Log(p.newest(), &params) //nolint:errcheck // a courtesy
 }
 
 // result keeps a nil pointer from being a result.
@@ -183,7 +191,7 @@ func (p *Peer) session(ctx context.Context, c *connection) (*sdk.ClientSession, 
 	if session != nil {
 		return session, nil
 	}
-	transport, _, err := c.transport(nil)
+	transport, _, err := c.transport(nil, p)
 	if err != nil {
 		return nil, err
 	}

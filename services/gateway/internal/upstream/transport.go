@@ -9,16 +9,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// transport makes the way to the server; env is that of its process. ended stops
+// transport makes the way to the server; env is that of its process, and peer the client
+// that it serves alone, if it does. ended stops
 // what was started for it, or, when not told to stop, says how it ended by itself.
-func (c *connection) transport(env environment) (t sdk.Transport, ended func(stop bool) error, err error) {
+func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, ended func(stop bool) error, err error) {
 	frame := 4*c.options.MaxResultBytes + 1<<20
+	said := notices{"notifications/progress": c.progress.relay}
+	if peer != nil {
+		said["notifications/message"] = peer.message
+	}
 	if len(c.server.Command) > 0 {
 		p, err := startProcess(c.server, c.options, env)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &sdk.IOTransport{Reader: &tap{ReadCloser: p.stdout, progress: c.progress}, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
+		return &sdk.IOTransport{Reader: &tap{ReadCloser: p.stdout, notices: said}, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
 	}
 	endpoint, err := url.Parse(c.server.URL)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
@@ -26,7 +31,7 @@ func (c *connection) transport(env environment) (t sdk.Transport, ended func(sto
 	}
 	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	client := &http.Client{
-		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), progress: c.progress},
+		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), said: said},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect could lead the headers elsewhere
 		},
@@ -47,8 +52,7 @@ type headerTransport struct {
 	host    string
 	headers map[string]string
 	limit   int64
-	// progress hears what streams say.
-	progress *progress
+	said    notices // takes what streams tell
 }
 
 func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -64,7 +68,7 @@ func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	// Streams are bounded event by event instead.
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		res.Body = &tap{ReadCloser: res.Body, progress: t.progress}
+		res.Body = &tap{ReadCloser: res.Body, notices: t.said}
 	} else {
 		res.Body = http.MaxBytesReader(nil, res.Body, t.limit)
 	}

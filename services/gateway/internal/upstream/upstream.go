@@ -70,7 +70,7 @@ type Options struct {
 	// Reserved is whether a name is one of Interlock's own tools.
 	Reserved func(name string) bool
 	// Changed is called after lists have changed, and Updated after a resource has.
-	Changed func(Kinds)
+	Changed func(*Catalogue, Kinds)
 	Updated func(uri string)
 }
 
@@ -195,5 +195,5 @@ func (s *Set) Await(ctx context.Context) {
 // changed takes over a server's new lists.
 func (s *Set) changed(kinds Kinds) {
 	s.rebuild()
-	s.options.Changed(kinds)
+	s.options.Changed(s.Catalogue(), kinds)
 }

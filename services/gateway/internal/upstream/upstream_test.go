@@ -31,7 +31,7 @@ func open(t *testing.T, servers ...upstream.Server) *upstream.Set {
 	t.Helper()
 	s, err := upstream.New(servers, upstream.Options{
 		ConnectTimeout: 20 * time.Second, Backoff: time.Millisecond, StopGrace: 100 * time.Millisecond, MaxResultBytes: 1 << 20,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Changed: func(upstream.Kinds) {},
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Changed: func(*upstream.Catalogue, upstream.Kinds) {},
 		Reserved: func(name string) bool { return name == "get_state" },
 	})
 	if err != nil {
