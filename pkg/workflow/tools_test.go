@@ -39,6 +39,11 @@ func TestToolLists(t *testing.T) {
 			"mcp__fs__read": yes, "mcp__fs__": yes, "mcp__fs__*": yes, "Task": yes,
 			"mcp__fs": no, "mcp__fs2__read": no, "MCP__fs__read": no, "xmcp__fs__read": no, "Tasks": no,
 		}},
+		{"resources and prompts go with the tools of their server", []string{"mcp__fs__read_file", "mcp__docs__resource:docs:*"}, []string{"mcp__fs__resource:file:///etc/*"}, map[string]workflow.ToolRule{
+			"mcp__fs__resource:file:///a": yes, "mcp__fs__prompt:review": yes, "mcp__docs__resource:docs://a": yes, "mcp__docs__prompt:any": yes,
+			"mcp__fs__resource:file:///etc/passwd": never, "mcp__fs__resources": no, "mcp__fs__write_file": no,
+			"mcp__web__resource:http://a": no, "mcp__web__prompt:review": no, "resource:file:///a": no, "mcp__prompt:x": no,
+		}},
 		{"star inside is a character", []string{"mcp__*__read"}, nil, map[string]workflow.ToolRule{"mcp__fs__read": no, "mcp__*__read": yes}},
 		{"everything", []string{"*"}, nil, map[string]workflow.ToolRule{"Read": yes, "anything": yes}},
 		{"disallowed wins", []string{"Read", "Bash", "mcp__fs__*"}, []string{"Bash", "mcp__fs__write*"}, map[string]workflow.ToolRule{

@@ -190,7 +190,7 @@ func (s *Server) reader(ctx context.Context, uri string) (*upstream.Tool, error)
 	offer, why := s.upstreams.Catalogue().Reader(uri)
 	if offer == nil {
 		data, _ := json.Marshal(map[string]string{"uri": uri}) //nolint:errchkjson // text
-		return nil, &jsonrpc.Error{Code: sdk.CodeResourceNotFound, Message: fmt.Sprintf("resource %.256q not found: %s", uri, why), Data: data}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("resource %.256q not found: %s", uri, why), Data: data}
 	}
 	return offer, nil
 }

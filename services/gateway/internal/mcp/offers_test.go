@@ -235,7 +235,7 @@ func TestWatched(t *testing.T) {
 				t.Fatal(err)
 			}
 			upstreamtest.Eventually(t, "word of the resource", func() bool {
-				behind.ResourceUpdated(t.Context(), &sdk.ResourceUpdatedNotificationParams{URI: "config://main"}) //nolint:errcheck // it is told again
+				behind.ResourceUpdated(t.Context(), &sdk.ResourceUpdatedNotificationParams{URI: "config://main"}) // it is told again
 				return updated.Load() > 0
 			})
 			behind.AddPrompt(&sdk.Prompt{Name: "another"}, nil)

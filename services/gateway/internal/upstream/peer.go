@@ -94,9 +94,6 @@ func (p *Peer) capabilities() *sdk.ClientCapabilities {
 		return &sdk.ClientCapabilities{}
 	}
 	can := *p.can
-	if can.RootsV2 == nil && can.Roots.ListChanged {
-		can.RootsV2 = &sdk.RootCapabilities{ListChanged: true}
-	}
 	return &can
 }
 

@@ -23,12 +23,13 @@ type Prompt struct {
 	connection *connection
 }
 
-// Resource is one resource of a server, and Template a template of URIs of resources.
 type (
+	// Resource is one resource of a server.
 	Resource struct {
 		*sdk.Resource
 		connection *connection
 	}
+	// Template is a template of URIs of resources.
 	Template struct {
 		*sdk.ResourceTemplate
 		connection *connection

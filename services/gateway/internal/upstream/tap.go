@@ -47,7 +47,7 @@ func (t *tap) end() {
 	if !t.tooLong && bytes.Contains(line, []byte(`"notifications/`)) {
 		if message, err := jsonrpc.DecodeMessage(line); err == nil {
 			if notice, ok := message.(*jsonrpc.Request); ok && !notice.IsCall() && t.notices[notice.Method] != nil {
-				t.notices[notice.Method](json.RawMessage(notice.Params))
+				t.notices[notice.Method](notice.Params)
 			}
 		}
 	}
