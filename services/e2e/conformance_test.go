@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net"
@@ -115,6 +117,11 @@ func gateBefore(t *testing.T, server string) string {
 		r.Out.Host = r.In.Host
 		r.Out.URL.RawQuery = "session=conformance"
 		r.Out.Header.Set("Authorization", "Bearer "+u.tokens[auth.Agent])
+		// A ReverseProxy that sends a body on while it reads it breaks off answers that
+		// come early, once in some thousand.
+		if body, _ := io.ReadAll(r.In.Body); len(body) > 0 {
+			r.Out.Body = io.NopCloser(bytes.NewReader(body))
+		}
 	}}
 	web := httptest.NewServer(front)
 	t.Cleanup(func() {
