@@ -194,7 +194,7 @@ func TestApprovalDecide(t *testing.T) {
 		}
 	}
 	h.refuses = fault.New(fault.NotFound, "there is no approval").GRPCStatus().Err()
-	if _, _, code := interlock("approval", "reject", "apr_1"); code != exitUsage {
+	if _, _, code := interlock("approval", "reject", "apr_1"); code != exitUndecided {
 		t.Errorf("of an approval that is not there: exit %d", code)
 	}
 	h.decided = nil
@@ -222,7 +222,7 @@ func TestApprovalWait(t *testing.T) {
 		}
 	}
 	h.then = nil
-	if out, told, code := interlock("approval", "wait", "apr_1", "--timeout", "50ms"); code != exitNo || !strings.HasPrefix(out, "apr_1  PENDING") {
+	if out, told, code := interlock("approval", "wait", "apr_1", "--timeout", "50ms"); code != exitWaits || !strings.HasPrefix(out, "apr_1  PENDING") {
 		t.Errorf("when the time is over: exit %d: %s%s", code, out, told)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -25,11 +26,13 @@ import (
 
 var version = "dev"
 
-// Exit codes, as docs/quickstart.md has them.
+// Exit codes, as docs/cli.md has them.
 const (
-	exitDone  = 0
-	exitNo    = 1 // invalid, denied, rejected
-	exitUsage = 2 // usage or failure
+	exitDone      = 0
+	exitNo        = 1  // refused: denied, rejected, invalid
+	exitUndecided = 2  // unreachable, undecodable, failed: nobody has decided
+	exitWaits     = 3  // a human decides first
+	exitUsage     = 64 // the command line is wrong
 )
 
 func main() {
@@ -59,7 +62,7 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 	parser, err := kong.New(&struct{}{}, options...)
 	if err != nil {
 		fmt.Fprintln(io.Err, "interlock:", err)
-		return exitUsage
+		return exitUndecided
 	}
 	command, err := parser.Parse(args)
 	if exited >= 0 { // --help
@@ -67,18 +70,43 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 	}
 	if err != nil {
 		fmt.Fprintf(io.Err, "interlock: %s; see interlock %s--help\n", show.Lines(err.Error()), parsed(command, err))
+		if blocks(args) {
+			return exitUndecided
+		}
 		return exitUsage
 	}
-	switch err := command.Run(parser); {
+	err = command.Run(parser)
+	if err != nil && !saidAlready(err) {
+		fmt.Fprintln(io.Err, "interlock:", client.Explain(err))
+	}
+	return exitCode(err)
+}
+
+// blocks reports a command line of a hook. Agents continue after any exit code of a hook but
+// 2, so that a mistake in it must not end with another.
+func blocks(args []string) bool {
+	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	return first >= 0 && args[first] == "hook"
+}
+
+// saidAlready reports an outcome that the command has printed.
+func saidAlready(err error) bool {
+	return errors.Is(err, console.ErrNo) || errors.Is(err, console.ErrWaits) || errors.Is(err, hook.ErrBlocked)
+}
+
+// exitCode is what a program learns of the outcome of a command.
+func exitCode(err error) int {
+	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, hook.ErrBlocked):
-		return exitUsage
-	case errors.Is(err, console.ErrNo):
+	case errors.Is(err, console.ErrWaits):
+		return exitWaits
+	case errors.Is(err, console.ErrNo) || client.Refused(err):
 		return exitNo
-	default:
-		fmt.Fprintln(io.Err, "interlock:", client.Explain(err))
+	case console.IsMisused(err):
 		return exitUsage
+	default:
+		return exitUndecided
 	}
 }
 

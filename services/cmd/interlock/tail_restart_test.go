@@ -51,8 +51,8 @@ func TestTailSurvivesARestart(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() {
 		defer out.Close()
-		code := exitUsage
-		for code == exitUsage && ctx.Err() == nil { // until the stream is there
+		code := exitUndecided
+		for code == exitUndecided && ctx.Err() == nil { // until the stream is there
 			code = run(ctx, []string{"tail", "--data", string(cfg.Data), "--last", "1", "--count", "2"}, console.Streams{Out: out, Err: io.Discard})
 		}
 		ended <- code

@@ -28,6 +28,9 @@ var Refusals = []fault.Reason{
 	fault.SessionBusy, fault.SessionEnded, fault.NameTaken,
 }
 
+// Refused reports an error that is an answer, one of Refusals.
+func Refused(err error) bool { return err != nil && slices.Contains(Refusals, fault.ReasonOf(err)) }
+
 // Do connects as a role, does something, and closes the connection.
 func (c *Connection) Do(ctx context.Context, io console.Streams, role auth.Role, do func(grpc.ClientConnInterface) error) error {
 	conn, err := c.Dial(ctx, io, role)

@@ -1,9 +1,10 @@
 package client
 
 import (
-	"fmt"
 	"math"
 	"strings"
+
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 )
 
 // NoLimit is for lists that are shown as a whole.
@@ -34,7 +35,7 @@ func Collect[P, V any](limit int, view func(P) V, pages Pages[P]) ([]V, error) {
 func Choice(what, name string, values map[string]int32, prefix string, names []string) (int32, error) {
 	n, ok := values[prefix+strings.ToUpper(name)]
 	if name != "" && (!ok || n == 0) {
-		return 0, fmt.Errorf("unknown %s %q; one of %s", what, name, strings.Join(names, ", "))
+		return 0, console.Misusedf("unknown %s %q; one of %s", what, name, strings.Join(names, ", "))
 	}
 	return n, nil
 }

@@ -19,6 +19,29 @@ import (
 // denied, rejected. The command has already said why.
 var ErrNo = errors.New("no")
 
+// ErrWaits means that the command was carried out, and that what it asked for waits for a
+// human. The command has already said so.
+var ErrWaits = errors.New("waits for a human")
+
+// misused is an error of the command line itself.
+type misused struct{ error }
+
+func (m misused) Unwrap() error { return m.error }
+
+// Misused marks an error of the command line: what it says cannot be carried out anywhere.
+func Misused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return misused{err}
+}
+
+// Misusedf is a new error of the command line.
+func Misusedf(format string, args ...any) error { return misused{fmt.Errorf(format, args...)} }
+
+// IsMisused reports an error of the command line.
+func IsMisused(err error) bool { return errors.As(err, new(misused)) }
+
 // Version is the version of the program.
 type Version string
 

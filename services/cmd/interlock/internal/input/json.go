@@ -3,7 +3,6 @@ package input
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -32,11 +31,11 @@ func Object(flag, arg string, io console.Streams) ([]byte, error) {
 	}
 	value, problems := document.ParseAll(data, document.Limits{})
 	if problems.HasErrors() {
-		return nil, fmt.Errorf("--%s is not good JSON: %s; write it like '{\"key\": \"value\"}', or @FILE",
+		return nil, console.Misusedf("--%s is not good JSON: %s; write it like '{\"key\": \"value\"}', or @FILE",
 			flag, problems[0].Message)
 	}
 	if value.Kind() != document.Object {
-		return nil, fmt.Errorf("--%s must be a JSON object, like '{\"key\": \"value\"}'", flag)
+		return nil, console.Misusedf("--%s must be a JSON object, like '{\"key\": \"value\"}'", flag)
 	}
 	return data, nil
 }
@@ -53,11 +52,11 @@ func JSON(flag, arg string, io console.Streams) ([]byte, error) {
 	case !problems.HasErrors():
 		return []byte(arg), nil
 	case strings.ContainsAny(arg[:min(1, len(arg))], " {[\""):
-		return nil, fmt.Errorf("--%s is not good JSON: %s", flag, problems[0].Message)
+		return nil, console.Misusedf("--%s is not good JSON: %s", flag, problems[0].Message)
 	}
 	src, err := Document(arg, io)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--%s is neither JSON nor a file: %w", flag, err)
+		return nil, console.Misusedf("--%s is neither JSON nor a file: %w", flag, err)
 	}
 	return src.JSON, err
 }
@@ -77,13 +76,13 @@ func Operations(flag string, given []string, io console.Streams) ([]byte, error)
 		case '[':
 			list, err := jsonfile.Members(text, jsontext.KindBeginArray)
 			if err != nil {
-				return nil, fmt.Errorf("--%s: %w", flag, err)
+				return nil, console.Misusedf("--%s: %w", flag, err)
 			}
 			for _, operation := range list {
 				all = append(all, operation.Value)
 			}
 		default:
-			return nil, fmt.Errorf("--%s must be operations of a JSON Patch, "+
+			return nil, console.Misusedf("--%s must be operations of a JSON Patch, "+
 				`like '{"op": "add", "path": "/a", "value": 1}'`, flag)
 		}
 	}

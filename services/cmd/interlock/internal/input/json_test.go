@@ -55,7 +55,7 @@ func TestJSON(t *testing.T) {
 	}
 	bad := fileWith(t, "bad.json", `{"a": 1, "a": 2}`)
 	io, told := silent()
-	if _, err := JSON("op", bad, io); !errors.Is(err, console.ErrNo) || !strings.Contains(told.String(), "bad.json: error: /a: ") {
+	if _, err := JSON("op", bad, io); !errors.Is(err, console.ErrNo) || !strings.Contains(told.String(), "bad.json:1:10: error: /a: ") {
 		t.Errorf("a bad file: %v, told %q", err, told)
 	}
 }

@@ -40,6 +40,8 @@ func (c *waitCommand) Run(ctx context.Context, io console.Streams) error {
 	switch last.GetStatus() {
 	case approvalv1.ApprovalStatus_APPROVAL_STATUS_GRANTED, approvalv1.ApprovalStatus_APPROVAL_STATUS_USED:
 		return nil
+	case approvalv1.ApprovalStatus_APPROVAL_STATUS_PENDING:
+		return console.ErrWaits
 	default:
 		return console.ErrNo
 	}

@@ -31,7 +31,8 @@ type Command struct {
 	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
 }
 
-// Run prints the decision. It returns console.ErrNo unless the call is allowed.
+// Run prints the decision. It returns console.ErrWaits when a human is asked, and
+// console.ErrNo when the call is denied.
 func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	input, err := input.Object("input", c.Input, io)
 	if err != nil {
@@ -60,8 +61,12 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	if resp.GetDecision() != policyv1.Decision_DECISION_ALLOW {
+	switch resp.GetDecision() {
+	case policyv1.Decision_DECISION_ALLOW:
+		return nil
+	case policyv1.Decision_DECISION_ASK:
+		return console.ErrWaits
+	default:
 		return console.ErrNo
 	}
-	return nil
 }

@@ -87,7 +87,7 @@ func Since(text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, fmt.Errorf("--since %q is not a time; write how long ago it was (90m, 24h), "+
+		return at, console.Misusedf("--since %q is not a time; write how long ago it was (90m, 24h), "+
 			"or a moment (2026-01-31T08:00:00Z)", text)
 	}
 	return at, nil

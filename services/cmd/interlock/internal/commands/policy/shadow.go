@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"text/tabwriter"
 
 	"google.golang.org/grpc"
@@ -23,7 +22,7 @@ type shadowWorkflowCommand struct {
 
 func (c *shadowWorkflowCommand) Run(ctx context.Context, io console.Streams) error {
 	if (c.File == "") == (c.End == "") {
-		return errors.New("give the file of a definition, or --end with the name of a workflow")
+		return console.Misusedf("give the file of a definition, or --end with the name of a workflow")
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		view := definition.Shadow{Workflow: c.End}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -162,9 +163,6 @@ func (c *answerCommand) Run(ctx context.Context, io console.Streams) error {
 			}
 			view.table(w)
 		})
-		if err == nil && !view.Accepted {
-			err = console.ErrNo
-		}
-		return err
+		return cmp.Or(err, run.Outcome(view.Accepted, view.ApprovalID))
 	})
 }

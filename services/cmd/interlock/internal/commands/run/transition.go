@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -47,8 +48,7 @@ type transitionView struct {
 	Note       string              `json:"note,omitempty"`
 }
 
-// move asks for a transition and prints its outcome. It returns console.ErrNo when that
-// is a rejection.
+// move asks for a transition and prints its outcome, and returns what Outcome does of it.
 func (c *One) move(
 	ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) (transitionView, error),
 ) error {
@@ -58,11 +58,21 @@ func (c *One) move(
 			return err
 		}
 		err = c.Print(io.Out, view, func(w *tabwriter.Writer) { view.table(w, c.RunID) })
-		if err == nil && !view.Accepted {
-			err = console.ErrNo
-		}
-		return err
+		return cmp.Or(err, Outcome(view.Accepted, view.ApprovalID))
 	})
+}
+
+// Outcome is nil for what was done, console.ErrWaits for what humans decide first, and
+// console.ErrNo for what was rejected.
+func Outcome(accepted bool, approvalID string) error {
+	switch {
+	case !accepted:
+		return console.ErrNo
+	case approvalID != "":
+		return console.ErrWaits
+	default:
+		return nil
+	}
 }
 
 // table writes the outcome; asked is the run that the transition was asked of, which may
@@ -72,7 +82,11 @@ func (v *transitionView) table(w io.Writer, asked string) {
 		fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
 		return
 	}
-	fmt.Fprintf(w, "accepted\t%s\t%s\n", show.Text(whereabouts(&v.Run)), v.Run.Status)
+	verb := "accepted"
+	if v.ApprovalID != "" {
+		verb = "parked"
+	}
+	fmt.Fprintf(w, verb+"\t%s\t%s\n", show.Text(whereabouts(&v.Run)), v.Run.Status)
 	if v.Run.RunID != asked {
 		fmt.Fprintf(w, "run\t%s of %s\n", v.Run.RunID, show.Text(v.Run.Workflow))
 	}

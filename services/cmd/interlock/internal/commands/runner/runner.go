@@ -35,7 +35,7 @@ type Command struct {
 // Run takes tasks until ctx ends.
 func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	if c.Max < 1 || c.Max > 1000 {
-		return fmt.Errorf("--max is %d; it must be 1 to 1000", c.Max)
+		return console.Misusedf("--max is %d; it must be 1 to 1000", c.Max)
 	}
 	if c.Name == "" {
 		host, err := os.Hostname()

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,7 +40,7 @@ func (f promptFlags) read(io console.Streams) (string, error) {
 	}
 	text, err := input.File(f.PromptFile, io.In)
 	if err == nil && strings.TrimSpace(string(text)) == "" {
-		return "", errors.New("the file of --prompt-file is empty, and without a prompt no runner starts the agent")
+		return "", console.Misusedf("the file of --prompt-file is empty, and without a prompt no runner starts the agent")
 	}
 	return string(text), err
 }

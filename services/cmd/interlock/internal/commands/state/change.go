@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -87,7 +86,7 @@ func (c *patchCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		req.Change = &statev1.UpdateStateRequest_MergePatch{MergePatch: merge}
 	default:
-		return errors.New("give the change: --op with operations of a JSON Patch, or --merge with a JSON Merge Patch")
+		return console.Misusedf("give the change: --op with operations of a JSON Patch, or --merge with a JSON Merge Patch")
 	}
 	return c.update(ctx, io, c.writeFlags, req)
 }

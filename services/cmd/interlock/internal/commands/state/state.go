@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -35,7 +34,7 @@ type documentFlags struct {
 func (c *documentFlags) read(io console.Streams) ([]byte, error) {
 	switch {
 	case (c.File == "") == (c.JSON == ""):
-		return nil, errors.New("give the document: either FILE, or --data with the JSON itself")
+		return nil, console.Misusedf("give the document: either FILE, or --data with the JSON itself")
 	case c.File != "":
 		src, err := input.Document(c.File, io)
 		return src.JSON, err
@@ -103,7 +102,7 @@ type getCommand struct {
 
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 	if c.StateID != "" && c.Session != "" {
-		return errors.New("give either the state or --session, not both")
+		return console.Misusedf("give either the state or --session, not both")
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		if c.Session != "" {

@@ -29,10 +29,10 @@ func (c *mintCommand) Run(streams console.Streams) error {
 	// Agents of one name would share what is told apart by name.
 	c.Name = cmp.Or(c.Name, c.Session)
 	if !rpc.ValidNamespace(c.Namespace) {
-		return fmt.Errorf("--namespace %q: give 1 to 63 lower-case letters, digits and hyphens", c.Namespace)
+		return console.Misusedf("--namespace %q: give 1 to 63 lower-case letters, digits and hyphens", c.Namespace)
 	}
 	if c.TTL < time.Second || c.TTL > sessiontoken.MaxTTL {
-		return fmt.Errorf("--ttl %s: give between 1s and %dh", c.TTL, int(sessiontoken.MaxTTL.Hours()))
+		return console.Misusedf("--ttl %s: give between 1s and %dh", c.TTL, int(sessiontoken.MaxTTL.Hours()))
 	}
 	file, folder := c.file()
 	key, err := sessiontoken.LoadKey(file)
@@ -74,7 +74,7 @@ func (c *mintCommand) checkName(folder datadir.Dir) error {
 		}
 	}
 	if err := sessiontoken.CheckName(c.Name, names); err != nil {
-		return fmt.Errorf("--name: %w", err)
+		return console.Misusedf("--name: %w", err)
 	}
 	return nil
 }

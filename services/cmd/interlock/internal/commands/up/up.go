@@ -51,7 +51,7 @@ type Command struct {
 func (c *Command) Run(ctx context.Context, streams console.Streams, version console.Version) (err error) {
 	err = cmp.Or(c.Check("http", c.HTTP, false), c.Check("grpc", c.GRPC, false), daemon.CheckAddress("nats", c.NATS))
 	if err != nil {
-		return err
+		return console.Misused(err)
 	}
 	telemetry.TuneMemory()
 	log, err := daemon.Log()

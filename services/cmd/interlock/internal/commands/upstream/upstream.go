@@ -4,7 +4,6 @@ package upstream
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -81,9 +80,9 @@ type acceptCommand struct {
 func (c *acceptCommand) Run(ctx context.Context, io console.Streams) error {
 	switch {
 	case c.Digest != "" && c.Tool == "":
-		return errors.New("--digest is that of one tool: name the tool")
+		return console.Misusedf("--digest is that of one tool: name the tool")
 	case c.Digest == "" && !io.Interactive():
-		return errors.New("give --digest with the digest that `interlock upstream list` shows: " +
+		return console.Misusedf("give --digest with the digest that `interlock upstream list` shows: " +
 			"what is accepted is what a person has seen, and nobody can be shown it here")
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
