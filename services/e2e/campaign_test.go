@@ -90,7 +90,7 @@ func embeddedCampaign(t *testing.T) {
 				serves: func() []string { return []string{u.http} },
 				accept: func() {
 					u.process.drain(t)
-					c.accept("--data", string(u.data))
+					c.accept("--data-dir", string(u.data))
 					u.restart(t)
 				},
 			})

@@ -282,7 +282,7 @@ func TestNATSDown(t *testing.T) {
 func TestSecondUpIsRefused(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
-	second := start(t, "interlock", "up", "--data", string(u.data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+	second := start(t, "interlock", "up", "--data-dir", string(u.data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
 	second.ended(t)
 	if second.err == nil || !strings.Contains(second.log.String(), string(u.data)) && !strings.Contains(second.log.String(), "in use") {
 		t.Errorf("a second server ended with %v:\n%s", second.err, second.log)

@@ -64,7 +64,7 @@ func (u *together) restart(t testing.TB) {
 func (u *together) start(t testing.TB) {
 	t.Helper()
 	args := append([]string{
-		"up", "--data", string(u.data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0",
+		"up", "--data-dir", string(u.data), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0",
 	}, u.args...)
 	p := start(t, "interlock", args...)
 	var at datadir.Endpoints

@@ -70,7 +70,7 @@ func TestUpTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := certtest.Loopback(t)
 	data := datadir.Dir(t.TempDir())
-	p := start(t, "interlock", "up", "--data", string(data), "--tls-cert", cert, "--tls-key", key,
+	p := start(t, "interlock", "up", "--data-dir", string(data), "--tls-cert", cert, "--tls-key", key,
 		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
 	var at datadir.Endpoints
 	eventually(t, "interlock up says where it is", func() (err error) {

@@ -11,7 +11,7 @@ import (
 
 // Flags of every command that runs the edge.
 type Flags struct {
-	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated." sep:"none" placeholder:"NAME=COMMAND"`
+	Upstream     []string `help:"MCP server behind the gate, NAME=COMMAND or NAME=https://...; may be repeated, or a line each in the variable." sep:"\n" env:"INTERLOCK_UPSTREAM" placeholder:"NAME=COMMAND"`
 	Config       string   `name:"config" help:"File with upstream MCP servers: {\"mcpServers\": {NAME: {command, args, env, url, headers, names, plain}}}." env:"INTERLOCK_MCP_CONFIG" placeholder:"FILE"`
 	ToolPrefix   string   `help:"Prefix of Interlock's own MCP tools, e.g. statewright_." env:"INTERLOCK_TOOL_PREFIX" placeholder:"PREFIX"`
 	AllowUnbound bool     `help:"Allow calls to upstream tools while no workflow is loaded." env:"INTERLOCK_ALLOW_UNBOUND"`

@@ -85,7 +85,7 @@ func TestAgentAsAnotherUser(t *testing.T) {
 		}
 	}
 	hook(`Interlock asks people first`)
-	id := regexp.MustCompile(`apr_[0-9a-z]{26}`).FindString(owner("approval", "list", "--status", "PENDING", "--format", "json"))
+	id := regexp.MustCompile(`apr_[0-9a-z]{26}`).FindString(owner("approval", "list", "--status", "PENDING", "-o", "json"))
 	if out, err := as("", program, "approval", "approve", id); err == nil || !strings.Contains(out, "agent") {
 		t.Errorf("approving with the agent's token: %v, %s", err, out)
 	}

@@ -147,7 +147,7 @@ lately in the run:
 	if n := strings.Count(lines, "⟦U+200B⟧"); n != 10 || strings.Contains(lines, "E4⟦") || !strings.Contains(lines, "E14⟦") {
 		t.Errorf("of the history are shown %d: %s", n, lines)
 	}
-	out, _, code = interlock("approval", "get", "apr_1", "--format", "json")
+	out, _, code = interlock("approval", "get", "apr_1", "-o", "json")
 	if code != exitDone || !strings.Contains(out, `"history": [`) || !strings.Contains(out, `"big": 9007199254740993`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
@@ -172,7 +172,7 @@ func TestApprovalDecide(t *testing.T) {
 	interlock := serve(t, func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, h) })
 
 	// The digest that was read is what is approved.
-	out, told, code := interlock("approval", "approve", "apr_1", "--note", "go", "--data", `{"a":1.0}`)
+	out, told, code := interlock("approval", "approve", "apr_1", "--note", "go", "--input", `{"a":1.0}`)
 	if d := h.decided; code != exitDone || !d.GetApprove() || d.GetDigest() != h.approval.GetDigest() || d.GetNote() != "go" || string(d.GetEditedData()) != `{"a":1.0}` {
 		t.Errorf("exit %d, told %q: %v", code, told, h.decided)
 	}
@@ -198,7 +198,7 @@ func TestApprovalDecide(t *testing.T) {
 		t.Errorf("of an approval that is not there: exit %d", code)
 	}
 	h.decided = nil
-	if _, told, code := interlock("approval", "approve", "apr_1", "--data", "[1]"); code != exitUsage || h.decided != nil || !strings.Contains(told, "--data must be a JSON object") {
+	if _, told, code := interlock("approval", "approve", "apr_1", "--input", "[1]"); code != exitUsage || h.decided != nil || !strings.Contains(told, "--input must be a JSON object") {
 		t.Errorf("exit %d, %q", code, told)
 	}
 }

@@ -41,7 +41,7 @@ func TestAuditVerify(t *testing.T) {
 	if diff := gocmp.Diff(want, out); diff != "" || code != exitNo {
 		t.Errorf("exit %d: %s", code, diff)
 	}
-	if out, _, code = interlock("audit", "verify", "--format", "json"); code != exitNo || !strings.Contains(out, `"ok": false`) {
+	if out, _, code = interlock("audit", "verify", "-o", "json"); code != exitNo || !strings.Contains(out, `"ok": false`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }

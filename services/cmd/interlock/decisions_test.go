@@ -82,11 +82,11 @@ func TestDecisions(t *testing.T) {
 	if got := log.asked.GetFilter(); got != filter {
 		t.Errorf("asked for %s", got)
 	}
-	out, _, code = interlock("decisions", "--format", "jsonl")
+	out, _, code = interlock("decisions", "-o", "jsonl")
 	if lines := strings.Split(out, "\n"); code != exitDone || len(lines) != 4 || !strings.HasPrefix(lines[1], `{"partition":"run_1","sequence":2,`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	out, _, code = interlock("decisions", "--format", "json")
+	out, _, code = interlock("decisions", "-o", "json")
 	if code != exitDone || !strings.HasPrefix(out, "[\n") || strings.Count(out, `"sequence"`) != 3 {
 		t.Errorf("exit %d: %s", code, out)
 	}

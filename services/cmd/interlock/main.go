@@ -37,6 +37,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	dropEmpty()
 	code := run(ctx, os.Args[1:], console.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(code)
@@ -48,18 +49,7 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 		args = []string{"version"}
 	}
 	exited := -1
-	options := []kong.Option{
-		kong.Name("interlock"), kong.Description("State-machine enforcement for AI agents."),
-		kong.Writers(io.Out, io.Err), kong.Exit(func(code int) { exited = code }),
-		kong.Vars{"caller": "operator (without a terminal, of the agent)"},
-		kong.PostBuild(acceptData),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io, console.Version(version)),
-	}
-	for _, c := range named(args) {
-		options = append(options, kong.DynamicCommand(c.name, c.help, "", c.grammar(), c.tags...))
-	}
-	parser, err := kong.New(&struct{}{}, options...)
+	parser, err := newParser(ctx, args, io, func(code int) { exited = code })
 	if err != nil {
 		fmt.Fprintln(io.Err, "interlock:", err)
 		return exitUndecided
@@ -69,7 +59,7 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(io.Err, "interlock: %s; see interlock %s--help\n", show.Lines(err.Error()), parsed(command, err))
+		fmt.Fprintf(io.Err, "interlock: %s; see interlock %s--help\n", show.Lines(renamed(err.Error())), parsed(command, err))
 		if blocks(args) {
 			return exitUndecided
 		}
@@ -80,6 +70,22 @@ func run(ctx context.Context, args []string, io console.Streams) int {
 		fmt.Fprintln(io.Err, "interlock:", client.Explain(err))
 	}
 	return exitCode(err)
+}
+
+// newParser makes the parser of a command line.
+func newParser(ctx context.Context, args []string, io console.Streams, exit func(int)) (*kong.Kong, error) {
+	options := []kong.Option{
+		kong.Name("interlock"), kong.Description("State-machine enforcement for AI agents."),
+		kong.Writers(io.Out, io.Err), kong.Exit(exit),
+		kong.Vars{"caller": "operator (without a terminal, of the agent)"},
+		kong.PostBuild(variables), kong.ValueFormatter(describe), kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io, console.Version(version)),
+	}
+	for _, c := range named(args) {
+		options = append(options, kong.DynamicCommand(c.name, c.help, "", c.grammar(), c.tags...))
+	}
+	return kong.New(&struct{}{}, options...)
 }
 
 // blocks reports a command line of a hook. Agents continue after any exit code of a hook but
@@ -108,23 +114,6 @@ func exitCode(err error) int {
 	default:
 		return exitUndecided
 	}
-}
-
-// acceptData accepts --data for --data-dir, as `interlock up` does it the other way
-// round, in every command that has no --data of its own.
-func acceptData(parser *kong.Kong) error {
-	return kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
-		if command, ok := node.(*kong.Command); ok {
-			named := func(name string) func(*kong.Flag) bool {
-				return func(f *kong.Flag) bool { return f.Name == name }
-			}
-			folder := slices.IndexFunc(command.Flags, named("data-dir"))
-			if folder >= 0 && !slices.ContainsFunc(command.Flags, named("data")) {
-				command.Flags[folder].Aliases = append(command.Flags[folder].Aliases, "data")
-			}
-		}
-		return next(nil)
-	})
 }
 
 // parsed is the part of the command line that was understood.

@@ -102,6 +102,7 @@ const (
 //	busy NAME          set NAME to an address in use
 //	holds FILE REGEXP  wait until a file, maybe of a program that runs, has a match
 //	until REGEXP CMD.. run a command again until its output has a match
+//	helps COMMAND...   a command's --help has its usage and examples
 //	sql FILE STATEMENT change the file of a store behind its back
 //	gone FILE          wait until there are none of the processes whose ids a file has
 func TestScripts(t *testing.T) {
@@ -115,7 +116,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "ready": ready, "get": get, "term": term, "clean": clean, "holds": holds, "gone": gone, "until": until, "sql": statement,
+			"code": code, "ready": ready, "get": get, "term": term, "clean": clean, "holds": holds, "gone": gone, "until": until, "helps": helps, "sql": statement,
 			"redis": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv(args[0], redistest.Start(t, args[1:]...).Addr())
 			},
@@ -177,6 +178,16 @@ func eventually(ts *testscript.TestScript, every time.Duration, what string, don
 		case <-tick.C:
 		case <-deadline.C:
 			ts.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}
+
+func helps(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("interlock", append(args, "--help")...))
+	path := strings.Join(args, " ")
+	for _, want := range []string{"Usage: interlock " + path, "\nExamples:\n  interlock " + path} {
+		if text := ts.ReadFile("stdout"); !strings.Contains(text, want) {
+			ts.Fatalf("the help of %s has no %q:\n%s", path, want, text)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestTailSurvivesARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if code := run(ctx, []string{"workflow", "register", file, "--data", string(cfg.Data)}, console.Streams{Out: &out, Err: &out}); code != exitDone {
+		if code := run(ctx, []string{"workflow", "register", file, "--data-dir", string(cfg.Data)}, console.Streams{Out: &out, Err: &out}); code != exitDone {
 			t.Fatalf("register: exit %d: %s", code, &out)
 		}
 	}
@@ -53,7 +53,7 @@ func TestTailSurvivesARestart(t *testing.T) {
 		defer out.Close()
 		code := exitUndecided
 		for code == exitUndecided && ctx.Err() == nil { // until the stream is there
-			code = run(ctx, []string{"tail", "--data", string(cfg.Data), "--last", "1", "--count", "2"}, console.Streams{Out: out, Err: io.Discard})
+			code = run(ctx, []string{"tail", "--data-dir", string(cfg.Data), "--last", "1", "--count", "2"}, console.Streams{Out: out, Err: io.Discard})
 		}
 		ended <- code
 	}()

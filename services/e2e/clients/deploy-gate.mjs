@@ -124,10 +124,10 @@ test('an answer leads on, or blocks the session', async () => {
     assert.match(textOf(await call(client, 'process_step', { answer: 'no', note: 'not reviewed' })), /BLOCKED|blocked/);
     const list = await call(client, 'mcp__filesystem__list_directory', { path: files });
     assert.equal(list.isError, true, 'a blocked session may do nothing');
-    const log = execFileSync(binary, ['decisions', '--data-dir', dataDir, '--token', tokens.operator, '--format', 'json'], { encoding: 'utf8' });
+    const log = execFileSync(binary, ['decisions', '--data-dir', dataDir, '--token', tokens.operator, '-o', 'json'], { encoding: 'utf8' });
     assert.ok(JSON.parse(log).length > 50);
     const audit = await eventually('the decisions are sealed', () => {
-      const verify = interlock('audit', 'verify', '--token', tokens.operator, '--format', 'json');
+      const verify = interlock('audit', 'verify', '--token', tokens.operator, '-o', 'json');
       return verify.status === 0 && JSON.parse(verify.stdout).chains.every((c) => !c.unsealed) && verify;
     });
     assert.equal(audit.status, 0);

@@ -73,7 +73,7 @@ func (d Dir) join(name string) string {
 // often inside of a workspace, and it has tokens.
 func (d Dir) Make() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return fmt.Errorf("create the data folder: %w; choose another with --data", err)
+		return fmt.Errorf("create the data folder: %w; choose another with --data-dir", err)
 	}
 	// Search tools of agents read .ignore also where there is no repository.
 	for _, name := range []string{".gitignore", ".ignore"} {
@@ -82,7 +82,7 @@ func (d Dir) Make() error {
 			continue // a full disk would not take it again
 		}
 		if err := os.WriteFile(file, []byte("*\n"), 0o600); err != nil {
-			return fmt.Errorf("write to the data folder: %w; choose another with --data", err)
+			return fmt.Errorf("write to the data folder: %w; choose another with --data-dir", err)
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func TestMake(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := datadir.Dir(file).Make(); err == nil || !strings.Contains(err.Error(), "--data") {
+	if err := datadir.Dir(file).Make(); err == nil || !strings.Contains(err.Error(), "--data-dir") {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestLock(t *testing.T) {
 	if err := d.WriteEndpoints(datadir.Endpoints{PID: 42}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Lock(); err == nil || !strings.Contains(err.Error(), "process 42") || !strings.Contains(err.Error(), "--data") {
+	if _, err := d.Lock(); err == nil || !strings.Contains(err.Error(), "process 42") || !strings.Contains(err.Error(), "--data-dir") {
 		t.Errorf("taken twice: %v", err)
 	}
 	if err := unlock(); err != nil {

@@ -14,11 +14,11 @@ import (
 func (d Dir) Lock() (unlock func() error, err error) {
 	f, err := os.OpenFile(d.join("lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock the data folder: %w; choose another with --data", err)
+		return nil, fmt.Errorf("lock the data folder: %w; choose another with --data-dir", err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("another `interlock up`%s uses the data folder %s: stop it, or choose another folder with --data",
+		err = fmt.Errorf("another `interlock up`%s uses the data folder %s: stop it, or choose another folder with --data-dir",
 			d.holder(), d)
 	}
 	if err != nil {

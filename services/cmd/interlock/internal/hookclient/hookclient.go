@@ -79,7 +79,7 @@ func FromEnv(getenv func(string) string) Call {
 func (c *Call) Parse(args []string) bool {
 	flags := map[string]*string{
 		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--ca": &c.CA,
-		"--data-dir": &c.Data, "--data": &c.Data, "--namespace": &c.Namespace, "--patience": &c.Patience,
+		"--data-dir": &c.Data, "--namespace": &c.Namespace, "--patience": &c.Patience,
 	}
 	for ; len(args) > 0; args = args[1:] {
 		if args[0] == "--strict" {

@@ -15,31 +15,63 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Printer is the flag that says how a result is printed.
+// Printer is the flags that say how a result is printed.
 type Printer struct {
-	Format string `help:"Output: table, json or yaml." enum:"table,json,yaml" default:"table"`
+	Output string `short:"o" help:"How it is printed; jsonl is one JSON object a line." enum:"table,json,yaml,jsonl" default:"table" env:"INTERLOCK_OUTPUT" placeholder:"FORMAT"`
+	Quiet  bool   `short:"q" help:"Print ids only, or names where things have names, one a line." env:"INTERLOCK_QUIET"`
+}
+
+// ForPeople reports that a result is printed as a table.
+func (p Printer) ForPeople() bool {
+	return !p.Quiet && p.Output != "json" && p.Output != "yaml" && p.Output != "jsonl"
 }
 
 // Print writes a result: value for programs, table for people.
 func (p Printer) Print(out io.Writer, value any, table func(*tabwriter.Writer)) error {
-	switch p.Format {
-	case "json":
-		return JSON(out, value)
-	case "yaml":
-		data, err := json.Marshal(value, json.Deterministic(true))
-		if err != nil {
-			return fmt.Errorf("encode: %w", err)
-		}
-		text, err := toYAML(data)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	default:
+	if p.ForPeople() {
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		table(w)
 		return w.Flush()
+	}
+	if p.Output == "json" && !p.Quiet {
+		return JSON(out, value)
+	}
+	data, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	var text []byte
+	switch {
+	case p.Quiet:
+		text, err = ids(data)
+	case p.Output == "yaml":
+		text, err = toYAML(data)
+	default:
+		text, err = jsonLines(data)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// Next writes one of many results as it comes: for programs a line each, or in YAML a
+// document each.
+func (p Printer) Next(out io.Writer, value any, line string) error {
+	switch {
+	case p.ForPeople():
+		_, err := fmt.Fprintln(out, line)
+		return err
+	case p.Quiet:
+		return p.Print(out, value, nil)
+	case p.Output == "yaml":
+		if _, err := fmt.Fprintln(out, "---"); err != nil {
+			return err
+		}
+		return p.Print(out, value, nil)
+	default:
+		return Printer{Output: "jsonl"}.Print(out, value, nil)
 	}
 }
 

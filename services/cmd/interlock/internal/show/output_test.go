@@ -18,7 +18,7 @@ func TestPrintIsDeterministic(t *testing.T) {
 		var first bytes.Buffer
 		for range 10 {
 			var out bytes.Buffer
-			if err := (Printer{Format: format}).Print(&out, value, nil); err != nil {
+			if err := (Printer{Output: format}).Print(&out, value, nil); err != nil {
 				t.Fatal(err)
 			}
 			if first.Len() == 0 {
@@ -29,7 +29,7 @@ func TestPrintIsDeterministic(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	err := (Printer{Format: "table"}).Print(&out, value, func(w *tabwriter.Writer) { fmt.Fprint(w, "a\tb\nlong\tc\n") })
+	err := (Printer{Output: "table"}).Print(&out, value, func(w *tabwriter.Writer) { fmt.Fprint(w, "a\tb\nlong\tc\n") })
 	if err != nil || out.String() != "a     b\nlong  c\n" {
 		t.Errorf("%q, %v", &out, err)
 	}

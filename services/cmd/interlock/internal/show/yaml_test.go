@@ -74,7 +74,7 @@ func TestYAMLMeansWhatJSONMeans(t *testing.T) {
 	} {
 		value := map[string]any{"k": text, "list": []any{text}}
 		var out bytes.Buffer
-		if err := (Printer{Format: "yaml"}).Print(&out, value, nil); err != nil {
+		if err := (Printer{Output: "yaml"}).Print(&out, value, nil); err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}

@@ -18,14 +18,14 @@ import (
 
 type approveCommand struct {
 	oneApproval
-	Note     string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
-	DataJSON string `name:"data" help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
-	Digest   string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
-	Yes      bool   `short:"y" help:"Do not show it and ask on a terminal."`
+	Note   string `help:"Note for the agent, and for the record." placeholder:"TEXT"`
+	Input  string `help:"JSON object that replaces the data of what is asked for; @FILE reads a file." placeholder:"JSON"`
+	Digest string `help:"Fail unless this is the digest of what is asked for, as it was shown before." placeholder:"HEX"`
+	Yes    bool   `short:"y" help:"Do not show it and ask on a terminal."`
 }
 
 func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
-	data, err := input.Object("data", c.DataJSON, io)
+	data, err := input.Object("input", c.Input, io)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c *approveCommand) Run(ctx context.Context, io console.Streams) error {
 			if err != nil {
 				return nil, err
 			}
-			if !c.Yes && c.Format == "table" && io.Interactive() {
+			if !c.Yes && c.ForPeople() && io.Interactive() {
 				if err := c.print(ctx, io, conn, shown); err != nil {
 					return nil, err
 				}

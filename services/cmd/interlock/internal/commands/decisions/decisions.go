@@ -25,13 +25,13 @@ import (
 // Command lists decisions.
 type Command struct {
 	client.Connection
+	show.Printer
 	RunID    string `name:"run" help:"Only decisions of this run." placeholder:"RUN"`
 	Session  string `help:"Only decisions of this session." placeholder:"ID"`
 	Decision string `help:"Only ALLOW, ASK or DENY." placeholder:"DECISION"`
 	Tool     string `help:"Only calls of this tool." placeholder:"NAME"`
 	Since    string `help:"Only decisions since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
 	Shadowed bool   `help:"Only those that a shadow would have decided otherwise."`
-	Format   string `help:"Output: table, json, yaml or jsonl (one object a line, as they come)." enum:"table,json,yaml,jsonl" default:"table"`
 }
 
 // Run prints the decisions that the flags select.
@@ -41,7 +41,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		return err
 	}
 	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
-		if c.Format == "jsonl" {
+		if c.Quiet || c.Output == "jsonl" {
 			return c.export(ctx, conn, req, streams.Out)
 		}
 		all := []jsonview.DecisionRecord{}
@@ -52,7 +52,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		if err != nil {
 			return err
 		}
-		return show.Printer{Format: c.Format}.Print(streams.Out, all, func(w *tabwriter.Writer) { c.table(w, all) })
+		return c.Print(streams.Out, all, func(w *tabwriter.Writer) { c.table(w, all) })
 	})
 }
 
@@ -93,12 +93,16 @@ func Since(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// export writes an object a line, while the pages come.
+// export writes an object or an id a line, while the pages come.
 func (c *Command) export(
 	ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.ListDecisionsRequest, out io.Writer,
 ) error {
 	w := bufio.NewWriter(out)
 	err := Each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
+		if c.Quiet {
+			_, err := w.WriteString(show.Text(r.GetCallId()) + "\n")
+			return err
+		}
 		line, err := json.Marshal(jsonview.DecisionRecordOf(r), json.Deterministic(true))
 		if err != nil {
 			return fmt.Errorf("encode: %w", err)

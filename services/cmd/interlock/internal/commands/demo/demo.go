@@ -52,7 +52,7 @@ func (d *demonstration) run(ctx context.Context, exit bool) (err error) {
 		return err
 	}
 	defer os.RemoveAll(data)
-	server := exec.Command(d.interlock, "up", "--data", data,
+	server := exec.Command(d.interlock, "up", "--data-dir", data,
 		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
 	server.Stderr = d.errors
 	// Ctrl-C is for the demo, which then ends the server itself.

@@ -32,7 +32,7 @@ type rebuildCommand struct {
 	show.Printer
 	From    string `help:"Only events since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
 	DryRun  bool   `help:"Publish nothing."`
-	Data    string `aliases:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data    string `name:"data-dir" help:"Data folder of interlock up, which must not be running." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Store   string `help:"sqlite, or the Redis of the services: redis://HOST:PORT/DB." default:"sqlite" env:"INTERLOCK_STORE" placeholder:"STORE"`
 	NATSURL string `name:"nats-url" help:"NATS of the services; the embedded one of the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 }
@@ -91,7 +91,7 @@ func (c *rebuildCommand) rebuild(ctx context.Context, cfg bus.RebuildConfig) (fo
 	endpoint := bus.Endpoint{URL: c.NATSURL}
 	if c.Store == "sqlite" || c.NATSURL == "" {
 		if _, err := os.Stat(c.Data); err != nil {
-			return nil, fmt.Errorf("there is no data folder %s: name it with --data, or the services' --store and --nats-url", c.Data)
+			return nil, fmt.Errorf("there is no data folder %s: name it with --data-dir, or the services' --store and --nats-url", c.Data)
 		}
 		unlock, err := data.Lock()
 		if err != nil {

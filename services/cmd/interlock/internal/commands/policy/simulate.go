@@ -33,7 +33,7 @@ type simulateCommand struct {
 	client.Connection
 	show.Printer
 	File      string `arg:"" help:"The policy to try, JSON or YAML by its name." placeholder:"FILE"`
-	Decisions string `xor:"calls" required:"" help:"Recorded calls, as \"interlock decisions --format jsonl\" writes them; no server is asked. - is standard input." placeholder:"FILE"`
+	Decisions string `xor:"calls" required:"" help:"Recorded calls, as \"interlock decisions -o jsonl\" writes them; no server is asked. - is standard input." placeholder:"FILE"`
 	Since     string `xor:"calls" required:"" help:"The calls of the server's log since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
 	RunID     string `name:"run" help:"Only calls of this run." placeholder:"RUN"`
 	Name      string `help:"The policy that it is tried in the place of; the name in the file by default, every policy when that has none." placeholder:"NAME"`
@@ -153,7 +153,7 @@ func (c *simulateCommand) records(streams console.Streams) ([]jsonview.DecisionR
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; export it with `interlock decisions --format jsonl`", c.Decisions, err)
+		return nil, fmt.Errorf("%s: %w; export it with `interlock decisions -o jsonl`", c.Decisions, err)
 	}
 	// An export has the newest first. Calls are replayed in the order of their time, and
 	// those of one moment in the order that they are given in.

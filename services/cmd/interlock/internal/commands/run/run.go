@@ -106,7 +106,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		listing.Term{Key: "workflow", Value: c.Workflow},
 	)
 	view := enginev1.RunView_RUN_VIEW_FULL
-	if c.Format == "table" {
+	if c.ForPeople() {
 		view = enginev1.RunView_RUN_VIEW_BASIC
 	}
 	var all []jsonview.Run

@@ -58,7 +58,7 @@ func nested() *enginev1.Run {
 func TestNestedForkInATable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := printRun(show.Printer{Format: "table"}, &out, nested()); err != nil {
+	if err := printRun(show.Printer{Output: "table"}, &out, nested()); err != nil {
 		t.Fatal(err)
 	}
 	const want = `run         run_1

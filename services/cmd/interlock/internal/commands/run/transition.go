@@ -17,13 +17,13 @@ import (
 type transitionCommand struct {
 	One
 	BranchFlag
-	Event    string `arg:"" help:"The event."`
-	DataJSON string `name:"data" help:"JSON object that merges into the context; @FILE reads a file." placeholder:"JSON"`
+	Event string `arg:"" help:"The event."`
+	Input string `help:"JSON object that merges into the context; @FILE reads a file." placeholder:"JSON"`
 	OnceFlags
 }
 
 func (c *transitionCommand) Run(ctx context.Context, io console.Streams) error {
-	data, err := input.Object("data", c.DataJSON, io)
+	data, err := input.Object("input", c.Input, io)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
@@ -19,8 +17,8 @@ import (
 
 type watchCommand struct {
 	client.Connection
-	RunID  string `arg:"" name:"run" help:"Id of the run."`
-	Format string `help:"Output: table or json (one object a line)." enum:"table,json" default:"table"`
+	show.Printer
+	RunID string `arg:"" name:"run" help:"Id of the run."`
 }
 
 func (c *watchCommand) Run(ctx context.Context, streams console.Streams) error {
@@ -42,10 +40,6 @@ func (c *watchCommand) next(stream grpc.ServerStreamingClient[enginev1.WatchRunR
 		return err
 	}
 	view := jsonview.RunOf(resp.GetRun())
-	if c.Format == "json" {
-		return json.MarshalEncode(jsontext.NewEncoder(out), view)
-	}
-	_, err = fmt.Fprintf(out, "%s  version %d  %s  %s\n",
-		show.Time(view.UpdatedAt), view.Version, view.Status, show.Text(whereabouts(&view)))
-	return err
+	return c.Next(out, view, fmt.Sprintf("%s  version %d  %s  %s",
+		show.Time(view.UpdatedAt), view.Version, view.Status, show.Text(whereabouts(&view))))
 }

@@ -24,10 +24,10 @@ type Command struct {
 	client.Connection
 	Exec       string            `required:"" help:"Command that is an agent, for sh -c. It has the prompt on standard input, and its task in INTERLOCK_SESSION, WORKFLOW_STATE_ID, INTERLOCK_TASK_KIND and others. That it ends with 0 is the session's stop." placeholder:"COMMAND"`
 	Labels     map[string]string `name:"label" mapsep:"none" help:"Label that this runner has: it takes tasks of sessions whose labels it has all. May be repeated." placeholder:"KEY=VALUE"`
-	Max        int               `help:"How many agents run at a time, at most 1000; one by default." default:"1" placeholder:"N"`
+	Max        int               `help:"How many agents run at a time, at most 1000." default:"1" placeholder:"N"`
 	Name       string            `help:"Name of this runner, for people; by default of machine and process." placeholder:"NAME"`
 	Workdir    string            `help:"Folder that agents run in; this one by default." type:"existingdir" placeholder:"DIR"`
-	Grace      time.Duration     `help:"How long agents may continue when the runner is told to stop; 30s by default." default:"30s" placeholder:"DURATION"`
+	Grace      time.Duration     `help:"How long agents may continue when the runner is told to stop." default:"30s" placeholder:"DURATION"`
 	Quiet      bool              `help:"Drop what agents print."`
 	AgentToken string            `help:"Token that agents get as INTERLOCK_TOKEN. By default that of the agent in the data folder; they never get the runner's own." env:"INTERLOCK_AGENT_TOKEN" placeholder:"TOKEN"`
 }

@@ -27,7 +27,7 @@ func (c *oneState) update(
 ) error {
 	req.StateId, req.Session = c.StateID, c.As
 	req.ExpectedVersion, req.FencingToken, req.IdempotencyKey = w.ExpectedVersion, w.FencingToken, w.IdempotencyKey
-	req.WithData = c.Format != "table"
+	req.WithData = !c.ForPeople()
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewStateServiceClient(conn).UpdateState(ctx, req)
 		if err != nil {

@@ -27,19 +27,19 @@ type oneState struct {
 
 // documentFlags bring a document.
 type documentFlags struct {
-	File string `arg:"" optional:"" help:"The document, in JSON or YAML by its name." placeholder:"FILE"`
-	JSON string `name:"data" help:"The document itself instead of a file; @FILE reads one." placeholder:"JSON"`
+	File  string `arg:"" optional:"" help:"The document, in JSON or YAML by its name." placeholder:"FILE"`
+	Input string `help:"The document itself instead of a file; @FILE reads one." placeholder:"JSON"`
 }
 
 func (c *documentFlags) read(io console.Streams) ([]byte, error) {
 	switch {
-	case (c.File == "") == (c.JSON == ""):
-		return nil, console.Misusedf("give the document: either FILE, or --data with the JSON itself")
+	case (c.File == "") == (c.Input == ""):
+		return nil, console.Misusedf("give the document: either FILE, or --input with the JSON itself")
 	case c.File != "":
 		src, err := input.Document(c.File, io)
 		return src.JSON, err
 	default:
-		return input.JSON("data", c.JSON, io)
+		return input.JSON("input", c.Input, io)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc"
 
@@ -19,11 +18,11 @@ import (
 
 type watchCommand struct {
 	client.Connection
+	show.Printer
 	client.Acting
 	StateID string `arg:"" name:"state" help:"Id of the state."`
 	After   int64  `help:"Begin with what came after this version; by default with what is to come." default:"-1" placeholder:"N"`
 	Patches bool   `help:"Show the JSON Patch of each change too."`
-	Format  string `help:"Output: table or json (one object a line)." enum:"table,json" default:"table"`
 }
 
 func (c *watchCommand) Run(ctx context.Context, streams console.Streams) error {
@@ -59,27 +58,20 @@ type deletedState struct {
 
 func (c *watchCommand) show(resp *statev1.WatchStateResponse, out io.Writer) error {
 	change := jsonview.StateVersionOf(resp.GetChange())
-	asJSON := c.Format == "json"
-	switch {
-	case resp.GetDeleted() && asJSON:
-		return json.MarshalEncode(jsontext.NewEncoder(out), deletedState{jsonview.StateDeleted, resp.GetStateId()})
-	case resp.GetDeleted():
-		_, err := fmt.Fprintln(out, "deleted")
-		return err
-	case asJSON:
-		event := watchedChange{StateEvent: jsonview.StateEventOf(resp.GetStateId(), resp.GetChange())}
-		if c.Patches {
-			event.Patch = change.Patch
-		}
-		return json.MarshalEncode(jsontext.NewEncoder(out), event)
+	if resp.GetDeleted() {
+		return c.Next(out, deletedState{jsonview.StateDeleted, resp.GetStateId()}, "deleted")
+	}
+	event := watchedChange{StateEvent: jsonview.StateEventOf(resp.GetStateId(), resp.GetChange())}
+	if c.Patches {
+		event.Patch = change.Patch
 	}
 	by := change.SessionName
 	if by == "" {
 		by = change.Actor
 	}
-	_, err := fmt.Fprintf(out, "%s  version %d  %s  by %s\n",
-		show.Time(change.Time), change.Version, change.Type, show.Text(by))
-	if err == nil && c.Patches {
+	err := c.Next(out, event, fmt.Sprintf("%s  version %d  %s  by %s",
+		show.Time(change.Time), change.Version, change.Type, show.Text(by)))
+	if err == nil && c.Patches && c.ForPeople() {
 		show.Operations(out, change.Patch)
 	}
 	return err

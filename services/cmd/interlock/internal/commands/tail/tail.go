@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
@@ -20,16 +21,16 @@ import (
 
 // Command shows events as they come.
 type Command struct {
+	show.Printer
 	Subject string `arg:"" optional:"" help:"NATS subject, wildcards allowed." default:"interlock.>"`
 	NATSURL string `name:"nats-url" help:"NATS; found in the data folder by default." env:"INTERLOCK_NATS_URL" placeholder:"URL"`
 	Data    string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	Last    int    `help:"Begin with this many of the stream's last events." default:"0"`
 	Count   int    `help:"End after this many events; 0 for never." default:"0"`
-	Format  string `help:"Output: table or json (one event a line)." enum:"table,json" default:"table"`
 }
 
 // Run prints events until ctx ends.
-func (c *Command) Run(ctx context.Context, io console.Streams) error {
+func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	endpoint, err := c.endpoint()
 	if err != nil {
 		return err
@@ -60,15 +61,27 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		if err != nil {
 			return fmt.Errorf("tail: %w", err)
 		}
-		line := tableLine(m)
-		if c.Format == "json" {
-			line = jsonLine(m.Payload)
-		}
-		if _, err = fmt.Fprintln(io.Out, line); err != nil {
+		if err := c.print(streams.Out, m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// print writes an event. One that is not valid JSON is written as it is.
+func (c *Command) print(out io.Writer, m bus.Message) error {
+	if c.ForPeople() {
+		return c.Next(out, nil, tableLine(m))
+	}
+	if c.Quiet {
+		_, err := fmt.Fprintln(out, show.Text(m.ID))
+		return err
+	}
+	if c.Output == "yaml" {
+		return c.Next(out, jsontext.Value(m.Payload), "")
+	}
+	_, err := fmt.Fprintln(out, jsonLine(m.Payload))
+	return err
 }
 
 // tableLine is an event for people.

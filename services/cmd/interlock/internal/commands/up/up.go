@@ -38,7 +38,7 @@ type Command struct {
 	Policy          policyenforcer.Flags    `embed:""`
 	Approval        approval.Flags          `embed:""`
 	Definitions     cluster.DefinitionFlags `embed:""`
-	Data            string                  `aliases:"data-dir" help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Data            string                  `name:"data-dir" help:"Folder for everything that is kept." default:".interlock" env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
 	HTTP            string                  `name:"http" help:"Address of REST, events, MCP and hooks." default:"127.0.0.1:7420" env:"INTERLOCK_HTTP" placeholder:"HOST:PORT"`
 	GRPC            string                  `name:"grpc" help:"Address of the gRPC services." default:"127.0.0.1:7421" env:"INTERLOCK_GRPC" placeholder:"HOST:PORT"`
 	NATS            string                  `name:"nats" help:"Address of the embedded NATS." default:"127.0.0.1:7422" env:"INTERLOCK_NATS" placeholder:"HOST:PORT"`

@@ -119,7 +119,7 @@ func (c *acceptCommand) confirmed(ctx context.Context, io console.Streams, conn 
 	if len(changes) == 0 {
 		return nil, fmt.Errorf("no change of such a tool of the server %q waits to be accepted", c.Server)
 	}
-	if err := print(show.Printer{Format: "table"}, console.Streams{Out: io.Err}, changes); err != nil {
+	if err := print(show.Printer{}, console.Streams{Out: io.Err}, changes); err != nil {
 		return nil, err
 	}
 	if !(console.Streams{In: io.In, Out: io.Err}).Confirm("Accept this?") {

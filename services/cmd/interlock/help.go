@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// spoken are flags that stand on the command line only: what is asked for, and what a person
+// is not asked about, is not for a variable that was set long ago.
+var spoken = map[string]bool{"help": true, "yes": true}
+
+// variables gives each flag an environment variable. One that is the same for all commands
+// has its own name, such as INTERLOCK_SERVER; any other is named after its command.
+func variables(parser *kong.Kong) error {
+	return kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if command, ok := node.(*kong.Command); ok {
+			for _, flag := range command.Flags {
+				own := len(flag.Envs) > 0 || flag.Hidden || spoken[flag.Name] || command.Name == "hook" // which reads its own early
+				if !own {
+					flag.Tag.Envs = []string{variable(pathOf(command) + " " + flag.Name)}
+					flag.Envs = flag.Tag.Envs
+				}
+			}
+		}
+		return next(nil)
+	})
+}
+
+// pathOf is how a command is called, without the program.
+func pathOf(node *kong.Node) string {
+	if node == nil || node.Type == kong.ApplicationNode {
+		return ""
+	}
+	return strings.TrimSpace(pathOf(node.Parent) + " " + node.Name)
+}
+
+// dropEmpty removes our variables that are empty from the environment: they count as not set.
+func dropEmpty() {
+	for _, variable := range os.Environ() {
+		if name, value, _ := strings.Cut(variable, "="); value == "" && strings.HasPrefix(name, "INTERLOCK_") {
+			_ = os.Unsetenv(name) // it is there
+		}
+	}
+}
+
+// variable is the variable of a flag of a command, such as INTERLOCK_RUN_LIST_LIMIT.
+func variable(path string) string {
+	return "INTERLOCK_" + strings.ToUpper(strings.NewReplacer(" ", "_", "-", "_").Replace(path))
+}
+
+// describe is a flag's help with its choices, its default and its variables.
+func describe(value *kong.Value) string {
+	var facts []string
+	if value.Flag != nil && value.Enum != "" {
+		facts = append(facts, strings.Join(strings.Split(value.Enum, ","), ", "))
+	}
+	if value.HasDefault && value.Default != "" && !value.IsBool() {
+		facts = append(facts, "default "+value.Default)
+	}
+	for _, name := range value.Tag.Envs {
+		facts = append(facts, "$"+name)
+	}
+	if len(facts) == 0 {
+		return value.Help
+	}
+	return strings.TrimSuffix(value.Help, ".") + " (" + strings.Join(facts, "; ") + ")."
+}
+
+// help prints what the parser knows of a command, and examples of it.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	path := ""
+	if selected := ctx.Selected(); selected != nil {
+		path = pathOf(selected)
+	}
+	if lines := examples()[path]; len(lines) > 0 {
+		fmt.Fprintf(ctx.Stdout, "\nExamples:\n  %s\n", strings.Join(lines, "\n  "))
+	}
+	return nil
+}
+
+// renamed says how a flag of before is written now.
+func renamed(message string) string {
+	switch {
+	case strings.HasPrefix(message, "unknown flag --format"):
+		return "--format is -o table, json, yaml or jsonl now, and stands for a file format in validate, test and viz only"
+	case strings.HasPrefix(message, "unknown flag --data,") || message == "unknown flag --data":
+		return "--data is --data-dir now for a folder, and --input for JSON"
+	default:
+		return message
+	}
+}
