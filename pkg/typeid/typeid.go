@@ -23,7 +23,11 @@ const (
 	Approval  = "apr"
 )
 
-const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+// Alphabet has the characters of an id after its prefix, and Length is their number.
+const (
+	Alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	Length   = 26
+)
 
 // New mints an id, e.g. "run_01jd3k0c7qf3ta3bfa1m2y8x9n".
 func New(prefix string) string {
@@ -45,7 +49,7 @@ func NewWhere(prefix string, accept func(id string) bool) (string, error) {
 
 // encode writes 128 bits as 26 characters, two zero bits first.
 func encode(u uuid.UUID) string {
-	var out [26]byte
+	var out [Length]byte
 	var acc uint32
 	bits, n := 2, 0 // 130 bits in all: the first character holds 3
 	for _, b := range u {
@@ -53,7 +57,7 @@ func encode(u uuid.UUID) string {
 		bits += 8
 		for bits >= 5 {
 			bits -= 5
-			out[n] = alphabet[acc>>bits&31]
+			out[n] = Alphabet[acc>>bits&31]
 			n++
 		}
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/pkg/consent"
@@ -44,8 +45,10 @@ func (r *Record) readable(p auth.Principal) bool {
 type Query struct {
 	Standing consent.Status
 	RunID    string
-	After    string
-	Limit    int
+	// Prefix is how the ids begin; After then has that prefix, or is above all that do.
+	Prefix string
+	After  string
+	Limit  int
 }
 
 // List returns a page of approvals, newest first, and where the next one begins after:
@@ -66,6 +69,9 @@ func (a *App) List(ctx context.Context, caller Caller, q Query) (records []*Reco
 			return nil, "", fault.From(err)
 		}
 		for _, record := range page.Records {
+			if !strings.HasPrefix(record.Key.ID, q.Prefix) {
+				return records, "", nil
+			}
 			if size += len(record.Data); size > a.pageBytes && len(records) > 0 {
 				return records, query.After, nil
 			}

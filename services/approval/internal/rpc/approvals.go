@@ -58,7 +58,7 @@ func (s *Approvals) GetApproval(ctx context.Context, req *approvalv1.GetApproval
 
 // ListApprovals implements ApprovalService.
 func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListApprovalsRequest) (*approvalv1.ListApprovalsResponse, error) {
-	terms, err := listing.Parse(req.GetFilter(), "status", "run_id")
+	terms, err := listing.Parse(req.GetFilter(), "status", "run_id", listing.Before, listing.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,8 @@ func (s *Approvals) ListApprovals(ctx context.Context, req *approvalv1.ListAppro
 		return nil, err
 	}
 	q := app.Query{
-		Standing: consent.Status(status), RunID: terms["run_id"], After: req.GetPageToken(), Limit: int(req.GetPageSize()),
+		Standing: consent.Status(status), RunID: terms["run_id"], Prefix: terms[listing.Prefix],
+		After: terms.BeginAfter(req.GetPageToken()), Limit: int(req.GetPageSize()),
 	}
 	if q.Limit == 0 {
 		q.Limit = defaultPageSize

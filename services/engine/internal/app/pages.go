@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/store"
@@ -12,8 +13,10 @@ import (
 type ListQuery struct {
 	Status   workflow.Status
 	Workflow string
-	After    string
-	Limit    int
+	// Prefix is how the ids begin; After then has that prefix, or is above all that do.
+	Prefix string
+	After  string
+	Limit  int
 }
 
 // List returns a page of runs, newest first, and where the next one begins after:
@@ -37,6 +40,9 @@ func (a *App) List(ctx context.Context, caller Caller, q ListQuery) (views []*Vi
 			return nil, "", fault.From(err)
 		}
 		for _, record := range page.Records {
+			if !strings.HasPrefix(record.Key.ID, q.Prefix) {
+				return views, "", nil
+			}
 			if size += len(record.Data); size > a.pageBytes && len(views) > 0 {
 				return views, views[len(views)-1].Run.ID, nil
 			}

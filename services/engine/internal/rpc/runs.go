@@ -61,7 +61,7 @@ func (s *Runs) GetRun(ctx context.Context, req *enginev1.GetRunRequest) (*engine
 
 // ListRuns implements RunService.
 func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*enginev1.ListRunsResponse, error) {
-	terms, err := listing.Parse(req.GetFilter(), "status", "workflow")
+	terms, err := listing.Parse(req.GetFilter(), "status", "workflow", listing.Before, listing.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func (s *Runs) ListRuns(ctx context.Context, req *enginev1.ListRunsRequest) (*en
 		return nil, err
 	}
 	views, next, err := s.app.List(ctx, caller(ctx), app.ListQuery{
-		Status: workflow.Status(status), Workflow: terms["workflow"],
-		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+		Status: workflow.Status(status), Workflow: terms["workflow"], Prefix: terms[listing.Prefix],
+		After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 // maxWait bounds the long poll for a decision.
 const maxWait = time.Minute
 
-// ApprovalList is one page of approvals, newest last.
+// ApprovalList is one page of approvals, newest first.
 type ApprovalList struct {
 	Approvals     []jsonview.Approval `json:"approvals"`
 	NextPageToken string              `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
@@ -46,7 +46,7 @@ func (e *edge) approvalRoutes() {
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", summary: "List approvals",
 		params: []param{
 			{name: "status", in: "query", about: "Only approvals in this status.", values: jsonview.ApprovalStatuses()},
-			inQuery("run_id", "Only approvals of this run."), pageSizeParam, pageTokenParam,
+			inQuery("run_id", "Only approvals of this run."), beforeParam, prefixParam, pageSizeParam, pageTokenParam,
 		},
 		fields: map[string]string{"run_id": "run_id"}, answers: answers[ApprovalList](http.StatusOK), serve: e.listApprovals,
 	})
@@ -84,7 +84,7 @@ func (e *edge) listApprovals(c *call) (*answer, error) {
 		PageSize: c.size, PageToken: c.token,
 		Filter: listing.Filter(
 			listing.Term{Key: "status", Value: protomap.Word(approvalv1.ApprovalStatus(status), "APPROVAL_STATUS_")},
-			listing.Term{Key: "run_id", Value: c.query.Get("run_id")},
+			listing.Term{Key: "run_id", Value: c.query.Get("run_id")}, c.before(), c.prefix(),
 		),
 	})
 	if err != nil {

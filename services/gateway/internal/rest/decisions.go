@@ -37,13 +37,14 @@ type Verification struct {
 func (e *edge) decisionRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/v1/decisions", id: "listDecisions", summary: "The log of decisions",
-		about: "Those of a partition in order, partitions by id. With Accept: application/x-ndjson it answers all that there are, " +
+		about: "Newest first: partitions by the start of their root run, and of each the last record first. With Accept: application/x-ndjson it answers all that there are, " +
 			"one a line; an answer that breaks off is not whole.",
 		params: []param{
 			inQuery("run_id", "Only decisions of this run."), inQuery("session_id", "Only decisions of this session."),
 			{name: "decision", in: "query", about: "Only these.", values: jsonview.Decisions()},
 			inQuery("tool", "Only decisions on this tool."),
 			inQuery("since", "Only decisions from this time on: RFC 3339, or how long ago, e.g. 24h."),
+			inQuery("before", "Only decisions before this time: RFC 3339, or how long ago."),
 			{name: "shadowed", in: "query", about: "With true, only those that a shadow would have decided otherwise.", values: []string{"true", "false"}},
 			pageSizeParam, pageTokenParam,
 		},
@@ -87,6 +88,10 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	if !valid {
 		return nil, badParameter("since", "INVALID", momentMend)
 	}
+	before, valid := moment(c.query.Get("before"), e.now())
+	if !valid {
+		return nil, badParameter("before", "INVALID", momentMend)
+	}
 	shadowed, err := c.flag("shadowed")
 	if err != nil {
 		return nil, err
@@ -99,6 +104,9 @@ func (e *edge) decisionsAsked(c *call) (*policyv1.ListDecisionsRequest, error) {
 	}
 	if since != nil {
 		terms = append(terms, listing.Term{Key: "since", Value: since.AsTime().Format(time.RFC3339Nano)})
+	}
+	if before != nil {
+		terms = append(terms, listing.Term{Key: "before", Value: before.AsTime().Format(time.RFC3339Nano)})
 	}
 	if shadowed {
 		terms = append(terms, listing.Term{Key: "shadowed", Value: "true"})

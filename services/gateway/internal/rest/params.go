@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/interlock-run/interlock/pkg/fault"
+	"github.com/interlock-run/interlock/services/internal/listing"
 )
 
 // Header names.
@@ -53,6 +54,8 @@ var (
 		name: headerIfNoneMatch, in: "header", about: "ETags that the caller has: 304 when one of them is current.",
 	}
 	pageSizeParam  = intQuery("page_size", "How many at most, up to 1000; 0 or absent for the default.")
+	beforeParam    = inQuery(listing.Before, "Only what is older than the thing with this id.")
+	prefixParam    = inQuery(listing.Prefix, "Only those whose id begins like this.")
 	pageTokenParam = inQuery("page_token", "next_page_token of the page before.")
 )
 
@@ -258,4 +261,13 @@ func visible(s string, limit int) bool {
 		}
 	}
 	return len(s) <= limit
+}
+
+// before and prefix are the terms of a filter that every list by id takes.
+func (c *call) before() listing.Term {
+	return listing.Term{Key: listing.Before, Value: c.query.Get(listing.Before)}
+}
+
+func (c *call) prefix() listing.Term {
+	return listing.Term{Key: listing.Prefix, Value: c.query.Get(listing.Prefix)}
 }

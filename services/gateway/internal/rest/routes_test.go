@@ -104,10 +104,10 @@ func TestAnswers(t *testing.T) {
 			status: 200, json: `{"decision":"DENY","code":"TOOL_NOT_ALLOWED","message":"","allowed_tools":[],"legal_events":[],"call_id":"","run_version":0}`,
 		},
 		{
-			name: "list", method: "GET", path: "/v1/runs?status=PAUSED&workflow=deploy%20v1.0&page_size=5&page_token=p", rpc: "ListRuns",
+			name: "list", method: "GET", path: "/v1/runs?status=PAUSED&workflow=deploy%20v1.0&before=run_9&id_prefix=run_0&page_size=5&page_token=p", rpc: "ListRuns",
 			answer: &enginev1.ListRunsResponse{Runs: []*enginev1.Run{aRun()}, NextPageToken: "q"},
 			want: &enginev1.ListRunsRequest{
-				PageSize: 5, PageToken: "p", Filter: `status=PAUSED AND workflow="deploy v1.0"`, View: enginev1.RunView_RUN_VIEW_FULL,
+				PageSize: 5, PageToken: "p", Filter: `status=PAUSED AND workflow="deploy v1.0" AND before=run_9 AND id_prefix=run_0`, View: enginev1.RunView_RUN_VIEW_FULL,
 			},
 			status: 200, json: `{"runs":[` + jsonRun + `],"next_page_token":"q"}`,
 		},

@@ -61,7 +61,7 @@ type ReasonRequest struct {
 // EmptyRequest is an empty object, or nothing.
 type EmptyRequest struct{}
 
-// RunList is one page of runs, newest last.
+// RunList is one page of runs, newest first.
 type RunList struct {
 	Runs          []jsonview.Run `json:"runs"`
 	NextPageToken string         `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
@@ -80,7 +80,7 @@ func (e *edge) runRoutes() {
 		method: http.MethodGet, path: "/v1/runs", id: "listRuns", summary: "List runs",
 		params: []param{
 			{name: "status", in: "query", about: "Only runs in this status.", values: jsonview.StatusNames()},
-			inQuery("workflow", "Only runs of this workflow."), pageSizeParam, pageTokenParam,
+			inQuery("workflow", "Only runs of this workflow."), beforeParam, prefixParam, pageSizeParam, pageTokenParam,
 		},
 		answers: answers[RunList](http.StatusOK), serve: e.listRuns,
 	})
@@ -200,7 +200,7 @@ func (e *edge) listRuns(c *call) (*answer, error) {
 		PageSize: c.size, PageToken: c.token, View: enginev1.RunView_RUN_VIEW_FULL,
 		Filter: listing.Filter(
 			listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
-			listing.Term{Key: "workflow", Value: c.query.Get("workflow")},
+			listing.Term{Key: "workflow", Value: c.query.Get("workflow")}, c.before(), c.prefix(),
 		),
 	})
 	return shown(resp, err, func(r *enginev1.ListRunsResponse) RunList {

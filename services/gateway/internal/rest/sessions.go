@@ -52,7 +52,7 @@ type StoppedSession struct {
 	Prompt string `json:"prompt,omitzero" doc:"What the agent must do before it may stop, with in_place."`
 }
 
-// SessionList is one page of sessions, oldest first.
+// SessionList is one page of sessions, newest first.
 type SessionList struct {
 	Sessions      []jsonview.Session `json:"sessions"`
 	NextPageToken string             `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
@@ -73,7 +73,7 @@ func (e *edge) sessionRoutes() {
 		params: []param{
 			inQuery("root_session", "Only the tree of this root, by id or name."), inQuery("parent_session", "Only children of this session, by id or name."),
 			{name: "status", in: "query", about: "Only sessions in this status.", values: jsonview.SessionStatuses()},
-			pageSizeParam, pageTokenParam, sessionParam,
+			beforeParam, prefixParam, pageSizeParam, pageTokenParam, sessionParam,
 		},
 		fields:  map[string]string{"root": "root_session", "parent": "parent_session"},
 		answers: answers[SessionList](http.StatusOK), serve: e.listSessions,
@@ -141,7 +141,7 @@ func (e *edge) listSessions(c *call) (*answer, error) {
 		Filter: listing.Filter(
 			listing.Term{Key: "root", Value: c.query.Get("root_session")},
 			listing.Term{Key: "parent", Value: c.query.Get("parent_session")},
-			listing.Term{Key: "status", Value: protomap.Word(statev1.SessionStatus(status), "SESSION_STATUS_")},
+			listing.Term{Key: "status", Value: protomap.Word(statev1.SessionStatus(status), "SESSION_STATUS_")}, c.before(), c.prefix(),
 		),
 	})
 	if err != nil {
@@ -203,7 +203,7 @@ func (e *edge) revokeState(c *call) (*answer, error) {
 	}))
 }
 
-// TaskList is one page of tasks, oldest first.
+// TaskList is one page of tasks, those of the newest session first.
 type TaskList struct {
 	Tasks         []jsonview.Task `json:"tasks"`
 	NextPageToken string          `json:"next_page_token" doc:"page_token of the next page; empty at the end."`

@@ -30,7 +30,7 @@ type CreateStateRequest struct {
 	SessionName   string         `json:"session_name,omitzero" doc:"A session by name, which is made when there is none."`
 }
 
-// StateList is one page of states, oldest first, without current_data.
+// StateList is one page of states, newest first, without current_data.
 type StateList struct {
 	States        []jsonview.State `json:"states"`
 	NextPageToken string           `json:"next_page_token" doc:"page_token of the next page; empty at the end."`
@@ -95,7 +95,7 @@ func (e *edge) stateRoutes() {
 	e.add(route{
 		method: http.MethodGet, path: "/workflow-states", id: "listStates", summary: "List states",
 		params: []param{
-			inQuery("root_session", "Only states of this root session, by id or name."), inQuery("schema", "Only states of this schema, by name."),
+			inQuery("root_session", "Only states of this root session, by id or name."), inQuery("schema", "Only states of this schema, by name."), beforeParam, prefixParam,
 			pageSizeParam, pageTokenParam, sessionParam,
 		},
 		answers: answers[StateList](http.StatusOK), serve: e.listStates,
@@ -176,7 +176,7 @@ func (e *edge) listStates(c *call) (*answer, error) {
 		Session: c.header(headerSession), PageSize: c.size, PageToken: c.token,
 		Filter: listing.Filter(
 			listing.Term{Key: "root_session", Value: c.query.Get("root_session")},
-			listing.Term{Key: "schema", Value: c.query.Get("schema")},
+			listing.Term{Key: "schema", Value: c.query.Get("schema")}, c.before(), c.prefix(),
 		),
 	})
 	return shown(resp, err, func(r *statev1.ListStatesResponse) StateList {

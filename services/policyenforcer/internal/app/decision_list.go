@@ -19,7 +19,8 @@ import (
 type DecisionQuery struct {
 	RunID, SessionID, Tool string
 	Decision               toolcall.Decision
-	Since                  time.Time
+	// Since is the earliest time, and Before what is later than all.
+	Since, Before time.Time
 	// Shadowed selects those that a shadow would have decided otherwise.
 	Shadowed bool
 	// PageToken continues where a page has ended; Limit is the most of a page.
@@ -34,6 +35,7 @@ func (q *DecisionQuery) matches(r *ledger.Decision) bool {
 		(q.Tool == "" || q.Tool == r.Tool) &&
 		(q.Decision == "" || q.Decision == r.Decision) &&
 		!r.Time.Before(q.Since) &&
+		(q.Before.IsZero() || r.Time.Before(q.Before)) &&
 		(!q.Shadowed || len(r.Shadows) > 0)
 }
 

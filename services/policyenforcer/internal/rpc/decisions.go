@@ -56,7 +56,7 @@ func (s *Decisions) VerifyDecisions(ctx context.Context, req *policyv1.VerifyDec
 
 // decisionQuery reads the filter of a list of decisions.
 func decisionQuery(filter string) (q app.DecisionQuery, err error) {
-	terms, err := listing.Parse(filter, "run_id", "session_id", "tool", "decision", "since", "shadowed")
+	terms, err := listing.Parse(filter, "run_id", "session_id", "tool", "decision", "since", "before", "shadowed")
 	if err != nil {
 		return q, err
 	}
@@ -67,6 +67,9 @@ func decisionQuery(filter string) (q app.DecisionQuery, err error) {
 	}
 	q.Decision = toolcall.Decision(decision)
 	if q.Since, err = terms.Time("since"); err != nil {
+		return q, err
+	}
+	if q.Before, err = terms.Time("before"); err != nil {
 		return q, err
 	}
 	q.Shadowed, err = terms.True("shadowed")

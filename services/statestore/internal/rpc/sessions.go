@@ -53,7 +53,7 @@ func (s *Sessions) GetSession(ctx context.Context, req *statev1.GetSessionReques
 
 // ListSessions implements SessionService.
 func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRequest) (*statev1.ListSessionsResponse, error) {
-	terms, err := listing.Parse(req.GetFilter(), "root", "parent", "status")
+	terms, err := listing.Parse(req.GetFilter(), "root", "parent", "status", listing.Before, listing.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +63,12 @@ func (s *Sessions) ListSessions(ctx context.Context, req *statev1.ListSessionsRe
 	}
 	members, next, err := s.App.Sessions(ctx, caller(ctx, req.GetSession()), app.SessionQuery{
 		Root: terms["root"], Parent: terms["parent"], Status: session.Status(status),
-		After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+		After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
 	}
+	members, next = listing.Within(terms[listing.Prefix], members, next, func(m *app.Member) string { return m.ID })
 	resp := &statev1.ListSessionsResponse{NextPageToken: next}
 	for _, m := range members {
 		resp.Sessions = append(resp.Sessions, sessionProto(m))

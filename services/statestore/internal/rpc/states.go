@@ -48,16 +48,17 @@ func (s *States) GetState(ctx context.Context, req *statev1.GetStateRequest) (*s
 
 // ListStates implements StateService.
 func (s *States) ListStates(ctx context.Context, req *statev1.ListStatesRequest) (*statev1.ListStatesResponse, error) {
-	terms, err := listing.Parse(req.GetFilter(), "root_session", "schema")
+	terms, err := listing.Parse(req.GetFilter(), "root_session", "schema", listing.Before, listing.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	states, next, err := s.App.States(ctx, caller(ctx, req.GetSession()), app.StateQuery{
-		Root: terms["root_session"], Schema: terms["schema"], After: req.GetPageToken(), Limit: pageSize(req.GetPageSize()),
+		Root: terms["root_session"], Schema: terms["schema"], After: terms.BeginAfter(req.GetPageToken()), Limit: pageSize(req.GetPageSize()),
 	})
 	if err != nil {
 		return nil, err
 	}
+	states, next = listing.Within(terms[listing.Prefix], states, next, func(s *app.State) string { return s.Key.ID })
 	resp := &statev1.ListStatesResponse{NextPageToken: next}
 	for _, st := range states {
 		resp.States = append(resp.States, stateProto(st, false))

@@ -327,7 +327,8 @@ type ListApprovalsRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Which approvals to return: key=value terms joined by " AND "; empty for all. A value
 	// may be quoted, as a JSON string. Keys: status (an ApprovalStatus without its prefix,
-	// such as PENDING) and run_id.
+	// such as PENDING), run_id, before (an id: only approvals that are older) and id_prefix
+	// (how ids begin).
 	Filter        string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

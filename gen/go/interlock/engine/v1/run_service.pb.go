@@ -327,7 +327,8 @@ type ListRunsRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Which runs to return: key=value terms joined by " AND "; empty for all. A value may
 	// be quoted, as a JSON string. Keys: status (a RunStatus without its prefix, such as
-	// RUNNING) and workflow (a name).
+	// RUNNING), workflow (a name), before (an id: only runs that are older) and id_prefix
+	// (how ids begin).
 	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	// How much of each run to return; BASIC when not set.
 	View          RunView `protobuf:"varint,4,opt,name=view,proto3,enum=interlock.engine.v1.RunView" json:"view,omitempty"`

@@ -298,7 +298,8 @@ type ListStatesRequest struct {
 	// next_page_token of the page before; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Which states to return: key=value terms joined by " AND "; empty for all. A value may
-	// be quoted, as a JSON string. Keys: root_session (by id or name) and schema (a name).
+	// be quoted, as a JSON string. Keys: root_session (by id or name), schema (a name),
+	// before (an id: only states that are older) and id_prefix (how ids begin).
 	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	// The session that acts, by id or name; empty for none.
 	Session       string `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`

@@ -22,7 +22,13 @@ import (
 type oneApproval struct {
 	client.Connection
 	show.Printer
-	ApprovalID string `arg:"" name:"approval" help:"Id of the approval."`
+	ApprovalID string `arg:"" name:"approval" help:"Id of the approval, or its beginning; @last for the newest."`
+}
+
+// resolve finds the approval that is meant.
+func (c *oneApproval) resolve(ctx context.Context, conn grpc.ClientConnInterface) (err error) {
+	c.ApprovalID, err = client.ApprovalID(ctx, conn, c.ApprovalID)
+	return err
 }
 
 // statusOfApproval is the status in a line, with the votes as long as it counts
@@ -64,7 +70,7 @@ type listCommand struct {
 	show.Printer
 	Status string `help:"Only approvals of this status, e.g. PENDING." placeholder:"STATUS"`
 	RunID  string `name:"run" help:"Only approvals of this run." placeholder:"RUN"`
-	Limit  int    `help:"Show at most this many." default:"1000"`
+	client.Page
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
@@ -74,11 +80,19 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	filter := listing.Filter(
-		listing.Term{Key: "status", Value: protomap.Word(approvalv1.ApprovalStatus(status), "APPROVAL_STATUS_")},
-		listing.Term{Key: "run_id", Value: c.RunID},
-	)
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		run, err := client.RunID(ctx, conn, c.RunID)
+		if err != nil {
+			return err
+		}
+		before, err := c.Term(ctx, conn, client.ApprovalID)
+		if err != nil {
+			return err
+		}
+		filter := listing.Filter(
+			listing.Term{Key: "status", Value: protomap.Word(approvalv1.ApprovalStatus(status), "APPROVAL_STATUS_")},
+			listing.Term{Key: "run_id", Value: run}, before,
+		)
 		approvals := approvalv1.NewApprovalServiceClient(conn)
 		all, err := client.Collect(c.Limit, jsonview.ApprovalOf,
 			func(token string, size int32) ([]*approvalv1.Approval, string, error) {

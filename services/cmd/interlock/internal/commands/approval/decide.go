@@ -73,6 +73,9 @@ func (c *oneApproval) decide(
 	}
 	answers := append(slices.Clone(client.Refusals), fault.PermissionDenied, fault.ApprovalDecided)
 	return c.AskAs(ctx, auth.Approver, io, answers, func(conn grpc.ClientConnInterface) error {
+		if err := c.resolve(ctx, conn); err != nil {
+			return err
+		}
 		req, err := vote(conn)
 		if err != nil {
 			return err

@@ -28,6 +28,9 @@ type getCommand struct{ oneApproval }
 
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		if err := c.resolve(ctx, conn); err != nil {
+			return err
+		}
 		approval, err := readApproval(ctx, conn, c.ApprovalID)
 		if err != nil {
 			return err

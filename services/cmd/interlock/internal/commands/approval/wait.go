@@ -24,6 +24,9 @@ type waitCommand struct {
 func (c *waitCommand) Run(ctx context.Context, io console.Streams) error {
 	var last *approvalv1.Approval
 	err := c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		if err = c.resolve(ctx, conn); err != nil {
+			return err
+		}
 		last, err = c.await(ctx, approvalv1.NewApprovalServiceClient(conn))
 		return err
 	})

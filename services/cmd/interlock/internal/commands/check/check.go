@@ -25,7 +25,7 @@ type Command struct {
 	show.Printer
 	run.BranchFlag
 	Tool   string `arg:"" help:"Name of the tool."`
-	RunID  string `name:"run" required:"" help:"Id of the run." placeholder:"RUN"`
+	RunID  string `name:"run" required:"" help:"Id of the run, or its beginning; @last for the newest." placeholder:"RUN"`
 	Input  string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
 	CallID string `help:"Id of the call; minted by default." placeholder:"ID"`
 	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
@@ -40,6 +40,9 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 	}
 	var resp *policyv1.CheckToolCallResponse
 	err = c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) (err error) {
+		if c.RunID, err = client.RunID(ctx, conn, c.RunID); err != nil {
+			return err
+		}
 		resp, err = policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 			RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID, Branch: c.Branch, EstimatedCostUsd: c.Cost,
 		})

@@ -4,6 +4,7 @@ package decisions
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,21 +32,28 @@ type Command struct {
 	Decision string `help:"Only ALLOW, ASK or DENY." placeholder:"DECISION"`
 	Tool     string `help:"Only calls of this tool." placeholder:"NAME"`
 	Since    string `help:"Only decisions since then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
+	Before   string `help:"Only decisions before then: 24h, or 2026-01-31T08:00:00Z." placeholder:"TIME"`
+	Limit    int    `help:"Show at most this many; 0 for all." default:"0" placeholder:"N"`
 	Shadowed bool   `help:"Only those that a shadow would have decided otherwise."`
 }
 
 // Run prints the decisions that the flags select.
 func (c *Command) Run(ctx context.Context, streams console.Streams) error {
-	req, err := c.request()
+	terms, err := c.terms()
 	if err != nil {
 		return err
 	}
 	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+		run, err := client.RunID(ctx, conn, c.RunID)
+		if err != nil {
+			return err
+		}
+		req := &policyv1.ListDecisionsRequest{Filter: listing.Filter(append([]listing.Term{{Key: "run_id", Value: run}}, terms...)...)}
 		if c.Quiet || c.Output == "jsonl" {
 			return c.export(ctx, conn, req, streams.Out)
 		}
 		all := []jsonview.DecisionRecord{}
-		err := Each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
+		err = c.each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
 			all = append(all, jsonview.DecisionRecordOf(r))
 			return nil
 		})
@@ -56,28 +64,31 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 	})
 }
 
-func (c *Command) request() (*policyv1.ListDecisionsRequest, error) {
+// terms are what the flags select, but for the run.
+func (c *Command) terms() ([]listing.Term, error) {
 	decision, err := client.Choice("decision", c.Decision, policyv1.Decision_value, "DECISION_", jsonview.Decisions())
 	if err != nil {
 		return nil, err
 	}
 	terms := []listing.Term{
-		{Key: "run_id", Value: c.RunID},
 		{Key: "session_id", Value: c.Session},
 		{Key: "tool", Value: c.Tool},
 		{Key: "decision", Value: protomap.Word(policyv1.Decision(decision), "DECISION_")},
 	}
-	if c.Since != "" {
-		since, err := Since(c.Since, time.Now())
-		if err != nil {
-			return nil, err
+	for _, bound := range []struct{ key, given string }{{"since", c.Since}, {"before", c.Before}} {
+		if bound.given == "" {
+			continue
 		}
-		terms = append(terms, listing.Term{Key: "since", Value: since.UTC().Format(time.RFC3339Nano)})
+		at, err := Since(bound.given, time.Now())
+		if err != nil {
+			return nil, fmt.Errorf("--%s %w", bound.key, err)
+		}
+		terms = append(terms, listing.Term{Key: bound.key, Value: at.UTC().Format(time.RFC3339Nano)})
 	}
 	if c.Shadowed {
 		terms = append(terms, listing.Term{Key: "shadowed", Value: "true"})
 	}
-	return &policyv1.ListDecisionsRequest{Filter: listing.Filter(terms...)}, nil
+	return terms, nil
 }
 
 // Since is a moment, or how long ago it was.
@@ -87,7 +98,7 @@ func Since(text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, console.Misusedf("--since %q is not a time; write how long ago it was (90m, 24h), "+
+		return at, console.Misusedf("%q is not a time; write how long ago it was (90m, 24h), "+
 			"or a moment (2026-01-31T08:00:00Z)", text)
 	}
 	return at, nil
@@ -98,7 +109,7 @@ func (c *Command) export(
 	ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.ListDecisionsRequest, out io.Writer,
 ) error {
 	w := bufio.NewWriter(out)
-	err := Each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
+	err := c.each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
 		if c.Quiet {
 			_, err := w.WriteString(show.Text(r.GetCallId()) + "\n")
 			return err
@@ -112,6 +123,29 @@ func (c *Command) export(
 	})
 	if flushed := w.Flush(); err == nil {
 		err = flushed
+	}
+	return err
+}
+
+// errEnough ends the way through the log.
+var errEnough = errors.New("enough")
+
+// each goes through the log until there are as many as wanted.
+func (c *Command) each(
+	ctx context.Context, conn grpc.ClientConnInterface, req *policyv1.ListDecisionsRequest, do func(*policyv1.DecisionRecord) error,
+) error {
+	left := c.Limit
+	err := Each(ctx, conn, req, func(r *policyv1.DecisionRecord) error {
+		if err := do(r); err != nil {
+			return err
+		}
+		if left--; left == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams console.Streams) error
 	if c.From != "" {
 		from, err := decisions.Since(c.From, time.Now())
 		if err != nil {
-			return err
+			return fmt.Errorf("--from %w", err)
 		}
 		cfg.From = from
 	}

@@ -86,11 +86,15 @@ func (c *simulateCommand) askServer(
 ) error {
 	since, err := decisions.Since(c.Since, time.Now())
 	if err != nil {
-		return err
+		return fmt.Errorf("--since %w", err)
 	}
 	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+		run, err := client.RunID(ctx, conn, c.RunID)
+		if err != nil {
+			return err
+		}
 		resp, err := policyv1.NewPolicyServiceClient(conn).SimulatePolicy(ctx, &policyv1.SimulatePolicyRequest{
-			Definition: candidate.AppendJSON(nil), Since: timestamppb.New(since), RunId: c.RunID,
+			Definition: candidate.AppendJSON(nil), Since: timestamppb.New(since), RunId: run,
 		})
 		if err != nil {
 			return client.InvalidFile(input.Source{Name: c.File}, "", err, streams)

@@ -142,6 +142,9 @@ type answerView struct {
 
 func (c *answerCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		if err := c.Resolve(ctx, conn); err != nil {
+			return err
+		}
 		resp, err := enginev1.NewProcessServiceClient(conn).AnswerQuestion(ctx, &enginev1.AnswerQuestionRequest{
 			RunId: c.RunID, Answer: c.Answer, Note: c.Note, ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
 		})

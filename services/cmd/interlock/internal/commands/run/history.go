@@ -20,7 +20,7 @@ type historyCommand struct {
 
 func (c *historyCommand) Run(ctx context.Context, io console.Streams) error {
 	var views []jsonview.HistoryEntry
-	err := call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) error {
+	err := c.call(ctx, io, func(runs enginev1.RunServiceClient) error {
 		entries, err := HistoryAfter(ctx, runs, c.RunID, c.After)
 		views = jsonview.HistoryOf(entries)
 		return err

@@ -20,7 +20,7 @@ import (
 type One struct {
 	client.Connection
 	show.Printer
-	RunID string `arg:"" name:"run" help:"Id of the run."`
+	RunID string `arg:"" name:"run" help:"Id of the run, or its beginning; @last for the newest."`
 }
 
 // BranchFlag names a branch of a run's fork.
@@ -42,9 +42,25 @@ func call(ctx context.Context, io console.Streams, c *client.Connection, do func
 	})
 }
 
+// Resolve finds the run that is meant.
+func (c *One) Resolve(ctx context.Context, conn grpc.ClientConnInterface) (err error) {
+	c.RunID, err = client.RunID(ctx, conn, c.RunID)
+	return err
+}
+
+// call does something with runs, and knows which one is meant.
+func (c *One) call(ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) error) error {
+	return c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
+		if err := c.Resolve(ctx, conn); err != nil {
+			return err
+		}
+		return do(enginev1.NewRunServiceClient(conn))
+	})
+}
+
 // show prints the run that a service returns.
 func (c *One) show(ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) (hasRun, error)) error {
-	return call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) error {
+	return c.call(ctx, io, func(runs enginev1.RunServiceClient) error {
 		resp, err := do(runs)
 		if err != nil {
 			return err
@@ -93,7 +109,7 @@ type listCommand struct {
 	show.Printer
 	Status   string `help:"Only runs of this status, e.g. RUNNING." placeholder:"STATUS"`
 	Workflow string `help:"Only runs of this workflow." placeholder:"NAME"`
-	Limit    int    `help:"Show at most this many." default:"1000"`
+	client.Page
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
@@ -101,16 +117,21 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	filter := listing.Filter(
-		listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
-		listing.Term{Key: "workflow", Value: c.Workflow},
-	)
 	view := enginev1.RunView_RUN_VIEW_FULL
 	if c.ForPeople() {
 		view = enginev1.RunView_RUN_VIEW_BASIC
 	}
 	var all []jsonview.Run
-	err = call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) (err error) {
+	err = c.Do(ctx, io, auth.Operator, func(conn grpc.ClientConnInterface) error {
+		before, err := c.Term(ctx, conn, client.RunID)
+		if err != nil {
+			return err
+		}
+		filter := listing.Filter(
+			listing.Term{Key: "status", Value: protomap.Word(enginev1.RunStatus(status), "RUN_STATUS_")},
+			listing.Term{Key: "workflow", Value: c.Workflow}, before,
+		)
+		runs := enginev1.NewRunServiceClient(conn)
 		all, err = client.Collect(c.Limit, jsonview.RunOf, func(token string, size int32) ([]*enginev1.Run, string, error) {
 			page, err := runs.ListRuns(ctx, &enginev1.ListRunsRequest{
 				PageSize: size, PageToken: token, Filter: filter, View: view,

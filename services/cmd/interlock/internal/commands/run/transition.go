@@ -52,7 +52,7 @@ type transitionView struct {
 func (c *One) move(
 	ctx context.Context, io console.Streams, do func(enginev1.RunServiceClient) (transitionView, error),
 ) error {
-	return call(ctx, io, &c.Connection, func(runs enginev1.RunServiceClient) error {
+	return c.call(ctx, io, func(runs enginev1.RunServiceClient) error {
 		view, err := do(runs)
 		if err != nil {
 			return err

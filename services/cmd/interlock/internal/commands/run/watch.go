@@ -9,20 +9,15 @@ import (
 	"google.golang.org/grpc"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
-type watchCommand struct {
-	client.Connection
-	show.Printer
-	RunID string `arg:"" name:"run" help:"Id of the run."`
-}
+type watchCommand struct{ One }
 
 func (c *watchCommand) Run(ctx context.Context, streams console.Streams) error {
-	return call(ctx, streams, &c.Connection, func(runs enginev1.RunServiceClient) error {
+	return c.call(ctx, streams, func(runs enginev1.RunServiceClient) error {
 		stream, err := runs.WatchRun(ctx, &enginev1.WatchRunRequest{RunId: c.RunID})
 		for err == nil {
 			err = c.next(stream, streams.Out)

@@ -25,7 +25,17 @@ type oneSession struct {
 	client.Connection
 	show.Printer
 	client.Acting
-	Name string `arg:"" name:"session" help:"The session, by id or name."`
+	Name string `arg:"" name:"session" help:"The session, by name, id or the beginning of one; @last for the newest."`
+}
+
+// ask is Ask that knows which session is meant.
+func (c *oneSession) ask(ctx context.Context, io console.Streams, do func(grpc.ClientConnInterface) error) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		if c.Name, err = client.SessionID(ctx, conn, c.Name, c.As); err != nil {
+			return err
+		}
+		return do(conn)
+	})
 }
 
 // promptFlags bring a prompt for an agent.
@@ -161,7 +171,7 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 type getCommand struct{ oneSession }
 
 func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{
 			SessionId: c.Name, Session: c.As,
 		})
@@ -179,7 +189,7 @@ type listCommand struct {
 	Root   string `help:"Only the tree of this root session, by id or name." placeholder:"NAME"`
 	Parent string `help:"Only the children of this session, by id or name." placeholder:"NAME"`
 	Status string `help:"Only sessions of this status: running, finished or ended." placeholder:"STATUS"`
-	Limit  int    `help:"Show at most this many." default:"1000"`
+	client.Page
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
@@ -190,11 +200,17 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		return err
 	}
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		before, err := c.Term(ctx, conn, func(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error) {
+			return client.SessionID(ctx, conn, given, c.As)
+		})
+		if err != nil {
+			return err
+		}
 		all, err := listSessions(ctx, conn, c.Limit, &statev1.ListSessionsRequest{
 			Session: c.As,
 			Filter: listing.Filter(
 				listing.Term{Key: "root", Value: c.Root}, listing.Term{Key: "parent", Value: c.Parent},
-				listing.Term{Key: "status", Value: protomap.Word(statev1.SessionStatus(status), "SESSION_STATUS_")},
+				listing.Term{Key: "status", Value: protomap.Word(statev1.SessionStatus(status), "SESSION_STATUS_")}, before,
 			),
 		})
 		if err != nil {
@@ -231,7 +247,7 @@ type stopCommand struct {
 }
 
 func (c *stopCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).StopSession(ctx, &statev1.StopSessionRequest{
 			SessionId: c.Name, Session: c.As, End: c.End, Error: c.Error, IdempotencyKey: c.IdempotencyKey,
 		})
@@ -253,7 +269,7 @@ func (c *resumeCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewSessionServiceClient(conn).ResumeSession(ctx, &statev1.ResumeSessionRequest{
 			SessionId: c.Name, Session: c.As, Prompt: prompt, IdempotencyKey: c.IdempotencyKey,
 		})
@@ -273,7 +289,13 @@ type grantFlags struct {
 }
 
 func (c *grantFlags) grant(ctx context.Context, io console.Streams, revoke bool) error {
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		if c.Name, err = client.SessionID(ctx, conn, c.Name, ""); err != nil {
+			return err
+		}
+		if c.StateID, err = client.StateID(ctx, conn, c.StateID, ""); err != nil {
+			return err
+		}
 		resp, err := statev1.NewSessionServiceClient(conn).GrantStateAccess(ctx, &statev1.GrantStateAccessRequest{
 			SessionId: c.Name, StateId: c.StateID, Revoke: revoke,
 		})

@@ -21,7 +21,7 @@ import (
 type treeCommand struct{ oneSession }
 
 func (c *treeCommand) Run(ctx context.Context, streams console.Streams) error {
-	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		top, err := statev1.NewSessionServiceClient(conn).GetSession(ctx, &statev1.GetSessionRequest{
 			SessionId: c.Name, Session: c.As,
 		})

@@ -25,10 +25,10 @@ type writeFlags struct {
 func (c *oneState) update(
 	ctx context.Context, io console.Streams, w writeFlags, req *statev1.UpdateStateRequest,
 ) error {
-	req.StateId, req.Session = c.StateID, c.As
 	req.ExpectedVersion, req.FencingToken, req.IdempotencyKey = w.ExpectedVersion, w.FencingToken, w.IdempotencyKey
 	req.WithData = !c.ForPeople()
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		req.StateId, req.Session = c.StateID, c.As
 		resp, err := statev1.NewStateServiceClient(conn).UpdateState(ctx, req)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (c *migrateCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 	}
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewStateServiceClient(conn).MigrateState(ctx, &statev1.MigrateStateRequest{
 			StateId: c.StateID, Session: c.As, SchemaVersion: c.SchemaVersion, Patch: patch,
 			ExpectedVersion: c.ExpectedVersion, FencingToken: c.FencingToken, IdempotencyKey: c.IdempotencyKey,

@@ -23,7 +23,7 @@ type historyCommand struct {
 
 func (c *historyCommand) Run(ctx context.Context, streams console.Streams) error {
 	all := []jsonview.StateVersion{}
-	err := c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+	err := c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
 		next := &statev1.GetStateHistoryRequest{StateId: c.StateID, Session: c.As, AfterVersion: c.After, PageSize: 1000}
 		for more := true; more; more = next.AfterVersion > 0 {
@@ -73,7 +73,7 @@ type diffView struct {
 }
 
 func (c *diffCommand) Run(ctx context.Context, streams console.Streams) error {
-	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		states := statev1.NewStateServiceClient(conn)
 		from, _, err := c.at(ctx, states, c.From)
 		if err != nil {

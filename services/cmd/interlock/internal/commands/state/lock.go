@@ -58,7 +58,7 @@ func (c *oneState) lease(ctx context.Context, io console.Streams, verb string, f
 		}
 		holder = host
 	}
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		resp, err := statev1.NewStateServiceClient(conn).LockState(ctx, &statev1.LockStateRequest{
 			StateId: c.StateID, Session: c.As, Holder: holder, Ttl: durationpb.New(flags.TTL), FencingToken: token,
 		})
@@ -79,7 +79,7 @@ type unlockCommand struct {
 }
 
 func (c *unlockCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		_, err := statev1.NewStateServiceClient(conn).UnlockState(ctx, &statev1.UnlockStateRequest{
 			StateId: c.StateID, Session: c.As, FencingToken: c.FencingToken,
 		})

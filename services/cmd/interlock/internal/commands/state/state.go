@@ -22,7 +22,17 @@ type oneState struct {
 	client.Connection
 	show.Printer
 	client.Acting
-	StateID string `arg:"" name:"state" help:"Id of the state."`
+	StateID string `arg:"" name:"state" help:"Id of the state, or its beginning; @last for the newest."`
+}
+
+// ask is Ask that knows which state is meant.
+func (c *oneState) ask(ctx context.Context, io console.Streams, do func(grpc.ClientConnInterface) error) error {
+	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) (err error) {
+		if c.StateID, err = client.StateID(ctx, conn, c.StateID, c.As); err != nil {
+			return err
+		}
+		return do(conn)
+	})
 }
 
 // documentFlags bring a document.
@@ -94,7 +104,7 @@ type getCommand struct {
 	client.Connection
 	show.Printer
 	client.Acting
-	StateID  string   `arg:"" name:"state" optional:"" help:"Id of the state; by default that of the session."`
+	StateID  string   `arg:"" name:"state" optional:"" help:"Id of the state, or its beginning; @last for the newest; by default that of the session."`
 	Session  string   `help:"The state of this session, by id or name." placeholder:"NAME"`
 	Pointers []string `name:"pointer" sep:"none" help:"JSON Pointer of a part to show instead of the whole, e.g. /tasks/0. May be repeated." placeholder:"POINTER"`
 	Version  int64    `help:"The state as it was at this version." placeholder:"N"`
@@ -116,6 +126,10 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 				return fmt.Errorf("session %q shares no state; create one with `interlock state create SCHEMA FILE --session ROOT`",
 					c.Session)
 			}
+		}
+		var err error
+		if c.StateID, err = client.StateID(ctx, conn, c.StateID, c.As); err != nil {
+			return err
 		}
 		resp, err := statev1.NewStateServiceClient(conn).GetState(ctx, &statev1.GetStateRequest{
 			StateId: c.StateID, Session: c.As, Pointers: c.Pointers, Version: c.Version,
@@ -162,18 +176,24 @@ type listCommand struct {
 	client.Acting
 	Root   string `help:"Only that of this root session, by id or name." placeholder:"NAME"`
 	Schema string `help:"Only those of this schema." placeholder:"NAME"`
-	Limit  int    `help:"Show at most this many." default:"1000"`
+	client.Page
 }
 
 func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+		before, err := c.Term(ctx, conn, func(ctx context.Context, conn grpc.ClientConnInterface, given string) (string, error) {
+			return client.StateID(ctx, conn, given, c.As)
+		})
+		if err != nil {
+			return err
+		}
 		states := statev1.NewStateServiceClient(conn)
 		all, err := client.Collect(c.Limit, jsonview.StateOf,
 			func(token string, size int32) ([]*statev1.State, string, error) {
 				page, err := states.ListStates(ctx, &statev1.ListStatesRequest{
 					Session: c.As, PageSize: size, PageToken: token,
 					Filter: listing.Filter(
-						listing.Term{Key: "root_session", Value: c.Root}, listing.Term{Key: "schema", Value: c.Schema},
+						listing.Term{Key: "root_session", Value: c.Root}, listing.Term{Key: "schema", Value: c.Schema}, before,
 					),
 				})
 				return page.GetStates(), page.GetNextPageToken(), err
@@ -195,7 +215,7 @@ type deleteCommand struct {
 }
 
 func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
-	return c.Ask(ctx, io, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, io, func(conn grpc.ClientConnInterface) error {
 		_, err := statev1.NewStateServiceClient(conn).DeleteState(ctx, &statev1.DeleteStateRequest{
 			StateId: c.StateID, Session: c.As, Force: c.Force, ExpectedVersion: c.ExpectedVersion,
 		})

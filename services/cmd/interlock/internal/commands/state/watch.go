@@ -10,23 +10,19 @@ import (
 	"google.golang.org/grpc"
 
 	statev1 "github.com/interlock-run/interlock/gen/go/interlock/state/v1"
-	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/jsonview"
 )
 
 type watchCommand struct {
-	client.Connection
-	show.Printer
-	client.Acting
-	StateID string `arg:"" name:"state" help:"Id of the state."`
-	After   int64  `help:"Begin with what came after this version; by default with what is to come." default:"-1" placeholder:"N"`
-	Patches bool   `help:"Show the JSON Patch of each change too."`
+	oneState
+	After   int64 `help:"Begin with what came after this version; by default with what is to come." default:"-1" placeholder:"N"`
+	Patches bool  `help:"Show the JSON Patch of each change too."`
 }
 
 func (c *watchCommand) Run(ctx context.Context, streams console.Streams) error {
-	return c.Ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
+	return c.ask(ctx, streams, func(conn grpc.ClientConnInterface) error {
 		stream, err := statev1.NewStateServiceClient(conn).WatchState(ctx, &statev1.WatchStateRequest{
 			StateId: c.StateID, Session: c.As, AfterVersion: c.After,
 		})
