@@ -109,9 +109,9 @@ run          run_1
 asked by     agent, session child of the tree of root
 message      May I? ⟦U+001B⟧[31mdigest  forged
 who decides  role approver, olga; 2 approvals, or 1 rejection
-vote         olga (operator) has approved it at 2026-11-21 12:00:00: fine⟦U+202E⟧
-asked at     2026-11-21 12:00:00
-until        2026-11-22 12:00:00
+vote         olga (operator) has approved it at 2026-11-21T12:00:00Z: fine⟦U+202E⟧
+asked at     2026-11-21T12:00:00Z
+until        2026-11-22T12:00:00Z
 digest       abababababababababababababababababababababababababababababababab
 
 subject:
@@ -231,7 +231,7 @@ func TestApprovalList(t *testing.T) {
 	t.Parallel()
 	interlock := serve(t, func(s *grpc.Server) { approvalv1.RegisterApprovalServiceServer(s, &humans{approval: hostile()}) })
 	out, told, code := interlock("approval", "list", "--status", "pending")
-	if code != exitDone || !strings.Contains(out, "apr_1     PENDING (1 of 2)  run_1  agent     call of Bash (bash) in review, of deploy  2026-11-22 12:00:00\n") {
+	if code != exitDone || !strings.Contains(out, "apr_1     PENDING (1 of 2)  run_1  agent     call of Bash (bash) in review, of deploy  2026-11-22T12:00:00Z\n") {
 		t.Errorf("exit %d, told %q:\n%s", code, told, out)
 	}
 	if _, told, code := interlock("approval", "list", "--status", "OPEN"); code != exitUsage || !strings.Contains(told, `unknown status "OPEN"; one of PENDING, GRANTED`) {

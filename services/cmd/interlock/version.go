@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"text/tabwriter"
 
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -17,7 +16,7 @@ func (c *versionCommand) Run(io console.Streams) error {
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
 	}{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-	return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+	return c.Print(io.Out, view, func(w *show.Sheet) {
 		fmt.Fprintf(w, "interlock %s (%s, %s)\n", view.Version, view.Go, view.Platform)
 	})
 }

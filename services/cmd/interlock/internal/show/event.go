@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -14,13 +13,13 @@ import (
 
 // Event is an event on one line, for people: when, about what, what happened and the
 // facts of it. The namespace is shown when it is not home.
-func Event(ev *eventv1.Event, home string) string {
+func (s Style) Event(ev *eventv1.Event, home string) string {
 	id := ev.GetEntityId()
 	if ev.GetNamespace() != home {
 		id = ev.GetNamespace() + "/" + id
 	}
-	line := fmt.Sprintf("%s  %-8s  %s  %s", Clock(ev.GetTime().AsTime()), ev.GetEntity(), id, ev.GetType())
-	if facts := eventFacts(ev); facts != "" {
+	line := fmt.Sprintf("%s  %-8s  %s  %s", s.Time(ev.GetTime().AsTime()), ev.GetEntity(), id, ev.GetType())
+	if facts := s.eventFacts(ev); facts != "" {
 		line += "  " + facts
 	}
 	if ev.GetActor() != "" {
@@ -28,9 +27,6 @@ func Event(ev *eventv1.Event, home string) string {
 	}
 	return Text(line)
 }
-
-// Clock is the time of day of a moment, where the user is.
-func Clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
 // factWords is how a field of an event's payload is worded; %s is its value. A
 // field that is not here is worded by its name.
@@ -55,13 +51,13 @@ var omitted = map[protoreflect.Name]bool{
 }
 
 // eventFacts words the fields of an event's payload, whichever it is.
-func eventFacts(ev *eventv1.Event) string {
+func (s Style) eventFacts(ev *eventv1.Event) string {
 	payload := ev.ProtoReflect()
 	which := payload.WhichOneof(payload.Descriptor().Oneofs().ByName("payload"))
 	if which == nil {
 		return ""
 	}
-	facts := factsOf(payload.Get(which).Message(), ev.GetType())
+	facts := s.factsOf(payload.Get(which).Message(), ev.GetType())
 	switch ev.GetPayload().(type) {
 	case *eventv1.Event_StateChanged:
 		facts = slices.Insert(facts, 0, fmt.Sprintf("version %d", ev.GetVersion()))
@@ -74,7 +70,7 @@ func eventFacts(ev *eventv1.Event) string {
 }
 
 // factsOf words the fields of a message in their order.
-func factsOf(m protoreflect.Message, verb string) []string {
+func (s Style) factsOf(m protoreflect.Message, verb string) []string {
 	var facts []string
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -91,7 +87,7 @@ func factsOf(m protoreflect.Message, verb string) []string {
 		case name == "reason" || name == "rationale" || name == "error":
 			facts = append(facts, fmt.Sprintf("%q", m.Get(f).String()))
 		default:
-			facts = append(facts, fact(f, m.Get(f)))
+			facts = append(facts, s.fact(f, m.Get(f)))
 		}
 	}
 	return facts
@@ -115,7 +111,7 @@ func repeats(m protoreflect.Message, f protoreflect.FieldDescriptor, verb string
 	}
 }
 
-func fact(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
+func (s Style) fact(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
 	text := value.String()
 	switch {
 	case f.IsList():
@@ -123,7 +119,7 @@ func fact(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
 		for i := range items {
 			switch item := value.List().Get(i); {
 			case f.Message() != nil:
-				items[i] = strings.Join(factsOf(item.Message(), ""), " ")
+				items[i] = strings.Join(s.factsOf(item.Message(), ""), " ")
 			case f.Name() == "pointers" && item.String() == "":
 				items[i] = "(all)"
 			default:
@@ -133,7 +129,7 @@ func fact(f protoreflect.FieldDescriptor, value protoreflect.Value) string {
 		text = strings.Join(items, " ")
 	case f.Message() != nil:
 		if at, ok := value.Message().Interface().(*timestamppb.Timestamp); ok {
-			text = Clock(at.AsTime())
+			text = s.Time(at.AsTime())
 		}
 	}
 	if words, ok := factWords[f.Name()]; ok {

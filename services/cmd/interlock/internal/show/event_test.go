@@ -12,7 +12,7 @@ import (
 )
 
 // eventAt is when the events of these tests were decided.
-var eventAt = time.Date(2026, 11, 20, 14, 50, 52, 0, time.Local)
+var eventAt = time.Date(2026, 11, 20, 14, 50, 52, 0, time.UTC)
 
 // about fills in what every event has.
 func about(ev *eventv1.Event) *eventv1.Event {
@@ -26,7 +26,7 @@ func about(ev *eventv1.Event) *eventv1.Event {
 
 func TestEvent(t *testing.T) {
 	t.Parallel()
-	const head = "14:50:52  run       run_1  "
+	const head = "2026-11-20T14:50:52Z  run       run_1  "
 	for want, ev := range map[string]*eventv1.Event{
 		head + "transitioned  READY, planning -> implementing, \"line 42\", guards a b  by agent": {
 			Type: "transitioned", Payload: &eventv1.Event_RunTransitioned{RunTransitioned: &eventv1.RunTransitioned{
@@ -94,14 +94,14 @@ func TestEvent(t *testing.T) {
 		},
 		head + "shrugged  by agent": {Type: "shrugged"},
 		// Another namespace is told, and a terminal obeys nothing of it.
-		"14:50:52  run       team-a/run_1  paused  \"\\x1b[2J\\n␛\"  by agent": {
+		"2026-11-20T14:50:52Z  run       team-a/run_1  paused  \"\\x1b[2J\\n␛\"  by agent": {
 			Namespace: "team-a", Type: "paused", Payload: &eventv1.Event_RunPaused{RunPaused: &eventv1.RunPaused{Reason: "\x1b[2J\n␛"}},
 		},
 		head + "denied  a⟦U+001B⟧[2J b, in x  by agent": {
 			Type: "denied", Payload: &eventv1.Event_ToolcallDecided{ToolcallDecided: &eventv1.ToolCallDecided{CallId: "c", Tool: "a\x1b[2J\nb", State: "x"}},
 		},
 	} {
-		if got := Event(about(ev), "default"); got != want {
+		if got := (Style{}).Event(about(ev), "default"); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -126,7 +126,7 @@ func TestEventOfSharedState(t *testing.T) {
 		"deleted  schema plan, forced  by agent": {
 			Type: "deleted", Payload: &eventv1.Event_StateDeleted{StateDeleted: &eventv1.StateDeleted{SchemaName: "plan", RootSessionId: "ses_1", Forced: true}},
 		},
-		"locked  fencing token 2, holder me, until 14:51:52  by agent": {
+		"locked  fencing token 2, holder me, until 2026-11-20T14:51:52Z  by agent": {
 			Type: "locked", Payload: &eventv1.Event_StateLocked{StateLocked: &eventv1.StateLocked{Holder: "me", ExpiresAt: until}},
 		},
 		"created  kid, parent ses_1, state wfstate_1  by agent": {
@@ -166,7 +166,7 @@ func TestEventOfSharedState(t *testing.T) {
 			}},
 		},
 	} {
-		_, got, _ := strings.Cut(Event(about(ev), "default"), "run_1  ")
+		_, got, _ := strings.Cut((Style{}).Event(about(ev), "default"), "run_1  ")
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -191,7 +191,7 @@ func TestEventFactsOfEveryPayload(t *testing.T) {
 			}
 		}
 		m.Set(fields.Get(i), protoreflect.ValueOfMessage(payload))
-		if got := eventFacts(ev); !strings.Contains(got, "v") {
+		if got := (Style{}).eventFacts(ev); !strings.Contains(got, "v") {
 			t.Errorf("%s tells nothing: %q", fields.Get(i).Name(), got)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,7 +19,10 @@ import (
 type Printer struct {
 	Output string `short:"o" help:"How it is printed; jsonl is one JSON object a line." enum:"table,json,yaml,jsonl" default:"table" env:"INTERLOCK_OUTPUT" placeholder:"FORMAT"`
 	Quiet  bool   `short:"q" help:"Print ids only, or names where things have names, one a line." env:"INTERLOCK_QUIET"`
+	Color  string `help:"Colour tables: auto does on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto" env:"INTERLOCK_COLOR" placeholder:"WHEN"`
 }
+
+func (p Printer) style(out io.Writer) Style { return styleOf(out, p.Color) }
 
 // ForPeople reports that a result is printed as a table.
 func (p Printer) ForPeople() bool {
@@ -27,9 +30,9 @@ func (p Printer) ForPeople() bool {
 }
 
 // Print writes a result: value for programs, table for people.
-func (p Printer) Print(out io.Writer, value any, table func(*tabwriter.Writer)) error {
+func (p Printer) Print(out io.Writer, value any, table func(*Sheet)) error {
 	if p.ForPeople() {
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		w := newSheet(out, p.style(out))
 		table(w)
 		return w.Flush()
 	}
@@ -58,10 +61,10 @@ func (p Printer) Print(out io.Writer, value any, table func(*tabwriter.Writer)) 
 
 // Next writes one of many results as it comes: for programs a line each, or in YAML a
 // document each.
-func (p Printer) Next(out io.Writer, value any, line string) error {
+func (p Printer) Next(out io.Writer, value any, line func(Style) string) error {
 	switch {
 	case p.ForPeople():
-		_, err := fmt.Fprintln(out, line)
+		_, err := fmt.Fprintln(out, line(p.style(out)))
 		return err
 	case p.Quiet:
 		return p.Print(out, value, nil)
@@ -86,31 +89,84 @@ func JSON(out io.Writer, value any) error {
 }
 
 // Table prints a list: its values for programs, and for people a row each below the
-// names of the columns, which tabs separate.
+// names of the columns, which tabs separate. A cell is an ID, a Word, a time, or any text.
 func Table[V any](p Printer, out io.Writer, columns string, all []V, row func(*V) []any) error {
-	return p.Print(out, all, func(w *tabwriter.Writer) {
-		fmt.Fprintln(w, columns)
+	return p.Print(out, all, func(w *Sheet) {
+		rows := make([][]any, len(all))
 		for i := range all {
-			Cells(w, row(&all[i])...)
+			rows[i] = row(&all[i])
 		}
+		w.rows(strings.Split(columns, "\t"), rows)
 	})
 }
 
+// rows writes the rows of a table below the names of its columns.
+func (w *Sheet) rows(columns []string, rows [][]any) {
+	for c := range columns {
+		var ids []string
+		words := false
+		for _, row := range rows {
+			id, _ := row[c].(ID)
+			ids = append(ids, string(id))
+			_, word := row[c].(Word)
+			words = words || word
+		}
+		if words { // as long as the cells below
+			columns[c] = w.Word(columns[c])
+		}
+		if !w.terminal {
+			continue
+		}
+		for i, short := range shorten(ids) {
+			if ids[i] != "" {
+				rows[i][c] = short
+			}
+		}
+	}
+	fmt.Fprintln(w, strings.Join(columns, "\t"))
+	for _, row := range rows {
+		w.Cells(row...)
+	}
+}
+
 // Cells writes a row of a table.
-func Cells(w io.Writer, cells ...any) {
+func (w *Sheet) Cells(cells ...any) {
 	texts := make([]string, len(cells))
 	for i, cell := range cells {
-		texts[i] = Text(fmt.Sprint(cell))
+		switch cell := cell.(type) {
+		case time.Time:
+			if !cell.IsZero() {
+				texts[i] = w.Time(cell)
+			}
+		case Word:
+			texts[i] = w.Word(string(cell))
+		default:
+			texts[i] = Text(fmt.Sprint(cell))
+		}
 	}
 	fmt.Fprintln(w, strings.Join(texts, "\t"))
 }
 
 // Rows writes a table of names and values for people.
-type Rows struct{ W io.Writer }
+type Rows struct{ W *Sheet }
 
 // Row writes a value that is not empty.
 func (r Rows) Row(name, value string) {
 	if value != "" {
 		fmt.Fprintf(r.W, "%s\t%s\n", name, Text(value))
+	}
+}
+
+// Word writes how something stands.
+func (r Rows) Word(name, value string) {
+	if value != "" {
+		fmt.Fprintf(r.W, "%s\t%s\n", name, r.W.Word(value))
+	}
+}
+
+// Time writes a moment, unless it is none.
+func (r Rows) Time(name string, t time.Time) {
+	if !t.IsZero() {
+		r.Row(name, r.W.Time(t))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-	"text/tabwriter"
 	"unicode"
 )
 
@@ -29,7 +28,7 @@ func TestPrintIsDeterministic(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	err := (Printer{Output: "table"}).Print(&out, value, func(w *tabwriter.Writer) { fmt.Fprint(w, "a\tb\nlong\tc\n") })
+	err := (Printer{Output: "table"}).Print(&out, value, func(w *Sheet) { fmt.Fprint(w, "a\tb\nlong\tc\n") })
 	if err != nil || out.String() != "a     b\nlong  c\n" {
 		t.Errorf("%q, %v", &out, err)
 	}

@@ -47,7 +47,7 @@ func TestNext(t *testing.T) {
 	for format, want := range map[string]string{"table": "line\nline\n", "json": "{\"run_id\":\"r\"}\n{\"run_id\":\"r\"}\n", "yaml": "---\nrun_id: r\n---\nrun_id: r\n"} {
 		var out bytes.Buffer
 		for range 2 {
-			if err := (Printer{Output: format}).Next(&out, value, "line"); err != nil {
+			if err := (Printer{Output: format}).Next(&out, value, func(Style) string { return "line" }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -47,9 +46,6 @@ func Operations(w io.Writer, patch jsontext.Value) {
 		fmt.Fprintln(w, Text(string(operation.Value)))
 	}
 }
-
-// Time is a moment to the second.
-func Time(t time.Time) string { return t.Format(time.DateTime) }
 
 // Counted is a number and what it counts.
 func Counted(n int, what string) string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -52,8 +51,8 @@ func votes(a *jsonview.Approval, approve bool) int {
 
 // printOutcome says how an approval stands.
 func printOutcome(p show.Printer, out io.Writer, a *jsonview.Approval) error {
-	return p.Print(out, a, func(w *tabwriter.Writer) {
-		fmt.Fprintf(w, "%s\t%s\n", show.Text(a.ApprovalID), statusOfApproval(a))
+	return p.Print(out, a, func(w *show.Sheet) {
+		fmt.Fprintf(w, "%s\t%s\n", show.Text(a.ApprovalID), w.Word(statusOfApproval(a)))
 		if a.Outcome != "" {
 			fmt.Fprintln(w, show.Text(sentence(a.Outcome)))
 		}
@@ -107,7 +106,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		const columns = "APPROVAL\tSTATUS\tRUN\tASKED BY\tWHAT\tUNTIL"
 		return show.Table(c.Printer, io.Out, columns, all, func(a *jsonview.Approval) []any {
 			what := show.Shortened(askedFor(a))
-			return []any{a.ApprovalID, statusOfApproval(a), a.RunID, a.Asker.Principal, what, show.Time(a.ExpiresAt)}
+			return []any{show.ID(a.ApprovalID), show.Word(statusOfApproval(a)), show.ID(a.RunID), a.Asker.Principal, what, a.ExpiresAt}
 		})
 	})
 }

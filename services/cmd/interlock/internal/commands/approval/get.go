@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -69,7 +68,7 @@ func (c *oneApproval) print(
 			view.History = history
 		}
 	}
-	return c.Print(io.Out, view, func(w *tabwriter.Writer) { view.table(w) })
+	return c.Print(io.Out, view, func(w *show.Sheet) { view.table(w) })
 }
 
 // lately are the last changes of a run, oldest first.
@@ -88,25 +87,25 @@ func lately(ctx context.Context, runs enginev1.RunServiceClient, runID string) (
 
 // table shows exactly what is asked for. All that others have written is shown as
 // data.
-func (view *approvalView) table(w io.Writer) {
+func (view *approvalView) table(w *show.Sheet) {
 	a := view.Approval
 	t := show.Rows{W: w}
 	t.Row("approval", a.ApprovalID)
-	t.Row("status", statusOfApproval(a))
+	t.Word("status", statusOfApproval(a))
 	t.Row("asked for", askedFor(a))
 	t.Row("run", a.RunID)
 	t.Row("asked by", askedBy(&a.Asker))
 	t.Row("message", a.Message)
 	t.Row("who decides", deciders(&a.Terms, a.Escalated))
 	for i := range a.Votes {
-		t.Row("vote", voteText(&a.Votes[i]))
+		t.Row("vote", voteText(w.Style, &a.Votes[i]))
 	}
 	if a.Status != "PENDING" && a.Outcome != "" {
 		t.Row("outcome", sentence(a.Outcome))
 	}
 	t.Row("used by", a.UsedBy)
-	t.Row("asked at", show.Time(a.CreatedAt))
-	t.Row("until", show.Time(a.ExpiresAt))
+	t.Time("asked at", a.CreatedAt)
+	t.Time("until", a.ExpiresAt)
 	t.Row("digest", a.Digest)
 	section(w, "subject", a.Subject)
 	section(w, "data", a.Data)
@@ -205,12 +204,12 @@ func approversText(a *jsonview.Approvers) string {
 	return strings.Join(names, ", ")
 }
 
-func voteText(v *jsonview.Vote) string {
+func voteText(s show.Style, v *jsonview.Vote) string {
 	text := v.By + " (" + v.Role + ") has rejected it at "
 	if v.Approve {
 		text = v.By + " (" + v.Role + ") has approved it at "
 	}
-	text += show.Time(v.Time)
+	text += s.Time(v.Time)
 	if v.Note != "" {
 		text += ": " + v.Note
 	}

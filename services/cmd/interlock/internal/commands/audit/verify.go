@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -134,7 +133,7 @@ func (h *headView) compare(ctx context.Context, conn grpc.ClientConnInterface, c
 	return err
 }
 
-func (v *auditView) table(w *tabwriter.Writer) {
+func (v *auditView) table(w *show.Sheet) {
 	broken, sealed, unsealed := 0, int64(0), int64(0)
 	for i := range v.Chains {
 		c := &v.Chains[i]

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -52,8 +51,8 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		return err
 	}
 	view := jsonview.DecisionOf(resp)
-	err = c.Print(io.Out, view, func(w *tabwriter.Writer) {
-		fmt.Fprintln(w, strings.TrimSpace(view.Decision+"  "+view.Code))
+	err = c.Print(io.Out, view, func(w *show.Sheet) {
+		fmt.Fprintln(w, strings.TrimSpace(w.Word(view.Decision)+"  "+view.Code))
 		if view.Message != "" {
 			fmt.Fprintln(w, show.Text(view.Message))
 		}

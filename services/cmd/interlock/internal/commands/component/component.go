@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -28,7 +27,7 @@ type oneComponent struct {
 // printChanged says what was done to a component.
 func printChanged(p show.Printer, io console.Streams, verb string, component *statev1.Component) error {
 	view := jsonview.ComponentOf(component)
-	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+	return p.Print(io.Out, view, func(w *show.Sheet) {
 		fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, show.Text(view.Slug), view.Version)
 	})
 }
@@ -104,7 +103,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		const columns = "SLUG\tNAME\tVERSION\tPERSISTENCE\tTAGS\tUPDATED"
 		return show.Table(c.Printer, io.Out, columns, all, func(v *jsonview.Component) []any {
-			return []any{v.Slug, v.Name, v.Version, v.Persistence, strings.Join(v.Tags, ", "), show.Time(v.UpdatedAt)}
+			return []any{v.Slug, v.Name, v.Version, v.Persistence, strings.Join(v.Tags, ", "), v.UpdatedAt}
 		})
 	})
 }
@@ -118,11 +117,11 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		view := jsonview.ComponentOf(resp.GetComponent())
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) { componentRows(w, &view) })
+		return c.Print(io.Out, view, func(w *show.Sheet) { componentRows(w, &view) })
 	})
 }
 
-func componentRows(w *tabwriter.Writer, c *jsonview.Component) {
+func componentRows(w *show.Sheet, c *jsonview.Component) {
 	t := show.Rows{W: w}
 	t.Row("component", c.Slug)
 	t.Row("name", c.Name)
@@ -130,7 +129,7 @@ func componentRows(w *tabwriter.Writer, c *jsonview.Component) {
 	t.Row("tags", strings.Join(c.Tags, ", "))
 	t.Row("persistence", c.Persistence)
 	t.Row("initial values", string(c.InitialValues))
-	t.Row("updated", show.Time(c.UpdatedAt))
+	t.Time("updated", c.UpdatedAt)
 	t.Row("version", fmt.Sprint(c.Version))
 	fmt.Fprintln(w, show.Indented(c.SchemaDefinition))
 }
@@ -152,6 +151,6 @@ func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
 			Slug    string `json:"slug"`
 			Deleted bool   `json:"deleted"`
 		}{c.Slug, true}
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.Slug)) })
+		return c.Print(io.Out, view, func(w *show.Sheet) { fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.Slug)) })
 	})
 }

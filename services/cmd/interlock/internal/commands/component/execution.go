@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -102,7 +101,7 @@ func (c *commitCommand) change(req *statev1.CommitExecutionRequest, io console.S
 // printExecution writes the values of a component, and of which execution they are.
 func printExecution(p show.Printer, io console.Streams, execution *statev1.Execution) error {
 	view := jsonview.ExecutionOf(execution)
-	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+	return p.Print(io.Out, view, func(w *show.Sheet) {
 		t := show.Rows{W: w}
 		t.Row("execution", view.ExecutionID)
 		t.Row("component", view.Slug)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -60,7 +59,7 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 		if err != nil {
 			return err
 		}
-		return c.Print(streams.Out, all, func(w *tabwriter.Writer) { c.table(w, all) })
+		return c.table(streams.Out, all)
 	})
 }
 
@@ -173,22 +172,18 @@ func Each(
 	}
 }
 
-func (c *Command) table(w *tabwriter.Writer, all []jsonview.DecisionRecord) {
+func (c *Command) table(out io.Writer, all []jsonview.DecisionRecord) error {
 	columns := "TIME\tRUN\tSTATE\tTOOL\tDECISION\tBY\tRULE"
 	if c.Shadowed {
 		columns += "\tSHADOW"
 	}
-	fmt.Fprintln(w, columns)
-	for i := range all {
-		r := &all[i]
-		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s",
-			show.Time(r.Time), show.Text(r.RunID), show.Text(r.State), show.Text(r.Tool),
-			Text(r.Decision, r.Code), show.Text(r.Principal), show.Text(ruleText(r)))
+	return show.Table(c.Printer, out, columns, all, func(r *jsonview.DecisionRecord) []any {
+		cells := []any{r.Time, show.ID(r.RunID), r.State, r.Tool, show.Word(Text(r.Decision, r.Code)), r.Principal, ruleText(r)}
 		if c.Shadowed {
-			line += "\t" + show.Text(shadowText(r.Shadows))
+			cells = append(cells, shadowText(r.Shadows))
 		}
-		fmt.Fprintln(w, line)
-	}
+		return cells
+	})
 }
 
 // ruleText says what has decided.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -84,7 +83,7 @@ func (c *Flags) printRegistered(io console.Streams, registered []*Registered) er
 		}
 		value = all[0]
 	}
-	return c.Print(io.Out, value, func(w *tabwriter.Writer) {
+	return c.Print(io.Out, value, func(w *show.Sheet) {
 		for _, view := range registered {
 			verb := "registered"
 			if !view.Outcome.GetCreated() {

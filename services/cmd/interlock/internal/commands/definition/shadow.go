@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -24,7 +23,7 @@ type Shadow struct {
 }
 
 // Row writes the shadow for people.
-func (v *Shadow) Row(w *tabwriter.Writer) {
+func (v *Shadow) Row(w *show.Sheet) {
 	if v.Digest == "" {
 		fmt.Fprintf(w, "ended\t%s\n", show.Text(v.Workflow))
 		return
@@ -72,7 +71,7 @@ func (c *Flags) PutShadows(ctx context.Context, io console.Streams) error {
 			}
 			value = shadows[0]
 		}
-		err := c.Print(io.Out, value, func(w *tabwriter.Writer) {
+		err := c.Print(io.Out, value, func(w *show.Sheet) {
 			for i := range shadows {
 				shadows[i].Row(w)
 			}

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/bus"
@@ -151,13 +150,13 @@ func outcomeOf(found *bus.Rebuilt, dryRun bool) *outcome {
 }
 
 // table is for people: what was published by kind, and then what was not, and why.
-func (o *outcome) table(w *tabwriter.Writer) {
+func (o *outcome) table(w *show.Sheet) {
 	if len(o.Kinds) > 0 {
 		fmt.Fprintln(w, "KIND\tPUBLISHED\tTOO OLD\tNO ROOM\tTOO LARGE\tHELD BACK")
 	}
 	var not kind
 	for _, k := range o.Kinds {
-		show.Cells(w, k.Kind, k.Published, k.Expired, k.Crowded, k.Refused, k.Held)
+		w.Cells(k.Kind, k.Published, k.Expired, k.Crowded, k.Refused, k.Held)
 		not.Expired += k.Expired
 		not.Crowded += k.Crowded
 		not.Refused += k.Refused

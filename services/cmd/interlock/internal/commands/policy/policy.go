@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -29,7 +28,7 @@ type onePolicy struct {
 func (c *onePolicy) printChanged(io console.Streams, what string, policy *policyv1.Policy) error {
 	view := jsonview.PolicyOf(policy)
 	view.Definition = nil
-	return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+	return c.Print(io.Out, view, func(w *show.Sheet) {
 		fmt.Fprintf(w, "%s\t%s\tlive %s\tshadow %s\tattached to %s\n", what, show.Text(view.Name),
 			versionText(view.LiveVersion), versionText(view.ShadowVersion), show.Text(attachedTo(&view)))
 	})
@@ -97,7 +96,7 @@ func (c *putCommand) Run(ctx context.Context, io console.Streams) error {
 		input.Warn(source, resp.GetWarnings(), io.Err)
 		view := putView{jsonview.PolicyOf(resp.GetPolicy()), resp.GetCreated()}
 		view.Definition = nil
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			verb := "stored"
 			if !view.Created {
 				verb = "unchanged"
@@ -137,7 +136,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		const columns = "NAME\tLIVE\tSHADOW\tATTACHED TO\tCREATED\tBY"
 		return show.Table(c.Printer, io.Out, columns, all, func(p *jsonview.Policy) []any {
 			live, shadow := versionText(p.LiveVersion), versionText(p.ShadowVersion)
-			return []any{p.Name, live, shadow, attachedTo(p), show.Time(p.CreatedAt), p.CreatedBy}
+			return []any{p.Name, live, shadow, attachedTo(p), p.CreatedAt, p.CreatedBy}
 		})
 	})
 }
@@ -156,7 +155,7 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		view := jsonview.PolicyOf(resp.GetPolicy())
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			fmt.Fprintf(w, "%s\tversion %d\t%s\t%s\n", show.Text(view.Name), view.Version, standingOf(&view), view.Digest)
 			if len(view.Attachments) > 0 {
 				fmt.Fprintf(w, "attached to\t%s\n", show.Text(attachedTo(&view)))
@@ -198,7 +197,7 @@ func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
 		}); err != nil {
 			return err
 		}
-		return c.Print(io.Out, deletedPolicy{c.Name, true}, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, deletedPolicy{c.Name, true}, func(w *show.Sheet) {
 			fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.Name))
 		})
 	})

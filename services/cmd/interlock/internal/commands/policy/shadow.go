@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -35,6 +34,6 @@ func (c *shadowWorkflowCommand) Run(ctx context.Context, io console.Streams) err
 		if err != nil {
 			return err
 		}
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) { view.Row(w) })
+		return c.Print(io.Out, view, func(w *show.Sheet) { view.Row(w) })
 	})
 }

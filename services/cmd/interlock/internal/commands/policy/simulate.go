@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -235,14 +234,14 @@ func recordedCall(r *jsonview.DecisionRecord) (rules.Recorded, error) {
 	}, nil
 }
 
-func (v *simulation) table(w *tabwriter.Writer) {
+func (v *simulation) table(w *show.Sheet) {
 	if len(v.Changes) > 0 {
 		fmt.Fprintln(w, "TIME\tRUN\tTOOL\tWAS\tWOULD BE\tWHY")
 	}
 	for i := range v.Changes {
 		c := &v.Changes[i]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			show.Time(c.Recorded.Time), show.Text(c.Recorded.RunID), show.Text(c.Recorded.Tool),
+			w.Time(c.Recorded.Time), show.Text(c.Recorded.RunID), show.Text(c.Recorded.Tool),
 			decisions.Text(c.Recorded.Decision, c.Recorded.Code), decisions.Text(c.Decision, c.Code), show.Text(c.Message))
 	}
 	more := ""

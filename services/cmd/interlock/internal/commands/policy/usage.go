@@ -62,11 +62,11 @@ func usagePeriod(u *jsonview.Usage) string {
 	return orDash(u.Period)
 }
 
-func resetText(u *jsonview.Usage) string {
+func resetText(u *jsonview.Usage) any {
 	if u.ResetsAt.IsZero() {
 		return "-"
 	}
-	return show.Time(u.ResetsAt)
+	return u.ResetsAt
 }
 
 func orDash(text string) string {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -66,7 +65,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		return show.Table(c.Printer, io.Out, "NAME\tVERSION\tCREATED\tBY", all, func(v *jsonview.Process) []any {
-			return []any{v.Name, v.Version, show.Time(v.CreatedAt), v.CreatedBy}
+			return []any{v.Name, v.Version, v.CreatedAt, v.CreatedBy}
 		})
 	})
 }
@@ -87,7 +86,7 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		view := jsonview.ProcessOf(resp.GetProcess())
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			fmt.Fprintf(w, "%s\tversion %d\t%s\n", show.Text(view.Name), view.Version, view.Digest)
 			fmt.Fprintf(w, "tools\t%s\n", show.Text(strings.Join(view.Tools, ", ")))
 			fmt.Fprintln(w, show.Lines(string(view.Definition)))
@@ -118,7 +117,7 @@ func (c *startCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		view := turnView{Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn())}
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			fmt.Fprintf(w, "run\t%s\n", view.Run.RunID)
 			view.table(w)
 		})
@@ -156,7 +155,7 @@ func (c *answerCommand) Run(ctx context.Context, io console.Streams) error {
 			turnView:  turnView{Run: jsonview.RunOf(resp.GetRun()), Turn: jsonview.TurnOf(resp.GetTurn())},
 			Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
 		}
-		err = c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		err = c.Print(io.Out, view, func(w *show.Sheet) {
 			if r := view.Rejection; r != nil {
 				fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
 				return

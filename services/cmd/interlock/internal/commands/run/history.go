@@ -3,9 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -28,7 +26,7 @@ func (c *historyCommand) Run(ctx context.Context, io console.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.Print(io.Out, views, func(w *tabwriter.Writer) { PrintHistory(w, views) })
+	return c.Print(io.Out, views, func(w *show.Sheet) { PrintHistory(w, views) })
 }
 
 // HistoryAfter is all that came after a version of a run, oldest first.
@@ -54,11 +52,11 @@ func HistoryAfter(
 }
 
 // PrintHistory writes changes of a run as a table.
-func PrintHistory(w io.Writer, views []jsonview.HistoryEntry) {
+func PrintHistory(w *show.Sheet, views []jsonview.HistoryEntry) {
 	fmt.Fprintln(w, "VERSION\tTIME\tACTOR\tCHANGE\tEVENT\tFROM\tTO\tDETAILS")
 	for i := range views {
 		h := &views[i]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, show.Time(h.Time),
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", h.RunVersion, w.Time(h.Time),
 			show.Text(h.Actor), show.Text(h.Type), show.Text(h.Event), show.Text(h.From), show.Text(h.To), show.Text(details(h)))
 	}
 }

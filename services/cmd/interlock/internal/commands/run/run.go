@@ -148,7 +148,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		if r.PendingApproval != nil {
 			state += " (waits for approval " + r.PendingApproval.ApprovalID + ")"
 		}
-		return []any{r.RunID, r.Workflow, r.Status, state, show.Time(r.UpdatedAt)}
+		return []any{show.ID(r.RunID), r.Workflow, show.Word(r.Status), state, r.UpdatedAt}
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
@@ -16,11 +15,11 @@ import (
 // printRun writes one run.
 func printRun(p show.Printer, out io.Writer, run *enginev1.Run) error {
 	view := jsonview.RunOf(run)
-	return p.Print(out, view, func(w *tabwriter.Writer) {
+	return p.Print(out, view, func(w *show.Sheet) {
 		t := runRows{show.Rows{W: w}}
 		t.Row("run", view.RunID)
 		t.Row("workflow", fmt.Sprintf("%s (version %d)", view.Workflow, view.WorkflowVersion))
-		t.Row("status", view.Status)
+		t.Word("status", view.Status)
 		for _, h := range view.Holds {
 			t.Row("held", heldText(&h))
 		}
@@ -75,7 +74,7 @@ func (t runRows) standing(view *jsonview.Run) {
 // the last one that did.
 func (t runRows) approval(view *jsonview.Run) {
 	if a := view.PendingApproval; a != nil {
-		t.Row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+show.Time(a.Since))
+		t.Row("approval", a.ApprovalID+" for "+a.Event+" -> "+a.To+", asked by "+a.AskedBy+" at "+t.W.Time(a.Since))
 		t.Row("asked", a.Message)
 	}
 	if a := view.LastApproval; a != nil {

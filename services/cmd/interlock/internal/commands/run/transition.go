@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"text/tabwriter"
 
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
@@ -57,7 +55,7 @@ func (c *One) move(
 		if err != nil {
 			return err
 		}
-		err = c.Print(io.Out, view, func(w *tabwriter.Writer) { view.table(w, c.RunID) })
+		err = c.Print(io.Out, view, func(w *show.Sheet) { view.table(w, c.RunID) })
 		return cmp.Or(err, Outcome(view.Accepted, view.ApprovalID))
 	})
 }
@@ -77,7 +75,7 @@ func Outcome(accepted bool, approvalID string) error {
 
 // table writes the outcome; asked is the run that the transition was asked of, which may
 // not be the run that moved.
-func (v *transitionView) table(w io.Writer, asked string) {
+func (v *transitionView) table(w *show.Sheet, asked string) {
 	if r := v.Rejection; r != nil {
 		fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
 		return
@@ -86,7 +84,7 @@ func (v *transitionView) table(w io.Writer, asked string) {
 	if v.ApprovalID != "" {
 		verb = "parked"
 	}
-	fmt.Fprintf(w, verb+"\t%s\t%s\n", show.Text(whereabouts(&v.Run)), v.Run.Status)
+	fmt.Fprintf(w, verb+"\t%s\t%s\n", show.Text(whereabouts(&v.Run)), w.Word(v.Run.Status))
 	if v.Run.RunID != asked {
 		fmt.Fprintf(w, "run\t%s of %s\n", v.Run.RunID, show.Text(v.Run.Workflow))
 	}

@@ -35,6 +35,7 @@ func (c *watchCommand) next(stream grpc.ServerStreamingClient[enginev1.WatchRunR
 		return err
 	}
 	view := jsonview.RunOf(resp.GetRun())
-	return c.Next(out, view, fmt.Sprintf("%s  version %d  %s  %s",
-		show.Time(view.UpdatedAt), view.Version, view.Status, show.Text(whereabouts(&view))))
+	return c.Next(out, view, func(s show.Style) string {
+		return fmt.Sprintf("%s  version %d  %s  %s", s.Time(view.UpdatedAt), view.Version, s.Word(view.Status), show.Text(whereabouts(&view)))
+	})
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -45,7 +44,7 @@ func (c *registerCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		view := registeredSchema{jsonview.SchemaOf(resp.GetSchema()), resp.GetCreated()}
 		view.JSONSchema = nil
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			verb := "registered"
 			if !view.Created {
 				verb = "unchanged"
@@ -73,7 +72,7 @@ func (c *lists) table(
 		}
 		const columns = "NAME\tVERSION\tCREATED\tBY\tDESCRIPTION"
 		return show.Table(c.Printer, io.Out, columns, all, func(s *jsonview.Schema) []any {
-			return []any{s.Name, s.Version, show.Time(s.CreatedAt), s.CreatedBy, s.Description}
+			return []any{s.Name, s.Version, s.CreatedAt, s.CreatedBy, s.Description}
 		})
 	})
 }
@@ -121,7 +120,7 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		view := jsonview.SchemaOf(resp.GetSchema())
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			fmt.Fprintf(w, "%s\tversion %d\t%s\n", show.Text(view.Name), view.Version, view.Digest)
 			if view.Description != "" {
 				fmt.Fprintln(w, show.Text(view.Description))

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -58,10 +57,10 @@ func (f promptFlags) read(io console.Streams) (string, error) {
 // printSession writes one session.
 func printSession(p show.Printer, io console.Streams, session *statev1.Session) error {
 	view := jsonview.SessionOf(session)
-	return p.Print(io.Out, view, func(w *tabwriter.Writer) { sessionRows(w, &view) })
+	return p.Print(io.Out, view, func(w *show.Sheet) { sessionRows(w, &view) })
 }
 
-func sessionRows(w *tabwriter.Writer, s *jsonview.Session) {
+func sessionRows(w *show.Sheet, s *jsonview.Session) {
 	t := show.Rows{W: w}
 	t.Row("session", s.SessionName)
 	t.Row("id", s.SessionID)
@@ -88,7 +87,7 @@ func sessionRows(w *tabwriter.Writer, s *jsonview.Session) {
 	t.Row("component", s.StateRef)
 	t.Row("subject", s.Subject)
 	t.Row("may read", strings.Join(s.Grants, ", "))
-	t.Row("updated", show.Time(s.UpdatedAt))
+	t.Time("updated", s.UpdatedAt)
 	t.Row("version", fmt.Sprint(s.Version))
 }
 
@@ -164,7 +163,7 @@ func (c *createCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		view := createdSession{jsonview.SessionOf(resp.GetSession()), resp.GetCreated()}
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) { sessionRows(w, &view.Session) })
+		return c.Print(io.Out, view, func(w *show.Sheet) { sessionRows(w, &view.Session) })
 	})
 }
 
@@ -222,7 +221,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 			if s.ParentSessionName != nil {
 				parent = *s.ParentSessionName
 			}
-			return []any{s.SessionName, parent, statusText(s), reportText(s), show.Time(s.UpdatedAt)}
+			return []any{s.SessionName, parent, statusText(s), reportText(s), s.UpdatedAt}
 		})
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -36,7 +35,7 @@ func (c *treeCommand) Run(ctx context.Context, streams console.Streams) error {
 		}
 		slices.Reverse(all) // children are shown in the order in which they were created
 		tree := treeOf(jsonview.SessionOf(top.GetSession()), all)
-		return c.Print(streams.Out, tree, func(w *tabwriter.Writer) {
+		return c.Print(streams.Out, tree, func(w *show.Sheet) {
 			fmt.Fprintln(w, "SESSION\tSTATUS\tSTATE UPDATE\tWAITS FOR")
 			tree.draw(w, "", "")
 		})

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -40,7 +39,7 @@ func (c *oneState) update(
 // printChanged tells of a change that was made.
 func printChanged(p show.Printer, io console.Streams, verb string, state *statev1.State) error {
 	view := jsonview.StateOf(state)
-	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+	return p.Print(io.Out, view, func(w *show.Sheet) {
 		fmt.Fprintf(w, "%s\t%s\tversion %d\n", verb, view.StateID, view.Version)
 	})
 }

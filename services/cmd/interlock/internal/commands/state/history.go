@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc"
@@ -41,11 +40,11 @@ func (c *historyCommand) Run(ctx context.Context, streams console.Streams) error
 	if err != nil {
 		return err
 	}
-	return c.Print(streams.Out, all, func(w *tabwriter.Writer) {
+	return c.Print(streams.Out, all, func(w *show.Sheet) {
 		fmt.Fprintln(w, "VERSION\tTIME\tCHANGE\tSCHEMA VERSION\tSESSION\tACTOR")
 		for i := range all {
 			v := &all[i]
-			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", v.Version, show.Time(v.Time), v.Type, v.SchemaVersion,
+			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", v.Version, w.Time(v.Time), v.Type, v.SchemaVersion,
 				show.Text(v.SessionName), show.Text(v.Actor))
 		}
 		if c.Patches {
@@ -84,7 +83,7 @@ func (c *diffCommand) Run(ctx context.Context, streams console.Streams) error {
 			return err
 		}
 		view := diffView{StateID: c.StateID, From: c.From, To: version, Patch: document.Diff(from, to).AppendJSON(nil)}
-		return c.Print(streams.Out, view, func(w *tabwriter.Writer) { show.Operations(w, view.Patch) })
+		return c.Print(streams.Out, view, func(w *show.Sheet) { show.Operations(w, view.Patch) })
 	})
 }
 

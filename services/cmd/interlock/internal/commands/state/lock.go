@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"google.golang.org/grpc"
@@ -66,9 +65,9 @@ func (c *oneState) lease(ctx context.Context, io console.Streams, verb string, f
 			return err
 		}
 		view := leaseView{resp.GetFencingToken(), jsonview.Time(resp.GetExpiresAt())}
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			fmt.Fprintf(w, "%s\t%s\tfencing token %d\tuntil %s\n",
-				verb, show.Text(c.StateID), view.FencingToken, show.Time(view.ExpiresAt))
+				verb, show.Text(c.StateID), view.FencingToken, w.Time(view.ExpiresAt))
 		})
 	})
 }
@@ -90,6 +89,6 @@ func (c *unlockCommand) Run(ctx context.Context, io console.Streams) error {
 			StateID  string `json:"state_id"`
 			Unlocked bool   `json:"unlocked"`
 		}{c.StateID, true}
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "unlocked\t%s\n", show.Text(c.StateID)) })
+		return c.Print(io.Out, view, func(w *show.Sheet) { fmt.Fprintf(w, "unlocked\t%s\n", show.Text(c.StateID)) })
 	})
 }

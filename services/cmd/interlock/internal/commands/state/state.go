@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -56,15 +55,15 @@ func (c *documentFlags) read(io console.Streams) ([]byte, error) {
 // printState writes one state.
 func printState(p show.Printer, io console.Streams, state *statev1.State) error {
 	view := jsonview.StateOf(state)
-	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+	return p.Print(io.Out, view, func(w *show.Sheet) {
 		t := show.Rows{W: w}
 		t.Row("state", view.StateID)
 		t.Row("schema", fmt.Sprintf("%s (version %d)", view.SchemaName, view.SchemaVersion))
 		t.Row("root session", view.RootSessionName)
 		t.Row("version", fmt.Sprint(view.Version))
-		t.Row("updated", show.Time(view.UpdatedAt)+" by "+view.UpdatedBy)
+		t.Row("updated", w.Time(view.UpdatedAt)+" by "+view.UpdatedBy)
 		if l := view.Lock; l != nil {
-			t.Row("locked", "by "+l.Holder+" until "+show.Time(l.ExpiresAt))
+			t.Row("locked", "by "+l.Holder+" until "+w.Time(l.ExpiresAt))
 		}
 		if view.CurrentData != nil {
 			fmt.Fprintln(w, show.Indented(view.CurrentData))
@@ -159,7 +158,7 @@ func printParts(p show.Printer, io console.Streams, resp *statev1.GetStateRespon
 	for _, p := range resp.GetParts() {
 		view.Parts = append(view.Parts, jsonview.PartOf(p))
 	}
-	return p.Print(io.Out, view, func(w *tabwriter.Writer) {
+	return p.Print(io.Out, view, func(w *show.Sheet) {
 		for _, p := range view.Parts {
 			value := "(nothing)"
 			if p.Found {
@@ -203,7 +202,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		const columns = "STATE\tSCHEMA\tROOT SESSION\tVERSION\tUPDATED\tBY"
 		return show.Table(c.Printer, io.Out, columns, all, func(s *jsonview.State) []any {
-			return []any{s.StateID, s.SchemaName, s.RootSessionName, s.Version, show.Time(s.UpdatedAt), s.UpdatedBy}
+			return []any{show.ID(s.StateID), s.SchemaName, s.RootSessionName, s.Version, s.UpdatedAt, s.UpdatedBy}
 		})
 	})
 }
@@ -226,6 +225,6 @@ func (c *deleteCommand) Run(ctx context.Context, io console.Streams) error {
 			StateID string `json:"state_id"`
 			Deleted bool   `json:"deleted"`
 		}{c.StateID, true}
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) { fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.StateID)) })
+		return c.Print(io.Out, view, func(w *show.Sheet) { fmt.Fprintf(w, "deleted\t%s\n", show.Text(c.StateID)) })
 	})
 }

@@ -55,7 +55,7 @@ type deletedState struct {
 func (c *watchCommand) show(resp *statev1.WatchStateResponse, out io.Writer) error {
 	change := jsonview.StateVersionOf(resp.GetChange())
 	if resp.GetDeleted() {
-		return c.Next(out, deletedState{jsonview.StateDeleted, resp.GetStateId()}, "deleted")
+		return c.Next(out, deletedState{jsonview.StateDeleted, resp.GetStateId()}, func(show.Style) string { return "deleted" })
 	}
 	event := watchedChange{StateEvent: jsonview.StateEventOf(resp.GetStateId(), resp.GetChange())}
 	if c.Patches {
@@ -65,8 +65,9 @@ func (c *watchCommand) show(resp *statev1.WatchStateResponse, out io.Writer) err
 	if by == "" {
 		by = change.Actor
 	}
-	err := c.Next(out, event, fmt.Sprintf("%s  version %d  %s  by %s",
-		show.Time(change.Time), change.Version, change.Type, show.Text(by)))
+	err := c.Next(out, event, func(s show.Style) string {
+		return fmt.Sprintf("%s  version %d  %s  by %s", s.Time(change.Time), change.Version, change.Type, show.Text(by))
+	})
 	if err == nil && c.Patches && c.ForPeople() {
 		show.Operations(out, change.Patch)
 	}

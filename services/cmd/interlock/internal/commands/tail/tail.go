@@ -71,29 +71,29 @@ func (c *Command) Run(ctx context.Context, streams console.Streams) error {
 // print writes an event. One that is not valid JSON is written as it is.
 func (c *Command) print(out io.Writer, m bus.Message) error {
 	if c.ForPeople() {
-		return c.Next(out, nil, tableLine(m))
+		return c.Next(out, nil, func(s show.Style) string { return tableLine(s, m) })
 	}
 	if c.Quiet {
 		_, err := fmt.Fprintln(out, show.Text(m.ID))
 		return err
 	}
 	if c.Output == "yaml" {
-		return c.Next(out, jsontext.Value(m.Payload), "")
+		return c.Next(out, jsontext.Value(m.Payload), nil)
 	}
 	_, err := fmt.Fprintln(out, jsonLine(m.Payload))
 	return err
 }
 
 // tableLine is an event for people.
-func tableLine(m bus.Message) string {
+func tableLine(s show.Style, m bus.Message) string {
 	ev, err := bus.Decode(m.Payload)
 	if err != nil || ev.GetEntity() == "" {
-		return fmt.Sprintf("%s  %s  not an event that this version reads", show.Clock(m.Time), show.Text(m.Subject))
+		return fmt.Sprintf("%s  %s  not an event that this version reads", s.Time(m.Time), show.Text(m.Subject))
 	}
 	if ev.GetTime() == nil {
 		ev.Time = timestamppb.New(m.Time)
 	}
-	return show.Event(ev, rpc.DefaultNamespace)
+	return s.Event(ev, rpc.DefaultNamespace)
 }
 
 // jsonLine is JSON as programs and people can read it: without the escapes that

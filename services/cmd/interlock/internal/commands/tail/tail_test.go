@@ -10,14 +10,15 @@ import (
 
 	eventv1 "github.com/interlock-run/interlock/gen/go/interlock/event/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 )
 
 func TestTableLine(t *testing.T) {
 	t.Parallel()
-	at := time.Date(2026, 11, 20, 14, 50, 52, 0, time.Local)
+	at := time.Date(2026, 11, 20, 14, 50, 52, 0, time.UTC)
 	for _, payload := range []string{"", "{}", `{"id":`, "[]", `{"type":"io.nats"}`} {
 		m := bus.Message{Subject: "interlock.default.run.r.\x1b", Payload: []byte(payload), Time: at}
-		if got := tableLine(m); got != "14:50:52  interlock.default.run.r.⟦U+001B⟧  not an event that this version reads" {
+		if got := tableLine(show.Style{}, m); got != "2026-11-20T14:50:52Z  interlock.default.run.r.⟦U+001B⟧  not an event that this version reads" {
 			t.Errorf("%q: %s", payload, got)
 		}
 	}
@@ -26,15 +27,15 @@ func TestTableLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "14:50:52  run       run_1  paused"
-	if got := tableLine(bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: at}); got != want {
+	const want = "2026-11-20T14:50:52Z  run       run_1  paused"
+	if got := tableLine(show.Style{}, bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: at}); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	ev.Time = timestamppb.New(at.Add(time.Hour)) // when it was decided counts
 	if e, err = bus.Encode(ev); err != nil {
 		t.Fatal(err)
 	}
-	if got := tableLine(bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: at}); got != strings.Replace(want, "14:", "15:", 1) {
+	if got := tableLine(show.Style{}, bus.Message{Subject: e.Subject, ID: e.ID, Payload: e.Payload, Time: at}); got != strings.Replace(want, "T14:", "T15:", 1) {
 		t.Errorf("got %q", got)
 	}
 }

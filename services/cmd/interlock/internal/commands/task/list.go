@@ -46,7 +46,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 		}
 		const columns = "TASK\tSESSION\tKIND\tSTATUS\tGIVEN\tRUNNER\tUNTIL\tERROR"
 		return show.Table(c.Printer, io.Out, columns, all, func(t *jsonview.Task) []any {
-			return []any{t.TaskID, t.SessionName, taskKindText(t), t.Status, t.Given, t.Runner, untilText(t), t.Error}
+			return []any{t.TaskID, t.SessionName, taskKindText(t), t.Status, t.Given, t.Runner, until(t), t.Error}
 		})
 	})
 }
@@ -58,17 +58,14 @@ func taskKindText(t *jsonview.Task) string {
 	return t.Kind
 }
 
-// untilText is when the lease of a task ends, or a task that waits is due.
-func untilText(t *jsonview.Task) string {
-	until := time.Time{}
+// until is when the lease of a task ends, or a task that waits is due; zero for others.
+func until(t *jsonview.Task) time.Time {
 	switch t.Status {
 	case "leased":
-		until = t.LeaseExpiresAt
+		return t.LeaseExpiresAt
 	case "delayed":
-		until = t.DueAt
+		return t.DueAt
+	default:
+		return time.Time{}
 	}
-	if until.IsZero() {
-		return ""
-	}
-	return show.Time(until)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/interlock-run/interlock/pkg/auth"
@@ -66,7 +65,7 @@ func (c *inspectCommand) Run(streams console.Streams) error {
 		Status: status, Name: claims.Name, Role: auth.Agent, Namespace: claims.Namespace, Session: claims.Session,
 		Branch: claims.Branch, IssuedAt: claims.IssuedAt, ExpiresAt: claims.Expires, ID: claims.ID,
 	}
-	if err := c.Print(streams.Out, view, func(w *tabwriter.Writer) { printRows(w, &view) }); err != nil {
+	if err := c.Print(streams.Out, view, func(w *show.Sheet) { printRows(w, &view) }); err != nil {
 		return err
 	}
 	if status != valid && status != unchecked {
@@ -99,15 +98,15 @@ func (c *inspectCommand) status(token string, now time.Time) (string, error) {
 	}
 }
 
-func printRows(w *tabwriter.Writer, v *inspected) {
+func printRows(w *show.Sheet, v *inspected) {
 	t := show.Rows{W: w}
-	t.Row("status", v.Status)
+	t.Word("status", v.Status)
 	t.Row("name", v.Name)
 	t.Row("role", string(v.Role))
 	t.Row("namespace", v.Namespace)
 	t.Row("session", v.Session)
 	t.Row("branch", v.Branch)
-	t.Row("issued", show.Time(v.IssuedAt))
-	t.Row("expires", show.Time(v.ExpiresAt))
+	t.Time("issued", v.IssuedAt)
+	t.Time("expires", v.ExpiresAt)
 	t.Row("id", v.ID)
 }

@@ -3,7 +3,6 @@ package workflow
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"google.golang.org/grpc"
 
@@ -56,7 +55,7 @@ func (c *getCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		view := jsonview.WorkflowOf(resp.GetWorkflow())
-		return c.Print(io.Out, view, func(w *tabwriter.Writer) {
+		return c.Print(io.Out, view, func(w *show.Sheet) {
 			fmt.Fprintf(w, "%s\tversion %d\t%s\n", show.Text(view.Name), view.Version, view.Digest)
 			fmt.Fprintln(w, show.Lines(string(view.Definition)))
 		})
@@ -80,7 +79,7 @@ func (c *listCommand) Run(ctx context.Context, io console.Streams) error {
 			return err
 		}
 		return show.Table(c.Printer, io.Out, "NAME\tVERSION\tCREATED\tBY", all, func(v *jsonview.Workflow) []any {
-			return []any{v.Name, v.Version, show.Time(v.CreatedAt), v.CreatedBy}
+			return []any{v.Name, v.Version, v.CreatedAt, v.CreatedBy}
 		})
 	})
 }
