@@ -26,6 +26,8 @@ type request struct {
 	session string
 	// settles is the approval whose decision this carries out.
 	settles string
+	// dry decides, and commits nothing.
+	dry bool
 }
 
 func (r request) subject() string {
@@ -56,7 +58,7 @@ func (r request) refusedFor(refusal *authority.Refusal, run *workflow.Run, m def
 // it; again from the start when another request was faster. Then it tells the approval
 // service what the commit has parked. Every change of a run that exists takes this way.
 func (a *App) change(ctx context.Context, caller Caller, r request) (*Outcome, error) {
-	fresh := false
+	fresh := r.dry // no commit finds out that it was decided on old records
 	done, err := retry.Do(ctx, r.subject(), func() (*committed, error) {
 		s := a.newScene(caller, r.target, fresh)
 		fresh = true
@@ -79,6 +81,7 @@ func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*comm
 		return s.answerRefused(ctx, d)
 	}
 	f := newFamily(s.app, caller, s)
+	f.dry = r.dry
 	command, err := f.fillIn(ctx, d.aim.At, d.m, r.command)
 	if err != nil {
 		return nil, err
@@ -89,7 +92,21 @@ func (s *scene) changeOnce(ctx context.Context, caller Caller, r request) (*comm
 			return nil, err
 		}
 	}
+	if r.dry {
+		return f.foresee(ctx, d, stepped)
+	}
 	return f.commit(ctx, d, stepped, r)
+}
+
+// foresee is what the steps would come to. It has no steps to carry out.
+func (f *family) foresee(ctx context.Context, d decision, s *step) (*committed, error) {
+	after, err := f.after(ctx, d.aim.Asked)
+	if err != nil {
+		return nil, err
+	}
+	outcome := outcomeOf(&s.out)
+	outcome.View, err = f.view(ctx, after.View())
+	return &committed{outcome: outcome}, err
 }
 
 // answerRefused is what came of a request that is refused: the first answer, for a repeat

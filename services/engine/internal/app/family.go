@@ -26,6 +26,8 @@ type family struct {
 	// scene is what the change was decided on.
 	scene *scene
 	steps []*step
+	// dry is true when nothing of it will be committed.
+	dry bool
 }
 
 // step is one run of a family and what came of its command.
@@ -95,6 +97,9 @@ func (f *family) fillIn(ctx context.Context, at authority.Place, m definition.Co
 	}
 }
 
+// notAsked stands for the approval that a dry run would ask for.
+const notAsked = "dry_run"
+
 // askable gives an event the id of the approval that it may have to wait for, or says
 // why nobody could ever grant that.
 func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fire {
@@ -106,7 +111,10 @@ func (f *family) askable(m definition.Compiled, fire workflow.Fire) workflow.Fir
 		fire.Unasked = "nobody but you could grant it: " + err.Error()
 		return fire
 	}
-	fire.ApprovalID = typeid.New(typeid.Approval)
+	fire.ApprovalID = notAsked
+	if !f.dry {
+		fire.ApprovalID = typeid.New(typeid.Approval)
+	}
 	return fire
 }
 

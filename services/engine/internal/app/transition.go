@@ -16,16 +16,22 @@ type Transition struct {
 
 	ExpectedVersion int64
 	IdempotencyKey  string
+	// DryRun decides, and does nothing of it.
+	DryRun bool
 }
 
 // Transition asks the machine to move on (S2). A refusal is an Outcome, not an
-// error; it is recorded and announced like any other decision.
+// error; it is recorded and announced like any other decision, unless this is a dry run.
 func (a *App) Transition(ctx context.Context, caller Caller, req Transition) (*Outcome, error) {
 	data, err := parseObject("data", req.Data)
 	if err != nil {
 		return nil, err
 	}
+	if req.DryRun {
+		req.IdempotencyKey = "" // it is no request to answer twice
+	}
 	return a.change(ctx, caller, request{
+		dry:      req.DryRun,
 		op:       authority.Transition,
 		target:   req.Target,
 		command:  workflow.Fire{Event: req.Event, Data: data, Actor: caller.Principal.Name},

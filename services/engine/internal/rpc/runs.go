@@ -92,7 +92,7 @@ func (s *Runs) TransitionRun(ctx context.Context, req *enginev1.TransitionRunReq
 	outcome, err := s.app.Transition(ctx, caller(ctx), app.Transition{
 		Target: app.Target{RunID: req.GetRunId(), SessionID: req.GetSessionId(), Branch: req.GetBranch()},
 		Event:  req.GetEvent(), Data: req.GetData(),
-		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(),
+		ExpectedVersion: req.GetExpectedVersion(), IdempotencyKey: req.GetIdempotencyKey(), DryRun: req.GetDryRun(),
 	})
 	if err != nil {
 		return nil, err

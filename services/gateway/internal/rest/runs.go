@@ -33,6 +33,7 @@ type TransitionRequest struct {
 	Data            jsontext.Value `json:"data,omitzero" doc:"A JSON object that merges into the context after the transition."`
 	ExpectedVersion int64          `json:"expected_version,omitzero" doc:"409 unless the run is at this version; 0 or absent for any. If-Match says the same, with 412."`
 	Branch          string         `json:"branch,omitzero" doc:"The branch of the run's fork that the event is for; by default the one that unbound callers work in."`
+	DryRun          bool           `json:"dry_run,omitzero" doc:"Decide, and do nothing of it: the run of the answer is as it would be, and stays as it is. approval_id is dry_run where humans would be asked."`
 }
 
 // ForceStateRequest jumps to any state.

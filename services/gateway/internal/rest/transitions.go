@@ -18,15 +18,22 @@ func (e *edge) transition(c *call, in TransitionRequest) (*answer, error) {
 	}
 	resp, err := e.Runs.TransitionRun(c.ctx, &enginev1.TransitionRunRequest{
 		RunId: c.path("id"), Event: in.Event, Data: data, ExpectedVersion: version,
-		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch,
+		IdempotencyKey: c.header(headerIdempotency), Branch: in.Branch, DryRun: in.DryRun,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return ok(TransitionResponse{
+	if in.DryRun { // no version of the run has what the answer shows
+		return ok(transitionOf(resp)), nil
+	}
+	return ok(transitionOf(resp)).tagged(c.tagOf(resp.GetRun())), nil
+}
+
+func transitionOf(resp *enginev1.TransitionRunResponse) TransitionResponse {
+	return TransitionResponse{
 		Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()), Note: resp.GetNote(),
 		Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(),
-	}).tagged(c.tagOf(resp.GetRun())), nil
+	}
 }
 
 func (e *edge) forceState(c *call, in ForceStateRequest) (*answer, error) {

@@ -34,6 +34,8 @@ type Check struct {
 	EstimatedCost rules.MicroUSD
 	// Qualified is the tool's full name where Tool is not: policies judge that.
 	Qualified string
+	// DryRun decides, and does nothing of it: see rehearse.
+	DryRun bool
 }
 
 // question is a check while it is worked on.
@@ -53,7 +55,9 @@ type question struct {
 // the log and its event are committed together, on condition that the run and the
 // policies are still what was judged by.
 func (a *App) Check(ctx context.Context, caller Caller, req Check) (*Decision, error) {
-	if req.CallID == "" {
+	if req.DryRun {
+		req.CallID = "" // nobody may report it
+	} else if req.CallID == "" {
 		req.CallID = typeid.New(typeid.Call)
 	}
 	if req.EstimatedCost < 0 {
@@ -107,6 +111,9 @@ func (a *App) attempt(ctx context.Context, q *question, s *snapshotOf) (*Decisio
 	if s.superseded != "" && d.Verdict.Code == toolcall.CodeRunNotActive {
 		d.Message = fmt.Sprintf("Tool %s is denied: run %s is %s, and its session now drives run %s. Name that run, or the session.",
 			document.Quote(q.req.Tool), s.run.ID, s.run.Status, s.superseded)
+	}
+	if q.req.DryRun {
+		return d, a.foresee(ctx, q, s, std, d)
 	}
 	d.Shadows = a.shadows(ctx, q, s, std, d.combined)
 	if d.Verdict.Decision == toolcall.Ask {

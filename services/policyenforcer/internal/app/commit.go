@@ -40,13 +40,7 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 		}
 	}
 	v := &d.Verdict
-	if v.Counted {
-		batch.Counters = []store.Counter{{Owner: s.entry, Name: ledger.Iterations, Delta: 1, Limit: limitOr(v.MaxIterations)}}
-		if v.ContextBudget > 0 {
-			// Adds nothing: it is refused when the budget is spent (S3.7).
-			batch.Counters = append(batch.Counters, store.Counter{Owner: s.entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
-		}
-	}
+	batch.Counters = stateCounters(s, v)
 	result, err := a.commit(ctx, q, s, std, d, log, batch)
 	switch {
 	case err != nil:
@@ -64,6 +58,19 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 		d.Iterations = result.Counters[0]
 	}
 	return nil
+}
+
+// stateCounters are what a state counts for a call.
+func stateCounters(s *snapshotOf, v *toolcall.Verdict) []store.Counter {
+	if !v.Counted {
+		return nil
+	}
+	counters := []store.Counter{{Owner: s.entry, Name: ledger.Iterations, Delta: 1, Limit: limitOr(v.MaxIterations)}}
+	if v.ContextBudget > 0 {
+		// Adds nothing: it is refused when the budget is spent (S3.7).
+		counters = append(counters, store.Counter{Owner: s.entry, Name: ledger.ContextBytes, Limit: v.ContextBudget - 1})
+	}
+	return counters
 }
 
 // commit commits a decision with its record in the log and what policies count, and on

@@ -468,8 +468,12 @@ type TransitionRunRequest struct {
 	ExpectedVersion int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3" json:"expected_version,omitempty"`
 	// A repeated request with the same key returns the first response. Empty for none.
 	IdempotencyKey string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Decide, and do nothing of it: the response is that of the event, with the run as it
+	// would be, and the run stays as it is. Nothing is recorded or announced, and nobody is
+	// asked. idempotency_key is ignored.
+	DryRun        bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TransitionRunRequest) Reset() {
@@ -551,6 +555,13 @@ func (x *TransitionRunRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *TransitionRunRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
 // TransitionRunResponse is the outcome of an event.
 type TransitionRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -561,7 +572,8 @@ type TransitionRunResponse struct {
 	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
 	// Set when the event was not accepted.
 	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
-	// The approval that must be granted first; empty when no human is asked.
+	// The approval that must be granted first; empty when no human is asked, and "dry_run"
+	// where one would be.
 	ApprovalId string `protobuf:"bytes,4,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
 	// Why an accepted event changed nothing; empty otherwise.
 	Note          string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
@@ -1764,7 +1776,7 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\x04view\x18\x04 \x01(\x0e2\x1c.interlock.engine.v1.RunViewB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04view\"h\n" +
 	"\x10ListRunsResponse\x12,\n" +
 	"\x04runs\x18\x01 \x03(\v2\x18.interlock.engine.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9f\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb8\x02\n" +
 	"\x14TransitionRunRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -1774,7 +1786,8 @@ const file_interlock_engine_v1_run_service_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05event\x12\x12\n" +
 	"\x04data\x18\x05 \x01(\fR\x04data\x122\n" +
 	"\x10expected_version\x18\x06 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x0fexpectedVersion\x121\n" +
-	"\x0fidempotency_key\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\"\xd2\x01\n" +
+	"\x0fidempotency_key\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x0eidempotencyKey\x12\x17\n" +
+	"\adry_run\x18\b \x01(\bR\x06dryRun\"\xd2\x01\n" +
 	"\x15TransitionRunResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.interlock.engine.v1.RunR\x03run\x12<\n" +

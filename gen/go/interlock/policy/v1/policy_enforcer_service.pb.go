@@ -48,8 +48,13 @@ type CheckToolCallRequest struct {
 	// What the call is estimated to cost, in decimal US dollars such as "0.02"; empty for
 	// none.
 	EstimatedCostUsd string `protobuf:"bytes,8,opt,name=estimated_cost_usd,json=estimatedCostUsd,proto3" json:"estimated_cost_usd,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Decide, and do nothing of it: nothing is counted, logged, announced or asked, and the
+	// call must not be made on the strength of it. call_id is ignored, and empty in the
+	// response. Where humans would be asked, the decision is ASK, whatever they have
+	// decided of earlier calls.
+	DryRun        bool `protobuf:"varint,9,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckToolCallRequest) Reset() {
@@ -136,6 +141,13 @@ func (x *CheckToolCallRequest) GetEstimatedCostUsd() string {
 		return x.EstimatedCostUsd
 	}
 	return ""
+}
+
+func (x *CheckToolCallRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // CheckToolCallResponse is the decision on a tool call.
@@ -704,7 +716,7 @@ var File_interlock_policy_v1_policy_enforcer_service_proto protoreflect.FileDesc
 
 const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\n" +
-	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xc3\x02\n" +
+	"1interlock/policy/v1/policy_enforcer_service.proto\x12\x13interlock.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17google/rpc/status.proto\x1a\x1dinterlock/engine/v1/run.proto\x1a\"interlock/policy/v1/decision.proto\x1a#interlock/policy/v1/tool_call.proto\"\xdc\x02\n" +
 	"\x14CheckToolCallRequest\x12\x1f\n" +
 	"\x06run_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05runId\x12'\n" +
 	"\n" +
@@ -715,7 +727,8 @@ const file_interlock_policy_v1_policy_enforcer_service_proto_rawDesc = "" +
 	"\x0equalified_tool\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\rqualifiedTool\x12\x14\n" +
 	"\x05input\x18\x06 \x01(\fR\x05input\x12!\n" +
 	"\acall_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06callId\x125\n" +
-	"\x12estimated_cost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\"\x9e\x04\n" +
+	"\x12estimated_cost_usd\x18\b \x01(\tB\a\xbaH\x04r\x02\x18 R\x10estimatedCostUsd\x12\x17\n" +
+	"\adry_run\x18\t \x01(\bR\x06dryRun\"\x9e\x04\n" +
 	"\x15CheckToolCallResponse\x129\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x1d.interlock.policy.v1.DecisionR\bdecision\x125\n" +
 	"\x04code\x18\x02 \x01(\x0e2!.interlock.policy.v1.DecisionCodeR\x04code\x12\x18\n" +
