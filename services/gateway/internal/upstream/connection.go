@@ -59,6 +59,8 @@ type connection struct {
 	moved   chan struct{}      // closed and replaced when one of session, err and calls changes
 	offers  offers             // as last listed, kept while the server is down
 	said    Kinds              // lists that the server says have changed since
+	// onlyAsTask are the tools that can only be called as tasks.
+	onlyAsTask map[string]bool
 }
 
 func newConnection(server Server, options Options, progress *progress, changed func(Kinds), updated func(uri string)) *connection {
@@ -137,6 +139,7 @@ func (c *connection) serve(ctx context.Context, protocol string, env environment
 	c.watchAgain(starting, session)
 	if c.options.Alone != nil {
 		c.options.Alone.adopt(starting, c, session)
+		defer c.options.Alone.forget(c, session)
 	}
 	connected()
 	gone := make(chan error, 1)

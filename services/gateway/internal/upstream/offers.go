@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -52,6 +53,9 @@ func (o offers) differ(from offers) Kinds {
 func (c *connection) ask(ctx context.Context, session *sdk.ClientSession) (o offers, err error) {
 	about := session.InitializeResult()
 	o.instructions = about.Instructions
+	c.mu.Lock()
+	c.onlyAsTask = nil // the list says it anew
+	c.mu.Unlock()
 	if about.Capabilities != nil {
 		o.capabilities = *about.Capabilities
 	}
@@ -59,6 +63,8 @@ func (c *connection) ask(ctx context.Context, session *sdk.ClientSession) (o off
 		if o.tools, err = collect(c, "tools", session.Tools(ctx, nil)); err != nil {
 			return o, err
 		}
+		// Tasks are not relayed.
+		o.tools = slices.DeleteFunc(o.tools, func(tool *sdk.Tool) bool { return c.needsTask(tool.Name) })
 		for _, tool := range o.tools {
 			if tool.InputSchema == nil {
 				tool.InputSchema = anyObject
@@ -79,6 +85,28 @@ func (c *connection) ask(ctx context.Context, session *sdk.ClientSession) (o off
 		}
 	}
 	return o, nil
+}
+
+// needTask notes tools that can only be called as tasks.
+func (c *connection) needTask(names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range names {
+		if c.onlyAsTask[name] || len(c.onlyAsTask) == maxOffers {
+			continue
+		}
+		if c.onlyAsTask == nil {
+			c.onlyAsTask = map[string]bool{}
+		}
+		c.onlyAsTask[name] = true
+		c.log.Warn("upstream: a tool is not listed: it can only be called as a task, and tasks are not relayed", "tool", fmt.Sprintf("%.64s", name))
+	}
+}
+
+func (c *connection) needsTask(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.onlyAsTask[name]
 }
 
 // collect lists things of one kind, up to the bounds.

@@ -165,15 +165,22 @@ func (p *Peer) SetLevel(ctx context.Context, level sdk.LoggingLevel) {
 	}
 }
 
-// adopt notes a session that is the client's alone, and tells it what the client wants.
-func (p *Peer) adopt(ctx context.Context, c *connection, session *sdk.ClientSession) {
+// adopt notes a session that is the client's alone, and tells it what the client wants. It
+// returns the session that was noted first.
+func (p *Peer) adopt(ctx context.Context, c *connection, session *sdk.ClientSession) *sdk.ClientSession {
 	p.mu.Lock()
-	level := p.level
-	p.own[c] = session
+	level, first := p.level, p.own[c]
+	if first == nil {
+		p.own[c] = session
+	}
 	p.mu.Unlock()
+	if first != nil {
+		return first
+	}
 	if caps := session.InitializeResult().Capabilities; level != "" && caps != nil && caps.Logging != nil {
 		session.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: level}) //nolint:errcheck // as in SetLevel
 	}
+	return session
 }
 
 // session is the client's own session with a server over HTTP, which it opens when it is
@@ -196,23 +203,24 @@ func (p *Peer) session(ctx context.Context, c *connection) (*sdk.ClientSession, 
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	p.mu.Lock()
-	other := p.own[c]
-	p.mu.Unlock()
-	if other != nil {
-		session.Close() // another call was first
-		return other, nil
+	if first := p.adopt(ctx, c, session); first != session {
+		session.Close() // another call was faster
+		return first, nil
 	}
-	p.adopt(ctx, c, session)
 	go func() {
 		session.Wait() //nolint:errcheck // it is opened anew when it is needed
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.own[c] == session {
-			delete(p.own, c)
-		}
+		p.forget(c, session)
 	}()
 	return session, nil
+}
+
+// forget forgets a session that has ended.
+func (p *Peer) forget(c *connection, session *sdk.ClientSession) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.own[c] == session {
+		delete(p.own, c)
+	}
 }
 
 // Leave ends what is the client's alone.

@@ -17,14 +17,20 @@ const longestNotice = 1 << 20
 // an event stream.
 type tap struct {
 	io.ReadCloser
-	notices
+	heard
 	line    []byte // as far as it has been read
 	tooLong bool   // line is not a notice
 }
 
-// notices take what a server tells of calls under way, by the methods of their
-// notifications.
-type notices map[string]func(params json.RawMessage)
+// heard takes what is read.
+type heard struct {
+	// notices take what a server tells of calls under way, by the methods of their
+	// notifications.
+	notices map[string]func(params json.RawMessage)
+	// needTask takes the names of tools that can only be called as tasks, which the SDK
+	// does not tell.
+	needTask func(names []string)
+}
 
 // Read implements io.Reader.
 func (t *tap) Read(into []byte) (int, error) {
@@ -37,6 +43,9 @@ func (t *tap) Read(into []byte) (int, error) {
 		if read = rest; ended {
 			t.end()
 		}
+	}
+	if err == io.EOF {
+		t.end() // the last line need not end
 	}
 	return n, err
 }
@@ -51,5 +60,31 @@ func (t *tap) end() {
 			}
 		}
 	}
+	if !t.tooLong && bytes.Contains(line, []byte(`"taskSupport"`)) {
+		t.needTask(onlyAsTasks(line))
+	}
 	t.line, t.tooLong = t.line[:0], false
+}
+
+// onlyAsTasks are the names of such tools in an answer to tools/list.
+func onlyAsTasks(answer []byte) (names []string) {
+	var list struct {
+		Result struct {
+			Tools []struct {
+				Name      string
+				Execution struct {
+					TaskSupport string `json:"taskSupport"`
+				}
+			}
+		}
+	}
+	if json.Unmarshal(answer, &list) != nil {
+		return nil // it is something else
+	}
+	for _, tool := range list.Result.Tools {
+		if tool.Execution.TaskSupport == "required" {
+			names = append(names, tool.Name)
+		}
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,16 +15,16 @@ import (
 // what was started for it, or, when not told to stop, says how it ended by itself.
 func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, ended func(stop bool) error, err error) {
 	frame := 4*c.options.MaxResultBytes + 1<<20
-	said := notices{"notifications/progress": c.progress.relay}
+	heard := heard{notices: map[string]func(json.RawMessage){"notifications/progress": c.progress.relay}, needTask: c.needTask}
 	if peer != nil {
-		said["notifications/message"] = peer.message
+		heard.notices["notifications/message"] = peer.message
 	}
 	if len(c.server.Command) > 0 {
 		p, err := startProcess(c.server, c.options, env)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &sdk.IOTransport{Reader: &tap{ReadCloser: p.stdout, notices: said}, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
+		return &sdk.IOTransport{Reader: &tap{ReadCloser: p.stdout, heard: heard}, Writer: p.stdin, MaxLineLength: frame}, p.end, nil
 	}
 	endpoint, err := url.Parse(c.server.URL)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
@@ -31,7 +32,7 @@ func (c *connection) transport(env environment, peer *Peer) (t sdk.Transport, en
 	}
 	pool := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	client := &http.Client{
-		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), said: said},
+		Transport: &headerTransport{base: pool, host: endpoint.Host, headers: c.server.Headers, limit: int64(frame), heard: heard},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect could lead the headers elsewhere
 		},
@@ -52,7 +53,7 @@ type headerTransport struct {
 	host    string
 	headers map[string]string
 	limit   int64
-	said    notices // takes what streams tell
+	heard   heard // takes what is answered
 }
 
 func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -67,10 +68,9 @@ func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	// Streams are bounded event by event instead.
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		res.Body = &tap{ReadCloser: res.Body, notices: t.said}
-	} else {
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		res.Body = http.MaxBytesReader(nil, res.Body, t.limit)
 	}
+	res.Body = &tap{ReadCloser: res.Body, heard: t.heard}
 	return res, nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,5 +241,55 @@ func TestServers(t *testing.T) {
 		if _, err := upstream.New(servers, upstream.Options{Logger: slog.Default(), Reserved: own}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("err = %v, want %q", err, want)
 		}
+	}
+}
+
+// A tool that can only be called as a task cannot be called through the gate, which says so
+// by not listing it.
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	for _, asStream := range []bool{false, true} {
+		t.Run(fmt.Sprint("as a stream ", asStream), func(t *testing.T) {
+			t.Parallel()
+			const tools = `{"name":"plain","inputSchema":{"type":"object"}},{"name":"may","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},` +
+				`{"name":"must","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var req struct {
+					ID     json.RawMessage
+					Method string
+				}
+				switch {
+				case r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&req) != nil:
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				case req.ID == nil:
+					w.WriteHeader(http.StatusAccepted)
+					return
+				}
+				answer := `"error":{"code":-32601,"message":"unknown"}`
+				switch req.Method {
+				case "initialize":
+					answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+				case "tools/list":
+					answer = `"result":{"tools":[` + tools + `]}`
+				}
+				if asStream && req.Method == "tools/list" {
+					w.Header().Set("Content-Type", "text/event-stream")
+					fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,%s}\n\n", req.ID, answer)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, req.ID, answer)
+			}))
+			t.Cleanup(web.Close)
+			s := open(t, upstream.Server{Name: "raw", URL: web.URL})
+			var got []string
+			for _, tool := range s.Catalogue().List {
+				got = append(got, tool.Name)
+			}
+			if !slices.Equal(got, []string{"mcp__raw__may", "mcp__raw__plain"}) {
+				t.Errorf("the tools %v are listed: %s", got, s.Unknown("mcp__raw__may"))
+			}
+		})
 	}
 }
