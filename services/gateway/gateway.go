@@ -14,6 +14,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -160,7 +162,7 @@ func New(cfg Config) (*Gateway, error) {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
 	}
 	door := access.Guard{Identify: identify(cfg), AllowAnonymous: cfg.AllowAnonymous, Hosts: publicHosts(cfg)}
-	g.handler = traced(door.Protect(mux, refusals(mux, api)), cfg.Tracer)
+	g.handler = traced(door.Protect(exactPaths(mux, api), refusals(mux, api)), cfg.Tracer)
 	return g, nil
 }
 
@@ -175,6 +177,25 @@ func refusals(mux *http.ServeMux, otherwise access.Part) func(http.ResponseWrite
 		}
 		part.Refuse(w, r, why)
 	}
+}
+
+// exactPaths refuses paths that are not written as they are: //mcp, /v1/./runs. To send
+// clients elsewhere loses what some of them sent.
+func exactPaths(mux *http.ServeMux, otherwise access.Part) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		written := r.URL.EscapedPath()
+		meant := path.Clean("/" + written)
+		if strings.HasSuffix(written, "/") && meant != "/" {
+			meant += "/"
+		}
+		if written == meant {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		otherwise.Refuse(w, r, &access.Refusal{
+			Status: http.StatusNotFound, Code: string(fault.NotFound), Message: fmt.Sprintf("there is no path %.256q; write %.256q", written, meant),
+		})
+	})
 }
 
 // clients are those of services that several parts of the edge call.

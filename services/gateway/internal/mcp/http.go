@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -20,6 +19,7 @@ const (
 
 	// maxBody is 1 MiB of arguments (S1.1) and the envelope around them.
 	maxBody = 1<<20 + 64<<10
+	tooBig  = "the request is larger than 1 MiB; send less"
 )
 
 // Paths that the endpoints are served at, with those below.
@@ -108,7 +108,7 @@ func (s *Server) newHandler(base string, face face, versions *sdk.Server) access
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, "cross-origin request refused; the origin is not allowed")
 	}))
-	return part{origins.Handler(s.admit(base, route))}
+	return part{origins.Handler(s.admit(base, spoken(route)))}
 }
 
 // full says why a caller gets no session of the older protocols; empty when it does.
@@ -139,7 +139,7 @@ func (s *Server) endWithDrain(r *http.Request) (*http.Request, func()) {
 func (s *Server) admit(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {
-			refuse(w, http.StatusRequestEntityTooLarge, "the request is larger than 1 MiB; send less")
+			refuse(w, http.StatusRequestEntityTooLarge, tooBig)
 			return
 		}
 		if s.life.streams.Err() != nil {
@@ -179,11 +179,5 @@ func ownSession(next http.Handler) http.Handler {
 // refuse responds to a request that never reached the protocol, as a JSON-RPC error
 // without an id.
 func refuse(w http.ResponseWriter, status int, message string) {
-	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings and numbers
-		"jsonrpc": "2.0", "id": nil,
-		"error": map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": message},
-	})
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
+	answerError(w, status, nil, jsonrpc.CodeInvalidRequest, message)
 }

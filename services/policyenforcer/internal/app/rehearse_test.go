@@ -45,10 +45,26 @@ func TestDryRun(t *testing.T) {
 		a := s.app()
 		codes := map[toolcall.Code]bool{}
 		for i, call := range []Check{
-			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, {Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, {Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
-			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, {Tool: "Pay", EstimatedCost: 600_000}, {Tool: "Pay", EstimatedCost: 600_000},
-			{Tool: "Write", Input: write("a")}, {Tool: "Write", Input: write("b")}, {Tool: "Write", Input: write("c")}, {Tool: "Edit"}, {Tool: "Mail"},
-			{Tool: "Read"}, {Tool: "Read"}, {Tool: "Read"}, {Tool: "Read"}, {Tool: "Read"}, {Tool: "Read"}, {Tool: "Read"}, {Tool: "Read"}, {Tool: "Read"},
+			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
+			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
+			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
+			{Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
+			{Tool: "Pay", EstimatedCost: 600_000},
+			{Tool: "Pay", EstimatedCost: 600_000},
+			{Tool: "Write", Input: write("a")},
+			{Tool: "Write", Input: write("b")},
+			{Tool: "Write", Input: write("c")},
+			{Tool: "Edit"},
+			{Tool: "Mail"},
+			{Tool: "Read"},
+			{Tool: "Read"},
+			{Tool: "Read"},
+			{Tool: "Read"},
+			{Tool: "Read"},
+			{Tool: "Read"},
+			{Tool: "Read"},
+			{Tool: "Read"},
+			{Tool: "Read"},
 		} {
 			before := seen.commits.Load()
 			dry := call
