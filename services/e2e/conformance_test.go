@@ -102,7 +102,7 @@ func startOther(t *testing.T, serve func(t *testing.T, port string) *exec.Cmd) s
 }
 
 // gateBefore starts the gate before a server, whose tools and prompts keep their names. The
-// suite has no token: whoever it calls adds one.
+// suite has no token: the front adds one.
 func gateBefore(t *testing.T, server string) string {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "mcp.json")

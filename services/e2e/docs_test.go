@@ -87,7 +87,7 @@ func TestDocumentationSnippets(t *testing.T) {
 	}
 }
 
-// Whoever follows one page after the other, in one folder and on one server, gets what each
+// A reader who follows one page after the other, in one folder and on one server, gets what each
 // page shows: no page breaks another.
 func TestDocumentationOnOneServer(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// spoken answers what is no JSON-RPC message, or asks for a method that there is not, as
-// JSON-RPC has it; the SDK answers with text.
+// spoken turns away what is not a JSON-RPC message, or asks for a method that does not
+// exist, with an error of JSON-RPC; the SDK does so with text.
 func spoken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -82,7 +82,7 @@ func (i *interpreter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// answerError answers with an error of JSON-RPC.
+// answerError writes a response that is an error of JSON-RPC.
 func answerError(w http.ResponseWriter, status int, id json.RawMessage, code int64, message string) {
 	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings and numbers
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
 )
 
-// What servers offer beside tools is relayed: prompts under names that tell their server,
+// What servers offer in addition to tools is relayed: prompts under names that tell their server,
 // resources under their own URIs. To get a prompt, and to read or watch a resource, is a
 // call that the gate judges, by the names mcp__SERVER__prompt:NAME and
 // mcp__SERVER__resource:URI.
@@ -26,7 +26,7 @@ import (
 // could say it. Its data is that of the refusal.
 const codeRefused = -32000
 
-// relayed answers the methods about prompts, resources and completion; handled is false for
+// relayed serves the methods about prompts, resources and completion; handled is false for
 // any other.
 func (s *Server) relayed(ctx context.Context, c caller, req sdk.Request) (res sdk.Result, handled bool, err error) {
 	switch r := req.(type) {
@@ -60,7 +60,7 @@ func orNil[R sdk.Result](res R, err error) sdk.Result {
 	return res
 }
 
-// behind is what servers offer beside tools on a way to the edge: nothing in a process,
+// behind is what servers offer in addition to tools on a way to the edge: nothing in a process,
 // which has the tools that it names and no more.
 func (s *Server) behind(face face) *upstream.Catalogue {
 	if face.process {

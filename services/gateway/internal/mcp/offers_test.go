@@ -86,7 +86,7 @@ func everyFace(t *testing.T, s *Server, options func() *sdk.ClientOptions, test 
 
 func noOptions() *sdk.ClientOptions { return nil }
 
-// TestRelayed: what a server offers beside tools reaches clients as it is.
+// TestRelayed: what a server offers in addition to tools reaches clients as it is.
 func TestRelayed(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

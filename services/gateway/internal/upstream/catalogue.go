@@ -56,7 +56,7 @@ type Catalogue struct {
 	// Resources and templates, in the order of their servers' names.
 	Resources []*Resource
 	Templates []*Template
-	// Capabilities are those that any server has, beside tools.
+	// Capabilities are those that any server has, in addition to tools.
 	Capabilities sdk.ServerCapabilities
 	// Instructions of servers, by their names.
 	Instructions []Instruction

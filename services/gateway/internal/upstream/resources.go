@@ -165,7 +165,7 @@ func (t *Tool) Read(ctx context.Context, env *Environment, via *Peer, params *sd
 const maxWatched = 1024
 
 // Subscribe has the server tell of changes of a resource, also after it was restarted.
-// Whoever does not watch it any more is not told.
+// A client that does not watch it any more is not told.
 func (t *Tool) Subscribe(ctx context.Context, uri string) error {
 	_, err := ask(ctx, t, nil, nil, func(ctx context.Context, session *sdk.ClientSession) (struct{}, error) {
 		if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
