@@ -1,4 +1,4 @@
-// Real MCP clients, of the oldest and newest protocols that they speak, walk
+// Real MCP clients of four releases, each with the newest protocol that it speaks, walk
 // through a gated workflow with real MCP servers behind the gate: what is denied
 // never reaches the disk.
 import assert from 'node:assert/strict';
@@ -12,11 +12,14 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { Client as OldClient } from 'sdk-2025-03-26/client/index.js';
-import { StdioClientTransport as OldStdio } from 'sdk-2025-03-26/client/stdio.js';
-import { StreamableHTTPClientTransport as OldHTTP } from 'sdk-2025-03-26/client/streamableHttp.js';
+import { Client as OldestClient } from 'sdk-1.10/client/index.js';
+import { StdioClientTransport as OldestStdio } from 'sdk-1.10/client/stdio.js';
+import { StreamableHTTPClientTransport as OldestHTTP } from 'sdk-1.10/client/streamableHttp.js';
+import { Client as OldClient } from 'sdk-1.17/client/index.js';
+import { StdioClientTransport as OldStdio } from 'sdk-1.17/client/stdio.js';
+import { StreamableHTTPClientTransport as OldHTTP } from 'sdk-1.17/client/streamableHttp.js';
 
-import { binary, dataDir, eventually, files, filesystemServer, gated, http, textOf, tokens } from './setup.mjs';
+import { binary, dataDir, eventually, files, filesystemServer, gated, http, offers, textOf, tokens } from './setup.mjs';
 
 const info = { name: 'e2e', version: '1' };
 const pinned = { versionNegotiation: { mode: { pin: '2026-07-28' } } };
@@ -38,14 +41,20 @@ function overStdio(Transport, session) {
 }
 
 // The newest protocol is stateless: its lists do not follow the state.
-const clients = [
-  { name: 'oldest over HTTP', version: '2025-03-26', client: () => new OldClient(info), transport: (s) => overHTTP(OldHTTP, s), follows: true },
-  { name: 'older over HTTP', version: '2025-11-25', client: () => new Client(info), transport: (s) => overHTTP(StreamableHTTPClientTransport, s), follows: true, everything: true },
-  { name: 'newest over HTTP', version: '2026-07-28', client: () => new NewClient(info, pinned), transport: (s) => overHTTP(NewHTTP, s), follows: false, everything: true },
-  { name: 'oldest over stdio', version: '2025-03-26', client: () => new OldClient(info), transport: (s) => overStdio(OldStdio, s), follows: true },
-  { name: 'older over stdio', version: '2025-11-25', client: () => new Client(info), transport: (s) => overStdio(StdioClientTransport, s), follows: true },
-  { name: 'newest over stdio', version: '2026-07-28', client: () => new NewClient(info, pinned), transport: (s) => overStdio(NewStdio, s), follows: false },
+const releases = [
+  { name: 'SDK 1.10', version: '2025-03-26', Client: OldestClient, HTTP: OldestHTTP, Stdio: OldestStdio },
+  { name: 'SDK 1.17', version: '2025-06-18', Client: OldClient, HTTP: OldHTTP, Stdio: OldStdio },
+  { name: 'SDK 1.32', version: '2025-11-25', Client, HTTP: StreamableHTTPClientTransport, Stdio: StdioClientTransport },
+  { name: 'SDK 2', version: '2026-07-28', Client: NewClient, options: pinned, HTTP: NewHTTP, Stdio: NewStdio },
 ];
+const clients = releases.flatMap((r) => {
+  const common = { version: r.version, client: () => new r.Client(info, r.options), follows: r.version < '2026' };
+  return [
+    { ...common, name: `${r.name} over HTTP`, transport: (s) => overHTTP(r.HTTP, s), everything: true },
+    { ...common, name: `${r.name} over stdio`, transport: (s) => overStdio(r.Stdio, s) },
+  ];
+});
+const over = (version) => clients.find((c) => c.version === version);
 
 async function connect(c, session) {
   const client = c.client();
@@ -119,7 +128,7 @@ test('the protocol that was asked for is spoken', async () => {
     const transport = c.transport('versions');
     const client = c.client();
     await client.connect(transport);
-    // The oldest one does not tell; it speaks one version only.
+    // The oldest one does not tell; it speaks no newer version.
     const spoken = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion;
     if (c.version !== '2025-03-26') assert.equal(spoken, c.version);
     assert.ok((await listed(client)).includes('get_state'));
@@ -127,8 +136,40 @@ test('the protocol that was asked for is spoken', async () => {
   }
 });
 
+for (const c of clients.filter((one) => one.everything)) {
+  test(`${c.name}: prompts and resources`, async () => {
+    const session = `offers-${c.version}`;
+    const client = await connect(c, session);
+    try {
+      await accepted(client, 'create_workflow', { definition: offers });
+      await accepted(client, 'load_workflow', { name: offers.id });
+      const prompts = async () => (await client.listPrompts()).prompts.map((p) => p.name);
+      if (c.follows) assert.deepEqual(await prompts(), [], 'what is not allowed is listed');
+      await assert.rejects(client.getPrompt({ name: 'mcp__everything__simple-prompt' }), (e) => {
+        assert.equal(e.code, -32000);
+        assert.match(e.message, /looking/);
+        assert.match(e.message, /OPEN/);
+        return true;
+      });
+      const uri = 'demo://resource/dynamic/text/1';
+      await assert.rejects(client.readResource({ uri }), /looking/);
+      await accepted(client, 'transition', { event: 'OPEN' });
+
+      await eventually('the prompts are listed', async () => (await prompts()).includes('mcp__everything__simple-prompt'));
+      const { messages } = await client.getPrompt({ name: 'mcp__everything__simple-prompt' });
+      assert.ok(messages[0].content.text.length > 0);
+      const { resourceTemplates } = await client.listResourceTemplates();
+      assert.ok(resourceTemplates.some((t) => t.uriTemplate.startsWith('demo://resource/dynamic/text/')), JSON.stringify(resourceTemplates));
+      assert.match((await client.readResource({ uri })).contents[0].text, /Resource 1/);
+      await assert.rejects(client.readResource({ uri: 'demo://resource/dynamic/blob/1' }), /blob/);
+    } finally {
+      await client.close();
+    }
+  });
+}
+
 test('a client is told when its tools change', async () => {
-  const c = clients[1];
+  const c = over('2025-11-25');
   const client = await connect(c, 'told');
   let told = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => { told += 1; });
@@ -137,7 +178,7 @@ test('a client is told when its tools change', async () => {
   await eventually('it is told of the workflow', () => told > 0);
   const before = told;
   // Somebody else moves the same session on.
-  const other = await connect(clients[2], 'told');
+  const other = await connect(over('2026-07-28'), 'told');
   await accepted(other, 'transition', { event: 'READY' });
   await eventually('it is told of the transition', () => told > before);
   await Promise.all([client.close(), other.close()]);

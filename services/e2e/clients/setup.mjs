@@ -41,6 +41,21 @@ export const gated = {
   },
 };
 
+// offers lets an agent get prompts and read resources after OPEN, but those of one kind.
+export const offers = {
+  id: 'gated-offers',
+  initial: 'looking',
+  states: {
+    looking: { allowed_tools: ['Read'], on: { OPEN: 'open' } },
+    open: {
+      allowed_tools: ['mcp__everything__*'],
+      disallowed_tools: ['mcp__everything__resource:demo://resource/dynamic/blob/*'],
+      on: { DONE: 'done' },
+    },
+    done: { type: 'final' },
+  },
+};
+
 // textOf is all the text of a tool's result.
 export function textOf(result) {
   return result.content.filter((c) => c.type === 'text').map((c) => c.text).join('\n');
