@@ -42,6 +42,7 @@ const (
 	roleLogged    = "logged"    // a bare server that writes the log of decisions too
 	roleEcho      = "echo"      // a bare server that commits nothing
 	roleRelay     = "relay"     // carries a backlog to NATS, once it is told to
+	roleMCP       = "mcp"       // an MCP server, next to the administration
 )
 
 // childConfig is what a child reads from its standard input.
@@ -167,10 +168,18 @@ func (s *served) start(ctx context.Context) error {
 		return err
 	}
 	s.at.Admin = admin.Addr().String()
+	pages := http.NewServeMux()
+	pages.Handle("/", rpc.Admin(rpc.AdminConfig{Profile: true}))
+	if s.cfg.Role == roleMCP {
+		pages.Handle("/mcp", serveMCP())
+	}
 	go func() {
-		server := http.Server{Handler: rpc.Admin(rpc.AdminConfig{Profile: true}), ReadHeaderTimeout: time.Second}
+		server := http.Server{Handler: pages, ReadHeaderTimeout: time.Second}
 		_ = server.Serve(admin) // ends with the process
 	}()
+	if s.cfg.Role == roleMCP {
+		return nil
+	}
 	var st store.Store
 	ours := s.cfg.Role == roleInterlock || s.cfg.Role == roleRelay
 	if s.cfg.Role != roleEcho && (ours || s.cfg.Store == "sqlite") {

@@ -29,6 +29,7 @@ type settings struct {
 	only    string
 	profile string // a folder
 	rules   string // the program of tools/rulesbench, empty for none
+	program string // interlock
 	// interlock is the program whose growth is measured instead, empty for not.
 	interlock         string
 	sizes, redisSizes numbers // of stored runs
@@ -49,9 +50,10 @@ func parse() (settings, error) {
 	flag.DurationVar(&s.round, "round", s.round, "length of one measurement")
 	flag.IntVar(&s.procs, "procs", s.procs, "GOMAXPROCS of the clients and of each server")
 	flag.Var(&s.callers, "callers", "numbers of callers")
-	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest or events; "+
+	flag.StringVar(&s.only, "only", "", "one section: process, rules, redis, sqlite, rest, events or mcp; "+
 		"of growth runs-sqlite, runs-redis, versions, documents or rules")
 	flag.StringVar(&s.rules, "rules", "", "program of tools/rulesbench, which measures other policy engines")
+	flag.StringVar(&s.program, "interlock", "", "the `program` interlock, whose gate is measured")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables to this document too, in place of those that it has")
 	flag.StringVar(&s.profile, "profile", "", "write profiles of the servers to this folder instead")
 	flag.StringVar(&s.interlock, "growth", "", "measure growth instead, of this `program`, which is interlock")
@@ -179,6 +181,7 @@ func (b *bencher) sections() []section {
 		{"sqlite", func(ctx context.Context) error { return b.overGRPC(ctx, "sqlite") }},
 		{"rest", b.atRest},
 		{"events", b.events},
+		{"mcp", b.gateOverMCP},
 	}
 }
 

@@ -24,6 +24,7 @@ type up struct {
 	child
 	cmd    *exec.Cmd
 	output bytes.Buffer
+	http   string // its URL
 	// took is how long it was until it served.
 	took time.Duration
 }
@@ -32,7 +33,7 @@ type up struct {
 func (s *stage) data() datadir.Dir { return datadir.Dir(filepath.Join(s.dir, "up")) }
 
 // up starts `interlock up`, whose files stay on the stage when it stops.
-func (s *stage) up(program string) (*up, error) {
+func (s *stage) up(program string, flags ...string) (*up, error) {
 	dir := s.data()
 	if err := dir.Make(); err != nil {
 		return nil, err
@@ -44,8 +45,8 @@ func (s *stage) up(program string) (*up, error) {
 	}
 	dir.RemoveEndpoints()
 	u := &up{}
-	u.cmd = exec.Command(program, "up", "--data-dir", string(dir), "--store", s.store(), "--runs-per-principal", "0",
-		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0")
+	u.cmd = exec.Command(program, append([]string{"up", "--data-dir", string(dir), "--store", s.store(), "--runs-per-principal", "0",
+		"--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--nats", "127.0.0.1:0"}, flags...)...)
 	u.cmd.Stdout, u.cmd.Stderr = &u.output, &u.output
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	begin := time.Now()
@@ -56,7 +57,7 @@ func (s *stage) up(program string) (*up, error) {
 	for time.Since(begin) < upPatience {
 		at, err := dir.ReadEndpoints()
 		if err == nil && at.PID == u.pid {
-			u.GRPC, u.took = at.GRPC, time.Since(begin)
+			u.GRPC, u.http, u.took = at.GRPC, at.HTTP, time.Since(begin)
 			return u, nil
 		}
 		if u.cmd.Process.Signal(syscall.Signal(0)) != nil || processorState(u.pid) == 'Z' {
