@@ -55,10 +55,10 @@ func (h *Handler) decide(
 // is not an answer to that: a person who sits at the terminal would let the call through
 // without being asked who they are, and nothing would be recorded of it. So the call
 // is denied, and the agent told how it can be let through (S7.6, S9.3).
-func (h *Handler) refuseAsked(asked *policyv1.CheckToolCallResponse, message string) (Answer, error) {
+func (h *Handler) refuseAsked(asked *policyv1.CheckToolCallResponse, message string) outcome {
 	reason := "Interlock asks people first: " + message
 	if id := asked.GetApprovalId(); id != "" {
 		reason += " " + brief.Asked(id, brief.ApprovalLink(h.PublicURL, id), "")
 	}
-	return decision("deny", reason)
+	return outcome{verdict: deny, reason: reason}
 }

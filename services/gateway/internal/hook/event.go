@@ -1,68 +1,74 @@
 package hook
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
-// event is what coding agents send to a hook on standard input. Fields that this
-// project does not act on are ignored: agents add new ones.
+// event is what coding agents send to a hook on standard input, in the words of Claude Code.
+// Fields that this project does not act on are ignored: agents add new ones.
 type event struct {
 	SessionID string `json:"session_id"`
 	// AgentID is set in the events of subagents, which have the session of the
 	// agent that started them.
-	AgentID        string         `json:"agent_id"`
-	Name           string         `json:"hook_event_name"`
-	WorkingDir     string         `json:"cwd"`
-	Tool           string         `json:"tool_name"`
-	Input          jsontext.Value `json:"tool_input"`
-	Response       jsontext.Value `json:"tool_response"`
-	Error          string         `json:"error"`
+	AgentID    string         `json:"agent_id"`
+	Name       string         `json:"hook_event_name"`
+	WorkingDir string         `json:"cwd"`
+	Tool       string         `json:"tool_name"`
+	Input      jsontext.Value `json:"tool_input"`
+	Response   jsontext.Value `json:"tool_response"`
+	// Error is text, of most events.
+	Error          jsontext.Value `json:"error"`
 	ToolUseID      string         `json:"tool_use_id"`
 	StopHookActive bool           `json:"stop_hook_active"`
+
+	kind hookevent.Kind
 }
 
-// Names of the events, as Claude Code documents them. Codex has the same but
-// PostToolUseFailure.
-const (
-	preToolUse         = "PreToolUse"
-	postToolUse        = "PostToolUse"
-	postToolUseFailure = "PostToolUseFailure"
-	userPromptSubmit   = "UserPromptSubmit"
-	sessionStart       = "SessionStart"
-	subagentStart      = "SubagentStart"
-	stop               = "Stop"
-	subagentStop       = "SubagentStop"
-)
-
-// parseEvent reads an event strictly: a name twice, or in another case, must not
+// parse reads an event strictly: a name twice, or in another case, must not
 // hide what a tool is asked to do. Invalid UTF-8 passes here, because tools may
 // print anything; the input is checked where it is decided on.
-func parseEvent(data []byte) (*event, error) {
-	var ev event
-	if err := json.Unmarshal(data, &ev, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, fmt.Errorf("the hook event cannot be read: %w", err)
+func parse(data []byte, into any) error {
+	if err := json.Unmarshal(data, into, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fmt.Errorf("the hook event cannot be read: %w", err)
 	}
-	if ev.SessionID == "" {
+	return nil
+}
+
+// sorted checks an event whose fields are read, and tells its kind. An event that is not
+// known is ignored, but not with a call of a tool: it could be the question whether that may
+// be made.
+func (ev *event) sorted(agent Agent) (*event, error) {
+	ev.kind = hookevent.Of(string(agent), ev.Name)
+	switch {
+	case ev.kind == hookevent.Unknown && ev.Tool != "":
+		return nil, fmt.Errorf("unknown hook event %q about a call of %s", ev.Name, ev.Tool)
+	case ev.kind == hookevent.Unknown && ev.Name == "":
+		return nil, errors.New("the hook event has no hook_event_name")
+	case ev.kind == hookevent.Unknown || ev.kind == hookevent.Ignored:
+		return ev, nil
+	case ev.SessionID == "":
 		return nil, errors.New("the hook event has no session_id")
-	}
-	if ev.Tool == "" && (ev.Name == preToolUse || ev.Name == postToolUse || ev.Name == postToolUseFailure) {
+	case ev.kind.HasCall() && ev.Tool == "":
 		return nil, fmt.Errorf("the %s event has no tool_name", ev.Name)
 	}
-	return &ev, nil
+	return ev, nil
 }
 
 // stoppedBefore is an agent's second try to stop. What nobody counts, such as a
 // service that is away, must not block it again: that could continue forever.
 func (ev *event) stoppedBefore() bool {
-	return ev.StopHookActive && (ev.Name == stop || ev.Name == subagentStop)
+	return ev.StopHookActive && (ev.kind == hookevent.Stop || ev.kind == hookevent.SubagentStop)
 }
 
 // resultBytes is the size of what the tool gave back.
-func (ev *event) resultBytes() int64 { return int64(len(ev.Response) + len(ev.Error)) }
+func (ev *event) resultBytes() int64 { return int64(len(ev.Response) + len(text(ev.Error))) }
 
 // maxOutput bounds what is reported of it: a byte more than history keeps, so that
 // it is known to be cut.
@@ -70,14 +76,16 @@ const maxOutput = 64<<10 + 1
 
 // output is what the tool gave back, as text where it is text.
 func (ev *event) output() []byte {
-	out := []byte(ev.Error)
-	if out == nil || len(ev.Response) > 0 {
-		out = ev.Response
-		if s, err := jsontext.AppendUnquote(nil, ev.Response); err == nil {
-			out = s
-		}
-	}
+	out := text(jsontext.Value(cmp.Or(string(ev.Response), string(ev.Error))))
 	return out[:min(len(out), maxOutput)]
+}
+
+// text is the text of a JSON string, and any other value as it is.
+func text(value jsontext.Value) []byte {
+	if s, err := jsontext.AppendUnquote(nil, value); err == nil {
+		return s
+	}
+	return value
 }
 
 // input is the tool's arguments; nothing for a tool that takes none.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc/status"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/toolcall"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
 // Exit codes of a hook command: 2 blocks what the agent was about to do and
@@ -57,17 +57,6 @@ type Handler struct {
 	Places toolcall.Places
 }
 
-// Agent is a coding agent whose hooks are understood.
-type Agent string
-
-// The agents. They differ in the answers that they take.
-const (
-	ClaudeCode Agent = "claude-code"
-	// Codex knows denials only: it takes any other answer for an error of the hook,
-	// and continues as if there were none.
-	Codex Agent = "codex"
-)
-
 // Options of one hook event.
 type Options struct {
 	Agent Agent // ClaudeCode when empty
@@ -82,18 +71,20 @@ type Options struct {
 
 // Handle responds to one hook event.
 func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer {
-	switch opts.Agent {
-	case "", ClaudeCode, Codex:
-	default:
-		return block(fmt.Errorf("unknown agent %q: use %s or %s", opts.Agent, ClaudeCode, Codex))
+	d, known := dialects[cmp.Or(opts.Agent, ClaudeCode)]
+	if !known {
+		return block(fmt.Errorf("unknown agent %q: use %s", opts.Agent, strings.Join(Agents(), ", ")))
 	}
-	ev, err := parseEvent(data)
+	ev, err := d.read(data)
 	if err != nil {
 		return block(err)
 	}
-	answer, err := h.handle(ctx, ev, opts)
+	out, err := h.handle(ctx, ev, opts)
 	if err == nil {
-		return answer
+		var answer Answer
+		if answer, err = d.write(ev, out); err == nil {
+			return answer
+		}
 	}
 	if ev.stoppedBefore() {
 		return Answer{Stderr: block(err).Stderr}
@@ -101,50 +92,51 @@ func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer 
 	return block(err)
 }
 
-func (h *Handler) handle(ctx context.Context, ev *event, opts Options) (Answer, error) {
-	switch ev.Name {
-	case preToolUse:
+func (h *Handler) handle(ctx context.Context, ev *event, opts Options) (outcome, error) {
+	switch ev.kind {
+	case hookevent.Before:
 		return h.before(ctx, ev, opts)
-	case postToolUse:
+	case hookevent.After:
 		return h.after(ctx, ev, opts, true)
-	case postToolUseFailure:
+	case hookevent.Failed:
 		return h.after(ctx, ev, opts, false)
-	case sessionStart, userPromptSubmit, subagentStart:
+	case hookevent.Permission:
+		return h.permit(ctx, ev)
+	case hookevent.Prompt, hookevent.Start, hookevent.SubagentStart:
 		return h.inform(ctx, ev, opts.Workflow)
-	case stop, subagentStop:
+	case hookevent.Stop, hookevent.SubagentStop:
 		return h.stop(ctx, ev)
-	default:
-		return Answer{}, fmt.Errorf("unknown hook event %q; this version knows %s", ev.Name,
-			strings.Join([]string{preToolUse, postToolUse, postToolUseFailure, userPromptSubmit, sessionStart, stop, subagentStart, subagentStop}, ", "))
+	default: // it gates nothing, and there is nothing to say
+		return outcome{}, nil
 	}
 }
 
 // before decides a tool call. Where nothing holds for it, the agent's own permissions
 // continue as if there were no hook.
-func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, error) {
+func (h *Handler) before(ctx context.Context, ev *event, opts Options) (outcome, error) {
 	input, err := ev.rewritten()
 	if err != nil {
-		return Answer{}, err
+		return outcome{}, err
 	}
 	at, err := h.seat(ctx, ev, opts.Workflow)
 	switch {
 	case err != nil:
-		return Answer{}, err
+		return outcome{}, err
 	case at == nil && input != nil:
-		return own(input)
+		return own(input), nil
 	case at == nil && toolcall.Own(ev.Tool):
-		return Answer{}, nil
+		return outcome{}, nil
 	}
 	if why := h.protected(ev, opts.Local); why != "" && at == nil {
-		return decision("deny", why)
+		return outcome{verdict: deny, reason: why}, nil
 	}
 	if at == nil {
 		return h.withoutRun(ctx, ev, opts)
 	}
 	if stray, err := h.astray(ctx, at, opts.Workflow); err != nil {
-		return Answer{}, err
+		return outcome{}, err
 	} else if stray != "" && !toolcall.Own(ev.Tool) {
-		return decision("deny", stray)
+		return outcome{verdict: deny, reason: stray}, nil
 	}
 	asked := ev.input()
 	if input != nil {
@@ -154,61 +146,103 @@ func (h *Handler) before(ctx context.Context, ev *event, opts Options) (Answer, 
 	call := &policyv1.CheckToolCallRequest{SessionId: at.session, Tool: ev.Tool, Input: asked, CallId: ev.ToolUseID}
 	d, err := h.decide(ctx, call, at.run.GetWorkflowMeta().GetApprovalWait().AsDuration(), opts.Patience)
 	if err != nil {
-		return Answer{}, err
+		return outcome{}, err
 	}
 	if why := h.protected(ev, opts.Local); why != "" && d.GetDecision() == policyv1.Decision_DECISION_ALLOW {
 		// The enforcer does not know the folder of the agent, nor where links lead.
-		return decision("deny", why)
+		return outcome{verdict: deny, reason: why}, nil
 	}
-	return h.decided(d, input, opts.Agent)
+	return h.decided(d, input)
 }
+
+// permit refuses a call that the agent would ask its user about, where what has been
+// decided of it before stands against it. It was counted then, and is not again.
+func (h *Handler) permit(ctx context.Context, ev *event) (outcome, error) {
+	if toolcall.Own(ev.Tool) {
+		return outcome{}, nil
+	}
+	session := ev.SessionID
+	at, err := h.seat(ctx, ev, "")
+	switch {
+	case err != nil:
+		return outcome{}, err
+	case at != nil:
+		session = at.session
+	}
+	call := &policyv1.CheckToolCallRequest{SessionId: session, Tool: ev.Tool, Input: ev.input(), DryRun: true}
+	d, err := h.Policy.CheckToolCall(ctx, call)
+	switch {
+	case fault.ReasonOf(err) == fault.NotFound:
+		return outcome{}, nil
+	case err != nil:
+		return outcome{}, err
+	case d.GetDecision() == policyv1.Decision_DECISION_DENY && !usedUp(d.GetCode()):
+		return outcome{verdict: deny, reason: cmp.Or(d.GetMessage(), unexplained)}, nil
+	}
+	return outcome{}, nil
+}
+
+// usedUp reports a denial for what calls use up: this one may have had the last of it.
+func usedUp(code policyv1.DecisionCode) bool {
+	switch code {
+	case policyv1.DecisionCode_DECISION_CODE_MAX_ITERATIONS, policyv1.DecisionCode_DECISION_CODE_TOO_MANY_FILES,
+		policyv1.DecisionCode_DECISION_CODE_RATE_LIMITED, policyv1.DecisionCode_DECISION_CODE_BUDGET_EXCEEDED,
+		policyv1.DecisionCode_DECISION_CODE_CONTEXT_BUDGET:
+		return true
+	default:
+		return false
+	}
+}
+
+// unexplained is the reason of a denial that gives none: agents refuse one without.
+const unexplained = "Interlock does not allow it"
 
 // withoutRun decides a call of a session that drives no run: by the policies that hold
 // for its role, or for the session or one above it, all the same (S7). The enforcer
 // knows no such call where there are none.
-func (h *Handler) withoutRun(ctx context.Context, ev *event, opts Options) (Answer, error) {
+func (h *Handler) withoutRun(ctx context.Context, ev *event, opts Options) (outcome, error) {
 	call := &policyv1.CheckToolCallRequest{SessionId: ev.SessionID, Tool: ev.Tool, Input: ev.input(), CallId: ev.ToolUseID}
 	d, err := h.decide(ctx, call, 0, opts.Patience)
 	switch {
 	case fault.ReasonOf(err) == fault.NotFound:
-		return Answer{}, nil
+		return outcome{}, nil
 	case err != nil:
-		return Answer{}, err
+		return outcome{}, err
 	}
-	return h.decided(d, nil, opts.Agent)
+	return h.decided(d, nil)
 }
 
 // decided is the answer to a call that was decided; input, when not nil, is what it is
 // to be made with.
-func (h *Handler) decided(d *policyv1.CheckToolCallResponse, input jsontext.Value, agent Agent) (Answer, error) {
-	message := cmp.Or(d.GetMessage(), "Interlock does not allow it") // agents refuse a denial without a reason
+func (h *Handler) decided(d *policyv1.CheckToolCallResponse, input jsontext.Value) (outcome, error) {
+	message := cmp.Or(d.GetMessage(), unexplained)
 	switch d.GetDecision() {
 	case policyv1.Decision_DECISION_ALLOW:
 		if input != nil {
-			return own(input)
+			return own(input), nil
 		}
-		if !d.GetToolsRestricted() || agent == Codex {
+		if !d.GetToolsRestricted() {
 			// Not refused is less than granted: the user's own permissions decide.
-			return Answer{}, nil
+			return outcome{}, nil
 		}
-		return decision("allow", "allowed by workflow state "+d.GetState())
+		return outcome{verdict: allow, reason: "allowed by workflow state " + d.GetState()}, nil
 	case policyv1.Decision_DECISION_ASK:
-		return h.refuseAsked(d, message)
+		return h.refuseAsked(d, message), nil
 	default:
-		return decision("deny", message)
+		return outcome{verdict: deny, reason: message}, nil
 	}
 }
 
 // after reports a call's result, and tells the agent what came of it. A call that
 // never got an id cannot be told from another, and Interlock's own tools are no
 // calls (S3): neither is reported.
-func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (Answer, error) {
+func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (outcome, error) {
 	if ev.ToolUseID == "" || toolcall.Own(ev.Tool) {
-		return Answer{}, nil
+		return outcome{}, nil
 	}
 	at, err := h.seat(ctx, ev, "")
 	if err != nil || at == nil {
-		return Answer{}, err
+		return outcome{}, err
 	}
 	report := &policyv1.ReportToolCallRequest{
 		RunId: at.asked, CallId: ev.ToolUseID, Tool: ev.Tool, Ok: ok, ResultBytes: ev.resultBytes(),
@@ -221,40 +255,40 @@ func (h *Handler) after(ctx context.Context, ev *event, opts Options, ok bool) (
 	}
 	reported, err := h.Policy.ReportToolCall(ctx, report)
 	if err != nil {
-		return Answer{}, err
+		return outcome{}, err
 	}
 	told := []string{reported.GetInterrupt().GetNotice(), reported.GetWarning()}
 	told = slices.DeleteFunc(told, func(text string) bool { return text == "" })
 	if len(told) == 0 {
-		return Answer{}, nil
+		return outcome{}, nil
 	}
-	return inject(ev, strings.Join(told, "\n"))
+	return outcome{context: strings.Join(told, "\n")}, nil
 }
 
 // inform tells the agent where its run stands.
-func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (Answer, error) {
+func (h *Handler) inform(ctx context.Context, ev *event, workflow string) (outcome, error) {
 	if err := h.working(ctx, ev); err != nil {
-		return Answer{}, err
+		return outcome{}, err
 	}
 	at, err := h.seat(ctx, ev, workflow)
 	if err != nil || at == nil {
-		return Answer{}, err
+		return outcome{}, err
 	}
 	stray, err := h.astray(ctx, at, workflow)
 	if err != nil {
-		return Answer{}, err
+		return outcome{}, err
 	}
 	if stray != "" {
-		return inject(ev, stray)
+		return outcome{context: stray}, nil
 	}
 	prompt, err := h.firstPrompt(ctx, at)
 	switch {
 	case err != nil:
-		return Answer{}, err
+		return outcome{}, err
 	case prompt != "":
-		return inject(ev, brief.Opening(prompt, at.run))
+		return outcome{context: brief.Opening(prompt, at.run)}, nil
 	}
-	return inject(ev, brief.Injected(at.run))
+	return outcome{context: brief.Injected(at.run)}, nil
 }
 
 // firstPrompt is what an agent reads before its first turn of a process; empty
@@ -269,34 +303,8 @@ func (h *Handler) firstPrompt(ctx context.Context, at *seat) (string, error) {
 
 // own lets a call of one of Interlock's own tools through, which always may be
 // made (S3), with another input.
-func own(input jsontext.Value) (Answer, error) {
-	return specific(map[string]any{
-		"hookEventName": preToolUse, "permissionDecision": "allow", "updatedInput": input,
-		"permissionDecisionReason": "Interlock's own tools are always allowed",
-	})
-}
-
-// inject adds to what the agent reads with this event.
-func inject(ev *event, text string) (Answer, error) {
-	return specific(map[string]any{"hookEventName": ev.Name, "additionalContext": text})
-}
-
-func decision(verdict, reason string) (Answer, error) {
-	return specific(map[string]any{
-		"hookEventName": preToolUse, "permissionDecision": verdict, "permissionDecisionReason": reason,
-	})
-}
-
-func specific(fields map[string]any) (Answer, error) {
-	return answerWith(map[string]any{"hookSpecificOutput": fields})
-}
-
-func answerWith(output map[string]any) (Answer, error) {
-	data, err := json.Marshal(output, json.Deterministic(true))
-	if err != nil {
-		return Answer{}, fmt.Errorf("encode the hook's answer: %w", err)
-	}
-	return Answer{Exit: exitDone, Stdout: string(data)}, nil
+func own(input jsontext.Value) outcome {
+	return outcome{verdict: allow, reason: "Interlock's own tools are always allowed", input: input}
 }
 
 func block(err error) Answer {

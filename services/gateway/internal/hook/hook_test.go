@@ -280,18 +280,18 @@ func TestFailuresBlock(t *testing.T) {
 	wantBlock(t, "report", (&services{run: planning, reportErr: down}).handle(event("PostToolUse"), hook.Options{}), "the store is away")
 	secret := context.DeadlineExceeded
 	wantBlock(t, "time", (&services{run: planning, checkErr: secret}).handle(preTool, hook.Options{}), "")
-	wantBlock(t, "agent", (&services{run: planning}).handle(preTool, hook.Options{Agent: "cursor"}), `unknown agent "cursor"`)
+	wantBlock(t, "agent", (&services{run: planning}).handle(preTool, hook.Options{Agent: "aider"}), `unknown agent "aider"`)
 	for name, data := range map[string]string{
 		"nothing": "", "blank": " ", "no JSON": "{", "a list": "[]", "null": "null", "a number": "7",
-		"no session":  `{"hook_event_name":"PreToolUse","tool_name":"Edit"}`,
-		"no tool":     `{"session_id":"s","hook_event_name":"PreToolUse"}`,
-		"no event":    `{"session_id":"s"}`,
-		"unknown":     `{"session_id":"s","hook_event_name":"PreCompact"}`,
-		"other case":  `{"session_id":"s","hook_event_name":"pretooluse","tool_name":"Edit"}`,
-		"named twice": `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Edit","tool_name":"Read"}`,
-		"case twice":  `{"session_id":"s","hook_event_name":"PreToolUse","Tool_Name":"Read"}`,
-		"wrong type":  `{"session_id":["s"],"hook_event_name":"PreToolUse","tool_name":"Edit"}`,
-		"two events":  preTool + preTool,
+		"no session":           `{"hook_event_name":"PreToolUse","tool_name":"Edit"}`,
+		"no tool":              `{"session_id":"s","hook_event_name":"PreToolUse"}`,
+		"no event":             `{"session_id":"s"}`,
+		"unknown, with a call": `{"session_id":"s","hook_event_name":"BeforeTool","tool_name":"Edit"}`,
+		"other case":           `{"session_id":"s","hook_event_name":"pretooluse","tool_name":"Edit"}`,
+		"named twice":          `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Edit","tool_name":"Read"}`,
+		"case twice":           `{"session_id":"s","hook_event_name":"PreToolUse","Tool_Name":"Read"}`,
+		"wrong type":           `{"session_id":["s"],"hook_event_name":"PreToolUse","tool_name":"Edit"}`,
+		"two events":           preTool + preTool,
 		"hidden input": `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash",` +
 			`"tool_input":{"command":"rm -rf /","command":"ls"}}`,
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/services/gateway/internal/brief"
 	"github.com/interlock-run/interlock/services/gateway/internal/subagent"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
 // stop lets an agent stop, but for two reasons: a subagent's branch that could
@@ -19,24 +20,19 @@ import (
 // Neither keeps an agent going forever. The branch is a reason the first time
 // only, and the state-store counts how often it asks. What cannot be decided
 // blocks the first time only, too: see stoppedBefore.
-func (h *Handler) stop(ctx context.Context, ev *event) (Answer, error) {
+func (h *Handler) stop(ctx context.Context, ev *event) (outcome, error) {
 	at, err := h.seat(ctx, ev, "")
 	switch {
 	case err != nil:
-		return Answer{}, err
+		return outcome{}, err
 	case at != nil && at.subagent && !ev.stoppedBefore() && canMove(at.run):
-		return goOn(openBranch(at.run))
+		return outcome{goOn: openBranch(at.run)}, nil
 	}
 	prompt, err := h.report(ctx, ev)
 	if err != nil || prompt == "" {
-		return Answer{}, err
+		return outcome{}, err
 	}
-	return goOn(prompt)
-}
-
-// goOn sends an agent back that was about to stop.
-func goOn(reason string) (Answer, error) {
-	return answerWith(map[string]any{"decision": "block", "reason": reason})
+	return outcome{goOn: prompt}, nil
 }
 
 func canMove(run *enginev1.Run) bool {
@@ -74,7 +70,7 @@ func (h *Handler) child(ctx context.Context, ev *event) (*statev1.Session, error
 		return nil, nil
 	case ev.AgentID != "":
 		return subagent.Join(ctx, h.Sessions, ev.SessionID, ev.AgentID)
-	case ev.Name == subagentStop:
+	case ev.kind == hookevent.SubagentStop:
 		return nil, nil // an agent that does not say which subagent
 	}
 	got, err := h.Sessions.GetSession(ctx, &statev1.GetSessionRequest{SessionId: ev.SessionID})
@@ -98,13 +94,13 @@ func (h *Handler) working(ctx context.Context, ev *event) error {
 	}
 	name := ev.SessionID
 	switch {
-	case ev.Name == subagentStart && ev.AgentID != "":
+	case ev.kind == hookevent.SubagentStart && ev.AgentID != "":
 		child, err := subagent.Join(ctx, h.Sessions, ev.SessionID, ev.AgentID)
 		if err != nil || child == nil || child.GetStatus() == statev1.SessionStatus_SESSION_STATUS_RUNNING {
 			return err
 		}
 		name = child.GetSessionId()
-	case ev.Name != userPromptSubmit:
+	case ev.kind != hookevent.Prompt:
 		return nil
 	}
 	_, err := h.Sessions.ResumeSession(ctx, &statev1.ResumeSessionRequest{SessionId: name})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
 // Exit codes of a hook command. Agents continue after any code but 2.
@@ -32,12 +33,6 @@ const (
 	Timeout = 10 * time.Second
 	// maxMessage bounds an event, and an answer.
 	maxMessage = 8 << 20
-)
-
-// Agents whose hooks are understood.
-const (
-	ClaudeCode = "claude-code"
-	Codex      = "codex"
 )
 
 // Call is one command line of the hook, with the environment as its defaults.
@@ -63,7 +58,7 @@ type Call struct {
 // FromEnv is a call with what the environment says.
 func FromEnv(getenv func(string) string) Call {
 	c := Call{
-		Agent: ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
+		Agent: hookevent.ClaudeCode, Workflow: getenv("INTERLOCK_WORKFLOW"), Server: getenv("INTERLOCK_HTTP_SERVER"),
 		Token: getenv("INTERLOCK_TOKEN"), CA: getenv("INTERLOCK_CA"), Data: getenv("INTERLOCK_DATA"),
 		Project:   getenv("CLAUDE_PROJECT_DIR"),
 		Namespace: getenv("INTERLOCK_NAMESPACE"), Patience: getenv("INTERLOCK_HOOK_PATIENCE"),
@@ -100,7 +95,7 @@ func (c *Call) Parse(args []string) bool {
 		}
 		*target = value
 	}
-	return c.Agent == ClaudeCode || c.Agent == Codex
+	return hookevent.Known(c.Agent)
 }
 
 // Request is what a transport carries to Target.
@@ -203,7 +198,11 @@ func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline t
 		var r result
 		event, err := read(in)
 		events <- event
-		if r.err = err; err == nil {
+		switch r.err = err; {
+		case err != nil:
+		case c.passes(event):
+			r.answer = &answer{Exit: new(int)}
+		default:
 			r.answer, r.err = c.ask(deadline, event, post)
 		}
 		results <- r
@@ -221,36 +220,68 @@ func (c *Call) run(in io.Reader, out, errs io.Writer, post Transport, deadline t
 	case event = <-events:
 	default:
 	}
-	informs := !c.Strict && c.Agent == ClaudeCode && informing(event)
+	informs := !c.Strict && c.Agent != hookevent.Codex && c.kind(event).Informs() && c.kind(event) != hookevent.SubagentStart
 	switch {
 	case r.err != nil && informs:
-		return warn(out, fmt.Sprintf("the server could not be asked: %v", r.err))
+		return c.warn(out, errs, fmt.Sprintf("the server could not be asked: %v", r.err))
 	case r.err != nil:
 		fmt.Fprintf(errs, "Interlock blocks this: no decision could be had: %v\n", r.err)
-		if stopped(event) {
+		if c.stopped(event) {
 			return ExitDone
 		}
 		return ExitBlock
 	case informs && *r.answer.Exit != ExitDone:
-		return warn(out, strings.TrimPrefix(r.answer.Stderr, "Interlock blocks this: "))
+		return c.warn(out, errs, strings.TrimPrefix(r.answer.Stderr, "Interlock blocks this: "))
 	}
 	return r.answer.give(out, errs)
 }
 
-// informing is whether the event only tells the agent where its run stands. The user's
-// prompt needs no permission: each tool call after it does, and is asked about.
-func informing(event []byte) bool {
-	var e struct {
-		Name string `json:"hook_event_name"`
-	}
-	return json.Unmarshal(event, &e) == nil && (e.Name == "UserPromptSubmit" || e.Name == "SessionStart")
+// header is what of an event tells what it is for.
+type header struct {
+	Name    string `json:"hook_event_name"`
+	Tool    string `json:"tool_name"`
+	OwnTool string `json:"toolName"` // of Copilot
+	Active  bool   `json:"stop_hook_active"`
+	Loops   int64  `json:"loop_count"` // of Cursor
 }
 
-// warn shows the user why the agent was told nothing.
-func warn(out io.Writer, why string) int {
-	text, _ := json.Marshal(map[string]string{ // text always encodes
-		"systemMessage": "Interlock could not tell the agent where its run stands: " + why + ". Tool calls are denied until it can be reached.",
-	})
+func headerOf(event []byte) (h header, ok bool) {
+	ok = json.Unmarshal(event, &h) == nil
+	return h, ok
+}
+
+func (c *Call) kind(event []byte) hookevent.Kind {
+	h, ok := headerOf(event)
+	if !ok {
+		return hookevent.Unknown
+	}
+	return hookevent.Of(c.Agent, h.Name)
+}
+
+// passes is whether nobody has to be asked about an event: it gates nothing that Interlock
+// judges, and tells nothing that it keeps. One that is not known passes when it is not about
+// a call of a tool. The server judges what cannot be read.
+func (c *Call) passes(event []byte) bool {
+	h, ok := headerOf(event)
+	switch kind := hookevent.Of(c.Agent, h.Name); {
+	case !ok:
+		return false
+	case kind == hookevent.Unknown:
+		return h.Name != "" && h.Tool == "" && h.OwnTool == ""
+	default:
+		return kind == hookevent.Ignored && h.Tool == ""
+	}
+}
+
+// warn shows the user why the agent was told nothing. The user's prompt needs no permission:
+// each tool call after it does, and is asked about.
+func (c *Call) warn(out, errs io.Writer, why string) int {
+	message := "Interlock could not tell the agent where its run stands: " + why + ". Tool calls are denied until it can be reached."
+	if c.Agent != hookevent.ClaudeCode && c.Agent != hookevent.Gemini {
+		fmt.Fprintln(errs, message)
+		return ExitDone
+	}
+	text, _ := json.Marshal(map[string]string{"systemMessage": message}) // text always encodes
 	if _, err := out.Write(text); err != nil {
 		return ExitBlock
 	}
@@ -273,15 +304,10 @@ func read(in io.Reader) ([]byte, error) {
 // stopped is whether the event is an agent's second try to stop. Blocking that
 // too would keep it going forever (Claude Code's documentation of
 // stop_hook_active).
-func stopped(event []byte) bool {
-	var e struct {
-		Name   string `json:"hook_event_name"`
-		Active bool   `json:"stop_hook_active"`
-	}
-	if json.Unmarshal(event, &e) != nil {
-		return false
-	}
-	return e.Active && (e.Name == "Stop" || e.Name == "SubagentStop")
+func (c *Call) stopped(event []byte) bool {
+	h, ok := headerOf(event)
+	kind := hookevent.Of(c.Agent, h.Name)
+	return ok && (h.Active || h.Loops > 0) && (kind == hookevent.Stop || kind == hookevent.SubagentStop)
 }
 
 func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, error) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/interlock-run/interlock/pkg/auth"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
 const (
@@ -70,7 +71,7 @@ func answering(status int, body string) Transport {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	c := Call{Agent: ClaudeCode, Server: "http://edge", Token: token}
+	c := Call{Agent: hookevent.ClaudeCode, Server: "http://edge", Token: token}
 	for name, tc := range map[string]struct {
 		status    int
 		body      string
@@ -176,14 +177,14 @@ func TestPromptsAreWarnedOf(t *testing.T) {
 		agent  string
 		says   string // empty: blocked
 	}{
-		{"UserPromptSubmit", dead, false, ClaudeCode, "connection refused"},
-		{"SessionStart", dead, false, ClaudeCode, "connection refused"},
-		{"SessionStart", answering(200, `{"exit":2,"stderr":"Interlock blocks this: the store is down"}`), false, ClaudeCode, "stands: the store is down"},
-		{"UserPromptSubmit", answering(503, ``), false, ClaudeCode, "status 503"},
-		{"UserPromptSubmit", dead, true, ClaudeCode, ""},
-		{"UserPromptSubmit", dead, false, Codex, ""},
-		{"PreToolUse", dead, false, ClaudeCode, ""},
-		{"SubagentStart", dead, false, ClaudeCode, ""},
+		{"UserPromptSubmit", dead, false, hookevent.ClaudeCode, "connection refused"},
+		{"SessionStart", dead, false, hookevent.ClaudeCode, "connection refused"},
+		{"SessionStart", answering(200, `{"exit":2,"stderr":"Interlock blocks this: the store is down"}`), false, hookevent.ClaudeCode, "stands: the store is down"},
+		{"UserPromptSubmit", answering(503, ``), false, hookevent.ClaudeCode, "status 503"},
+		{"UserPromptSubmit", dead, true, hookevent.ClaudeCode, ""},
+		{"UserPromptSubmit", dead, false, hookevent.Codex, ""},
+		{"PreToolUse", dead, false, hookevent.ClaudeCode, ""},
+		{"SubagentStart", dead, false, hookevent.ClaudeCode, ""},
 	} {
 		c := Call{Agent: row.agent, Server: "http://edge", Token: token, Strict: row.strict}
 		code, out, errs := hook(c, `{"session_id":"s","hook_event_name":"`+row.event+`"}`, row.post)
@@ -247,7 +248,7 @@ func serve(t *testing.T, handle func(net.Conn)) Call {
 			go handle(conn)
 		}
 	}()
-	return Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
+	return Call{Agent: hookevent.Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
 }
 
 func TestSocketSpeaksHTTP(t *testing.T) {
@@ -270,7 +271,7 @@ func TestSocketSpeaksHTTP(t *testing.T) {
 	})}
 	go func() { _ = server.Serve(lis) }()
 	t.Cleanup(func() { server.Close() })
-	c := Call{Agent: Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
+	c := Call{Agent: hookevent.Codex, Workflow: "wörk", Namespace: "ns", Data: string(d), Token: sessionToken}
 	code, out, errs := hook(c, preTool, Socket)
 	want := "POST|/v1/hook|Bearer " + sessionToken + "|application/json|codex|wörk|ns|" + preTool
 	if code != ExitDone || out != want || len(errs) != len(long)+1 {
@@ -329,11 +330,11 @@ func TestParse(t *testing.T) {
 	if !c.Parse([]string{"--agent", "codex", "--workflow=a=b", "--server", "http://x", "--token", "t", "--ca", "f", "--data-dir", "d"}) {
 		t.Error("refused")
 	}
-	if want := (Call{Agent: Codex, Workflow: "a=b", Server: "http://x", Token: "t", CA: "f", Data: "d"}); c != want {
+	if want := (Call{Agent: hookevent.Codex, Workflow: "a=b", Server: "http://x", Token: "t", CA: "f", Data: "d"}); c != want {
 		t.Errorf("%+v", c)
 	}
-	for _, args := range [][]string{{"--help"}, {"--data", "e"}, {"--agent"}, {"--agent", "cursor"}, {"x"}, {"--agent", "codex", "--x", "y"}, {"--workflow", "--agent"}} {
-		c := Call{Agent: ClaudeCode}
+	for _, args := range [][]string{{"--help"}, {"--data", "e"}, {"--agent"}, {"--agent", "aider"}, {"x"}, {"--agent", "codex", "--x", "y"}, {"--workflow", "--agent"}} {
+		c := Call{Agent: hookevent.ClaudeCode}
 		if c.Parse(args) {
 			t.Errorf("%v is for the full parser", args)
 		}
@@ -347,7 +348,7 @@ func TestFromEnv(t *testing.T) {
 		"CLAUDE_PROJECT_DIR": "p", "INTERLOCK_NAMESPACE": "n", "INTERLOCK_CA": "f",
 	}
 	getenv := func(name string) string { return env[name] }
-	want := Call{Agent: ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n"}
+	want := Call{Agent: hookevent.ClaudeCode, Workflow: "w", Server: "http://a", Token: "t", CA: "f", Data: "d", Project: "p", Namespace: "n"}
 	if got := FromEnv(getenv); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -19,7 +19,7 @@ import (
 // Command is the hook for command lines and systems that package earlyhook
 // leaves to the whole program.
 type Command struct {
-	Agent    string `help:"Which agent's hooks: claude-code or codex." enum:"claude-code,codex" default:"claude-code"`
+	Agent    string `help:"Which agent's hooks." enum:"claude-code,codex,copilot,cursor,gemini" default:"claude-code"`
 	Workflow string `help:"Workflow for sessions that drive no run yet." env:"INTERLOCK_WORKFLOW" placeholder:"NAME"`
 	Server   string `help:"The http:// address of the edge; found in the data folder by default." env:"INTERLOCK_HTTP_SERVER,INTERLOCK_SERVER" placeholder:"URL"`
 	Token    string `help:"Token to call with; by default that of the agent in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`

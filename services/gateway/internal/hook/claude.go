@@ -1,0 +1,44 @@
+package hook
+
+import "github.com/interlock-run/interlock/services/internal/hookevent"
+
+func readClaude(data []byte) (*event, error) {
+	ev := &event{}
+	if err := parse(data, ev); err != nil {
+		return nil, err
+	}
+	return ev.sorted(ClaudeCode)
+}
+
+func writeClaude(ev *event, out outcome) (Answer, error) {
+	switch {
+	case ev.kind == hookevent.Permission && out.verdict == deny:
+		return specific(ev, fields{"decision": fields{"behavior": "deny", "message": out.reason}})
+	case out.verdict == deny:
+		return specific(ev, fields{"permissionDecision": "deny", "permissionDecisionReason": out.reason})
+	case out.verdict == allow && out.input != nil:
+		return specific(ev, fields{"permissionDecision": "allow", "permissionDecisionReason": out.reason, "updatedInput": out.input})
+	case out.verdict == allow:
+		return specific(ev, fields{"permissionDecision": "allow", "permissionDecisionReason": out.reason})
+	case out.context != "":
+		return specific(ev, fields{"additionalContext": out.context})
+	case out.goOn != "":
+		return answerWith(fields{"decision": "block", "reason": out.goOn})
+	}
+	return Answer{}, nil
+}
+
+// specific is an answer in the form that Claude Code has for one event.
+func specific(ev *event, of fields) (Answer, error) {
+	of["hookEventName"] = ev.Name
+	return answerWith(fields{"hookSpecificOutput": of})
+}
+
+// writeCodex leaves out what Codex takes for an error of the hook, after which it continues
+// as if there were none: to allow a call as it is.
+func writeCodex(ev *event, out outcome) (Answer, error) {
+	if out.verdict == allow && out.input == nil {
+		out.verdict = undecided
+	}
+	return writeClaude(ev, out)
+}

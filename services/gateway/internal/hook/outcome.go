@@ -1,0 +1,26 @@
+package hook
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// outcome is what came of an event, for any agent.
+type outcome struct {
+	verdict verdict
+	// reason of the verdict; an agent refuses a denial without one.
+	reason string
+	// input, when not nil, is what an allowed call is to be made with.
+	input jsontext.Value
+	// context is for the agent to read; empty for none.
+	context string
+	// goOn is why an agent that was about to stop must continue; empty when it may stop.
+	goOn string
+}
+
+// verdict is whether a call may be made.
+type verdict uint8
+
+// The verdicts. undecided leaves the call to the agent's own permissions.
+const (
+	undecided verdict = iota
+	allow
+	deny
+)

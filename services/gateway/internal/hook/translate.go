@@ -1,0 +1,92 @@
+package hook
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Workflows and policies name tools as Claude Code does, so that one holds for every agent:
+// its tools are Bash with command, Read, Write and Edit with file_path, and so on. What an
+// agent calls otherwise is translated before it is judged.
+
+// tools are an agent's own names of what Claude Code has too.
+type tools map[string]string
+
+// translated is a call in the words of Claude Code: names of tools, and of the file and the
+// folder in its input.
+func (t tools) translated(ev *event) error {
+	if name, ok := t[ev.Tool]; ok {
+		ev.Tool = name
+	}
+	input := bytes.TrimSpace(ev.Input)
+	if len(input) == 0 || input[0] != '{' {
+		return nil // it has no names
+	}
+	args := map[string]jsontext.Value{}
+	if err := json.Unmarshal(input, &args, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fmt.Errorf("the input of %s cannot be read: %w", ev.Tool, err)
+	}
+	changed := false
+	switch ev.Tool {
+	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Delete":
+		changed = renamed(args, "file_path", "absolute_path", "path", "target_file", "filePath")
+	case "Bash":
+		changed = inFolder(args, ev.WorkingDir)
+	}
+	if !changed {
+		return nil
+	}
+	written, err := json.Marshal(args, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return fmt.Errorf("the input of %s cannot be written: %w", ev.Tool, err)
+	}
+	ev.Input = written
+	return nil
+}
+
+// renamed gives the first of some members the name that it has elsewhere. It is left with the
+// name that it has, too: the input stays that of the call.
+func renamed(args map[string]jsontext.Value, name string, others ...string) bool {
+	if _, there := args[name]; there {
+		return false
+	}
+	for _, other := range others {
+		if value, there := args[other]; there {
+			args[name] = value
+			return true
+		}
+	}
+	return false
+}
+
+// inFolder has a command begin in the folder that it is run in, where that is not the one
+// that the agent works in.
+func inFolder(args map[string]jsontext.Value, workingDir string) bool {
+	for _, name := range []string{"dir_path", "directory", "working_directory", "cwd"} {
+		folder, command := string(text(args[name])), string(text(args["command"]))
+		if folder != "" && folder != "null" && folder != "." && folder != workingDir && command != "" {
+			at, err := json.Marshal("cd '" + strings.ReplaceAll(folder, "'", `'\''`) + "' && " + command)
+			if err != nil {
+				return false // it is not text, and refused as that
+			}
+			args["command"] = at
+			return true
+		}
+	}
+	return false
+}
+
+// object is an object that may be written as the text of one.
+func object(value jsontext.Value) jsontext.Value {
+	if value.Kind() != '"' {
+		return value
+	}
+	if inner := jsontext.Value(text(value)); inner.IsValid() && inner.Kind() == '{' {
+		return inner
+	}
+	return value
+}
