@@ -87,6 +87,8 @@ var settings = []struct{ folder, file string }{
 	{".cursor", "hooks.json"},
 	{".cursor", "mcp.json"},
 	{".gemini", "settings.json"},
+	{".github", "hooks"},
+	{".github", "copilot"},
 }
 
 // fileCall judges a call of a tool that is no shell.
@@ -131,7 +133,7 @@ func (p Places) fileCall(m *workflow.Machine, call Call) (Code, string) {
 // hints are in every input that names a file which is protected, in any letter case,
 // or could: escapes of JSON hide letters, patterns stand for them, and some file systems
 // take the last ones for letters of ASCII.
-var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", "file:", `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
+var hints = []string{"interlock", "claude", "mcp.json", "codex", "cursor", "gemini", ".github", "file:", `\u`, "*", "?", "\u017f", "\u212a", "\u0130"}
 
 // hintsBy are the hints by their first byte, in either letter case.
 var hintsBy = func() (by [256][]string) {

@@ -39,7 +39,7 @@ func TestProtectedLines(t *testing.T) {
 		"curl -H 'Authorization: Bearer " + tokenText[:9] + "''" + tokenText[9:] + "' x",
 		// What hooks it in, and the program.
 		"echo '{}' > .claude/settings.json", "rm -rf .claude", "sed -i s/a/b/ .claude/settings.local.json", "mv .mcp.json x", "rm ~/.claude/settings.json",
-		"cd .claude && rm settings.json", "python3 fix.py .claude/settings.json", "cp x .codex/hooks.json", "tee .cursor/mcp.json", "rm -rf .c*",
+		"cd .claude && rm settings.json", "python3 fix.py .claude/settings.json", "cp x .codex/hooks.json", "rm .github/hooks/interlock.json", "cp x .github/copilot/settings.json", "tee .cursor/mcp.json", "rm -rf .c*",
 		"cp evil /usr/local/bin/interlock", "rm /usr/local/bin/interlock", "rm /etc/claude-code/managed-settings.json",
 		// Its commands.
 		"interlock approval approve apr_1", "interlock token mint --session x", "interlock run force-state run_1 done", "interlock up",

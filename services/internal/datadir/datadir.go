@@ -200,3 +200,65 @@ func (d Dir) SetInstalled(workspace, digest string) error {
 	}
 	return nil
 }
+
+// replaced are the files that init has changed, with what they were before it did.
+func (d Dir) replaced() string { return d.join("replaced.json") }
+
+// replacement is one of them.
+type replacement struct {
+	// Before is its text; nil when it was not there.
+	Before *string `json:"before"`
+	// After is the digest of what init wrote.
+	After string `json:"after"`
+}
+
+// SetReplaced keeps what a file was before init wrote it. What it was before init wrote it
+// for the first time counts, as long as nobody else has changed it since.
+func (d Dir) SetReplaced(path string, before []byte, after string) error {
+	all, err := d.readReplaced()
+	if err != nil {
+		return err
+	}
+	kept := replacement{After: Digest(after)}
+	if text := string(before); before != nil {
+		kept.Before = &text
+	}
+	if first, known := all[path]; known && first.After == Digest(string(before)) {
+		kept.Before = first.Before
+	}
+	all[path] = kept
+	data, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(d.replaced(), data, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what init has replaced: %w", err)
+	}
+	return nil
+}
+
+// Replaced is what a file was before init wrote it, nil for not there; known is false where
+// it is not as init wrote it any more.
+func (d Dir) Replaced(path, now string) (before *string, known bool, err error) {
+	all, err := d.readReplaced()
+	if err != nil {
+		return nil, false, err
+	}
+	kept, ok := all[path]
+	return kept.Before, ok && kept.After == Digest(now), nil
+}
+
+func (d Dir) readReplaced() (map[string]replacement, error) {
+	all := map[string]replacement{}
+	data, err := os.ReadFile(d.replaced())
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what init has replaced: %w", err)
+	}
+	return all, nil
+}

@@ -1,8 +1,6 @@
 package hook
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
@@ -43,7 +41,7 @@ func writeGemini(ev *event, out outcome) (Answer, error) {
 	case out.verdict == deny:
 		return answerWith(fields{"decision": "deny", "reason": out.reason})
 	case out.verdict == allow && out.input != nil:
-		specific["tool_input"] = jsontext.Value(out.input)
+		specific["tool_input"] = out.input
 		return answerWith(fields{"decision": "allow", "hookSpecificOutput": specific})
 	case out.verdict == allow:
 		return answerWith(fields{"decision": "allow"})

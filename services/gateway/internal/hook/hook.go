@@ -63,6 +63,9 @@ type Options struct {
 	// Workflow, when not empty, is the one that sessions must be on: one without a run
 	// is put on it, and calls of one that drives a run of another are denied.
 	Workflow string
+	// Session, when not empty, is the session to work on instead of the event's: that of
+	// clients whose MCP servers are not told the event's.
+	Session string
 	// Local is true when the agent's files are this machine's.
 	Local bool
 	// Patience is how long the hook waits for its answer; 10 s when it is 0.
@@ -79,6 +82,7 @@ func (h *Handler) Handle(ctx context.Context, data []byte, opts Options) Answer 
 	if err != nil {
 		return block(err)
 	}
+	ev.SessionID = cmp.Or(opts.Session, ev.SessionID)
 	out, err := h.handle(ctx, ev, opts)
 	if err == nil {
 		var answer Answer

@@ -21,6 +21,8 @@ const (
 	WorkflowHeader = "X-Interlock-Workflow"
 	// AgentHeader names the agent whose event this is.
 	AgentHeader = "X-Interlock-Agent"
+	// SessionHeader names the session to work on instead of the event's.
+	SessionHeader = "X-Interlock-Session"
 	// PatienceHeader is how many seconds the hook waits for its answer.
 	PatienceHeader = "X-Interlock-Patience"
 )
@@ -44,6 +46,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	write(w, h.Handle(ctx, data, Options{
 		Agent: Agent(r.Header.Get(AgentHeader)), Workflow: r.Header.Get(WorkflowHeader), Local: local(r), Patience: patience(r),
+		Session: r.Header.Get(SessionHeader),
 	}))
 }
 

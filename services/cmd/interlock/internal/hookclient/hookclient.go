@@ -39,6 +39,7 @@ const (
 type Call struct {
 	Agent    string
 	Workflow string // for sessions that drive no run; may be empty
+	Session  string // to work on instead of the event's; may be empty
 	Server   string // http:// or https:// address of the edge; empty to find it
 	Token    string // empty to find it in the data folder
 	CA       string // file with the CA of an https:// server; empty for the system's
@@ -74,7 +75,7 @@ func FromEnv(getenv func(string) string) Call {
 func (c *Call) Parse(args []string) bool {
 	flags := map[string]*string{
 		"--agent": &c.Agent, "--workflow": &c.Workflow, "--server": &c.Server, "--token": &c.Token, "--ca": &c.CA,
-		"--data-dir": &c.Data, "--namespace": &c.Namespace, "--patience": &c.Patience,
+		"--data-dir": &c.Data, "--session": &c.Session, "--namespace": &c.Namespace, "--patience": &c.Patience,
 	}
 	for ; len(args) > 0; args = args[1:] {
 		if args[0] == "--strict" {
@@ -329,7 +330,7 @@ func (c *Call) ask(deadline time.Time, event []byte, post Transport) (*answer, e
 		{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"X-Interlock-Agent", c.Agent},
 	}}
 	for _, h := range [][2]string{
-		{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Namespace", c.Namespace}, {"X-Interlock-Patience", c.Patience},
+		{"X-Interlock-Workflow", c.Workflow}, {"X-Interlock-Session", c.Session}, {"X-Interlock-Namespace", c.Namespace}, {"X-Interlock-Patience", c.Patience},
 	} {
 		if h[1] != "" {
 			req.Headers = append(req.Headers, h)

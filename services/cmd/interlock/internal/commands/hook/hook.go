@@ -21,6 +21,7 @@ import (
 type Command struct {
 	Agent    string `help:"Which agent's hooks." enum:"claude-code,codex,copilot,cursor,gemini" default:"claude-code"`
 	Workflow string `help:"Workflow for sessions that drive no run yet." env:"INTERLOCK_WORKFLOW" placeholder:"NAME"`
+	Session  string `help:"Session to work on instead of the one that the agent names; interlock mcp --session has to name the same." placeholder:"NAME"`
 	Server   string `help:"The http:// address of the edge; found in the data folder by default." env:"INTERLOCK_HTTP_SERVER,INTERLOCK_SERVER" placeholder:"URL"`
 	Token    string `help:"Token to call with; by default that of the agent in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	CA       string `name:"ca" help:"CA of the server's certificate (PEM); the system's by default." env:"INTERLOCK_CA" placeholder:"FILE"`

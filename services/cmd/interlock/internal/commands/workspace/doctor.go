@@ -28,6 +28,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
 	"github.com/interlock-run/interlock/services/internal/datadir"
+	"github.com/interlock-run/interlock/services/internal/hookevent"
 )
 
 // Doctor says what of a workspace's set-up holds: which hooks are in place, whether their
@@ -173,8 +174,9 @@ func (c *Doctor) hook(event string, stop bool, commands []string, g *gating) []f
 	}
 	var findings []finding
 	for _, command := range commands {
-		words := shellwords.Split(command)
-		call := hookclient.Call{Agent: hookclient.ClaudeCode}
+		words := shellwords.Split(strings.ReplaceAll(command, `"$CLAUDE_PROJECT_DIR"`, shellwords.Quote(workspaceName(c.Dir))))
+		words = words[programAt(words):]
+		call := hookclient.Call{Agent: hookevent.ClaudeCode}
 		at := slices.Index(words, "||")
 		if at < 0 {
 			at = len(words)
@@ -229,7 +231,7 @@ func (c *Doctor) folder(folder datadir.Dir, hooks gating) []finding {
 	if c.Ask == nil {
 		return findings
 	}
-	call := hookclient.Call{Agent: hookclient.ClaudeCode, Data: string(folder)}
+	call := hookclient.Call{Agent: hookevent.ClaudeCode, Data: string(folder)}
 	if err := call.Reach(c.Ask); err != nil {
 		return append(findings, finding{failure, err.Error(), "start `interlock up`; until then every call is blocked"})
 	}
@@ -247,7 +249,7 @@ func changedSince(folder datadir.Dir, dir string, hooks gating) []finding {
 	case known == "":
 		return []finding{{warning, "nothing tells whether the hooks are those that init wrote", again}}
 	case known != datadir.Digest(hooks.written):
-		return []finding{{failure, "the hooks have changed since `interlock init`", "look at .claude/settings.json, then " + again}}
+		return []finding{{failure, "the hooks have changed since `interlock init`", "look at .claude/settings.local.json and .claude/settings.json, then " + again}}
 	}
 	return []finding{{fine, "the hooks are unchanged since `interlock init`", ""}}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -47,6 +46,10 @@ type hookGroup struct {
 	Hooks   []hookEntry `json:"hooks"`
 }
 
+// orBlock ends a command that blocks when its program is missing: that is exit 127, after
+// which agents continue.
+const orBlock = " || exit 2"
+
 // addHooks puts our command on each event, once, next to the hooks of others.
 // Where the workflow has its agent wait for people, in seconds, the event that they
 // are asked for waits longer.
@@ -61,14 +64,11 @@ func addHooks(doc []jsonfile.Member, command string, wait int, indent string) ([
 			return nil, fmt.Errorf("hooks: %w", err)
 		}
 		entry := hookEntry{Type: "command", Command: command, Timeout: hookTimeout}
-		if wait > 0 && event.name == "PreToolUse" {
-			patience := wait + hookTimeout
-			entry.Command += " --patience " + strconv.Itoa(patience)
-			entry.Timeout = patience + hookTimeout
+		if event.name == "PreToolUse" {
+			entry.Command, entry.Timeout = patient(command, wait)
 		}
 		if !event.stop {
-			// A missing binary is exit 127, after which the agent would continue.
-			entry.Command += " || exit 2"
+			entry.Command += orBlock
 		}
 		group := hookGroup{Hooks: []hookEntry{entry}}
 		if event.tool {
@@ -149,8 +149,12 @@ func placed(groups []jsonfile.Member, ours jsontext.Value, indent string) ([]jso
 	return kept, nil
 }
 
-// withoutOurs is a group without our entries: nil when nothing is left.
+// withoutOurs is a group without our entries, or an entry that is in no group: nil when
+// nothing is left.
 func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had bool, err error) {
+	if isHook(commandOf(group)) {
+		return nil, true, nil
+	}
 	fields, err := jsonfile.Members(group, jsontext.KindBeginObject)
 	if err != nil {
 		return nil, false, err
@@ -161,10 +165,7 @@ func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had 
 	}
 	var others []jsonfile.Member
 	for _, h := range hooks {
-		var entry struct {
-			Command string `json:"command"`
-		}
-		if json.Unmarshal(h.Value, &entry) == nil && isHook(entry.Command) {
+		if isHook(commandOf(h.Value)) {
 			had = true
 			continue
 		}
@@ -179,12 +180,96 @@ func withoutOurs(group jsontext.Value, indent string) (rest jsontext.Value, had 
 
 // isHook recognises a command that init wrote.
 func isHook(command string) bool {
-	words := shellwords.Split(command)
-	return len(words) >= 2 && strings.HasPrefix(filepath.Base(words[0]), "interlock") && words[1] == "hook"
+	return programAt(shellwords.Split(command)) >= 0
+}
+
+// programAt is where in a command our program is called as a hook; -1 for nowhere.
+func programAt(words []string) int {
+	for i := 0; i+1 < len(words); i++ {
+		if strings.HasPrefix(filepath.Base(words[i]), "interlock") && words[i+1] == "hook" {
+			return i
+		}
+	}
+	return -1
+}
+
+// withoutHooks takes our hooks and permission rules out of settings, and lists and objects
+// of which nothing else is left.
+func withoutHooks(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
+	hooks, err := inside(doc, "hooks", jsontext.KindBeginObject)
+	if err != nil {
+		return nil, err
+	}
+	ours := false
+	for _, event := range slices.Clone(hooks) {
+		groups, err := inside(hooks, event.Name, jsontext.KindBeginArray)
+		if err != nil {
+			return nil, fmt.Errorf("hooks: %w", err)
+		}
+		var kept []jsonfile.Member
+		had := false
+		for _, g := range groups {
+			rest, mine, err := withoutOurs(g.Value, indent)
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("hooks: %s: %w", event.Name, err)
+			case !mine:
+				kept = append(kept, g)
+			case rest != nil:
+				kept = append(kept, jsonfile.Member{Value: rest})
+			}
+			had = had || mine
+		}
+		if had {
+			ours = true
+			hooks = emptied(hooks, event.Name, kept, jsontext.KindBeginArray, indent, 2)
+		}
+	}
+	if !ours {
+		return doc, nil
+	}
+	doc = emptied(doc, "hooks", hooks, jsontext.KindBeginObject, indent, 1)
+	permissions, err := inside(doc, "permissions", jsontext.KindBeginObject)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := inside(permissions, "deny", jsontext.KindBeginArray)
+	if err != nil {
+		return nil, fmt.Errorf("permissions: %w", err)
+	}
+	kept := slices.DeleteFunc(slices.Clone(rules), func(r jsonfile.Member) bool {
+		return slices.ContainsFunc(denials, func(d string) bool { return jsonfile.Same(r.Value, jsonfile.Render(d, indent, 3)) })
+	})
+	if len(kept) == len(rules) {
+		return doc, nil
+	}
+	permissions = emptied(permissions, "deny", kept, jsontext.KindBeginArray, indent, 2)
+	return emptied(doc, "permissions", permissions, jsontext.KindBeginObject, indent, 1), nil
+}
+
+// emptied sets a member to what is left of it, or drops it when that is nothing.
+func emptied(doc []jsonfile.Member, name string, left []jsonfile.Member, kind jsontext.Kind, indent string, depth int) []jsonfile.Member {
+	if len(left) == 0 {
+		return dropped(doc, name)
+	}
+	return jsonfile.Set(doc, name, jsonfile.Write(left, kind, indent, depth))
+}
+
+func dropped(doc []jsonfile.Member, name string) []jsonfile.Member {
+	return slices.DeleteFunc(slices.Clone(doc), func(m jsonfile.Member) bool { return m.Name == name })
+}
+
+// ourServer reports that one of the servers is ours.
+func ourServer(servers []jsonfile.Member) bool {
+	i := jsonfile.Find(servers, "interlock")
+	var there struct {
+		Args []string `json:"args"`
+	}
+	return i >= 0 && json.Unmarshal(servers[i].Value, &there) == nil && len(there.Args) > 0 && there.Args[0] == "mcp"
 }
 
 // addServer adds our MCP server. One that is there is kept with all its options.
-func addServer(doc []jsonfile.Member, binary, data, indent string) ([]jsonfile.Member, error) {
+func addServer(doc []jsonfile.Member, binary string, args []string, indent string) ([]jsonfile.Member, error) {
 	servers, err := inside(doc, "mcpServers", jsontext.KindBeginObject)
 	if err != nil {
 		return nil, err
@@ -193,13 +278,12 @@ func addServer(doc []jsonfile.Member, binary, data, indent string) ([]jsonfile.M
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	if i := jsonfile.Find(servers, "interlock"); i >= 0 {
-		var there server
-		if json.Unmarshal(servers[i].Value, &there) == nil && len(there.Args) > 0 && there.Args[0] == "mcp" {
-			return doc, nil
-		}
+	if ourServer(servers) {
+		return doc, nil
+	}
+	if jsonfile.Find(servers, "interlock") >= 0 {
 		return nil, errors.New(`"mcpServers" has another server of the name "interlock": rename it`)
 	}
-	servers = jsonfile.Set(servers, "interlock", jsonfile.Render(server{binary, []string{"mcp", "--data-dir", data}}, indent, 2))
+	servers = jsonfile.Set(servers, "interlock", jsonfile.Render(server{binary, args}, indent, 2))
 	return jsonfile.Set(doc, "mcpServers", jsonfile.Write(servers, jsontext.KindBeginObject, indent, 1)), nil
 }

@@ -1,0 +1,277 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/diff"
+
+	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/pkg/workflow"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/jsonfile"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/shellwords"
+	"github.com/interlock-run/interlock/services/internal/datadir"
+)
+
+// setup is what `init` has in common for all agents.
+type setup struct {
+	Workflow string `help:"Definition that sessions are put on." type:"path" placeholder:"FILE"`
+	Dir      string `arg:"" optional:"" help:"The workspace." default:"." type:"path"`
+	Data     string `name:"data-dir" help:"Data folder of the server on this machine; by default .interlock in the workspace." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+	Binary   string `help:"The interlock command to call; by default this one, by its name where that finds it." placeholder:"PATH"`
+	Yes      bool   `short:"y" help:"Write without asking."`
+	Undo     bool   `help:"Take out what init has written, and nothing else."`
+
+	def  *workflow.Definition // nil for none
+	data string               // the data folder, absolute
+}
+
+// edit is one file that init changes: add puts our part into it, remove takes it out. Both
+// leave a file without it, or with it, as it is. Where add is nil, it is taken out always.
+type edit struct {
+	path        string
+	add, remove change
+}
+
+type change func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error)
+
+// write shows what changes, asks, and writes. next is what to do then.
+func (s *setup) write(ctx context.Context, io console.Streams, edits []edit, next string) ([]*jsonfile.File, error) {
+	var files, changed []*jsonfile.File
+	for _, e := range edits {
+		file, err := s.edited(e)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+		switch {
+		case file.Changed():
+			changed = append(changed, file)
+			fmt.Fprintf(io.Out, "%s\n", difference(file))
+		case e.add != nil || s.Undo:
+			fmt.Fprintf(io.Out, "%s: nothing to change\n", file.Path)
+		}
+	}
+	if len(changed) == 0 {
+		return files, nil
+	}
+	if !s.Yes && !io.Confirm("Write these files?") {
+		fmt.Fprintln(io.Out, "nothing written; say yes, or give --yes")
+		return nil, console.ErrNo
+	}
+	for _, file := range changed {
+		if err := s.save(file); err != nil {
+			return nil, err
+		}
+	}
+	if s.Undo {
+		fmt.Fprintln(io.Out, "taken out; restart the agent")
+		return files, nil
+	}
+	fmt.Fprintf(io.Out, "written; %sstart `interlock up` in this workspace unless it runs, and %s\n", s.register(ctx, io), next)
+	return files, nil
+}
+
+// edited is a file as it is to be. It has no text when it is to go: what init wrote was all
+// that it had. What it was before init wrote it comes back byte for byte.
+func (s *setup) edited(e edit) (*jsonfile.File, error) {
+	path := filepath.Join(s.Dir, e.path)
+	if !s.Undo && e.add != nil {
+		return jsonfile.Edit(path, e.add)
+	}
+	file, err := jsonfile.Edit(path, e.remove)
+	if err != nil || !file.Changed() {
+		return file, err
+	}
+	before, known, err := datadir.Dir(s.data).Replaced(path, string(file.Before))
+	switch {
+	case err != nil:
+		return nil, err
+	case known && before != nil:
+		file.After = []byte(*before)
+	case known, strings.TrimSpace(string(file.After)) == "{}":
+		file.After = nil
+	}
+	return file, nil
+}
+
+// difference is what changes in a file.
+func difference(file *jsonfile.File) string {
+	const none = "/dev/null"
+	from, to := file.Path, file.Path
+	if file.Before == nil {
+		from = none
+	}
+	if file.After == nil {
+		to = none
+	}
+	_, text, _ := strings.Cut(string(diff.Diff(from, file.Before, to, file.After)), "\n") // of the command
+	return strings.TrimRight(text, "\n")
+}
+
+// save writes a file, and keeps what it was before in the data folder, for --undo.
+func (s *setup) save(file *jsonfile.File) error {
+	folder := datadir.Dir(s.data)
+	if err := folder.Make(); err != nil {
+		return err
+	}
+	switch {
+	case file.After == nil:
+		return os.Remove(file.Path)
+	case s.Undo:
+		return file.Save()
+	}
+	if err := folder.SetReplaced(file.Path, file.Before, string(file.After)); err != nil {
+		return err
+	}
+	return file.Save()
+}
+
+// prepare reads the definition, and where the data folder is.
+func (s *setup) prepare(io console.Streams) (err error) {
+	s.Dir = workspaceName(s.Dir)
+	if s.data, err = filepath.Abs(cmp.Or(s.Data, filepath.Join(s.Dir, datadir.Default))); err != nil {
+		return fmt.Errorf("find the data folder: %w", err)
+	}
+	if s.Workflow == "" || s.Undo {
+		return nil
+	}
+	src, err := input.Definition(s.Workflow, io)
+	if err != nil {
+		return err
+	}
+	def, problems := workflow.Parse(src.JSON)
+	if problems.HasErrors() {
+		return src.Refuse(problems, io)
+	}
+	s.def = def
+	return nil
+}
+
+// hook is the command of the hook: of an agent, if that is not Claude Code, and for a session
+// instead of the agent's, if one is named.
+func (s *setup) hook(agent, session string) string {
+	words := []string{s.binary(), "hook"}
+	if agent != "" {
+		words = append(words, "--agent", agent)
+	}
+	words = append(words, "--data-dir", s.data)
+	if session != "" {
+		words = append(words, "--session", session)
+	}
+	if s.def != nil {
+		words = append(words, "--workflow", s.def.ID)
+	}
+	return shellwords.Join(words)
+}
+
+// wait is how long the workflow has its agent wait for people, in seconds.
+func (s *setup) wait() int {
+	if s.def == nil {
+		return 0
+	}
+	return int(s.def.Meta.ApprovalWait / time.Second)
+}
+
+// patient is the command of the event that people are asked for, and its time in seconds.
+func patient(command string, wait int) (string, int) {
+	if wait <= 0 {
+		return command, hookTimeout
+	}
+	patience := wait + hookTimeout
+	return command + " --patience " + strconv.Itoa(patience), patience + hookTimeout
+}
+
+// workspaceName is the absolute path of a workspace.
+func workspaceName(dir string) string {
+	if full, err := filepath.Abs(dir); err == nil {
+		return full
+	}
+	return dir
+}
+
+// session names the one session of a workspace, of agents whose MCP servers are not told
+// the session of the conversation.
+func (s *setup) session(agent string) string {
+	return agent + "-" + datadir.Digest(s.Dir)[:8]
+}
+
+// register says how to register the workflow, unless a server has it.
+func (s *setup) register(ctx context.Context, io console.Streams) string {
+	if s.def == nil || s.registered(ctx, io) {
+		return ""
+	}
+	return "register the workflow with `interlock workflow register " + shellwords.Join([]string{s.Workflow}) + "`, "
+}
+
+// registered reports that the server of the data folder has the workflow.
+func (s *setup) registered(ctx context.Context, io console.Streams) bool {
+	at := client.Connection{Data: s.data}
+	conn, err := at.Dial(ctx, io, auth.Agent)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err = enginev1.NewWorkflowServiceClient(conn).GetWorkflow(ctx, &enginev1.GetWorkflowRequest{Name: s.def.ID})
+	return err == nil
+}
+
+// binary is the command to call, on this machine.
+func (s *setup) binary() string {
+	if s.Binary != "" {
+		return s.Binary
+	}
+	if own, err := os.Executable(); err == nil {
+		return own
+	}
+	return "interlock"
+}
+
+// portable is the command to call by its name, where that finds this program: for files
+// that others may share.
+func (s *setup) portable() string {
+	own := s.binary()
+	if found, err := exec.LookPath("interlock"); err == nil && sameFile(found, own) {
+		return "interlock"
+	}
+	return own
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	second, other := os.Stat(b)
+	return err == nil && other == nil && os.SameFile(first, second)
+}
+
+// server adds our MCP server, and withoutServer takes it out.
+func (s *setup) server(session string) change {
+	args := []string{"mcp", "--data-dir", s.data}
+	if session != "" {
+		args = append(args, "--session", session)
+	}
+	return func(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
+		return addServer(doc, s.portable(), args, indent)
+	}
+}
+
+func withoutServer(doc []jsonfile.Member, indent string) ([]jsonfile.Member, error) {
+	servers, err := inside(doc, "mcpServers", jsontext.KindBeginObject)
+	if err != nil || !ourServer(servers) {
+		return doc, err
+	}
+	return emptied(doc, "mcpServers", dropped(servers, "interlock"), jsontext.KindBeginObject, indent, 1), nil
+}
