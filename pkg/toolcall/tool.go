@@ -3,6 +3,7 @@ package toolcall
 import (
 	"strings"
 
+	"github.com/interlock-run/interlock/pkg/toolname"
 	"github.com/interlock-run/interlock/pkg/workflow"
 )
 
@@ -27,6 +28,11 @@ func Own(tool string) bool {
 	}
 	return ownName(tool)
 }
+
+// Loads reports the tool by which agents find tools of MCP servers, Interlock's own among
+// them. It is allowed and not counted wherever nobody has disallowed it, or an agent could
+// not find the tool that leaves a state (S3).
+func Loads(tool string) bool { return tool == toolname.Loader }
 
 func ownName(name string) bool {
 	switch name {

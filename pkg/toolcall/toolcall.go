@@ -44,6 +44,9 @@ func Decide(m *workflow.Machine, at *workflow.View, call Call) Verdict {
 		call.Places.Folder = at.Workspace
 	}
 	state := m.State(at.State)
+	if Loads(call.Tool) && state.Tool(call.Tool) != workflow.ToolDisallowed {
+		return Verdict{Decision: Allow, Tool: call.Tool}
+	}
 	switch standingOf(m, at, state) {
 	case closed:
 		return deny(call, CodeRunNotActive, "")

@@ -92,6 +92,9 @@ func TestIterations(t *testing.T) {
 	if v := decide(m, run, "Read", ""); !v.Counted || v.MaxIterations != 10 {
 		t.Errorf("an allowed call: %+v", v)
 	}
+	if v := decide(m, run, "ToolSearch", ""); v.Decision != toolcall.Allow || v.Counted {
+		t.Errorf("the tool that finds tools: %+v", v)
+	}
 	if v := decide(m, run, "transition", ""); v.Counted || v.MaxIterations != 0 {
 		t.Errorf("an own tool: %+v", v)
 	}

@@ -79,6 +79,9 @@ func (n Names) Fault(name string, position Position) string {
 	case name == "" || strings.HasSuffix(name, "*") || n.declared[name], mcp(name), slices.Contains(known, name):
 		return ""
 	}
+	if strings.HasPrefix(name, "@") {
+		return group(name, position)
+	}
 	if near, ok := n.near(name); ok {
 		return fmt.Sprintf("no tool is named %s; did you mean %q? If it is a tool of your own, add it to \"tools\" in \"meta\"",
 			document.Quote(name), near)
@@ -92,6 +95,18 @@ func (n Names) Fault(name string, position Position) string {
 	}
 	return fmt.Sprintf("no tool is known by the name %s, so this may restrict nothing; correct the name, or add it to \"tools\" in \"meta\"",
 		document.Quote(name))
+}
+
+// group says what is wrong with the name of a group of tools, or "".
+func group(name string, position Position) string {
+	switch {
+	case name != ClientGroup:
+		return fmt.Sprintf("there is no %s; the only group of tools is %q", document.Quote(name), ClientGroup)
+	case position == Restricts:
+		return fmt.Sprintf("%q allows a group of tools; to forbid some, name them", ClientGroup)
+	default:
+		return ""
+	}
 }
 
 // Known reports that clients or Interlock have a tool of this name, in any case. A tool of an MCP

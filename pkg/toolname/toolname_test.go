@@ -30,6 +30,8 @@ func TestFault(t *testing.T) {
 		"mcp__fs":                 {"", "write mcp__fs__*"},
 		"mcp__fs__":               {"", "write mcp__fs__*"},
 		"MCP__fs__x":              {`did you mean "mcp__fs__x"`, `did you mean "mcp__fs__x"`},
+		"@client":                 {"", "allows a group of tools"},
+		"@clients":                {`the only group of tools is "@client"`, `the only group of tools is "@client"`},
 		strings.Repeat("x", 1000): {"", "may restrict nothing"},
 	} {
 		for position, want := range map[toolname.Position]string{toolname.Grants: want.grants, toolname.Restricts: want.restricts} {

@@ -172,6 +172,7 @@ func (r *reader) tools(f document.Fields, s *State) {
 // noEdits are tools that change no file by themselves. Any other may.
 var noEdits = []string{
 	"Read", "Grep", "Glob", "LS", "Bash", "BashOutput", "KillShell", "WebFetch", "WebSearch", "TodoWrite", "Task", "NotebookRead",
+	toolname.ClientGroup,
 }
 
 // idleLimits warns of limits that the tools of the state can never reach.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/interlock-run/interlock/pkg/shell"
+	"github.com/interlock-run/interlock/pkg/toolname"
 )
 
 // ToolRule is what a state's tool lists say about a tool (S3.1).
@@ -49,6 +50,9 @@ func newToolTable(s *State) toolTable {
 		t.otherwise = ToolNotListed
 		t.allowed = newPrefixes(allowedPrefixes)
 		t.servers = serversOf(s.AllowedTools)
+		if i := slices.Index(allowed, toolname.ClientGroup); i >= 0 {
+			allowed = append(slices.Delete(allowed, i, i+1), toolname.Client...)
+		}
 		for _, name := range allowed {
 			t.exact[name] = ToolAllowed
 			if t.disallowed.match(name) {

@@ -44,6 +44,10 @@ func TestToolLists(t *testing.T) {
 			"mcp__fs__resource:file:///etc/passwd": never, "mcp__fs__resources": no, "mcp__fs__write_file": no,
 			"mcp__web__resource:http://a": no, "mcp__web__prompt:review": no, "resource:file:///a": no, "mcp__prompt:x": no,
 		}},
+		{"the client's own", []string{"Read", "@client"}, []string{"Agent", "Task*"}, map[string]workflow.ToolRule{
+			"Read": yes, "TodoWrite": yes, "AskUserQuestion": yes, "ToolSearch": yes, "BashOutput": yes, "Agent": never, "TaskList": never,
+			"Bash": no, "Skill": no, "@client": no, "KillShell": no, "todowrite": no,
+		}},
 		{"star inside is a character", []string{"mcp__*__read"}, nil, map[string]workflow.ToolRule{"mcp__fs__read": no, "mcp__*__read": yes}},
 		{"everything", []string{"*"}, nil, map[string]workflow.ToolRule{"Read": yes, "anything": yes}},
 		{"disallowed wins", []string{"Read", "Bash", "mcp__fs__*"}, []string{"Bash", "mcp__fs__write*"}, map[string]workflow.ToolRule{

@@ -64,5 +64,5 @@ func (d *Decision) settle(c rules.Combined) {
 // lifted reports that a call passes because its state enforces nothing now (S2.9,
 // S6.2).
 func lifted(state toolcall.Verdict, tool string) bool {
-	return state.Decision == toolcall.Allow && !state.Counted && !toolcall.Own(tool)
+	return state.Decision == toolcall.Allow && !state.Counted && !toolcall.Own(tool) && !toolcall.Loads(tool)
 }

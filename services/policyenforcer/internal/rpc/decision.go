@@ -35,7 +35,7 @@ func (s *Enforcer) decisionProto(d *app.Decision) *policyv1.CheckToolCallRespons
 // S6.2). Then the state restricts no tool, and nobody may take the answer for the
 // state's consent to this one.
 func lifted(d *app.Decision) bool {
-	return d.Verdict.Decision == toolcall.Allow && !d.Verdict.Counted && !toolcall.Own(d.Tool)
+	return d.Verdict.Decision == toolcall.Allow && !d.Verdict.Counted && !toolcall.Own(d.Tool) && !toolcall.Loads(d.Tool)
 }
 
 func interruptedProto(in *app.Interrupted) *policyv1.Interrupted {
