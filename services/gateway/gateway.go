@@ -33,7 +33,6 @@ import (
 	"github.com/interlock-run/interlock/pkg/fault"
 	"github.com/interlock-run/interlock/pkg/health"
 	"github.com/interlock-run/interlock/pkg/toolcall"
-	"github.com/interlock-run/interlock/pkg/workflow"
 	"github.com/interlock-run/interlock/services/gateway/internal/access"
 	"github.com/interlock-run/interlock/services/gateway/internal/approvalpage"
 	"github.com/interlock-run/interlock/services/gateway/internal/forward"
@@ -41,6 +40,7 @@ import (
 	"github.com/interlock-run/interlock/services/gateway/internal/mcp"
 	"github.com/interlock-run/interlock/services/gateway/internal/rest"
 	"github.com/interlock-run/interlock/services/gateway/internal/upstream"
+	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
 // drainTimeout is how long requests in flight may take when serving ends.
@@ -225,7 +225,7 @@ func newREST(cfg Config, on clients, events rest.EventSource) (access.Part, erro
 		Policies: policyv1.NewPolicyServiceClient(cfg.Policy), Decisions: policyv1.NewDecisionServiceClient(cfg.Policy),
 		Approvals: on.approvals, Schemas: on.schemas, States: on.states, Sessions: on.sessions,
 		Tasks: statev1.NewTaskServiceClient(cfg.State), Components: statev1.NewComponentServiceClient(cfg.State),
-		Events: events, Identify: identify(cfg), Checks: cfg.Checks, Schema: workflow.Schema(),
+		Events: events, Identify: identify(cfg), Checks: cfg.Checks, Definitions: definition.Schemas(),
 		Version: cfg.Version, Logger: cfg.Logger,
 	})
 }

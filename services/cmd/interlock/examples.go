@@ -10,7 +10,7 @@ func examples() map[string][]string {
 			"interlock up --data-dir /var/lib/interlock --http 127.0.0.1:8420",
 			"interlock up --store redis://127.0.0.1:6379/0 --nats-url nats://127.0.0.1:4222",
 		},
-		"validate":               {"interlock validate bugfix.json", "interlock validate --strict --format json workflows/*.json"},
+		"validate":               {"interlock validate bugfix.json", "interlock validate --strict --format json workflows/*.json", "interlock validate --schema workflow"},
 		"viz":                    {"interlock viz bugfix.json", "interlock viz --format svg bugfix.json > bugfix.svg"},
 		"fmt":                    {"interlock fmt bugfix.json", "interlock fmt --check workflows/*.json"},
 		"test":                   {"interlock test release.test.yaml", "interlock test --format junit workflows/... > report.xml"},

@@ -211,4 +211,3 @@ func textOf(result *mcp.CallToolResult) string {
 	}
 	return ""
 }
-

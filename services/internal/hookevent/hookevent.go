@@ -73,7 +73,7 @@ func claude(name string) Kind {
 		return Before
 	case "PostToolUse":
 		return After
-	case "PostToolUseFailure":
+	case "PostToolUseFailure", "PermissionDenied": // a call that was admitted, and not made
 		return Failed
 	case "PermissionRequest":
 		return Permission
@@ -88,7 +88,7 @@ func claude(name string) Kind {
 	case "SubagentStop":
 		return SubagentStop
 	case "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "ErrorOccurred", "FileChanged", "InstructionsLoaded",
-		"MessageDisplay", "Notification", "PermissionDenied", "PostCompact", "PostModelSwitch", "PostToolBatch", "PreCompact", "PreModelSwitch",
+		"MessageDisplay", "Notification", "PostCompact", "PostModelSwitch", "PostToolBatch", "PreCompact", "PreModelSwitch",
 		"SessionEnd", "Setup", "StopFailure", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove":
 		return Ignored
 	}

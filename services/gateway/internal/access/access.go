@@ -21,6 +21,7 @@ import (
 // token, whether it exists or not.
 var public = map[string]bool{
 	"/": true, "/docs": true, "/openapi.json": true, "/workflow-schema.json": true,
+	"/policy-schema.json": true, "/process-schema.json": true, "/component-schema.json": true, "/scenario-schema.json": true,
 	"/healthz": true, "/readyz": true, "/metrics": true, "/.well-known/interlock": true, "/.well-known/interlock-proof": true,
 	loggedIn: true,
 }

@@ -189,7 +189,7 @@ func TestEventsThatGateNothing(t *testing.T) {
 	for agent, names := range map[hook.Agent][]string{
 		hook.ClaudeCode: {
 			"PostToolBatch", "Notification", "UserPromptExpansion", "SessionEnd", "StopFailure", "PreCompact", "PostCompact", "PreModelSwitch",
-			"PostModelSwitch", "PermissionDenied", "Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult",
+			"PostModelSwitch", "Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult",
 			"ConfigChange", "WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay",
 			"SomethingNew",
 		},
@@ -205,6 +205,17 @@ func TestEventsThatGateNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A call that Interlock has allowed and the agent's own permissions have not is reported as
+// one that failed.
+func TestPermissionDenied(t *testing.T) {
+	t.Parallel()
+	s := &services{run: planning, reported: &policyv1.ReportToolCallResponse{}}
+	wantSilence(t, "denied", s.handle(`{"session_id":"s","cwd":"/w","hook_event_name":"PermissionDenied","tool_name":"Bash","tool_use_id":"c1",
+		"tool_input":{"command":"ls"},"reason":"not now"}`, hook.Options{}))
+	s.wantAsked(t, &enginev1.GetRunRequest{SessionId: "s"},
+		&policyv1.ReportToolCallRequest{RunId: "run_asked", CallId: "c1", Tool: "Bash", ResultBytes: 7})
 }
 
 // The calls of Interlock's own server, that Cursor does not name, are judged by the server.

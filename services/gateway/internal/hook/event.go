@@ -24,9 +24,11 @@ type event struct {
 	Input      jsontext.Value `json:"tool_input"`
 	Response   jsontext.Value `json:"tool_response"`
 	// Error is text, of most events.
-	Error          jsontext.Value `json:"error"`
-	ToolUseID      string         `json:"tool_use_id"`
-	StopHookActive bool           `json:"stop_hook_active"`
+	Error jsontext.Value `json:"error"`
+	// Reason is why a call was not made that Interlock allowed, of PermissionDenied.
+	Reason         string `json:"reason"`
+	ToolUseID      string `json:"tool_use_id"`
+	StopHookActive bool   `json:"stop_hook_active"`
 
 	kind hookevent.Kind
 }
@@ -68,7 +70,17 @@ func (ev *event) stoppedBefore() bool {
 }
 
 // resultBytes is the size of what the tool gave back.
-func (ev *event) resultBytes() int64 { return int64(len(ev.Response) + len(text(ev.Error))) }
+func (ev *event) resultBytes() int64 {
+	return int64(len(ev.Response) + len(text(ev.Error)) + len(ev.notMade()))
+}
+
+// notMade is why a call was not made; empty for any other event.
+func (ev *event) notMade() string {
+	if ev.Name != "PermissionDenied" {
+		return ""
+	}
+	return ev.Reason
+}
 
 // maxOutput bounds what is reported of it: a byte more than history keeps, so that
 // it is known to be cut.
@@ -76,7 +88,7 @@ const maxOutput = 64<<10 + 1
 
 // output is what the tool gave back, as text where it is text.
 func (ev *event) output() []byte {
-	out := text(jsontext.Value(cmp.Or(string(ev.Response), string(ev.Error))))
+	out := text(jsontext.Value(cmp.Or(string(ev.Response), string(ev.Error), ev.notMade())))
 	return out[:min(len(out), maxOutput)]
 }
 

@@ -221,7 +221,9 @@ func houseBehind(t testing.TB, door access.Guard, change ...func(*Config)) *hous
 		Decisions: policyv1.NewDecisionServiceClient(s), Approvals: approvalv1.NewApprovalServiceClient(s),
 		Schemas: statev1.NewSchemaServiceClient(s), States: statev1.NewStateServiceClient(s), Sessions: statev1.NewSessionServiceClient(s),
 		Tasks: statev1.NewTaskServiceClient(s), Components: statev1.NewComponentServiceClient(s),
-		Schema: []byte(`{"type": "object"}`), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Definitions: map[string][]byte{
+			"workflow": []byte(`{"type": "object"}`), "policy": []byte(`{}`), "process": []byte(`{}`), "component": []byte(`{}`), "scenario": []byte(`{}`),
+		}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -335,7 +335,7 @@ func TestNotReady(t *testing.T) {
 			{Name: "engine", Probe: func(context.Context) error { return fmt.Errorf("secret address: %w", store.ErrBroken) }},
 			{Name: "approval", Optional: true, Probe: func(context.Context) error { return nil }},
 		}
-		c.Schema = nil
+		c.Definitions = nil
 	})
 	rec := h.do("GET", "/readyz", "")
 	if p := problem(t, rec); rec.Code != 503 || p.Code != "UNAVAILABLE" || rec.Header().Get("Retry-After") == "" ||

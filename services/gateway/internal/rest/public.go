@@ -18,7 +18,8 @@ const index = `Interlock: a state-machine enforcement plane for AI agents.
 
 Without a token:
   GET  /docs                    every route, to read; /openapi.json as OpenAPI 3.1
-  GET  /workflow-schema.json    JSON Schema of workflow definitions
+  GET  /workflow-schema.json    JSON Schema of workflow definitions; the same for policy, process,
+                                component and scenario
   GET  /healthz  /readyz        liveness, readiness
   GET  /approvals               the page where people decide approvals; it asks for a token
 
@@ -86,11 +87,15 @@ func (e *edge) serverRoutes() {
 		params:  []param{inQuery("verbose", "List each dependency.")},
 		answers: answers[Health](http.StatusOK), serve: e.ready,
 	})
-	e.add(route{
-		method: http.MethodGet, path: "/workflow-schema.json", id: "workflowSchema",
-		summary: "JSON Schema of workflow definitions",
-		answers: answers[jsontext.Value](http.StatusOK), serve: e.workflowSchema,
-	})
+	for kind, what := range map[string]string{
+		"workflow": "workflow definitions", "policy": "policies", "process": "processes", "component": "state components", "scenario": "scenario files",
+	} {
+		e.add(route{
+			method: http.MethodGet, path: "/" + kind + "-schema.json", id: kind + "Schema", summary: "JSON Schema of " + what,
+			answers: answers[jsontext.Value](http.StatusOK),
+			serve:   func(*call) (*answer, error) { return e.definitionSchema(kind) },
+		})
+	}
 }
 
 // raw serves fixed text that is not part of the OpenAPI document.
@@ -135,9 +140,9 @@ func (e *edge) ready(c *call) (*answer, error) {
 	return ok(Health{Status: "ready", Checks: report}), nil
 }
 
-func (e *edge) workflowSchema(*call) (*answer, error) {
-	if len(e.Schema) == 0 {
-		return nil, fault.New(fault.NotFound, "this server has no workflow schema")
+func (e *edge) definitionSchema(kind string) (*answer, error) {
+	if len(e.Definitions[kind]) == 0 {
+		return nil, fault.New(fault.NotFound, "this server has no %s schema", kind)
 	}
-	return ok(jsontext.Value(e.Schema)), nil
+	return ok(jsontext.Value(e.Definitions[kind])), nil
 }

@@ -51,8 +51,9 @@ type Config struct {
 	Identify func(ctx context.Context, token string) (auth.Principal, error)
 	// Checks are what calls depend on. Their errors are logged, never shown.
 	Checks health.Checks
-	// Schema is the JSON Schema of workflow definitions, served as it is.
-	Schema []byte
+	// Definitions are the JSON Schemas of what people write, by kind: workflow, policy and so
+	// on. They are served as they are.
+	Definitions map[string][]byte
 	// Version of this build, shown in the OpenAPI document.
 	Version string
 	// Logger gets failures of the edge; nil means slog.Default.

@@ -16,12 +16,14 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/input"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/show"
+	"github.com/interlock-run/interlock/services/internal/definition"
 )
 
 // Validate is the command that validates files.
 type Validate struct {
-	Files  []string `arg:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
+	Files  []string `arg:"" optional:"" name:"file" help:"Files to validate, JSON or YAML by their names; - is standard input." placeholder:"FILE"`
 	Strict bool     `help:"Treat warnings as errors."`
+	Schema string   `help:"Print the JSON Schema of a kind of file, for editors, and validate nothing." enum:"workflow,policy,process,component,scenario," default:"" placeholder:"KIND"`
 	Format string   `help:"Output: text or json." enum:"text,json" default:"text"`
 }
 
@@ -45,6 +47,15 @@ type located struct {
 
 // Run judges every file, and returns console.ErrNo when one is not valid.
 func (c *Validate) Run(_ context.Context, io console.Streams) error {
+	switch {
+	case c.Schema != "" && len(c.Files) > 0:
+		return console.Misusedf("--schema prints a schema and validates nothing: leave the files out")
+	case c.Schema != "":
+		_, err := io.Out.Write(definition.Schemas()[c.Schema])
+		return err
+	case len(c.Files) == 0:
+		return console.Misusedf("name the files to validate, - for standard input; see interlock validate --help")
+	}
 	verdicts := make([]verdict, 0, len(c.Files))
 	ok := true
 	var unread []error

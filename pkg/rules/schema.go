@@ -1,0 +1,13 @@
+package rules
+
+import (
+	_ "embed"
+	"slices"
+)
+
+//go:embed policy-schema.json
+var schemaText []byte
+
+// Schema returns the JSON Schema of policies, draft 2020-12, which the project publishes as
+// /policy-schema.json. It is for editors: what reads policies checks more.
+func Schema() []byte { return slices.Clone(schemaText) }
