@@ -140,6 +140,19 @@ func TestDialects(t *testing.T) {
 
 var errDown = fault.New(fault.Unavailable, "the store is away").GRPCStatus().Err()
 
+// Two files where the tool takes one: nobody knows which.
+func TestTwoFiles(t *testing.T) {
+	t.Parallel()
+	for agent, event := range map[hook.Agent]string{
+		hook.Cursor:  `{"conversation_id":"s","hook_event_name":"preToolUse","tool_name":"Write","tool_input":{"file_path":"a","path":"b"},"tool_use_id":"c1","cwd":"/w"}`,
+		hook.Gemini:  `{"session_id":"s","cwd":"/w","hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{"absolute_path":"a","file_path":"b"}}`,
+		hook.Copilot: `{"sessionId":"s","cwd":"/w","toolName":"edit","toolArgs":{"path":"a","target_file":"b"}}`,
+	} {
+		s := &services{run: planning, decision: &policyv1.CheckToolCallResponse{Decision: policyv1.Decision_DECISION_ALLOW}}
+		wantBlock(t, string(agent), s.handle(event, hook.Options{Agent: agent}), "two files")
+	}
+}
+
 func sameJSON(t *testing.T, got []byte, want string) bool {
 	t.Helper()
 	var a, b any

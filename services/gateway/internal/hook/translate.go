@@ -33,7 +33,10 @@ func (t tools) translated(ev *event) error {
 	changed := false
 	switch ev.Tool {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Delete":
-		changed = renamed(args, "file_path", "absolute_path", "path", "target_file", "filePath")
+		var err error
+		if changed, err = renamed(args, "file_path", "absolute_path", "path", "target_file", "filePath"); err != nil {
+			return fmt.Errorf("the input of %s: %w", ev.Tool, err)
+		}
 	case "Bash":
 		changed = inFolder(args, ev.WorkingDir)
 	}
@@ -48,19 +51,25 @@ func (t tools) translated(ev *event) error {
 	return nil
 }
 
-// renamed gives the first of some members the name that it has elsewhere. It is left with the
-// name that it has, too: the input stays that of the call.
-func renamed(args map[string]jsontext.Value, name string, others ...string) bool {
-	if _, there := args[name]; there {
-		return false
-	}
+// renamed gives the member that has one of some names the name that it has elsewhere. It is
+// left with the name that it has, too: the input stays that of the call. Which of two that
+// differ the tool would take is not known.
+func renamed(args map[string]jsontext.Value, name string, others ...string) (changed bool, err error) {
+	found, there := args[name]
 	for _, other := range others {
-		if value, there := args[other]; there {
-			args[name] = value
-			return true
+		value, also := args[other]
+		switch {
+		case !also:
+		case !there:
+			found, there, changed = value, true, true
+		case string(text(value)) != string(text(found)):
+			return false, fmt.Errorf("it names two files, %s and %s", found, value)
 		}
 	}
-	return false
+	if changed {
+		args[name] = found
+	}
+	return changed, nil
 }
 
 // inFolder has a command begin in the folder that it is run in, where that is not the one
