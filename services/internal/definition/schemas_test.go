@@ -123,8 +123,10 @@ func TestSchemasAgree(t *testing.T) {
 			"policy", `{"role":"agent","allow":[{"capability":"bash","rate_limit":{"max_calls":3,"window_seconds":60}}],"ask":[{"capability":"mcp:mail:*"}],
 			"deny":[{"capability":"tool:WebFetch"}],"email_config":{"max_emails_per_session":2,"allowed_to":["*@example.com"]}}`,
 			[]string{`/default="deny"`, `/session_budget_usd=2.5`, `/allow/0/rate_limit/scope="session"`, `/allow/0/budget_limit={"max_usd":1,"period":"daily"}`, `/meta={"tools":["Pay"]}`, `/$schema="x"`, `/allow/0/capability="mcp:*"`},
-			[]string{`/alow=[]`, `/default="maybe"`, `/allow/0/rate_limits={}`, `/allow/0/rate_limit/max_calls=0`, `/allow/0/rate_limit/burst=1`, `/deny/0/rate_limit={"max_calls":1,"window_seconds":1}`,
-				`/role=""`, `/role=7`, `/ask={}`, `/allow/0/capability="filesystem:x"`, `/email_config/allowed_too=[]`, `/session_budget_usd=0`, `/allow/0/budget_limit={"max_usd":0,"period":"daily"}`, `/allow/0/budget_limit={"max_usd":1,"period":"weekly"}`},
+			[]string{
+				`/alow=[]`, `/default="maybe"`, `/allow/0/rate_limits={}`, `/allow/0/rate_limit/max_calls=0`, `/allow/0/rate_limit/burst=1`, `/deny/0/rate_limit={"max_calls":1,"window_seconds":1}`,
+				`/role=""`, `/role=7`, `/ask={}`, `/allow/0/capability="filesystem:x"`, `/email_config/allowed_too=[]`, `/session_budget_usd=0`, `/allow/0/budget_limit={"max_usd":0,"period":"daily"}`, `/allow/0/budget_limit={"max_usd":1,"period":"weekly"}`,
+			},
 		},
 		{
 			"process", `{"name":"check","initial":"a","states":{"a":{"question":"Done?","answers":{"yes":{"next":null},"no":{"next":"b","action":"warn"}}},"b":{"question":"Why?","answers":{"so":{"next":null,"action":"complete"}}}}}`,
@@ -188,4 +190,3 @@ func changed(t *testing.T, text, change string) []byte {
 	}
 	return out
 }
-
