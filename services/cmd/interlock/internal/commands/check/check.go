@@ -26,8 +26,15 @@ type Command struct {
 	Tool   string `arg:"" help:"Name of the tool."`
 	RunID  string `name:"run" required:"" help:"Id of the run, or its beginning; @last for the newest." placeholder:"RUN"`
 	Input  string `help:"The tool's arguments as a JSON object; @FILE reads a file." placeholder:"JSON"`
-	CallID string `help:"Id of the call; minted by default." placeholder:"ID"`
+	CallID string `help:"Id of the call; minted by default." placeholder:"ID" xor:"once"`
 	Cost   string `name:"estimated-cost-usd" help:"What the call may cost: reserved of budgets until it is reported." placeholder:"USD"`
+	DryRun bool   `help:"Decide only: nothing is counted, logged or asked, and the call must not be made." xor:"once"`
+}
+
+// decisionView is the JSON of a decision.
+type decisionView struct {
+	jsonview.Decision
+	DryRun bool `json:"dry_run,omitzero"`
 }
 
 // Run prints the decision. It returns console.ErrWaits when a human is asked, and
@@ -44,6 +51,7 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		}
 		resp, err = policyv1.NewPolicyEnforcerServiceClient(conn).CheckToolCall(ctx, &policyv1.CheckToolCallRequest{
 			RunId: c.RunID, Tool: c.Tool, Input: input, CallId: c.CallID, Branch: c.Branch, EstimatedCostUsd: c.Cost,
+			DryRun: c.DryRun,
 		})
 		return err
 	})
@@ -51,12 +59,15 @@ func (c *Command) Run(ctx context.Context, io console.Streams) error {
 		return err
 	}
 	view := jsonview.DecisionOf(resp)
-	err = c.Print(io.Out, view, func(w *show.Sheet) {
+	err = c.Print(io.Out, decisionView{view, c.DryRun}, func(w *show.Sheet) {
 		fmt.Fprintln(w, strings.TrimSpace(w.Word(view.Decision)+"  "+view.Code))
 		if view.Message != "" {
 			fmt.Fprintln(w, show.Text(view.Message))
 		}
-		if view.Decision == "ASK" && view.ApprovalID != "" {
+		switch {
+		case c.DryRun:
+			fmt.Fprintln(w, "Dry run: nothing was counted, logged or asked, and the call must not be made.")
+		case view.Decision == "ASK" && view.ApprovalID != "":
 			fmt.Fprintf(w, "approval\t%s\n", show.Text(view.ApprovalID))
 		}
 	})

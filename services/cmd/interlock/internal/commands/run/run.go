@@ -32,7 +32,7 @@ type BranchFlag struct {
 // run, harmless.
 type OnceFlags struct {
 	ExpectedVersion int64  `help:"Fail unless the run is at this version." placeholder:"N"`
-	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY"`
+	IdempotencyKey  string `help:"Makes a repeat of this command answer the first outcome." placeholder:"KEY" xor:"once"`
 }
 
 // call does something with runs. Unlike Ask it takes a refusal for a failure.

@@ -18,6 +18,7 @@ type transitionCommand struct {
 	Event string `arg:"" help:"The event."`
 	Input string `help:"JSON object that merges into the context; @FILE reads a file." placeholder:"JSON"`
 	OnceFlags
+	DryRun bool `help:"Decide only: print the run as it would be. The run stays as it is, and nobody is asked." xor:"once"`
 }
 
 func (c *transitionCommand) Run(ctx context.Context, io console.Streams) error {
@@ -29,10 +30,12 @@ func (c *transitionCommand) Run(ctx context.Context, io console.Streams) error {
 		resp, err := runs.TransitionRun(ctx, &enginev1.TransitionRunRequest{
 			RunId: c.RunID, Branch: c.Branch, Event: c.Event, Data: data,
 			ExpectedVersion: c.ExpectedVersion, IdempotencyKey: c.IdempotencyKey,
+			DryRun: c.DryRun,
 		})
 		return transitionView{
 			Accepted: resp.GetAccepted(), Run: jsonview.RunOf(resp.GetRun()),
 			Rejection: jsonview.RejectionOf(resp.GetRejection()), ApprovalID: resp.GetApprovalId(), Note: resp.GetNote(),
+			DryRun: c.DryRun,
 		}, err
 	})
 }
@@ -44,6 +47,7 @@ type transitionView struct {
 	Rejection  *jsonview.Rejection `json:"rejection,omitempty"`
 	ApprovalID string              `json:"approval_id,omitempty"`
 	Note       string              `json:"note,omitempty"`
+	DryRun     bool                `json:"dry_run,omitempty"`
 }
 
 // move asks for a transition and prints its outcome, and returns what Outcome does of it.
@@ -76,15 +80,23 @@ func Outcome(accepted bool, approvalID string) error {
 // table writes the outcome; asked is the run that the transition was asked of, which may
 // not be the run that moved.
 func (v *transitionView) table(w *show.Sheet, asked string) {
+	would := ""
+	if v.DryRun {
+		would = "would be "
+		defer fmt.Fprintln(w, "Dry run: nothing was done, and nobody was asked.")
+	}
 	if r := v.Rejection; r != nil {
-		fmt.Fprintf(w, "rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
+		fmt.Fprintf(w, would+"rejected\t%s\n%s\n", r.Code, show.Text(r.Message))
 		return
 	}
-	verb := "accepted"
+	verb, run := "accepted", v.Run
 	if v.ApprovalID != "" {
 		verb = "parked"
 	}
-	fmt.Fprintf(w, verb+"\t%s\t%s\n", show.Text(whereabouts(&v.Run)), w.Word(v.Run.Status))
+	if v.DryRun { // no approval has an id yet
+		run.PendingApproval, v.Note = nil, ""
+	}
+	fmt.Fprintf(w, would+verb+"\t%s\t%s\n", show.Text(whereabouts(&run)), w.Word(run.Status))
 	if v.Run.RunID != asked {
 		fmt.Fprintf(w, "run\t%s of %s\n", v.Run.RunID, show.Text(v.Run.Workflow))
 	}
