@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/process"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/report"
 	runs "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/run"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/runner"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/schema"
@@ -55,6 +56,7 @@ var commands = []command{
 	{"run", "Start, drive and watch runs.", of[runs.Command], nil},
 	{"process", "Register processes, start them, and answer their questions.", of[process.Command], nil},
 	{"check", "Ask whether a tool call is allowed. An allowed one counts.", of[check.Command], nil},
+	{"report", "Record the result of a tool call.", of[report.Command], nil},
 	{"policy", "Store policies, attach them, and try them on recorded calls.", of[policy.Command], nil},
 	{"approval", "See what humans are asked for, and decide it.", of[approval.Command], nil},
 	{"decisions", "Show the log of decisions on tool calls.", of[decisions.Command], nil},

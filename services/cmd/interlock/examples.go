@@ -33,6 +33,7 @@ func examples() map[string][]string {
 		"process start":          {"interlock process start release-check --session release-1.4"},
 		"process answer":         {"interlock process answer run_01jd3k0c7q yes --note 'all green'"},
 		"check":                  {"interlock check Read --run run_01jd3k0c7q", "interlock check Edit --run @last --dry-run", `interlock check Bash --run run_01jd3k0c7q --input '{"command": "go test ./..."}'`},
+		"report":                 {"interlock report @last --failed", "interlock report call_01jd3k0c7q --run run_01jd3k0c7q --tool Read --cost-usd 0.02"},
 		"policy put":             {"interlock policy put house.json --name house"},
 		"policy list":            {"interlock policy list"},
 		"policy get":             {"interlock policy get house --version 2"},

@@ -45,6 +45,14 @@ func AtMost(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// Text is a text given on the command line, or in a file named @FILE, or on standard input (@-).
+func Text(arg string, io console.Streams) ([]byte, error) {
+	if file, ok := strings.CutPrefix(arg, "@"); ok {
+		return File(file, io.In)
+	}
+	return []byte(arg), nil
+}
+
 // IsYAML reports that a file is YAML by its name.
 func IsYAML(file string) bool {
 	switch strings.ToLower(filepath.Ext(file)) {
