@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/demo"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/env"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/events"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
@@ -72,6 +73,7 @@ var commands = []command{
 	{"hook", "Answer one hook event of a coding agent (stdin, stdout, exit 2 blocks).", of[hook.Command], nil},
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
 	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},
+	{"env", "Print the variables of a server and a role, for a shell to read.", of[env.Command], nil},
 	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
 	{"events", "Publish again what NATS has lost.", of[events.Command], nil},
 	{"store", "Look after the store.", of[store.Command], nil},

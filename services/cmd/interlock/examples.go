@@ -96,6 +96,7 @@ func examples() map[string][]string {
 		"init gemini":            {"interlock init gemini --workflow bugfix.json"},
 		"init copilot":           {"interlock init copilot --workflow bugfix.json"},
 		"doctor":                 {"interlock doctor"},
+		"env":                    {"interlock env", "interlock env operator --shell fish"},
 		"token mint":             {"interlock token mint --session worker --ttl 8h"},
 		"token inspect":          {"interlock token inspect < token.txt"},
 		"events rebuild":         {"interlock events rebuild --data-dir .interlock --dry-run"},

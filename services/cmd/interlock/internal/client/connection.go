@@ -113,7 +113,7 @@ func (c *Connection) demoted(io console.Streams, role auth.Role, err error) erro
 // other flags say.
 func (c *Connection) Target(ctx context.Context) (target string, secure bool, err error) {
 	if c.Server == "" {
-		target, err = c.local()
+		target, err = c.Local()
 		return target, false, err
 	}
 	edge, err := url.Parse(c.Server)
@@ -124,8 +124,8 @@ func (c *Connection) Target(ctx context.Context) (target string, secure bool, er
 	return target, edge.Scheme == "https" && !c.Insecure, err
 }
 
-// local is the server of the data folder on this machine.
-func (c *Connection) local() (string, error) {
+// Local is the server of the data folder on this machine.
+func (c *Connection) Local() (string, error) {
 	folder := DataFolder(c.Data)
 	endpoints, err := folder.ReadEndpoints()
 	switch {
