@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/check"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/completion"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/component"
+	contexts "github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/context"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/decisions"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/demo"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/env"
@@ -74,6 +75,7 @@ var commands = []command{
 	{"init", "Set a workspace up.", of[workspace.Init], nil},
 	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},
 	{"env", "Print the variables of a server and a role, for a shell to read.", of[env.Command], nil},
+	{"context", "Keep servers and tokens by name, and choose one.", of[contexts.Command], nil},
 	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
 	{"events", "Publish again what NATS has lost.", of[events.Command], nil},
 	{"store", "Look after the store.", of[store.Command], nil},

@@ -25,7 +25,7 @@ const defaultServer = "127.0.0.1:7421"
 
 // Connection is the flags of every command that talks to a server.
 type Connection struct {
-	Server    string `help:"The server: a gRPC address, or the http:// address of its edge. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS"`
+	Server    string `help:"The server: a gRPC address, the http:// address of its edge, or the name of a context. Found in the data folder by default." env:"INTERLOCK_SERVER" placeholder:"ADDRESS"`
 	Token     string `help:"Token to call with. By default that of the ${caller} in the data folder." env:"INTERLOCK_TOKEN" placeholder:"TOKEN"`
 	Namespace string `help:"Namespace." env:"INTERLOCK_NAMESPACE" placeholder:"NAME"`
 	Data      string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
@@ -36,6 +36,9 @@ type Connection struct {
 // Dial connects as the given role, unless a token was given or nobody is at a terminal: see
 // Credentials.
 func (c *Connection) Dial(ctx context.Context, io console.Streams, role auth.Role) (*grpc.ClientConn, error) {
+	if err := c.choose(io, role); err != nil {
+		return nil, err
+	}
 	target, secure, err := c.Target(ctx)
 	if err != nil {
 		return nil, err
@@ -77,8 +80,8 @@ func NeedsPerson(io console.Streams, what, instead string) error {
 // Any program of this user can have a command run, one that an agent wrote too. So only a
 // person at a terminal is anything but the agent there (S13.5).
 func (c *Connection) Credentials(io console.Streams, role auth.Role) (string, error) {
-	if c.Token != "" {
-		return c.Token, nil
+	if err := c.choose(io, role); err != nil || c.Token != "" {
+		return c.Token, err
 	}
 	if !io.Attended() {
 		role = auth.Agent
