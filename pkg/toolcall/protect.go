@@ -73,7 +73,7 @@ const dataFolder = ".interlock"
 
 // ownFiles are what a data folder has. They give away a folder whose own name is not
 // known.
-var ownFiles = []string{"tokens.json", "token.key", "endpoints.json", "interlock.db", "hook.sock", "grpc.sock", "webhook.secret"}
+var ownFiles = []string{"tokens.json", "token.key", "endpoints.json", "interlock.db", "hook.sock", "grpc.sock", "webhook.secret", "contexts.json"}
 
 // settings are files that hook Interlock into clients, by the folder that they are in
 // and the beginning of their name; those of no folder are anywhere.

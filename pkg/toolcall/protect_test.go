@@ -28,7 +28,7 @@ func TestProtectedLines(t *testing.T) {
 	for _, line := range []string{
 		// The data folder, under whatever name.
 		"cat .interlock/tokens.json", "cat ./.interlock//tokens.json", "cat '.inter'lock/tokens.json", `cat .inter\lock/tokens.json`,
-		"cat .INTERLOCK/tokens.json", "cat /home/me/x/.interlock/tokens.json", "cat ~/.interlock/tokens.json", "ls -la .interlock",
+		"cat .INTERLOCK/tokens.json", "cat /home/me/x/.interlock/tokens.json", "cat ~/.interlock/tokens.json", "cat ~/.config/*/contexts.json", "ls -la .interlock",
 		"cat .i*/tokens.json", "cat .*/tokens.json", "cat $x/tokens.json", "cat */token.key", "cat .[i]nterlock/x", "cat $'\\x2einterlock/x'",
 		"cat .inter{lock,x}/tokens.json", "for d in .interlock; do cat $d/*; done", "cd .interlock && cat tokens.json", "D=.interlock; cat $D/x",
 		"jq . < .interlock/tokens.json", "echo x > .interlock/tokens.json", "ln -s .interlock x", "tar c .interlock", "bash -c 'cat .interlock/x'",
