@@ -59,6 +59,48 @@ func WriteFile(file string, minted map[Role]string) (created bool, err error) {
 	return WriteSecret(file, append(data, '\n'))
 }
 
+// AddToken adds a token to a tokens file, which is then of the long form. It replaces the file
+// all or nothing, and leaves who may read it. A server that has read the file does not see
+// the change.
+func AddToken(file, name string, role Role, token string) error {
+	data, err := ReadSecret(file)
+	if err != nil {
+		return err
+	}
+	entries, err := parseEntries(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	long := map[string][]entry{"tokens": append(entries, entry{Name: name, Role: role, Token: token})}
+	if data, err = json.Marshal(long, jsontext.WithIndent("  ")); err != nil {
+		return fmt.Errorf("write tokens file: %w", err)
+	}
+	if _, err := ParseTokens(data); err != nil {
+		return err
+	}
+	return replaceSecret(file, append(data, '\n'))
+}
+
+func replaceSecret(file string, data []byte) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".secret-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when all went well
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
 // WriteSecret writes a file that only its owner can read, all or nothing, and
 // never over an existing one: created is false when there was one.
 func WriteSecret(file string, data []byte) (created bool, err error) {

@@ -76,7 +76,7 @@ var commands = []command{
 	{"doctor", "Check a workspace's set-up: hooks, server, and what the agent's user could undo.", func() any { return &workspace.Doctor{Ask: hook.OverHTTP} }, nil},
 	{"env", "Print the variables of a server and a role, for a shell to read.", of[env.Command], nil},
 	{"context", "Keep servers and tokens by name, and choose one.", of[contexts.Command], nil},
-	{"token", "Make and read tokens of agents that are bound to a session.", of[token.Command], nil},
+	{"token", "Add tokens of people and programs; make and read tokens that are bound to a session.", of[token.Command], nil},
 	{"events", "Publish again what NATS has lost.", of[events.Command], nil},
 	{"store", "Look after the store.", of[store.Command], nil},
 	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},

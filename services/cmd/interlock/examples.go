@@ -101,6 +101,7 @@ func examples() map[string][]string {
 		"context use":            {"interlock context use shop", "interlock context use"},
 		"context list":           {"interlock context list"},
 		"context remove":         {"interlock context remove shop"},
+		"token add":              {"interlock token add approver --name bob"},
 		"token mint":             {"interlock token mint --session worker --ttl 8h"},
 		"token inspect":          {"interlock token inspect < token.txt"},
 		"events rebuild":         {"interlock events rebuild --data-dir .interlock --dry-run"},

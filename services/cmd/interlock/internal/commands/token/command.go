@@ -1,8 +1,10 @@
-// Package token makes and reads tokens of agents that are bound to a session.
+// Package token makes and reads tokens: of agents that are bound to a session, and of people
+// and programs that a tokens file names.
 package token
 
-// Command is the family of commands on tokens of sessions.
+// Command is the family of commands on tokens.
 type Command struct {
+	Add     addCommand     `cmd:"" help:"Add a token to a tokens file, and print it."`
 	Mint    mintCommand    `cmd:"" help:"Print a new token for an agent that may act in one session only."`
 	Inspect inspectCommand `cmd:"" help:"Show what a session's token says."`
 }

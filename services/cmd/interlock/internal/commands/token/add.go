@@ -1,0 +1,34 @@
+package token
+
+import (
+	"fmt"
+
+	"github.com/interlock-run/interlock/pkg/auth"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/client"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/console"
+)
+
+type addCommand struct {
+	Role   string `arg:"" help:"agent, operator, approver, observer, or service for Interlock's own services." enum:"agent,operator,approver,observer,service"`
+	Name   string `required:"" help:"Name of whom the token is for, as history and approvals show it. A name has one role." placeholder:"NAME"`
+	Tokens string `help:"Tokens file of the services. That in the data folder by default." env:"INTERLOCK_TOKENS" type:"path" placeholder:"FILE"`
+	Data   string `name:"data-dir" help:"Data folder of the server on this machine; by default the nearest .interlock, here or upwards." env:"INTERLOCK_DATA" type:"path" placeholder:"DIR"`
+}
+
+// Run adds a token without asking any server, and prints it.
+func (c *addCommand) Run(streams console.Streams) error {
+	file := c.Tokens
+	if file == "" {
+		if err := client.NeedsPerson(streams, "adding a token", "give --tokens with the file"); err != nil {
+			return err
+		}
+		file = client.DataFolder(c.Data).Tokens()
+	}
+	token := auth.Mint()
+	if err := auth.AddToken(file, c.Name, auth.Role(c.Role), token); err != nil {
+		return err
+	}
+	fmt.Fprintf(streams.Err, "interlock: added to %s: servers know it after a restart\n", file)
+	_, err := fmt.Fprintln(streams.Out, token)
+	return err
+}
