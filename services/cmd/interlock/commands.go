@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/events"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/hook"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/mcp"
+	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/names"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/policy"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/process"
 	"github.com/interlock-run/interlock/services/cmd/interlock/internal/commands/report"
@@ -43,6 +44,9 @@ type command struct {
 }
 
 func of[G any]() any { return new(G) }
+
+// hidden is the tag of a command that is for programs.
+const hidden = `hidden:""`
 
 // caller says as whom a command calls a server.
 func caller(role string) []string { return []string{`set:"caller=` + role + `"`} }
@@ -82,6 +86,7 @@ var commands = []command{
 	{"demo", "Walk an MCP client through a gated workflow, with a server of its own.", of[demo.Command], nil},
 	{"tail", "Show live events.", of[tail.Command], nil},
 	{"version", "Show the version.", of[versionCommand], nil},
+	{"names", "Print the names that completion offers.", of[names.Command], []string{hidden}},
 	{completion.Name, "Print a completion script for a shell.", of[completion.Command], nil},
 }
 
@@ -104,9 +109,10 @@ func named(args []string) []command {
 }
 
 func withoutGrammar(all []command) []command {
-	names := slices.Clone(all)
-	for i := range names {
-		names[i].grammar, names[i].tags = of[struct{}], nil
+	bare := slices.Clone(all)
+	for i := range bare {
+		bare[i].grammar = of[struct{}]
+		bare[i].tags = slices.DeleteFunc(slices.Clone(bare[i].tags), func(tag string) bool { return tag != hidden })
 	}
-	return names
+	return bare
 }
