@@ -53,7 +53,7 @@ deps: ## install redis-server, node and npm where they are missing
 	@./.ci/deps
 
 .PHONY: check
-check: ## the quick loop: vet, and the tests that start no servers
+check: ## the quick loop: vet, and the tests but for the slow ones
 	$(GO) vet $(PACKAGES)
 	$(GO) test -short $(PACKAGES)
 
