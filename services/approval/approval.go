@@ -9,11 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
 	enginev1 "github.com/interlock-run/interlock/gen/go/interlock/engine/v1"
 	"github.com/interlock-run/interlock/pkg/bus"
+	"github.com/interlock-run/interlock/pkg/consent"
 	"github.com/interlock-run/interlock/pkg/store"
 	"github.com/interlock-run/interlock/services/approval/internal/app"
 	"github.com/interlock-run/interlock/services/approval/internal/rpc"
@@ -28,6 +30,8 @@ type Config struct {
 	Engine grpc.ClientConnInterface
 	Clock  func() time.Time // default time.Now
 	Logger *slog.Logger     // default slog.Default()
+	// Registerer is for metrics; nil for none.
+	Registerer prometheus.Registerer
 	Flags
 }
 
@@ -54,6 +58,16 @@ func New(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	parts := app.Config{Store: cfg.Store, Announce: rpc.Announcer{}, Clock: cfg.Clock, Log: cfg.Logger, Retention: cfg.ApprovalRetention, Quota: cfg.ApprovalsEach}
+	if cfg.Registerer != nil {
+		counted := prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "interlock_approvals_total",
+			Help: "Approvals that were asked for (PENDING), and decided, by status. Those that wait are PENDING less all others.",
+		}, []string{"status"})
+		if err := cfg.Registerer.Register(counted); err != nil {
+			return nil, err
+		}
+		parts.Observe = func(status consent.Status) { counted.WithLabelValues(string(status)).Inc() }
+	}
 	// A nil pointer in an interface would not be nil.
 	if receivers != nil {
 		parts.Webhooks = receivers

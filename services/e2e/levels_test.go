@@ -38,7 +38,7 @@ var levels = map[string]int{
 	// What the command line prints and does without a server knows of no connection.
 	"services/cmd/interlock/internal/console": 3, "services/cmd/interlock/internal/jsonfile": 3,
 	"services/cmd/interlock/internal/show": 3, "services/cmd/interlock/internal/input": 3,
-	"services/cmd/interlock/internal/shellwords": 3, "services/cmd/interlock/internal/offline": 3,
+	"services/cmd/interlock/internal/shellwords": 3, "services/cmd/interlock/internal/contexts": 3, "services/cmd/interlock/internal/offline": 3,
 	"services/cmd/interlock/internal/client": 4,
 
 	"services/engine": 4, "services/policyenforcer": 4, "services/statestore": 4, "services/approval": 4, "services/gateway": 4, "services/internal/daemon": 4,

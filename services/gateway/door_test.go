@@ -48,7 +48,7 @@ func entrances(t *testing.T, g *Gateway) []entrance {
 	all := []entrance{
 		{"GET", "/", 200},
 		{"GET", "/openapi.json", 200},
-		{"GET", "/metrics", 200},
+		{"GET", "/metrics", 401},
 		{"GET", "/.well-known/interlock", 200},
 		{"POST", "/v1/hook", 200}, // an answer that blocks
 		{"POST", "/mcp", 401},

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 
 	approvalv1 "github.com/interlock-run/interlock/gen/go/interlock/approval/v1"
@@ -34,6 +35,8 @@ type Config struct {
 	Approval, State grpc.ClientConnInterface
 	Clock           func() time.Time // default time.Now
 	Logger          *slog.Logger     // default slog.Default()
+	// Registerer is for metrics; nil for none.
+	Registerer prometheus.Registerer
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
 	Flags
@@ -82,6 +85,13 @@ func New(cfg Config) (*Enforcer, error) {
 		return nil, err
 	}
 	others := app.Config{Masks: masks, Places: cfg.Places}
+	if cfg.Registerer != nil {
+		counted, err := newMetrics(cfg.Registerer)
+		if err != nil {
+			return nil, err
+		}
+		others.Observe = counted.observe
+	}
 	if cfg.Approval != nil {
 		others.Approvals = rpc.NewApprovals(approvalv1.NewApprovalServiceClient(cfg.Approval))
 	}

@@ -19,7 +19,7 @@ func main() {
 	}
 	daemon.Parse(&flags, "interlock-approval", "Asks humans, and keeps what they decide.", "127.0.0.1:7435")
 	daemon.Main("interlock-approval", version, flags.Flags, &flags.StoreFlags, func(d *daemon.Daemon) error {
-		cfg := approval.Config{Store: d.Store, Logger: d.Log, Flags: flags.Approval}
+		cfg := approval.Config{Store: d.Store, Logger: d.Log, Registerer: d.Registry, Flags: flags.Approval}
 		if flags.Engine != "" {
 			engine, err := d.DialAs("engine", flags.Engine, flags.ClientFlags)
 			if err != nil {

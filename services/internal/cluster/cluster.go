@@ -336,13 +336,13 @@ func (c *Cluster) startServices(st store.Store, server *rpc.Server, local, self 
 	e := engine.New(engine.Config{Store: st, Approval: self, Sessions: self, Logger: c.cfg.Logger, Definitions: c.cfg.Definitions, Quotas: c.cfg.Engine, Retention: c.cfg.Retention})
 	policies, err := policyenforcer.New(policyenforcer.Config{
 		Store: st, Engine: local, Approval: self, State: self, Logger: c.cfg.Logger, Flags: c.cfg.Policy, Definitions: c.cfg.Definitions,
-		Places: gateway.PlacesOf(string(c.cfg.Data)),
+		Places: gateway.PlacesOf(string(c.cfg.Data)), Registerer: c.registry,
 	})
 	if err != nil {
 		return err
 	}
 	states := statestore.New(statestore.Config{Store: st, Logger: c.cfg.Logger, Flags: c.cfg.State})
-	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Logger: c.cfg.Logger, Flags: c.cfg.Approval})
+	approvals, err := approval.New(approval.Config{Store: st, Engine: self, Logger: c.cfg.Logger, Registerer: c.registry, Flags: c.cfg.Approval})
 	if err != nil {
 		return err
 	}

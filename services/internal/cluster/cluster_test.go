@@ -107,9 +107,24 @@ func TestOneTraceFromEdgeToStore(t *testing.T) {
 func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{})
-	call(t, c, "POST", "/v1/workflows", definition)
+	call(t, c, "POST", "/v1/workflows", strings.Replace(definition, `"Read"`, `"Read", "Write"`, 1))
+	run := call(t, c, "POST", "/v1/runs", `{"workflow":"w"}`)["run_id"]
+	call(t, c, "POST", "/v1/policies", `{"name":"p","role":"operator","allow":[{"capability":"tool:Read","rate_limit":{"max_calls":4,"window_seconds":3600}}],
+		"ask":[{"capability":"tool:Write"}]}`)
+	call(t, c, "PUT", "/v1/policies/p/attachments/role/operator", ``)
+	for _, tool := range []string{"Read", "Bash", "Write"} {
+		call(t, c, "POST", fmt.Sprintf("/v1/runs/%s/check", run), `{"tool":"`+tool+`"}`)
+	}
 	text := call(t, c, "GET", "/metrics", "")["text"].(string)
-	for _, want := range []string{"Register", "go_goroutines", "interlock_"} {
+	for _, want := range []string{
+		"Register", "go_goroutines", "interlock_",
+		`interlock_decisions_total{code="",decision="ALLOW"} 1`,
+		`interlock_decisions_total{code="TOOL_NOT_ALLOWED",decision="DENY"} 1`,
+		`interlock_decisions_total{code="APPROVAL_REQUIRED",decision="ASK"} 1`,
+		`interlock_denials_total{state="a",workflow="w"} 1`,
+		`interlock_policy_limit_used_ratio{capability="tool:Read",measure="calls",policy="p"} 0.25`,
+		`interlock_approvals_total{status="PENDING"} 1`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s among the metrics", want)
 		}

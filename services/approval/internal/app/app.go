@@ -67,6 +67,8 @@ type Config struct {
 	Retention time.Duration
 	// Quota is how many questions about calls a principal may have pending; 0 for any number.
 	Quota int64
+	// Observe is told of the status of each approval that is made or decided; nil for nobody.
+	Observe func(consent.Status)
 	// Clock is time.Now outside of tests.
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -83,6 +85,7 @@ type App struct {
 	// retention is how long approvals are kept after they became final; 0 forever.
 	retention time.Duration
 	quota     int64
+	observe   func(consent.Status)
 
 	changes  *wakeup.Hub
 	watchers *watchers
@@ -97,7 +100,7 @@ type App struct {
 func New(cfg Config) *App {
 	return &App{
 		store: cfg.Store, announce: cfg.Announce, runs: cfg.Runs, webhooks: cfg.Webhooks, clock: cfg.Clock, log: cfg.Log,
-		retention: cfg.Retention, quota: cfg.Quota, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
+		retention: cfg.Retention, quota: cfg.Quota, observe: cfg.Observe, changes: wakeup.New(), watchers: newWatchers(), settling: make(chan struct{}, 16),
 		pageBytes: pageBytes,
 	}
 }

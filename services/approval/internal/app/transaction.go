@@ -52,6 +52,9 @@ func (t *transaction) commit(ctx context.Context) (replayed bool, err error) {
 	}
 	if !result.Replayed {
 		t.app.Changed(t.after.Namespace, KindApproval, t.after.ID)
+		if t.app.observe != nil && (t.before == nil || t.decided()) {
+			t.app.observe(t.after.Status)
+		}
 	}
 	return result.Replayed, nil
 }

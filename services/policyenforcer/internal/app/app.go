@@ -100,6 +100,25 @@ type Config struct {
 	Masks Masks
 	// Places are where Interlock is on the machine that agents run on too.
 	Places toolcall.Places
+	// Observe is told of each decision that was committed; nil for nobody. It must be quick.
+	Observe func(*Observed)
+}
+
+// Observed is what metrics tell of a decision.
+type Observed struct {
+	Decision toolcall.Decision
+	Code     toolcall.Code // empty for an allowed call
+	// Workflow and State are where it was made; empty without a run.
+	Workflow, State string
+	// Limits are those of policies that all callers share, as far as the call was counted.
+	Limits []UsedLimit
+}
+
+// UsedLimit is how much of a limit is used, 1 for all of it.
+type UsedLimit struct {
+	Policy, Pattern string
+	Measure         rules.Measure
+	Used            float64
 }
 
 // lane is a run that is asked about, and the branch that is named with it.

@@ -57,7 +57,26 @@ func (a *App) record(ctx context.Context, q *question, s *snapshotOf, std *stand
 	case v.Counted:
 		d.Iterations = result.Counters[0]
 	}
+	a.observe(s, d, result.Counters)
 	return nil
+}
+
+// observe tells metrics of a decision. The last counters are those of its spends.
+func (a *App) observe(s *snapshotOf, d *Decision, counters []int64) {
+	if a.Observe == nil {
+		return
+	}
+	told := &Observed{Decision: d.Verdict.Decision, Code: d.Verdict.Code, Workflow: s.run.Workflow, State: s.run.State}
+	spends := d.combined.Spends
+	first := len(counters) - len(spends)
+	for i := range spends {
+		if spend := &spends[i]; first >= 0 && spend.Max > 0 && spend.Scope == rules.PerPolicy && spend.Policy != "" {
+			told.Limits = append(told.Limits, UsedLimit{
+				Policy: spend.Policy, Pattern: spend.Pattern, Measure: spend.Measure, Used: float64(counters[first+i]) / float64(spend.Max),
+			})
+		}
+	}
+	a.Observe(told)
 }
 
 // stateCounters are what a state counts for a call.
