@@ -32,6 +32,7 @@ func (p *page) list(v *visit) error {
 		return err
 	}
 	view := listView{frame: v.frame("Approvals")}
+	view.Listing = true
 	now := p.now()
 	for _, a := range resp.GetApprovals() {
 		view.Rows = append(view.Rows, rowView{

@@ -35,6 +35,8 @@ type frame struct {
 	Notice string
 	// Onward is the path that the page leads to by itself; empty for none.
 	Onward string
+	// Listing is true for a page that shows what is new by itself.
+	Listing bool
 }
 
 // frame is that of a page for this person.

@@ -177,13 +177,15 @@ func moment(at *timestamppb.Timestamp, now time.Time) string {
 	return text + " (" + distance(now.Sub(at.AsTime())) + " ago)"
 }
 
-// distance is a time span in its largest unit.
+// distance is a time span in its largest unit, and hours with their minutes.
 func distance(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return "less than a minute"
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour && d%time.Hour >= time.Minute:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h", d/time.Hour)
 	default:

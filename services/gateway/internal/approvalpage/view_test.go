@@ -145,7 +145,7 @@ func TestMoment(t *testing.T) {
 	t.Parallel()
 	for away, want := range map[time.Duration]string{
 		30 * time.Second: "2026-03-04T12:00:30Z (in less than a minute)", 0: "2026-03-04T12:00:00Z (less than a minute ago)",
-		-90 * time.Minute: "2026-03-04T10:30:00Z (1 h ago)", 59 * time.Minute: "2026-03-04T12:59:00Z (in 59 min)",
+		-90 * time.Minute: "2026-03-04T10:30:00Z (1 h 30 min ago)", 59 * time.Minute: "2026-03-04T12:59:00Z (in 59 min)",
 		72 * time.Hour: "2026-03-07T12:00:00Z (in 3 days)",
 	} {
 		if got := moment(timestamppb.New(noon.Add(away)), noon); got != want {
@@ -212,4 +212,17 @@ func TestRecent(t *testing.T) {
 		o.approval.RunId = ""
 		o.is(o.get("/approvals/apr_01"), 200, "outside a run")
 	})
+}
+
+// Times that are left are told to the minute, as far as minutes matter.
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		30 * time.Second: "less than a minute", 59 * time.Minute: "59 min", time.Hour: "1 h", 119*time.Minute + 59*time.Second: "1 h 59 min",
+		47*time.Hour + time.Minute: "47 h 1 min", 48 * time.Hour: "2 days", 71 * time.Hour: "2 days",
+	} {
+		if got := distance(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
 }
