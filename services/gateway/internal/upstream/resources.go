@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -104,6 +106,10 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 			return r.connection.offer("resource:" + uri), ""
 		}
 	}
+	if !plainURI(uri) {
+		return nil, "a URI that no server lists must be written plainly: without . and .. as parts of its path, " +
+			"characters escaped that need no escape, and upper case in its scheme and host"
+	}
 	for _, t := range c.Templates {
 		if template, err := uritemplate.New(t.URITemplate); err == nil && template.Match(uri) != nil {
 			return t.connection.offer("resource:" + uri), ""
@@ -117,6 +123,35 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 	default:
 		return nil, "no server lists it, and several have resources"
 	}
+}
+
+// plainURI reports a URI that reads the same to rules and to servers, which may take it for
+// the name of a file: file:///a/../b is file:///b to them, and %2e is a dot.
+func plainURI(uri string) bool {
+	at, err := url.Parse(uri)
+	if err != nil || at.Scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
+		return false
+	}
+	if scheme, _, _ := strings.Cut(uri, ":"); scheme != at.Scheme || at.Host != strings.ToLower(at.Host) {
+		return false
+	}
+	path, _, _ := strings.Cut(strings.TrimPrefix(uri, at.Scheme+":"), "?")
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return false
+		}
+	}
+	for i := 0; i+2 < len(uri); i++ {
+		if uri[i] != '%' {
+			continue
+		}
+		octet, err := strconv.ParseUint(uri[i+1:i+3], 16, 8)
+		if c := byte(octet); err != nil || c == '/' || c == '\\' || c < ' ' ||
+			c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // ask makes one request of the server of an offer. Its error is a *Failure, or what the
