@@ -282,3 +282,28 @@ func TestProgressIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// A resource that two servers have is read from neither: one of them may have taken the
+// other's name.
+func TestResourceOfTwoServers(t *testing.T) {
+	t.Parallel()
+	p := newPlane()
+	p.states["testing"] = planeState{}
+	p.start("s1")
+	_, first := rich(t)
+	_, second := rich(t)
+	second.Name = "other"
+	s := server(t, p, func(c *Config) { c.Upstreams = []upstream.Server{first, second} })
+	client := overHTTP(t, endpoint(t, s)+"?session=s1", "2025-06-18", nil, nil)
+	for _, uri := range []string{"config://main", "users://7/profile"} {
+		_, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		if err == nil || !strings.Contains(err.Error(), "both have it") {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+	for _, uri := range []string{"users://../profile", "users://%37/profile"} {
+		if _, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "plainly") {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}

@@ -101,19 +101,26 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 	if len(uri) > longestURI {
 		return nil, fmt.Sprintf("the URI is longer than %d bytes", longestURI)
 	}
+	var listed, fitting []*connection
 	for _, r := range c.Resources {
-		if r.URI == uri {
-			return r.connection.offer("resource:" + uri), ""
+		if r.URI == uri && !slices.Contains(listed, r.connection) {
+			listed = append(listed, r.connection)
 		}
+	}
+	if len(listed) > 0 {
+		return only(listed, uri)
 	}
 	if !plainURI(uri) {
 		return nil, "a URI that no server lists must be written plainly: without . and .. as parts of its path, " +
 			"characters escaped that need no escape, and upper case in its scheme and host"
 	}
 	for _, t := range c.Templates {
-		if template, err := uritemplate.New(t.URITemplate); err == nil && template.Match(uri) != nil {
-			return t.connection.offer("resource:" + uri), ""
+		if template, err := uritemplate.New(t.URITemplate); err == nil && template.Match(uri) != nil && !slices.Contains(fitting, t.connection) {
+			fitting = append(fitting, t.connection)
 		}
+	}
+	if len(fitting) > 0 {
+		return only(fitting, uri)
 	}
 	switch len(c.readers) {
 	case 0:
@@ -123,6 +130,15 @@ func (c *Catalogue) Reader(uri string) (offer *Tool, why string) {
 	default:
 		return nil, "no server lists it, and several have resources"
 	}
+}
+
+// only is what stands before the gate for a resource that one server has. Of several, any
+// could have taken the name of another's.
+func only(servers []*connection, uri string) (offer *Tool, why string) {
+	if len(servers) > 1 {
+		return nil, fmt.Sprintf("the servers %s and %s both have it, so it is not known whose is meant", servers[0].server.Name, servers[1].server.Name)
+	}
+	return servers[0].offer("resource:" + uri), ""
 }
 
 // plainURI reports a URI that reads the same to rules and to servers, which may take it for
